@@ -1,0 +1,38 @@
+# rollcall_add_test(NAME SOURCES ... LINK ... [RANKS 1 3 ...] [TIMEOUT s] [LABEL l]): a GoogleTest program.
+# Without RANKS its tests are discovered one by one; with RANKS the program runs whole under MPI, once per count, as NAME/ranks<n>.
+function(rollcall_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LABEL" "SOURCES;LINK;RANKS;ENVIRONMENT")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "rollcall_add_test(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)  # a deadlock is a failure
+  endif()
+  string(REPLACE "/" "_" target "test_${name}")
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE ${arg_LINK} GTest::gtest rapidcheck rollcall::toolchain)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  if(arg_RANKS)
+    # The MPI main gathers every rank's verdict, so that all ranks exit alike.
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp")
+    target_link_libraries(${target} PRIVATE MPI::MPI_CXX)
+    foreach(n IN LISTS arg_RANKS)
+      add_test(NAME ${name}/ranks${n}
+               COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${n} ${ROLLCALL_MPIEXEC_FLAGS} $<TARGET_FILE:${target}>)
+      set_tests_properties(${name}/ranks${n} PROPERTIES LABELS "mpi;ranks${n}" PROCESSORS ${n} TIMEOUT ${arg_TIMEOUT}
+        ENVIRONMENT "${ROLLCALL_MPI_ENVIRONMENT};${arg_ENVIRONMENT}")
+    endforeach()
+  else()
+    target_link_libraries(${target} PRIVATE GTest::gtest_main)
+    include(GoogleTest)
+    if(NOT arg_LABEL)
+      set(arg_LABEL unit)
+    endif()
+    gtest_discover_tests(${target} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+endfunction()
+
+# How a small machine starts more ranks than cores, and as root inside a container; a site preset replaces these.
+set(ROLLCALL_MPIEXEC_FLAGS "--oversubscribe" CACHE STRING "Extra flags of the MPI launcher in tests")
+set(ROLLCALL_MPI_ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" CACHE STRING "Environment of MPI tests")

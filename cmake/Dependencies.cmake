@@ -1,0 +1,62 @@
+# Every dependency of Rollcall: the version asked for and the reason it is here. The layer that may link it is in CONTRIBUTING.md.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# MPI: the transport of the whole job (home: src/comm). MPI-3 for non-blocking collectives and MPI_Comm_split_type.
+find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
+# The deprecated C++ bindings would have to be linked if mpi.h were allowed to declare them.
+set_property(TARGET MPI::MPI_CXX APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+
+# HDF5: the rollout archive (home: io). 1.10 for the stable parallel API and single-writer file locking control.
+set(HDF5_PREFER_PARALLEL ON)
+find_package(HDF5 1.10 REQUIRED COMPONENTS C)
+if(NOT HDF5_IS_PARALLEL)
+  message(FATAL_ERROR "The HDF5 found in ${HDF5_INCLUDE_DIRS} is serial (shards are packed by collective writes); "
+    "install libhdf5-openmpi-dev or set HDF5_ROOT to a parallel build")
+endif()
+
+# Kokkos: portable element-wise kernels over parameters (home: kernels). 3.4 is what Debian 12 ships inside Trilinos.
+find_package(Kokkos 3.4 REQUIRED)
+get_target_property(_kokkos_include Kokkos::kokkos INTERFACE_INCLUDE_DIRECTORIES)
+foreach(_dir IN LISTS _kokkos_include)
+  # Debian's package names a directory that does not exist; its headers are under include/trilinos.
+  if(IS_ABSOLUTE "${_dir}" AND NOT EXISTS "${_dir}" AND EXISTS /usr/include/trilinos/Kokkos_Core.hpp)
+    set_property(TARGET Kokkos::kokkos PROPERTY INTERFACE_INCLUDE_DIRECTORIES /usr/include/trilinos)
+  endif()
+endforeach()
+
+# LibTorch: autograd and ATen (homes: src/model, src/objective). 2.1 for the C++17 ABI; 2.11 is what the scripts install and the tests saw.
+find_package(RollcallTorch 2.1 REQUIRED)
+
+find_package(Boost 1.74 REQUIRED COMPONENTS serialization)  # control messages (home: core/serialize.hpp)
+find_package(CLI11 2.1 REQUIRED)                             # command line (home: src/app)
+find_package(nlohmann_json 3.11 REQUIRED)                    # config.json, manifests, metrics.jsonl
+find_package(spdlog 1.10 REQUIRED)                           # logging and, through fmt, message text (home: base)
+find_package(fmt 9 REQUIRED)
+find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)           # SHA-256 of policies and run identity (home: base)
+find_path(ROLLCALL_TOMLPP_INCLUDE toml++/toml.h REQUIRED)    # run files (home: base); header only, 3.3 tried
+find_path(ROLLCALL_RANDOM123_INCLUDE Random123/philox.h REQUIRED)  # addressed random numbers (home: base); header only, 1.14 tried
+find_path(ROLLCALL_XXHASH_INCLUDE xxhash.h REQUIRED)         # checksums of datasets and files (home: base); 0.8.1 tried
+find_library(ROLLCALL_XXHASH_LIBRARY xxhash REQUIRED)
+add_library(rollcall_xxhash INTERFACE)
+target_include_directories(rollcall_xxhash SYSTEM INTERFACE ${ROLLCALL_XXHASH_INCLUDE})
+target_link_libraries(rollcall_xxhash INTERFACE ${ROLLCALL_XXHASH_LIBRARY})
+
+if(ROLLCALL_ENABLE_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; a site preset names its own
+  endif()
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  find_package(CUDAToolkit 12 REQUIRED)
+  find_path(ROLLCALL_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)  # weight and gradient collectives (home: src/comm)
+  find_library(ROLLCALL_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
+endif()
+
+if(ROLLCALL_BUILD_TESTS)
+  find_package(GTest 1.12 REQUIRED)       # unit tests; gmock comes with it
+  find_package(rapidcheck REQUIRED)       # property tests of the invariants
+endif()
+if(ROLLCALL_BUILD_BENCHMARKS)
+  find_package(benchmark 1.7 REQUIRED)    # Google Benchmark: kernels, exchange, archive
+endif()

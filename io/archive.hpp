@@ -1,0 +1,51 @@
+// Archive files: the shards and scores of several steps packed into one HDF5 file by collective writes, with a manifest over all files.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "io/shard_file.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+/// Shards to pack, with their scores, in canonical order (purpose, step, round, producer).
+struct PackInput {
+  PublishedFile shard, scores;
+};
+
+/// One line of the manifest (archive/manifest.json).
+struct ArchiveEntry {
+  PublishedFile file;
+  std::string purpose;          ///< train | validation | eval
+  std::uint64_t first_step = 0, last_step = 0;
+  std::uint64_t groups = 0, rollouts = 0, tokens = 0;
+};
+
+/// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when the communicator is MPI; otherwise rank 0 writes all),
+/// rank 0 reads the file back and compares it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe at any point:
+/// until the manifest names the file, the shards stay. Returns the entry on every rank.
+ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
+                  const RunIdentity& identity);
+
+std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
+
+/// Content hash of all train, validation and eval rollouts of a run in canonical order, packed or not, independent of how files cut them.
+std::string archive_sha256(const std::filesystem::path& run_dir);
+
+/// One whole archive or shard file as values again, scores included.
+struct ArchivedGroup {
+  Purpose purpose;
+  std::uint64_t step;
+  Group group;
+  ShardPrompt prompt;
+  std::vector<Score> scores;
+};
+std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names = nullptr);
+
+/// Moves shard files of steps the run will draw again (after a crash) to run_dir/set_aside/<n>/; returns how many. Never deletes.
+int set_aside_unfinished(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& keep);
+
+}  // namespace rollcall::io

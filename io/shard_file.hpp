@@ -1,0 +1,47 @@
+// Shards and scores as HDF5 files, schema 1.0 (io/README.md): written aside, checksummed, fsynced, renamed. One thread owns HDF5.
+#pragma once
+
+#include "core/rollout.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+/// Facts of the run that every file carries as attributes, so that a file found alone explains itself.
+struct RunIdentity {
+  std::string run_id, config_sha256, data_hash, binary_version, slurm_job_id;
+  std::uint64_t seed = 0;
+};
+
+/// A published file: what a message says of it. A reader that finds other bytes refuses them.
+struct PublishedFile {
+  std::string path;            ///< relative to the run folder
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  ///< XXH3-64 of the whole file
+
+  template <class Archive>
+  void serialize(Archive& ar, unsigned) {
+    ar& path& bytes& checksum;
+  }
+};
+
+/// A group's prompt as the archive keeps it, in the shard's order of groups.
+struct ShardPrompt {
+  std::string text, answer;
+};
+
+/// Publishes run_dir/shards/<purpose>-<step>-<round>-<producer>.h5. Throws StorageError; on failure nothing is left under the final name.
+PublishedFile write_shard(const std::filesystem::path& run_dir, const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity);
+/// Publishes the scores beside it as ...-scores.h5.
+PublishedFile write_scores(const std::filesystem::path& run_dir, const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity);
+
+/// Reads a published file after checking size, checksum, schema version and every dataset's checksum. Throws StorageError naming file and fault.
+RolloutShard read_shard(const std::filesystem::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts = nullptr);
+ScoredShard read_scores(const std::filesystem::path& run_dir, const PublishedFile& file);
+
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 0;
+
+}  // namespace rollcall::io

@@ -1,0 +1,74 @@
+// The kernels of the model's forward (and the parts of its backward that LibTorch has no fast form for), as one table per implementation.
+//
+// Contract of every entry
+// - Row-major fp32, contiguous; `n` rows (tokens) may be any number: the bits of a row depend on that row's inputs alone, never on n, on the
+//   other rows, or on the thread. That is batch invariance, and it is why generation and training agree bit for bit.
+// - Each output sums its products in one fixed order (FMA, k ascending within a lane; 16 lanes folded by a fixed binary tree where a reduction
+//   runs along the row), so "scalar", "avx2" and "avx512" are bit-identical to one another; `select` may choose any by measurement.
+// - `reference` is plain double-precision loops: the truth within a stated tolerance, not bit-identical.
+// - No allocation: scratch comes from the Workspace of the ExecutionContext. One thread per call; callers run many calls side by side.
+#pragma once
+
+#include "kernels/execution_context.hpp"
+
+#include <cstdint>
+
+namespace rollcall::kernels {
+
+/// Keys and values a query row may see: `keys` rows of [kv_heads, head_dim] starting at k and v, consecutive rows `stride` floats apart.
+/// In training k, v point at the packed sequence's first row; in generation at its cache slot. Same call, same bits.
+struct AttentionRow {
+  const float* k;
+  const float* v;
+  std::int64_t keys;
+  std::int64_t stride;
+};
+
+/// Heads of grouped-query attention: query head h reads key head h / (q_heads / kv_heads).
+struct HeadShape {
+  std::int64_t q_heads, kv_heads, head_dim;
+};
+
+/// One implementation. All pointers are non-null.
+struct KernelSet {
+  const char* name;
+
+  /// y[n,o] = x[n,k] W[o,k]^T (+ bias[o] when non-null). `packed` is W through pack_linear. Bias is added last.
+  void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y);
+  /// y = x / sqrt(mean(x^2) + eps) * weight, per row of d.
+  void (*rms_norm)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
+  /// dx[n,d] written; dweight[d] accumulated over rows in ascending order.
+  void (*rms_norm_backward)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx, float* dweight);
+  /// In place on x[n,heads,head_dim], rotate-half convention of the Llama family: pairs (i, i + head_dim/2) turned by the angle whose cosine and
+  /// sine stand in cos/sin[position, head_dim/2]. direction +1 forward, -1 backward (the inverse turn).
+  void (*rope)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
+               const float* sin, int direction);
+  /// out[n,q_heads,head_dim] = softmax(q k^T / sqrt(head_dim)) v over rows[i].keys keys.
+  void (*attention)(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out);
+  /// One causal sequence of t tokens, q [t,q_heads,head_dim], k and v [t,kv_heads,head_dim]; recomputes the probabilities. dq, dk, dv written.
+  void (*attention_backward)(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
+                             float* dk, float* dv);
+  /// y[n,f] = silu(gate) * up with gate, up [n,f].
+  void (*swiglu)(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
+  void (*swiglu_backward)(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
+  /// Token columns of logits [n,v] at 1/temperature: logprob[i] of target[i] and entropy[i] of the row's softmax, in nats; also the row's
+  /// log-sum-exp lse[i] of the scaled logits. A target of -1 leaves logprob[i] = 0.
+  void (*token_columns)(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                        float* logprob, float* entropy, float* lse);
+  /// dlogits[n,v] (may alias logits) = inverse_temperature * (dlogprob (onehot - p) + dentropy * dH/dz), p from lse.
+  void (*token_columns_backward)(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                                 const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
+};
+
+/// Floats that pack_linear writes for W[o,k]: panels of kPanel outputs, k-major inside, zero-padded.
+std::int64_t packed_size(std::int64_t o, std::int64_t k);
+void pack_linear(const float* w, std::int64_t o, std::int64_t k, float* packed);
+
+const KernelSet& reference_kernels();
+const KernelSet& scalar_kernels();
+/// The fastest of the bit-identical sets that this CPU can run, measured once per process on a small linear + attention probe.
+const KernelSet& selected_kernels();
+/// By name ("reference", "scalar", "avx2", "avx512"); nullptr when unknown or not runnable on this CPU.
+const KernelSet* kernels_by_name(const char* name);
+
+}  // namespace rollcall::kernels

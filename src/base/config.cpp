@@ -1,0 +1,220 @@
+// The schema's reader and writer, on toml++.
+#include "base/config.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/nearest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+namespace rollcall {
+namespace {
+
+std::string place(std::string_view origin, const toml::node& node) {
+  return node.source().begin ? fmt::format("{}:{}", origin, node.source().begin.line) : std::string(origin);
+}
+
+[[noreturn]] void reject(std::string_view origin, const toml::node& node, std::string_view key, std::string_view problem, std::string_view why,
+                         std::string_view suggestion) {
+  throw ConfigError(error_message(fmt::format("{}: {} {}", place(origin, node), key, problem), why, suggestion));
+}
+
+std::string toml_string(std::string_view text) {
+  std::ostringstream out;
+  out << toml::value<std::string>(std::string(text));
+  return std::move(out).str();
+}
+
+std::string number(double value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string text = fmt::format("{}", value);  // shortest text that reads back to the same double
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+struct Print {
+  std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
+  std::string operator()(const std::int64_t* v) const { return fmt::format("{}", *v); }
+  std::string operator()(const double* v) const { return number(*v); }
+  std::string operator()(const std::string* v) const { return toml_string(*v); }
+  std::string operator()(const std::vector<std::int64_t>* v) const { return fmt::format("[{}]", fmt::join(*v, ", ")); }
+  std::string operator()(const std::vector<std::string>* v) const {
+    std::vector<std::string> parts;
+    for (const auto& s : *v) parts.push_back(toml_string(s));
+    return fmt::format("[{}]", fmt::join(parts, ", "));
+  }
+};
+
+}  // namespace
+
+/// Assigns TOML nodes to fields, with the origin for messages.
+struct ConfigSchema::Reader {
+  ConfigSchema& schema;
+  std::string_view origin;
+
+  void table(const toml::table& node, const std::string& prefix) const {
+    for (const auto& [name, value] : node) {
+      const std::string key = prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str());
+      if (const auto open = std::find_if(schema.tables_.begin(), schema.tables_.end(), [&](const Table& t) { return t.key == key; });
+          open != schema.tables_.end() && value.is_table()) {
+        for (const auto& [knob, text] : *value.as_table()) open_entry(*open, std::string(knob.str()), text);
+      } else if (const auto field = std::find_if(schema.fields_.begin(), schema.fields_.end(), [&](const Field& f) { return f.key == key; });
+                 field != schema.fields_.end()) {
+        assign(*field, value);
+      } else if (value.is_table() && schema.has_prefix(key)) {
+        table(*value.as_table(), key);
+      } else {
+        reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing",
+               suggest_name(key, schema.keys()));
+      }
+    }
+  }
+
+  void open_entry(Table& open, const std::string& knob, const toml::node& value) const {
+    std::ostringstream text;
+    if (value.is_string()) text << *value.value<std::string>();
+    else if (value.is_number()) text << number(*value.value<double>());
+    else if (value.is_boolean()) text << (*value.value<bool>() ? "true" : "false");
+    else reject(origin, value, open.key + "." + knob, "is not a number, a boolean or a word", "knobs are plain values", "write a plain value");
+    const auto old = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first == knob; });
+    if (old != open.target->end()) old->second = text.str();
+    else open.target->emplace_back(knob, text.str());
+  }
+
+  void assign(const Field& field, const toml::node& node) const {
+    std::visit([&](auto* target) { assign_to(field, *target, node); }, field.target);
+  }
+
+  void check_range(const Field& f, const toml::node& node, double v) const {
+    if (!(v >= f.range.low && v <= f.range.high)) {
+      reject(origin, node, f.key, fmt::format("is {}", v), fmt::format("it must lie in [{}, {}]", f.range.low, f.range.high), f.meaning);
+    }
+  }
+  [[noreturn]] void wrong_type(const Field& f, const toml::node& node, std::string_view wanted) const {
+    reject(origin, node, f.key, fmt::format("must be {}", wanted), f.meaning, fmt::format("write for example {} = {}", f.key, std::visit(Print{}, f.target)));
+  }
+
+  void assign_to(const Field& f, bool& target, const toml::node& node) const {
+    if (!node.is_boolean()) wrong_type(f, node, "true or false");
+    target = *node.value<bool>();
+  }
+  void assign_to(const Field& f, std::int64_t& target, const toml::node& node) const {
+    if (!node.is_integer()) wrong_type(f, node, "an integer");
+    check_range(f, node, double(*node.value<std::int64_t>()));
+    target = *node.value<std::int64_t>();
+  }
+  void assign_to(const Field& f, double& target, const toml::node& node) const {
+    if (!node.is_number()) wrong_type(f, node, "a number");
+    check_range(f, node, *node.value<double>());
+    target = *node.value<double>();
+  }
+  void assign_to(const Field& f, std::string& target, const toml::node& node) const {
+    if (!node.is_string()) wrong_type(f, node, "text in quotes");
+    const std::string value = *node.value<std::string>();
+    if (!f.choices.empty() && std::find(f.choices.begin(), f.choices.end(), value) == f.choices.end()) {
+      reject(origin, node, f.key, fmt::format("is \"{}\"", value), f.meaning, suggest_name(value, f.choices));
+    }
+    target = value;
+  }
+  template <class T>
+  void assign_to(const Field& f, std::vector<T>& target, const toml::node& node) const {
+    if (!node.is_array()) wrong_type(f, node, "a list");
+    std::vector<T> values;
+    for (const auto& item : *node.as_array()) {
+      T value{};
+      assign_to(f, value, item);
+      values.push_back(std::move(value));
+    }
+    target = std::move(values);
+  }
+};
+
+void ConfigSchema::bind(std::string key, Target target, std::string meaning, Range range, std::vector<std::string> choices) {
+  fields_.push_back({std::move(key), target, std::move(meaning), range, std::move(choices)});
+}
+
+void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning) {
+  tables_.push_back({std::move(key), target, std::move(meaning)});
+}
+
+bool ConfigSchema::has_prefix(const std::string& prefix) const {
+  const std::string dotted = prefix + ".";
+  return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key.starts_with(dotted); }) ||
+         std::any_of(tables_.begin(), tables_.end(), [&](const Table& t) { return t.key.starts_with(dotted); });
+}
+
+void ConfigSchema::load(const std::filesystem::path& path) { load_text(read_file(path), path.string()); }
+
+void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
+  try {
+    const toml::table table = toml::parse(text, origin);
+    Reader{*this, origin}.table(table, "");
+  } catch (const toml::parse_error& e) {
+    throw ConfigError(error_message(fmt::format("{}:{}: {}", origin, e.source().begin.line, e.description()), "the run file must be TOML",
+                                    "correct that line; toml.io shows the syntax"));
+  }
+}
+
+void ConfigSchema::set(std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", assignment),
+                       "a setting is key=value", "write for example --set train.steps=100");
+  const std::string key(assignment.substr(0, equals)), value(assignment.substr(equals + 1));
+  const std::string origin = fmt::format("--set {}", assignment);
+  const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
+  const bool text_field = field != fields_.end() && std::holds_alternative<std::string*>(field->target);
+  if (text_field && !value.starts_with('"') && !value.starts_with('\'')) {
+    load_text(fmt::format("{} = {}", key, toml_string(value)), origin);
+    return;
+  }
+  toml::table parsed;
+  try {
+    parsed = toml::parse(fmt::format("{} = {}", key, value), origin);
+  } catch (const toml::parse_error&) {
+    load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // a bare word
+    return;
+  }
+  Reader{*this, origin}.table(parsed, "");
+}
+
+std::string ConfigSchema::to_toml() const {
+  std::map<std::string, std::string> sections;
+  std::vector<std::string> order;
+  const auto section_of = [&](const std::string& key) -> std::string& {
+    const std::string name = key.substr(0, key.rfind('.'));
+    if (!sections.contains(name)) order.push_back(name);
+    return sections[name];
+  };
+  for (const auto& f : fields_) section_of(f.key) += fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1), std::visit(Print{}, f.target), f.meaning);
+  for (const auto& t : tables_) {
+    std::string& body = section_of(t.key + ".x");
+    body += fmt::format("# {}\n", t.meaning);
+    for (const auto& [k, v] : *t.target) body += fmt::format("{} = {}\n", k, toml_string(v));
+  }
+  std::string text;
+  for (const auto& name : order) text += fmt::format("[{}]\n{}\n", name, sections[name]);
+  return text;
+}
+
+std::string ConfigSchema::describe() const {
+  std::string text;
+  for (const auto& f : fields_) text += fmt::format("  {:<34} {:<22} {}\n", f.key, std::visit(Print{}, f.target), f.meaning);
+  for (const auto& t : tables_) text += fmt::format("  {:<34} {:<22} {}\n", t.key + ".*", "", t.meaning);
+  return text;
+}
+
+std::vector<std::string> ConfigSchema::keys() const {
+  std::vector<std::string> names;
+  for (const auto& f : fields_) names.push_back(f.key);
+  for (const auto& t : tables_) names.push_back(t.key);
+  return names;
+}
+
+}  // namespace rollcall

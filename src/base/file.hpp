@@ -1,0 +1,36 @@
+// Durable files: atomic publication, whole-file reads, and the lock that keeps a second job out of a run folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace rollcall {
+
+/// Reads a whole file. Throws InputError naming the file.
+std::string read_file(const std::filesystem::path& path);
+
+/// Makes a finished temporary file durable under its final name: fsync of the file, rename, fsync of the folder.
+/// After a return the file survives a power cut; before it, `final_path` is untouched. Throws StorageError.
+void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
+
+/// Writes `content` beside `path` and publishes it.
+void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+
+void fsync_path(const std::filesystem::path& path);  ///< fsync of a file or folder; throws StorageError
+void make_folder(const std::filesystem::path& path);  ///< mkdir -p; throws StorageError with the reason
+
+/// An exclusive advisory lock (flock) on `folder`/.lock, held until destruction and released by the kernel when the process dies.
+class FolderLock {
+ public:
+  /// Throws EnvironmentError naming the holder when another job has the folder.
+  FolderLock(const std::filesystem::path& folder, std::string_view holder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace rollcall

@@ -1,0 +1,32 @@
+// Checksums (xxHash, against accidents) and digests (SHA-256, identities people compare).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace rollcall {
+
+std::uint64_t checksum64(std::span<const std::byte> bytes, std::uint64_t seed = 0);  ///< XXH3 64 bit
+std::uint64_t checksum64(std::string_view text, std::uint64_t seed = 0);
+std::uint64_t file_checksum64(const std::filesystem::path& path);  ///< XXH3 of the whole file; throws InputError when unreadable
+std::string hex64(std::uint64_t value);                            ///< 16 lower-case hex digits
+
+/// Streaming SHA-256.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+  Sha256& add(std::span<const std::byte> bytes);
+  Sha256& add(std::string_view text);
+  std::string hex();  ///< 64 lower-case hex digits; ends the stream
+
+ private:
+  void* context_;
+};
+
+}  // namespace rollcall

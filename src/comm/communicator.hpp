@@ -1,0 +1,67 @@
+// Ranks and what passes between them: bytes to a rank, and collectives. Over MPI, over threads of one process (tests), or alone.
+#pragma once
+
+#include "core/collectives.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::comm {
+
+/// A message as it arrived. Tags are given in stages/messages.hpp and nowhere else.
+struct Envelope {
+  int source = 0;
+  int tag = 0;
+  std::string bytes;
+};
+
+/// A group of ranks with a private message space (its own MPI communicator). One thread calls it (MPI_THREAD_FUNNELED).
+class Communicator : public Collectives {
+ public:
+  /// Sends without waiting for the receiver; messages between two ranks arrive in the order sent. Sending to oneself is allowed.
+  virtual void send(int destination, int tag, std::string bytes) = 0;
+  /// Next message from anyone if one is here. Drives outstanding sends.
+  virtual std::optional<Envelope> try_receive() = 0;
+  /// Waits for a message, polling with back-off to sleep, at most `deadline_s` seconds; `waiting_for` names the wait in the error (ProtocolError).
+  /// `on_idle` runs between polls (progress lines, stop requests).
+  Envelope receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
+  /// Members with color >= 0 form new communicators by color, ordered by rank; others get nullptr. Collective.
+  virtual std::unique_ptr<Communicator> split(int color) = 0;
+  /// Equal-size or ragged byte strings from all ranks, in rank order. Collective.
+  virtual std::vector<std::string> gather_all(const std::string& bytes) = 0;
+  /// The handle parallel HDF5 needs: pointer to an MPI_Comm, or nullptr when this is not MPI.
+  virtual const void* mpi_handle() const { return nullptr; }
+  /// Ends the whole job at once with this exit code.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+  /// Time spent waiting inside collectives and receive [s], for the breakdown of a step.
+  double waited_s() const { return waited_s_; }
+
+ protected:
+  double waited_s_ = 0.0;
+};
+
+/// Starts MPI for the process (FUNNELED) unless it runs alone, and ends it. Throws EnvironmentError.
+class MpiScope {
+ public:
+  MpiScope(int* argc, char*** argv);
+  ~MpiScope();
+  MpiScope(const MpiScope&) = delete;
+  MpiScope& operator=(const MpiScope&) = delete;
+  std::unique_ptr<Communicator> world() const;
+  static std::string library_version();
+};
+
+/// One rank, in process.
+std::unique_ptr<Communicator> alone();
+
+/// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all have ended. For protocol tests and tsan.
+void run_as_threads(int ranks, const std::function<void(Communicator&)>& body);
+
+/// Ranks that share this node with the caller, and cores the process may use: the default thread count of a rank.
+int ranks_on_node(Communicator& world);
+
+}  // namespace rollcall::comm

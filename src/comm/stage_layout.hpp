@@ -1,0 +1,30 @@
+// Which rank hosts which stages: a pure function of the world size, tested for 4,096 ranks without MPI.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::comm {
+
+/// Roles of ranks: an open table (judge, teacher and evaluation ranks come as rows here).
+enum class Stage : int { coordinator = 0, generation = 1, scoring = 2, update = 3 };
+const char* stage_name(Stage stage);
+
+struct StageLayout {
+  std::string name;                      ///< single | colocated | disaggregated
+  int ranks = 1;
+  std::vector<std::vector<int>> hosts;   ///< [stage] ascending world ranks
+  bool hosts_stage(int rank, Stage stage) const;
+  const std::vector<int>& of(Stage stage) const { return hosts[std::size_t(stage)]; }
+};
+
+/// `auto` is single for one rank and colocated otherwise.
+/// single: everything on rank 0 (one rank only). colocated: coordinator on rank 0; every rank generates, scores and updates.
+/// disaggregated (from 4 ranks): coordinator on rank 0; the rest shared out as generation : scoring : update = 4 : 1 : 3 by largest remainder, each at least 1.
+/// Throws EnvironmentError when `ranks` does not fit, naming the counts that do.
+StageLayout make_layout(const std::string& name, int ranks);
+/// Layout names valid for a rank count.
+std::vector<std::string> valid_layouts(int ranks);
+
+}  // namespace rollcall::comm

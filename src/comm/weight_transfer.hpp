@@ -1,0 +1,43 @@
+// How a new policy travels from update ranks to the ranks that need it: named slices and a pure source-to-destination plan.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "comm/stage_layout.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rollcall::comm {
+
+/// A stretch of the flat weight buffer under the tensor's name.
+struct WeightSlice {
+  std::string name;
+  std::int64_t offset = 0, count = 0;  ///< floats
+};
+
+/// Slices that one root sends to the same set of receivers in one collective.
+struct TransferBatch {
+  int root = 0;                        ///< world rank
+  std::vector<int> receivers;          ///< world ranks, ascending, root excluded
+  std::vector<WeightSlice> slices;
+};
+
+/// Pure: update ranks take turns as roots by bytes; receivers are the ranks that generate and do not update. Empty when every generator updates.
+std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices);
+
+/// Executes a plan over the world's communicator; called by every rank that occurs in it. The version is checked on arrival (ProtocolError).
+class WeightTransfer {
+ public:
+  WeightTransfer(Communicator& world, std::vector<TransferBatch> plan);  ///< collective over the world: makes the sub-communicators
+  ~WeightTransfer();
+  void run(std::span<float> weights, std::uint64_t version);             ///< collective over the ranks of the plan
+  bool takes_part() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rollcall::comm

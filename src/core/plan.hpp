@@ -1,0 +1,59 @@
+// What the scheduler asks for and what it hears back: numbers only.
+#pragma once
+
+#include "base/id.hpp"
+#include "core/rollout.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall {
+
+/// How tokens are drawn. The stored log-prob ignores top_k and top_p (house rule: full softmax at `temperature`).
+struct SamplingParams {
+  double temperature = 1.0;         ///< 0 means greedy; the stored log-prob is then at temperature 1
+  std::int64_t top_k = 0;           ///< 0: off
+  double top_p = 1.0;               ///< 1: off
+  std::int64_t max_new_tokens = 64;
+  std::vector<std::string> stop;    ///< text that ends a rollout, in addition to end-of-sequence
+};
+
+/// How many rollouts of which prompt: one group, or a numbered fragment of one when a step has several rounds.
+struct GroupPlan {
+  GroupId id;
+  std::int32_t level = 0;
+  std::uint32_t first_sample = 0;  ///< samples [first_sample, first_sample + count)
+  std::uint32_t count = 1;
+};
+
+/// One round of a step, from the coordinator to one generation rank.
+struct StepPlan {
+  Purpose purpose = Purpose::train;
+  Split split = Split::train;
+  std::uint64_t step = 0;
+  std::uint32_t round = 0;
+  PolicyVersion policy;
+  SamplingParams sampling;
+  std::vector<GroupPlan> groups;
+};
+
+/// What scoring tells the scheduler of one group (or fragment).
+struct GroupReport {
+  GroupId id;
+  std::int32_t level = 0;
+  std::vector<double> rewards;      ///< [n]
+  std::vector<std::uint8_t> correct;  ///< [n]
+  std::vector<std::int32_t> lengths;  ///< [n] policy tokens
+  std::vector<std::string> answers;   ///< [n] extracted answers; filled for eval and validation only (majority votes)
+};
+
+/// From a scoring rank to the coordinator, one per shard.
+struct StepReport {
+  Purpose purpose = Purpose::train;
+  std::uint64_t step = 0;
+  std::uint32_t round = 0;
+  std::vector<GroupReport> groups;
+};
+
+}  // namespace rollcall

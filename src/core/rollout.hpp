@@ -1,0 +1,90 @@
+// The vocabulary of a run: prompts, turns, rollouts, groups, shards. Plain values, no behaviour.
+#pragma once
+
+#include "base/id.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall {
+
+/// What a rollout is drawn for. Only `train` rollouts reach the objective.
+enum class Purpose : std::int32_t { train = 0, validation = 1, eval = 2 };
+/// Which third of a task a prompt comes from; the three never overlap.
+enum class Split : std::int32_t { train = 0, validation = 1, heldout = 2 };
+enum class Role : std::int32_t { prompt = 0, policy = 1, environment = 2 };
+/// Why generation ended. `stop`: end-of-sequence or stop string; `length`: token limit.
+enum class FinishReason : std::int32_t { stop = 0, length = 1 };
+
+struct Prompt {
+  PromptId id;
+  Split split = Split::train;
+  std::int32_t level = 0;  ///< static difficulty level known to the task (string length, digit count, ...); 0 when it knows none
+  std::string text;        ///< what the policy is shown
+  std::string answer;      ///< reference answer for the verifier
+  std::string solution;    ///< worked answer in the wanted format, for supervised fine-tuning
+};
+
+/// A stretch of tokens by one speaker. The per-token columns are filled for policy turns and empty otherwise.
+struct Turn {
+  Role role = Role::prompt;
+  std::vector<std::int32_t> tokens;          ///< [T]
+  std::vector<float> logprob;                ///< [T] log-prob of the full softmax at the sampling temperature, before top-k and top-p (nats)
+  std::vector<float> entropy;                ///< [T] entropy of that softmax (nats)
+  std::vector<std::uint64_t> policy_version;  ///< [T] version that sampled the token
+};
+
+/// Explicit identity of a group: the draw counts how often the prompt was drawn in this step.
+struct GroupId {
+  std::uint64_t step = 0;
+  PromptId prompt;
+  std::uint32_t draw = 0;
+  auto operator<=>(const GroupId&) const = default;
+};
+
+/// `sample` numbers the rollouts of a group over all rounds; it addresses the random stream.
+struct Rollout {
+  std::uint32_t sample = 0;
+  FinishReason finish = FinishReason::stop;
+  std::vector<Turn> turns;
+  std::string text;  ///< decoded policy turns
+};
+
+/// Rollouts of one prompt. Any size from 1 up; sizes differ from group to group.
+struct Group {
+  GroupId id;
+  std::int32_t level = 0;
+  std::vector<Rollout> rollouts;
+};
+
+/// What one generation rank publishes for one round of a step. Immutable once published.
+struct RolloutShard {
+  Purpose purpose = Purpose::train;
+  std::uint64_t step = 0;
+  std::uint32_t round = 0;
+  std::uint32_t producer = 0;   ///< world rank of the generation stage that wrote it
+  PolicyVersion policy;         ///< version that sampled it
+  float temperature = 1.0F;
+  std::vector<Group> groups;
+};
+
+/// Verdict on one rollout: named reward components and the scalar made of them.
+struct Score {
+  std::vector<double> components;  ///< in the order of ScoredShard::component_names
+  double reward = 0.0;             ///< what the objective sees
+  bool correct = false;            ///< what pass@k counts
+  std::string answer;              ///< extracted answer, for majority votes; empty when none was found
+};
+
+/// Scores of one shard, keyed like it: groups and rollouts in the shard's order.
+struct ScoredShard {
+  Purpose purpose = Purpose::train;
+  std::uint64_t step = 0;
+  std::uint32_t round = 0;
+  std::uint32_t producer = 0;  ///< of the shard that was scored
+  std::vector<std::string> component_names;
+  std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
+};
+
+}  // namespace rollcall

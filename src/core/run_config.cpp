@@ -1,0 +1,147 @@
+// The table of run-file keys.
+#include "core/run_config.hpp"
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace rollcall {
+namespace {
+
+constexpr double kBig = 1e15;  // integers up to here are exact in a double
+constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
+
+void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSection& o) {
+  s.bind(section + ".lr", &o.lr, "peak learning rate of AdamW", {0, 10});
+  s.bind(section + ".beta1", &o.beta1, "AdamW decay of the first moment", {0, 0.9999999});
+  s.bind(section + ".beta2", &o.beta2, "AdamW decay of the second moment", {0, 0.9999999});
+  s.bind(section + ".eps", &o.eps, "AdamW denominator floor", {0, 1});
+  s.bind(section + ".weight_decay", &o.weight_decay, "decoupled weight decay; not on norms, biases and embeddings", {0, 10});
+  s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off", {0, kBig});
+  s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
+  s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
+}
+
+}  // namespace
+
+ConfigSchema bind(RunConfig& c) {
+  ConfigSchema s;
+  s.bind("run.dir", &c.run.dir, "run folder: archive, checkpoints, metrics, report");
+  s.bind("run.seed", &c.run.seed, "seed of every random stream", {0, kBig});
+  s.bind("run.layout", &c.run.layout, "who hosts which stage", {}, {"auto", "single", "colocated", "disaggregated"});
+  s.bind("run.threads", &c.run.threads, "worker threads a rank; 0: cores of the node / ranks on it", {0, 1024});
+  s.bind("run.numerics", &c.run.numerics, "what fixes the bits: kernel family and accumulation", {}, {"fp32_fixed_order"});
+  s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
+  s.bind("run.deadline_s", &c.run.deadline_s, "longest wait for a message [s]", {1, kBig});
+  s.bind("run.wall_time_s", &c.run.wall_time_s, "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
+  s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
+
+  s.bind("task.name", &c.task.name, "task: sorting, arithmetic, countdown, jsonl");
+  s.bind("task.train_prompts", &c.task.train_prompts, "training prompts to generate", kPositive);
+  s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts", kCount);
+  s.bind("task.heldout_prompts", &c.task.heldout_prompts, "held-out prompts for eval", kPositive);
+  s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (length, digits, numbers)", {1, 64});
+  s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
+  s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent", {-8, 8});
+  s.bind("task.file", &c.task.file, "jsonl: training file, one object a line");
+  s.bind("task.heldout_file", &c.task.heldout_file, "jsonl: held-out file; empty: split task.file by content");
+  s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
+  s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
+  s.bind("task.answer_marker", &c.task.answer_marker, "jsonl: text before the final answer");
+  s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
+  s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
+
+  s.bind("text.tokenizer", &c.text.tokenizer, "how text becomes tokens", {}, {"character", "byte"});
+
+  auto& m = c.model;
+  s.bind("model.path", &m.path, "folder with config.json and model.safetensors; empty: initialise");
+  s.bind("model.hidden_size", &m.hidden_size, "width of the residual stream", {8, 65536});
+  s.bind("model.intermediate_size", &m.intermediate_size, "width of the SwiGLU layer", {8, 262144});
+  s.bind("model.num_hidden_layers", &m.num_hidden_layers, "transformer blocks", {1, 512});
+  s.bind("model.num_attention_heads", &m.num_attention_heads, "query heads", {1, 512});
+  s.bind("model.num_key_value_heads", &m.num_key_value_heads, "key/value heads (grouped-query attention)", {1, 512});
+  s.bind("model.head_dim", &m.head_dim, "width of a head", {2, 1024});
+  s.bind("model.max_position_embeddings", &m.max_position_embeddings, "longest sequence [tokens]", {8, 1048576});
+  s.bind("model.rope_theta", &m.rope_theta, "base of the rotary embedding", {1, 1e9});
+  s.bind("model.rms_norm_eps", &m.rms_norm_eps, "RMSNorm floor", {0, 1});
+  s.bind("model.initializer_range", &m.initializer_range, "standard deviation of initial weights", {0, 1});
+  s.bind("model.tie_word_embeddings", &m.tie_word_embeddings, "head shares the embedding matrix");
+  s.bind("model.qk_norm", &m.qk_norm, "RMSNorm on queries and keys (Qwen3)");
+  s.bind("model.attention_bias", &m.attention_bias, "bias on q, k, v (Qwen2)");
+
+  s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
+  s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step", kPositive);
+  bind_optimizer(s, "sft", c.sft.optimizer);
+
+  s.bind("sampling.temperature", &c.sampling.temperature, "sampling temperature; 0: greedy", {0, 100});
+  s.bind("sampling.top_k", &c.sampling.top_k, "keep the k likeliest tokens; 0: off", kCount);
+  s.bind("sampling.top_p", &c.sampling.top_p, "nucleus mass; 1: off", {1e-6, 1});
+  s.bind("sampling.max_new_tokens", &c.sampling.max_new_tokens, "longest response [tokens]", {1, 1048576});
+  s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
+
+  s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
+  s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
+  s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
+  s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
+  s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
+  s.bind("train.leaf_tokens", &c.train.leaf_tokens, "tokens of a packed micro-batch", {1, 1 << 24});
+  bind_optimizer(s, "train", c.train.optimizer);
+  s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what a non-finite gradient or a spike does", {}, {"skip", "rollback", "stop"});
+  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean is a spike; 0: off", {0, kBig});
+  s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
+
+  s.bind("scheduler.policy", &c.scheduler.policy, "sampler and budget allocator");
+  s.bind("scheduler.min_rollouts", &c.scheduler.min_rollouts, "fewest rollouts of a chosen prompt", kPositive);
+  s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt", kPositive);
+  s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");
+  s.bind("objective.recipe", &c.objective.recipe, "method: a row of the table of recipes");
+  s.bind_table("objective.pieces", &c.objective.pieces, "replace single pieces of the recipe");
+  s.bind_table("objective.knobs", &c.objective.knobs, "settings of the recipe's pieces");
+
+  s.bind("eval.samples", &c.eval.samples, "rollouts per held-out prompt", kPositive);
+  s.bind("eval.pass_k", &c.eval.pass_k, "k of pass@k and maj@k", kPositive);
+  s.bind("eval.every", &c.eval.every, "validate every so many steps; 0: never", kCount);
+  s.bind("eval.validation_samples", &c.eval.validation_samples, "rollouts per validation prompt", kPositive);
+  s.bind("eval.bootstrap", &c.eval.bootstrap, "resamples behind the 95 % intervals", {10, 1e6});
+  s.bind("eval.before", &c.eval.before, "evaluate after the warm start");
+  s.bind("eval.after", &c.eval.after, "evaluate at the end");
+  s.bind("checkpoint.every", &c.checkpoint.every, "checkpoint every so many steps", kPositive);
+  s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
+  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best, "also keep the best by validation pass@1");
+  s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
+  return s;
+}
+
+RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments) {
+  RunConfig config;
+  ConfigSchema schema = bind(config);
+  if (!file.empty()) schema.load(file);
+  for (const auto& assignment : assignments) schema.set(assignment);
+  check(config);
+  return config;
+}
+
+void check(const RunConfig& c) {
+  require<ConfigError>(c.task.min_level <= c.task.max_level, fmt::format("task.min_level {} is above task.max_level {}", c.task.min_level, c.task.max_level),
+                       "no difficulty level would be left", "swap them");
+  const auto &m = c.model, &t = c.train;
+  require<ConfigError>(m.num_attention_heads % m.num_key_value_heads == 0,
+                       fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
+                       "grouped-query attention shares each key head among equally many query heads", "change one of them");
+  require<ConfigError>(m.head_dim % 2 == 0, fmt::format("model.head_dim {} is odd", m.head_dim), "rotary embedding turns pairs", "use an even head_dim");
+  require<ConfigError>(c.scheduler.min_rollouts <= t.rollouts_per_prompt && t.rollouts_per_prompt <= c.scheduler.max_rollouts,
+                       fmt::format("the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. scheduler.max_rollouts {}",
+                                   t.rollouts_per_prompt, c.scheduler.min_rollouts, c.scheduler.max_rollouts),
+                       "the total could not be spent exactly", "widen the bounds or change train.rollouts_per_prompt");
+  require<ConfigError>(c.eval.pass_k <= c.eval.samples && (c.eval.every == 0 || c.eval.pass_k <= c.eval.validation_samples),
+                       fmt::format("eval.pass_k {} exceeds the samples per prompt (eval.samples {}, eval.validation_samples {})", c.eval.pass_k, c.eval.samples,
+                                   c.eval.validation_samples),
+                       "pass@k needs at least k samples", "lower eval.pass_k or raise the samples");
+  require<ConfigError>(t.mini_batches <= t.prompts_per_step,
+                       fmt::format("train.mini_batches {} exceeds train.prompts_per_step {}", t.mini_batches, t.prompts_per_step),
+                       "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
+  require<ConfigError>(c.task.name != "jsonl" || !c.task.file.empty(), "task.name is jsonl but task.file is empty", "there is nothing to read prompts from",
+                       "set task.file to a file with one JSON object a line");
+}
+
+}  // namespace rollcall

@@ -1,0 +1,150 @@
+// Everything a run file can say, with its defaults. One struct a section; bind() is the table of keys, meanings and ranges.
+#pragma once
+
+#include "base/config.hpp"
+#include "core/plan.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall {
+
+struct RunSection {
+  std::string dir = "runs/run";
+  std::int64_t seed = 1;
+  std::string layout = "auto";       ///< auto | single | colocated | disaggregated
+  std::int64_t threads = 0;          ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
+  std::string numerics = "fp32_fixed_order";
+  std::string log_level = "info";
+  double deadline_s = 600;           ///< longest wait for a message before the job ends with a name of who waited for what
+  double wall_time_s = 0;            ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
+  std::string init_from;             ///< RUN or RUN@STEP: start from these weights
+};
+
+struct TaskSection {
+  std::string name = "sorting";      ///< a row of task/tasks.cpp
+  std::int64_t train_prompts = 16384;
+  std::int64_t validation_prompts = 128;
+  std::int64_t heldout_prompts = 512;
+  std::int64_t min_level = 2;        ///< built-in tasks: smallest length or digit count
+  std::int64_t max_level = 12;
+  double tail_exponent = 1.0;        ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
+  std::string file;                  ///< jsonl: training file
+  std::string heldout_file;          ///< jsonl: held-out file; empty: split `file` by content hash
+  std::string question_key = "question";
+  std::string answer_key = "answer";
+  std::string answer_marker = "####";
+  double format_weight = 0.0;        ///< weight of the format component in the reward
+  bool shuffle_rewards = false;      ///< control experiment: rewards permuted over the step's rollouts
+};
+
+struct TextSection {
+  std::string tokenizer = "character";  ///< character | byte
+};
+
+/// Keys of a Hugging Face config.json of the Llama / Qwen2 / Qwen3 family; vocab_size comes from the tokenizer.
+struct ModelSection {
+  std::string path;                  ///< folder with config.json and model.safetensors; empty: initialise from the keys below
+  std::int64_t hidden_size = 128;
+  std::int64_t intermediate_size = 352;
+  std::int64_t num_hidden_layers = 3;
+  std::int64_t num_attention_heads = 4;
+  std::int64_t num_key_value_heads = 2;
+  std::int64_t head_dim = 32;
+  std::int64_t max_position_embeddings = 512;
+  double rope_theta = 10000.0;
+  double rms_norm_eps = 1e-6;
+  double initializer_range = 0.02;
+  bool tie_word_embeddings = false;
+  bool qk_norm = true;               ///< Qwen3
+  bool attention_bias = false;       ///< Qwen2 (q, k, v)
+};
+
+struct OptimizerSection {
+  double lr = 1e-4;
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
+  double weight_decay = 0.0;         ///< decoupled (Loshchilov and Hutter 2019); not applied to norms, biases and embeddings
+  double max_grad_norm = 1.0;        ///< clip by global norm; 0: off
+  std::int64_t warmup_steps = 20;
+  double min_lr_ratio = 0.1;         ///< cosine decay from lr to lr * min_lr_ratio over the phase's steps
+};
+
+struct SftSection {
+  std::int64_t steps = 50;
+  std::int64_t batch_size = 256;     ///< examples a step
+  OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};
+};
+
+struct TrainSection {
+  std::int64_t steps = 200;
+  std::int64_t prompts_per_step = 64;
+  std::int64_t rollouts_per_prompt = 8;   ///< mean; the step's budget is prompts_per_step * rollouts_per_prompt, spent exactly
+  std::int64_t epochs = 1;                ///< passes over a step's rollouts
+  std::int64_t mini_batches = 1;          ///< optimizer steps a pass; groups are dealt round robin, never cut
+  std::int64_t leaf_tokens = 4096;        ///< tokens of a packed micro-batch (leaf); whole groups only, so a large group may exceed it
+  OptimizerSection optimizer{};
+  std::string on_nonfinite = "skip";      ///< skip | rollback | stop when a gradient is not finite
+  double loss_spike_factor = 0.0;         ///< treat a gradient norm above factor * its running mean like a non-finite one; 0: off
+  std::int64_t max_bad_steps = 3;         ///< consecutive bad steps after which the run ends
+};
+
+struct SchedulerSection {
+  std::string policy = "uniform_sqrt";    ///< a row of scheduling/policies.cpp
+  std::int64_t min_rollouts = 2;          ///< per prompt
+  std::int64_t max_rollouts = 32;
+  std::vector<std::pair<std::string, std::string>> knobs;
+};
+
+struct ObjectiveSection {
+  std::string recipe = "grpo";            ///< a row of objective/recipes.cpp
+  std::vector<std::pair<std::string, std::string>> pieces;  ///< overrides: advantage, ratio, surrogate, weight, aggregate, regularizer
+  std::vector<std::pair<std::string, std::string>> knobs;
+};
+
+struct EvalSection {
+  std::int64_t samples = 16;              ///< rollouts per held-out prompt
+  std::int64_t pass_k = 8;
+  std::int64_t every = 0;                 ///< validation every so many steps; 0: never
+  std::int64_t validation_samples = 8;
+  std::int64_t bootstrap = 1000;          ///< resamples behind the 95 % intervals
+  bool before = true;                     ///< evaluate after the warm start
+  bool after = true;
+};
+
+struct CheckpointSection {
+  std::int64_t every = 20;                ///< steps
+  std::int64_t keep_last = 2;
+  bool keep_best = true;                  ///< by validation pass@1
+};
+
+struct ArchiveSection {
+  std::int64_t pack_every = 20;           ///< steps per archive file; shards are removed after a verified pack
+};
+
+struct RunConfig {
+  RunSection run;
+  TaskSection task;
+  TextSection text;
+  ModelSection model;
+  SftSection sft;
+  SamplingParams sampling;
+  TrainSection train;
+  SchedulerSection scheduler;
+  ObjectiveSection objective;
+  EvalSection eval;
+  CheckpointSection checkpoint;
+  ArchiveSection archive;
+};
+
+/// The table of keys. The schema points into `config`, which must outlive it.
+ConfigSchema bind(RunConfig& config);
+
+/// Reads a run file (may be empty: all defaults) and the --set assignments over it, and checks what a single key cannot.
+/// Throws ConfigError.
+RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments);
+
+/// Checks across keys: level bounds, feasible budgets, head sizes. Throws ConfigError.
+void check(const RunConfig& config);
+
+}  // namespace rollcall

@@ -1,0 +1,70 @@
+// Boost.Serialization of the control messages: value -> bytes -> value. The only place that names Boost.
+#pragma once
+
+#include "base/error.hpp"
+#include "core/plan.hpp"
+
+#include <boost/archive/binary_iarchive.hpp>
+#include <boost/archive/binary_oarchive.hpp>
+#include <boost/serialization/string.hpp>
+#include <boost/serialization/utility.hpp>
+#include <boost/serialization/vector.hpp>
+
+#include <sstream>
+#include <string>
+
+namespace boost::serialization {
+
+template <class A>
+void serialize(A& ar, rollcall::SamplingParams& v, unsigned) {
+  ar& v.temperature& v.top_k& v.top_p& v.max_new_tokens& v.stop;
+}
+template <class A>
+void serialize(A& ar, rollcall::GroupId& v, unsigned) {
+  ar& v.step& v.prompt& v.draw;
+}
+template <class A>
+void serialize(A& ar, rollcall::GroupPlan& v, unsigned) {
+  ar& v.id& v.level& v.first_sample& v.count;
+}
+template <class A>
+void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
+  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups;
+}
+template <class A>
+void serialize(A& ar, rollcall::GroupReport& v, unsigned) {
+  ar& v.id& v.level& v.rewards& v.correct& v.lengths& v.answers;
+}
+template <class A>
+void serialize(A& ar, rollcall::StepReport& v, unsigned) {
+  ar& v.purpose& v.step& v.round& v.groups;
+}
+
+}  // namespace boost::serialization
+
+namespace rollcall {
+
+/// Same binary on every rank is the rule of the job, so the native binary archive is enough.
+template <class T>
+std::string to_bytes(const T& value) {
+  std::ostringstream out(std::ios::binary);
+  boost::archive::binary_oarchive(out, boost::archive::no_header) << value;
+  return std::move(out).str();
+}
+
+/// Throws ProtocolError when the bytes are not a whole T.
+template <class T>
+T from_bytes(const std::string& bytes) {
+  try {
+    std::istringstream in(bytes, std::ios::binary);
+    boost::archive::binary_iarchive archive(in, boost::archive::no_header);
+    T value{};
+    archive >> value;
+    return value;
+  } catch (const boost::archive::archive_exception& e) {
+    throw ProtocolError(error_message(std::string("a control message cannot be read: ") + e.what(), "ranks must run the same binary",
+                                      "check that every node starts the same build"));
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,85 @@
+// A policy at one version: weights packed for the kernels. Immutable and shared by threads.
+#pragma once
+
+#include "base/id.hpp"
+#include "core/plan.hpp"
+#include "kernels/kernel_set.hpp"
+#include "model/weights.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rollcall::model {
+
+class Policy {
+ public:
+  /// Copies and packs `weights` (layout of `config`). `kernels` defaults to selected_kernels().
+  Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
+  ~Policy();
+  Policy(Policy&&) noexcept;
+  Policy& operator=(Policy&&) noexcept;
+
+  const ModelConfig& config() const;
+  PolicyVersion version() const;
+  struct Packed;                      ///< defined in policy.cpp's private header
+  const Packed& packed() const { return *packed_; }
+
+ private:
+  std::unique_ptr<Packed> packed_;
+};
+
+/// One prompt and the samples wanted of it. Random numbers are addressed by (seed, step, prompt, sample, token).
+struct DecodeRequest {
+  std::vector<std::int32_t> prompt;   ///< tokens, at least one
+  std::uint64_t seed = 0;             ///< key of the random stream: run seed
+  std::uint64_t step = 0;
+  std::uint64_t prompt_address = 0;   ///< distinguishes prompts, draws and purposes
+  std::uint32_t first_sample = 0, count = 1;
+};
+
+struct DecodedSequence {
+  std::vector<std::int32_t> tokens;   ///< sampled tokens, the final end-of-sequence included
+  std::vector<float> logprob, entropy;  ///< [T] full softmax at the sampling temperature
+  bool stopped = false;               ///< end-of-sequence or stop text; otherwise the token limit
+};
+
+/// Returns true when the tokens sampled so far end the sequence (stop texts). Called after every token; end-of-sequence is handled before it.
+using StopRule = std::function<bool(std::span<const std::int32_t> tokens)>;
+
+/// Samples all requests on the calling thread: the prompt is run once per request, its cache shared out to the samples, and all samples of all
+/// requests advance together, finished ones leaving the batch. Result [request][sample]. Bits do not depend on what is decoded together.
+/// Throws InputError when prompt + max_new_tokens exceed max_position_embeddings.
+std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
+                                                 const StopRule& stop);
+
+/// A packed micro-batch: sequences one after the other, no padding.
+struct Leaf {
+  std::vector<std::int32_t> tokens;   ///< [N] all tokens of all sequences
+  std::vector<std::int64_t> offsets;  ///< [S+1] sequence i is tokens[offsets[i] .. offsets[i+1])
+  std::vector<std::int64_t> targets;  ///< [M] ascending positions of policy tokens in `tokens`, each > its sequence's start: the columns
+};
+
+/// Columns of a leaf's policy tokens, in the order of Leaf::targets.
+struct Columns {
+  std::vector<float> logprob, entropy;  ///< [M] nats, at the temperature given
+};
+
+/// dLoss / dcolumn, same order.
+struct ColumnGradient {
+  std::vector<float> logprob, entropy;  ///< [M]
+};
+
+/// Forward without gradient.
+Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
+
+/// Forward through the kernels (as autograd functions), `loss` called once with the columns, backward; d(loss)/d(weights) is written to
+/// `gradient` (layout order, padding zero). Thread-safe for distinct gradient buffers. Call use_one_thread_per_operation() on each thread before.
+void forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const std::function<ColumnGradient(const Columns&)>& loss,
+                      std::span<float> gradient);
+
+/// One thread inside an operation, on the calling thread (ATen, OpenMP, MKL): the number of threads then changes nothing.
+void use_one_thread_per_operation();
+
+}  // namespace rollcall::model

@@ -1,0 +1,43 @@
+// The safetensors format: named tensors in one file. A parser of foreign bytes: every length is checked before it is used. Free of LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rollcall::model {
+
+enum class Dtype { f32, f64, i64, i32, u8, bf16, f16 };
+
+/// A tensor to write: bytes are borrowed until the call returns.
+struct TensorView {
+  std::string name;
+  Dtype dtype = Dtype::f32;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> bytes;
+};
+
+/// A file read whole. Tensors view into it.
+class SafetensorsFile {
+ public:
+  static SafetensorsFile read(const std::filesystem::path& path);            ///< throws InputError naming the file and the fault
+  static SafetensorsFile parse(std::string bytes, const std::string& origin);
+  const std::map<std::string, TensorView>& tensors() const { return tensors_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const TensorView& tensor(const std::string& name) const;                   ///< throws InputError naming the nearest
+  std::vector<float> floats(const std::string& name) const;                  ///< f32, bf16 and f16 widened
+
+ private:
+  std::string bytes_;
+  std::map<std::string, TensorView> tensors_;
+  std::map<std::string, std::string> metadata_;
+  std::string origin_;
+};
+
+/// The whole file as bytes; tensors in the given order, 64-byte aligned data start.
+std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
+
+}  // namespace rollcall::model

@@ -1,0 +1,69 @@
+// An objective: what makes a loss and its derivative of a step's token columns. Knows no model, no batch shape and no rank.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::objective {
+
+/// Everything the whole step (or mini-batch) knows before the current policy is evaluated. Rollouts are in canonical order:
+/// ascending GroupId, then sample. All tensors on the CPU; reals are float64.
+struct StepColumns {
+  at::Tensor reward;        ///< [B]
+  at::Tensor group;         ///< [B] int64, index 0..P-1 of the rollout's group, ascending
+  at::Tensor prompt_level;  ///< [B] int64
+  at::Tensor offsets;       ///< [B+1] int64: tokens of rollout i are offsets[i] .. offsets[i+1]
+  at::Tensor old_logprob;   ///< [N] log-prob under the policy at the start of the update (the proximal policy)
+  at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
+  at::Tensor truncated;     ///< [B] bool: ended by the token limit
+  double max_new_tokens = 0;  ///< horizon H
+};
+
+/// Columns of some rollouts of the step under the current policy.
+struct LeafColumns {
+  std::vector<std::int64_t> rollouts;  ///< indices into StepColumns, ascending
+  at::Tensor logprob, entropy;         ///< [M] float64, tokens of those rollouts one after the other
+};
+
+struct LeafLoss {
+  double loss = 0.0;                    ///< this leaf's share; shares of all leaves sum to the step's loss
+  at::Tensor dlogprob, dentropy;        ///< [M] float64
+  /// Metric sums and extremes over this leaf's tokens, by name; see merge().
+  std::map<std::string, double> sums, minima, maxima;
+};
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
+class Objective {
+ public:
+  /// Throws ConfigError: unknown recipe, piece or knob (naming the nearest), or an impossible mix (naming the reason).
+  Objective(const std::string& recipe, const Settings& pieces = {}, const Settings& knobs = {});
+  ~Objective();
+
+  /// Per-step preparation: advantages, weights, denominators (a Normalizer), computed once from the whole step.
+  class Prepared;
+  std::shared_ptr<const Prepared> prepare(const StepColumns& step) const;
+  /// Loss and derivative of one leaf. The sum over any cut into leaves is the same (to rounding).
+  LeafLoss evaluate(const Prepared& prepared, const LeafColumns& leaf) const;
+
+  std::string describe() const;  ///< pieces and knobs with values, one line each
+
+ private:
+  struct Resolved;
+  std::unique_ptr<Resolved> resolved_;
+};
+
+/// Folds leaf metrics into step metrics under the field's names: actor/pg_loss, actor/ratio_min, actor/ratio_max, actor/ratio_mean, actor/pg_clipfrac,
+/// actor/ppo_kl, actor/entropy, critic/advantages/{mean,min,max}, critic/rewards/{mean,min,max}. Order of leaves fixes the rounding.
+std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves);
+
+std::vector<std::string> recipe_names();
+
+}  // namespace rollcall::objective

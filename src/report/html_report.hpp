@@ -1,0 +1,34 @@
+// report.html: one self-contained page with SVG curves and tables of a run.
+#pragma once
+
+#include "report/evaluation.hpp"
+#include "report/metrics.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::report {
+
+/// One group shown in full: prompt, answer, and every response with its reward.
+struct GroupExhibit {
+  std::string prompt, answer;
+  std::vector<std::pair<std::string, double>> responses;
+};
+
+struct ReportInput {
+  std::string title, run_id, policy_sha256;
+  std::vector<std::pair<std::string, std::string>> facts;   ///< settings and paths, shown as a table
+  std::vector<MetricRow> metrics;
+  std::map<std::string, Evaluation> evaluations;            ///< "before", "after"; may lack either
+  std::vector<std::pair<std::string, double>> stage_seconds;  ///< time per stage of the whole run
+  std::map<std::int32_t, std::int64_t> rollouts_per_level;
+  std::vector<GroupExhibit> groups;
+};
+
+/// Curves: reward, pass@k per level before and after, rollout budget per level over time, seconds per stage over time, entropy, ratio extremes.
+std::string html_report(const ReportInput& input);
+
+}  // namespace rollcall::report
