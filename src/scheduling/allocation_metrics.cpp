@@ -1,0 +1,36 @@
+// Moments, entropy and shares of one step's rollout counts.
+#include "scheduling/allocation_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace rollcall::scheduling {
+
+std::vector<std::pair<std::string, double>> allocation_metrics(const std::vector<GroupPlan>& groups, const std::vector<std::int32_t>& levels) {
+  if (groups.empty()) return {};
+  double total = 0.0, least = groups.front().count, most = least;
+  std::map<std::int32_t, double> of_level;
+  for (const std::int32_t level : levels) of_level[level] = 0.0;
+  for (const auto& g : groups) {
+    total += g.count;
+    least = std::min<double>(least, g.count);
+    most = std::max<double>(most, g.count);
+    of_level[g.level] += g.count;
+  }
+  const double mean = total / double(groups.size());
+  double square = 0.0, entropy = 0.0;
+  for (const auto& g : groups) {
+    square += (g.count - mean) * (g.count - mean);
+    if (g.count > 0) entropy -= g.count / total * std::log(g.count / total);
+  }
+  std::vector<std::pair<std::string, double>> metrics = {
+      {"rollout_alloc/min", least},          {"rollout_alloc/max", most},       {"rollout_alloc/mean", mean}, {"rollout_alloc/std", std::sqrt(square / double(groups.size()))},
+      {"rollout_alloc/entropy", entropy},    {"rollout_alloc/total_budget", total}};
+  for (const auto& [level, count] : of_level) metrics.emplace_back(fmt::format("rollout_alloc/class_share/{}", level), total > 0 ? count / total : 0.0);
+  return metrics;
+}
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,44 @@
+// How likely a prompt is answered correctly: a fading Beta estimate per level, refined by the prompt's own results.
+#pragma once
+
+#include "core/plan.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// All counts are pseudo-counts of rollouts. The policy changes while it learns, so every count fades with the steps that pass; what has faded falls back to the
+/// level's estimate, and a level nobody tried for long to the prior.
+struct EstimateKnobs {
+  double prior_success = 0.5;   ///< before anything is seen: the success rate of largest variance, so an unknown level gets rollouts rather than none
+  double prior_strength = 4.0;  ///< worth as many rollouts; small, so one step of a level (tens of rollouts) outweighs it
+  double level_decay = 0.9;     ///< kept per step: a memory of about 10 steps, long against one step's noise, short against training (hundreds of steps)
+  double prompt_decay = 0.99;   ///< kept per step: a prompt is seen once an epoch (hundreds of steps), so it must fade more slowly than its level
+  double level_strength = 8.0;  ///< rollouts the level's estimate is worth against the prompt's own results; about one group
+};
+
+class SuccessEstimate {
+ public:
+  explicit SuccessEstimate(const EstimateKnobs& knobs) : knobs_(&knobs) {}
+  /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly between them.
+  double success(std::uint64_t step, PromptId prompt, std::int32_t level) const;
+  void learn(const std::vector<GroupReport>& reports);
+  nlohmann::json save() const;
+  void load(const nlohmann::json& state);
+
+ private:
+  struct Counts {
+    double right = 0.0, wrong = 0.0;
+    std::uint64_t step = 0;  // of the last result; the counts are faded up to it
+  };
+  static Counts faded(const Counts& counts, double decay, std::uint64_t step);
+  const EstimateKnobs* knobs_;
+  std::map<std::int32_t, Counts> level_;    // state
+  std::map<std::uint64_t, Counts> prompt_;  // state; only prompts with results, ordered so that equal states are equal texts
+};
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,107 @@
+// Bounded largest-remainder apportionment: real quotas by water-filling, then whole numbers by largest remainder.
+#include "base/error.hpp"
+#include "scheduling/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace rollcall::scheduling {
+namespace {
+
+// Weights below this share of the largest count as zero, so that no product of a scale and a weight leaves the range of a double.
+constexpr double kNegligible = 1e-200;
+
+void check(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high) {
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    require<NumericsError>(std::isfinite(weight[i]) && weight[i] >= 0, fmt::format("weight {} of a budget is {}", i, weight[i]),
+                           "shares need finite weights of at least zero", "look for a non-finite reward or knob");
+  }
+  require<ConfigError>(0 <= low && low <= high, fmt::format("the bounds {} .. {} rollouts a prompt are no range", low, high), "every count lies between them",
+                       "set scheduler.min_rollouts <= scheduler.max_rollouts");
+  const auto size = static_cast<__int128>(weight.size());
+  require<ConfigError>(low * size <= total && total <= high * size,
+                       fmt::format("a budget of {} rollouts cannot be spent on {} prompts with {} to {} each", total, weight.size(), low, high),
+                       "the total is spent exactly in every step",
+                       fmt::format("choose a budget from {:.0f} to {:.0f} or widen the bounds", double(low) * double(size), double(high) * double(size)));
+}
+
+// Real counts clip(scale * share, low, high) cut into whole parts and remainders.
+struct Quotas {
+  std::vector<std::int64_t> whole;
+  std::vector<double> remainder;  // [0, 1)
+
+  Quotas(const std::vector<double>& share, double scale, std::int64_t low, std::int64_t high) : whole(share.size()), remainder(share.size()) {
+    for (std::size_t i = 0; i < share.size(); ++i) {
+      const double q = std::clamp(scale * share[i], double(low), double(high));
+      whole[i] = std::int64_t(q);
+      remainder[i] = q - double(whole[i]);
+    }
+  }
+  std::int64_t left(std::int64_t total) const { return total - std::accumulate(whole.begin(), whole.end(), std::int64_t{0}); }
+  // Whole parts are summed exactly and remainders apart, so a level that fits never hands out more than the total.
+  bool fit(std::int64_t total) const { return std::accumulate(remainder.begin(), remainder.end(), 0.0) <= double(left(total)); }
+};
+
+// The largest scale whose quotas fit into `total`: bisection over the bit patterns of the non-negative doubles, which are ordered like the numbers.
+double water_level(const std::vector<double>& share, std::int64_t total, std::int64_t low, std::int64_t high) {
+  const auto fits = [&](std::uint64_t bits) { return Quotas(share, std::bit_cast<double>(bits), low, high).fit(total); };
+  std::uint64_t below = 0, above = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+  if (fits(above)) return std::bit_cast<double>(above);
+  while (above - below > 1) {
+    const std::uint64_t middle = below + (above - below) / 2;
+    (fits(middle) ? below : above) = middle;
+  }
+  return std::bit_cast<double>(below);
+}
+
+// Hands out what the whole parts left, one unit a turn, by largest remainder and then by index.
+void hand_out(Quotas& quotas, std::int64_t left, std::int64_t high) {
+  std::vector<std::size_t> order(quotas.whole.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quotas.remainder[a] > quotas.remainder[b]; });
+  while (left > 0) {
+    for (const std::size_t i : order) {
+      if (left == 0 || quotas.whole[i] >= high) continue;
+      ++quotas.whole[i];
+      --left;
+    }
+  }
+}
+
+// Weights relative to the largest, negligible ones as zero.
+std::vector<double> shares(const std::vector<double>& weight) {
+  const double largest = weight.empty() ? 0.0 : *std::max_element(weight.begin(), weight.end());
+  std::vector<double> share(weight.size(), 0.0);
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    if (largest > 0 && weight[i] / largest >= kNegligible) share[i] = weight[i] / largest;
+  }
+  return share;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high) {
+  check(weight, total, low, high);
+  std::vector<double> share = shares(weight);
+  const auto positive = std::int64_t(std::count_if(share.begin(), share.end(), [](double s) { return s > 0; }));
+  const std::int64_t zeros = std::int64_t(share.size()) - positive;
+  if (zeros > 0 && total > high * positive + low * zeros) {
+    // The positive weights cannot take it all even at their bound: they are full, and the zeros share the rest evenly.
+    const std::int64_t rest = total - high * positive;
+    std::vector<std::int64_t> count(share.size(), high);
+    for (std::int64_t i = 0, z = 0; i < std::int64_t(share.size()); ++i) {
+      if (share[std::size_t(i)] == 0) count[std::size_t(i)] = rest / zeros + (z++ < rest % zeros);
+    }
+    return count;
+  }
+  Quotas quotas(share, water_level(share, total, low, high), low, high);
+  hand_out(quotas, quotas.left(total), high);
+  return quotas.whole;
+}
+
+}  // namespace rollcall::scheduling

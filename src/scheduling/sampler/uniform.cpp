@@ -1,0 +1,54 @@
+// Walks the addressed order of an epoch and remembers only a position.
+#include "scheduling/sampler/uniform.hpp"
+
+#include "base/error.hpp"
+#include "scheduling/sampler/permutation.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace rollcall::scheduling {
+
+std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts) {
+  // What an earlier step passed over comes first.
+  const std::size_t waiting = std::min(std::size_t(prompts), deferred_.size());
+  std::vector<std::uint64_t> chosen(deferred_.begin(), deferred_.begin() + std::ptrdiff_t(waiting));
+  deferred_.erase(deferred_.begin(), deferred_.begin() + std::ptrdiff_t(waiting));
+  std::unordered_set<std::uint64_t> seen(chosen.begin(), chosen.end());
+  Permutation order(population_, seed_, epoch_);
+  while (chosen.size() < prompts) {
+    if (cursor_ == population_) {
+      cursor_ = 0;
+      order = Permutation(population_, seed_, ++epoch_);
+    }
+    const std::uint64_t prompt = order(cursor_++);
+    (seen.insert(prompt).second ? chosen : deferred_).push_back(prompt);
+  }
+  return chosen;
+}
+
+std::vector<Draw> UniformSampler::choose(std::int64_t prompts) {
+  std::vector<Draw> draws;
+  draws.reserve(std::size_t(prompts));
+  for (std::uint32_t draw = 0; draws.size() < std::size_t(prompts); ++draw) {
+    for (const std::uint64_t prompt : pass(std::min<std::uint64_t>(std::uint64_t(prompts) - draws.size(), population_))) draws.push_back({{prompt}, draw});
+  }
+  return draws;
+}
+
+nlohmann::json UniformSampler::save() const { return {{"epoch", epoch_}, {"cursor", cursor_}, {"deferred", deferred_}}; }
+
+void UniformSampler::load(const nlohmann::json& state) {
+  const auto cursor = state.at("cursor").get<std::uint64_t>();
+  const auto deferred = state.at("deferred").get<std::vector<std::uint64_t>>();
+  const bool inside = cursor <= population_ && std::all_of(deferred.begin(), deferred.end(), [&](std::uint64_t p) { return p < population_; });
+  require<StorageError>(inside, "the saved position lies outside the training prompts", "the run would not continue where it stopped",
+                        "resume with the task section the run was started with");
+  epoch_ = state.at("epoch").get<std::uint64_t>();
+  cursor_ = cursor;
+  deferred_ = deferred;
+}
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,30 @@
+// The sampler `uniform`: every prompt once an epoch in an addressed random order, without a list of prompts in memory.
+#pragma once
+
+#include "scheduling/sampler/sampler.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// A step that ends one epoch and begins the next skips prompts it already holds; they are deferred to the next step of their epoch. So a prompt repeats
+/// within a step only when the step asks for more prompts than there are: each whole pass over the population is one draw number.
+class UniformSampler final : public Sampler {
+ public:
+  UniformSampler(std::uint64_t population, std::uint64_t seed) : population_(population), seed_(seed) {}
+  void bind(ConfigSchema&) override {}
+  std::vector<Draw> choose(std::int64_t prompts) override;
+  void learn(const std::vector<GroupReport>&) override {}
+  nlohmann::json save() const override;
+  void load(const nlohmann::json& state) override;
+
+ private:
+  std::vector<std::uint64_t> pass(std::uint64_t prompts);  // distinct prompts
+  std::uint64_t population_, seed_;
+  std::uint64_t epoch_ = 0, cursor_ = 0;   // state: the next position of the epoch's order
+  std::vector<std::uint64_t> deferred_;    // state: prompts of this epoch that were passed over
+};
+
+}  // namespace rollcall::scheduling
