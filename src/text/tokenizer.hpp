@@ -23,8 +23,8 @@ class Tokenizer {
   virtual std::string fingerprint() const = 0;  ///< hex digest of vocabulary and rules: part of the run identity
 };
 
-/// "character": printable ASCII and newline as one token each, everything else as UTF-8 bytes through 256 fallback tokens.
-/// "byte": 256 byte tokens. Both add bos and eos. Throws ConfigError naming the nearest.
+/// "character": printable ASCII (tokens 0..94) and newline (95), everything else as UTF-8 bytes through 256 fallback tokens (96..351); bos 352, eos 353.
+/// "byte": the 256 bytes; bos 256, eos 257. Throws ConfigError naming the nearest.
 std::unique_ptr<Tokenizer> make_tokenizer(const std::string& name);
 std::vector<std::string> tokenizer_names();
 

@@ -1,0 +1,51 @@
+// Does an expression reach the target with the given numbers?
+#include "base/error.hpp"
+#include "reward/expression.hpp"
+#include "reward/judges.hpp"
+#include "text/answer_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace rollcall::reward {
+namespace {
+
+struct Riddle {
+  std::vector<std::int64_t> numbers;
+  std::int64_t target = 0;
+};
+
+/// "3 5 7 25=40", as task/countdown.cpp writes it.
+Riddle parse_riddle(std::string_view reference) {
+  Riddle riddle;
+  for (char separator = ' '; separator != '\0';) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(reference.data(), reference.data() + reference.size(), value);
+    expect(error == std::errc{}, "a countdown reference reads numbers=target");
+    reference.remove_prefix(std::size_t(end - reference.data()));
+    if (separator == '=') riddle.target = value;
+    else riddle.numbers.push_back(value);
+    expect(reference.empty() == (separator == '='), "a countdown reference ends after its target");
+    separator = reference.empty() ? '\0' : reference.front();
+    if (!reference.empty()) reference.remove_prefix(1);
+  }
+  return riddle;
+}
+
+bool uses_only(std::vector<std::int64_t> used, std::vector<std::int64_t> given) {
+  std::sort(used.begin(), used.end());
+  std::sort(given.begin(), given.end());
+  return std::includes(given.begin(), given.end(), used.begin(), used.end());  // respects multiplicity
+}
+
+}  // namespace
+
+Score judge_countdown_expression(const Prompt& prompt, std::string_view response, bool finished, const TaskSection&) {
+  const Riddle riddle = parse_riddle(prompt.answer);
+  const auto expression = finished ? parse_expression(text::trim(response)) : std::nullopt;
+  const bool allowed = expression && uses_only(expression->numbers, riddle.numbers);
+  const bool correct = allowed && expression->value == Rational{riddle.target, 1};
+  return {{double(correct), double(expression.has_value())}, 0.0, correct, allowed ? expression->value.text() : std::string()};
+}
+
+}  // namespace rollcall::reward

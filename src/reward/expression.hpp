@@ -1,0 +1,25 @@
+// Arithmetic expressions as a policy may write them: parsed and evaluated exactly, whatever the bytes.
+#pragma once
+
+#include "reward/rational.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::reward {
+
+struct Expression {
+  Rational value;
+  std::vector<std::int64_t> numbers;  ///< in the order of appearance
+};
+
+constexpr std::size_t kLongestExpression = 1024;  ///< bytes
+constexpr int kDeepestExpression = 64;            ///< nested parentheses
+
+/// Grammar: sum = product { (+|-) product }; product = factor { (*|/) factor }; factor = digits | "(" sum ")". Spaces may stand between tokens.
+/// None when the text is anything else, longer or deeper than the limits above, divides by zero or leaves the exact range. Never throws.
+std::optional<Expression> parse_expression(std::string_view text);
+
+}  // namespace rollcall::reward

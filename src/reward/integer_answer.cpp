@@ -1,0 +1,36 @@
+// Integers in their one canonical spelling, so that equal text is equal value and nothing can overflow.
+#include "reward/judges.hpp"
+#include "text/answer_text.hpp"
+
+#include <algorithm>
+
+namespace rollcall::reward {
+namespace {
+
+bool is_canonical_natural(std::string_view s) {
+  const bool digits = !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && (s.front() != '0' || s.size() == 1);
+}
+
+bool is_canonical_integer(std::string_view s) {
+  if (!s.starts_with('-')) return is_canonical_natural(s);
+  return s != "-0" && is_canonical_natural(s.substr(1));
+}
+
+/// "-333", or "28r9" where the question was a division.
+bool is_well_formed(std::string_view s, bool division) {
+  if (!division) return is_canonical_integer(s);
+  const std::size_t r = s.find('r');
+  return r != std::string_view::npos && is_canonical_integer(s.substr(0, r)) && is_canonical_natural(s.substr(r + 1));
+}
+
+}  // namespace
+
+Score judge_integer_answer(const Prompt& prompt, std::string_view response, bool finished, const TaskSection&) {
+  const std::string_view answer = text::trim(response);
+  const bool format = finished && is_well_formed(answer, prompt.answer.find('r') != std::string::npos);
+  const bool correct = format && answer == prompt.answer;
+  return {{double(correct), double(format)}, 0.0, correct, format ? std::string(answer) : std::string()};
+}
+
+}  // namespace rollcall::reward

@@ -1,0 +1,121 @@
+// Splits filled with distinct prompts.
+#include "task/generate.hpp"
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_set>
+
+namespace rollcall::task {
+namespace {
+
+constexpr std::uint64_t kSplitSalt = 0x726f6c6c63616c6cU;  // "rollcall": fixed for ever, or old and new runs would mix their splits
+constexpr int kMisses = 1000;                              // finds the last of N texts of a 10 % split with probability 1 - exp(-1000 / N)
+
+LevelLaw known_levels(const Generator& generator, const TaskSection& section) {
+  const std::int64_t low = std::max(section.min_level, generator.lowest), high = std::min(section.max_level, generator.highest);
+  require<ConfigError>(low <= high, fmt::format("{} has no level from {} to {}", generator.name, section.min_level, section.max_level),
+                       fmt::format("its levels are {} to {}", generator.lowest, generator.highest), "change task.min_level and task.max_level");
+  if (low != section.min_level || high != section.max_level) {
+    spdlog::info("{} uses levels {} to {} of the {} to {} asked for", generator.name, low, high, section.min_level, section.max_level);
+  }
+  return {low, high, section.tail_exponent};
+}
+
+struct SplitDraw {
+  const Generator& generator;
+  std::uint64_t seed;
+  Split split;
+  LevelLaw law;
+  std::unordered_set<std::string> seen{};
+
+  RandomStream stream(std::uint64_t index, std::uint64_t attempt) const { return {seed, RandomPurpose::task, std::uint64_t(split), index, attempt}; }
+
+  std::optional<Prompt> draw(std::uint64_t index) {
+    for (std::uint64_t attempt = 0; !law.empty();) {
+      const std::int64_t level = law.at(stream(index, attempt).uniform(0));
+      for (const std::uint64_t end = attempt + kMisses; attempt < end; ++attempt) {
+        Draws draws(stream(index, attempt));
+        auto item = generator.draw(level, draws);
+        if (!item || split_of(item->text) != split || !seen.insert(item->text).second) continue;
+        return Prompt{{index}, split, std::int32_t(level), std::move(item->text), std::move(item->answer), std::move(item->solution)};
+      }
+      law.drop(level);
+    }
+    return std::nullopt;
+  }
+};
+
+std::vector<Prompt> fill(SplitDraw draw, std::int64_t wanted, const char* split_name) {
+  std::vector<Prompt> prompts;
+  while (std::int64_t(prompts.size()) < wanted) {
+    auto prompt = draw.draw(prompts.size());
+    if (!prompt) {
+      spdlog::warn("{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more", draw.generator.name,
+                   prompts.size(), split_name, wanted);
+      break;
+    }
+    prompts.push_back(std::move(*prompt));
+  }
+  return prompts;
+}
+
+}  // namespace
+
+Split split_of(std::string_view text) {
+  const std::uint64_t tenth = checksum64(text, kSplitSalt) % 10;
+  return tenth < 8 ? Split::train : tenth == 8 ? Split::validation : Split::heldout;
+}
+
+std::string hash_of(const PromptSet& set) {
+  Sha256 digest;
+  for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
+    digest.add(fmt::format("{} prompts\n", split->size()));
+    for (const Prompt& p : *split) {
+      // Lengths first: moving a character from one field to the next changes the digest.
+      digest.add(fmt::format("{} {} {} {} {} {}\n", p.id.value, int(p.split), p.level, p.text.size(), p.answer.size(), p.solution.size()));
+      digest.add(p.text).add(p.answer).add(p.solution);
+    }
+  }
+  return digest.hex();
+}
+
+LevelLaw::LevelLaw(std::int64_t low, std::int64_t high, double exponent) {
+  for (std::int64_t level = low; level <= high; ++level) {
+    levels_.push_back(level);
+    weights_.push_back(std::pow(double(level) / double(exponent > 0 ? low : high), -exponent));  // largest weight 1, so none overflows
+  }
+}
+
+std::int64_t LevelLaw::at(double u) const {
+  double left = u * std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  for (std::size_t i = 0; i + 1 < levels_.size(); ++i) {
+    if (left < weights_[i]) return levels_[i];
+    left -= weights_[i];
+  }
+  return levels_.back();
+}
+
+void LevelLaw::drop(std::int64_t level) {
+  const auto at = std::find(levels_.begin(), levels_.end(), level) - levels_.begin();
+  levels_.erase(levels_.begin() + at);
+  weights_.erase(weights_.begin() + at);
+}
+
+PromptSet generate(const Generator& generator, const TaskSection& section, std::uint64_t seed) {
+  const LevelLaw law = known_levels(generator, section);
+  PromptSet set;
+  set.train = fill({generator, seed, Split::train, law}, section.train_prompts, "training");
+  set.validation = fill({generator, seed, Split::validation, law}, section.validation_prompts, "validation");
+  set.heldout = fill({generator, seed, Split::heldout, law}, section.heldout_prompts, "held-out");
+  set.hash = hash_of(set);
+  return set;
+}
+
+}  // namespace rollcall::task

@@ -1,0 +1,67 @@
+// How built-in tasks fill their splits: level law, addressed draws, content-hash splits, distinct prompts.
+#pragma once
+
+#include "base/random.hpp"
+#include "task/task.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rollcall::task {
+
+/// The split a prompt text belongs to: 80 % train, 10 % validation, 10 % held-out, by a hash of the text alone. Seed and sizes do not enter, so the
+/// splits of two runs never overlap either.
+Split split_of(std::string_view text);
+
+/// SHA-256 over every field of every prompt, splits in order.
+std::string hash_of(const PromptSet& set);
+
+/// Successive draws from one addressed stream.
+class Draws {
+ public:
+  explicit Draws(const RandomStream& stream) : stream_(stream) {}
+  std::int64_t below(std::int64_t n) { return std::int64_t(stream_.below(next_++, std::uint64_t(n))); }                     ///< in [0, n)
+  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }                       ///< in [low, high]
+
+ private:
+  RandomStream stream_;
+  std::uint64_t next_ = 1;  // number 0 of the stream chose the level
+};
+
+/// What a task draws at a level.
+struct Item {
+  std::string text, answer, solution;
+};
+
+/// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not worth asking.
+struct Generator {
+  const char* name;
+  std::int64_t lowest, highest;
+  std::optional<Item> (*draw)(std::int64_t level, Draws& draws);
+};
+
+/// P(level) proportional to level^-exponent over the levels that are left.
+class LevelLaw {
+ public:
+  LevelLaw(std::int64_t low, std::int64_t high, double exponent);
+  std::int64_t at(double u) const;   ///< inverse of the cumulative law; u in [0, 1)
+  void drop(std::int64_t level);     ///< its share goes to the others in proportion
+  bool empty() const { return levels_.empty(); }
+
+ private:
+  std::vector<std::int64_t> levels_;
+  std::vector<double> weights_;
+};
+
+/// Fills the three splits. Prompts of a split are distinct. Prompt i is drawn from the stream (seed, task, split, i, attempt): first the level, then
+/// items of that level until one is new and of the split. After 1000 misses in a row the level counts as used up and is dropped for the rest of the
+/// split. So the histogram of levels follows the law until a level runs dry; from there on the remaining levels follow it among themselves. (Sorting
+/// has 80 training prompts of length 2.) When every level is dry the split stays smaller than asked, with a warning. Prompt i depends on
+/// its predecessors but not on the sizes: a smaller set is the beginning of a larger one.
+/// Levels of the section that the task does not know are cut off; throws ConfigError when none is left.
+PromptSet generate(const Generator& generator, const TaskSection& section, std::uint64_t seed);
+
+}  // namespace rollcall::task

@@ -1,0 +1,127 @@
+// Questions and answers from files, for example GSM8K.
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "task/generate.hpp"
+#include "task/sources.hpp"
+#include "text/answer_text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace rollcall::task {
+namespace {
+
+/// One line of a file, with its place for messages.
+struct Line {
+  const std::string& file;
+  std::size_t number;
+  void require_that(bool ok, std::string_view problem, std::string_view why, std::string_view suggestion) const {
+    require<InputError>(ok, fmt::format("{}:{}: {}", file, number, problem), why, suggestion);
+  }
+};
+
+nlohmann::json parse_object(std::string_view text, const Line& line) {
+  nlohmann::json object;
+  try {
+    object = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& e) {
+    line.require_that(false, fmt::format("not JSON: {}", e.what()), "every line must be one JSON object", "correct or remove the line");
+  }
+  line.require_that(object.is_object(), "not a JSON object", "every line must be one JSON object", "correct or remove the line");
+  return object;
+}
+
+/// The text under `key`; a bare number counts as its digits.
+std::string text_at(const nlohmann::json& object, const std::string& key, const char* setting, const Line& line) {
+  const auto at = object.find(key);
+  line.require_that(at != object.end(), fmt::format("has no key \"{}\"", key), "a question and an answer are needed", fmt::format("set task.{}", setting));
+  if (at->is_number()) return at->dump();
+  line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key), "it goes into a prompt or solution",
+                    fmt::format("set task.{} or correct the line", setting));
+  return at->get<std::string>();
+}
+
+std::int32_t reasoning_lines(std::string_view reasoning) {
+  std::int32_t lines = 0;
+  while (!reasoning.empty()) {
+    const std::size_t end = std::min(reasoning.find('\n'), reasoning.size());
+    lines += text::trim(reasoning.substr(0, end)).empty() ? 0 : 1;
+    reasoning.remove_prefix(std::min(end + 1, reasoning.size()));
+  }
+  return lines;
+}
+
+Prompt read_prompt(std::string_view json_text, const TaskSection& section, const Line& line) {
+  const nlohmann::json object = parse_object(json_text, line);
+  Prompt prompt;
+  prompt.text = text_at(object, section.question_key, "question_key", line) + "\n";
+  prompt.solution = text_at(object, section.answer_key, "answer_key", line);
+  const auto marked = text::find_marked_answer(prompt.solution, section.answer_marker);
+  line.require_that(marked && !marked->answer.empty(), fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
+                    "the verifier compares what does", "set task.answer_marker (empty: the whole answer counts) or correct the line");
+  prompt.answer = text::normal_answer(marked->answer);
+  prompt.level = reasoning_lines(marked->reasoning);
+  return prompt;
+}
+
+std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section) {
+  const std::string content = read_file(file);
+  std::vector<Prompt> prompts;
+  std::unordered_set<std::string> seen;
+  std::size_t number = 0, repeated = 0;
+  for (std::string_view rest = content; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    ++number;
+    if (const auto line = text::trim(rest.substr(0, end)); !line.empty()) {
+      Prompt prompt = read_prompt(line, section, {file, number});
+      if (seen.insert(prompt.text).second) prompts.push_back(std::move(prompt));
+      else ++repeated;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  require(!prompts.empty(), fmt::format("{} holds no question", file), "there is nothing to learn or evaluate", "name a file with one JSON object a line");
+  if (repeated > 0) spdlog::warn("{}: {} repeated questions dropped", file, repeated);
+  return prompts;
+}
+
+void add(std::vector<Prompt>& to, Prompt prompt, Split split, std::int64_t wanted) {
+  if (std::int64_t(to.size()) >= wanted) return;
+  prompt.id = {to.size()};
+  prompt.split = split;
+  to.push_back(std::move(prompt));
+}
+
+void tell_shortage(const std::vector<Prompt>& prompts, std::int64_t wanted, const char* split_name) {
+  if (std::int64_t(prompts.size()) < wanted) spdlog::warn("jsonl: all {} {} prompts there are, of {} wanted", prompts.size(), split_name, wanted);
+}
+
+}  // namespace
+
+PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
+  PromptSet set;
+  std::unordered_set<std::string> heldout;
+  if (!section.heldout_file.empty()) {
+    for (Prompt& prompt : read_prompts(section.heldout_file, section)) {
+      heldout.insert(prompt.text);
+      add(set.heldout, std::move(prompt), Split::heldout, section.heldout_prompts);
+    }
+  }
+  for (Prompt& prompt : read_prompts(section.file, section)) {
+    const Split split = split_of(prompt.text);
+    if (split == Split::validation && !heldout.contains(prompt.text)) add(set.validation, std::move(prompt), split, section.validation_prompts);
+    else if (split == Split::heldout && heldout.empty()) add(set.heldout, std::move(prompt), split, section.heldout_prompts);
+    else if (!heldout.contains(prompt.text)) add(set.train, std::move(prompt), Split::train, section.train_prompts);
+  }
+  require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "validation and held-out questions are kept apart", "use a larger file");
+  tell_shortage(set.train, section.train_prompts, "training");
+  tell_shortage(set.validation, section.validation_prompts, "validation");
+  tell_shortage(set.heldout, section.heldout_prompts, "held-out");
+  set.hash = hash_of(set);
+  return set;
+}
+
+}  // namespace rollcall::task
