@@ -27,7 +27,7 @@ class Communicator : public Collectives {
   /// Next message from anyone if one is here. Drives outstanding sends.
   virtual std::optional<Envelope> try_receive() = 0;
   /// Waits for a message, polling with back-off to sleep, at most `deadline_s` seconds; `waiting_for` names the wait in the error (ProtocolError).
-  /// `on_idle` runs between polls (progress lines, stop requests).
+  /// `on_idle` runs before each sleep (progress lines, stop requests).
   Envelope receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
   /// Members with color >= 0 form new communicators by color, ordered by rank; others get nullptr. Collective.
   virtual std::unique_ptr<Communicator> split(int color) = 0;
@@ -35,16 +35,22 @@ class Communicator : public Collectives {
   virtual std::vector<std::string> gather_all(const std::string& bytes) = 0;
   /// The handle parallel HDF5 needs: pointer to an MPI_Comm, or nullptr when this is not MPI.
   virtual const void* mpi_handle() const { return nullptr; }
-  /// Ends the whole job at once with this exit code.
+  /// Ends the whole job at once with this exit code. Among threads it throws an Error with that code instead, so that a test can see it.
   [[noreturn]] virtual void abort(int exit_code) = 0;
+  /// Longest wait inside one collective before it throws ProtocolError; `split` hands it on. After such an error only abort() is left.
+  void set_collective_deadline(double seconds) { collective_deadline_s_ = seconds; }
   /// Time spent waiting inside collectives and receive [s], for the breakdown of a step.
   double waited_s() const { return waited_s_; }
 
  protected:
+  /// Gives the core away for about `seconds` (0: only a turn of the scheduler); a transport that hears of arrivals returns early.
+  virtual void pause(double seconds);
   double waited_s_ = 0.0;
+  double collective_deadline_s_ = 600.0;  ///< well above the slowest step's imbalance between ranks
 };
 
-/// Starts MPI for the process (FUNNELED) unless it runs alone, and ends it. Throws EnvironmentError.
+/// Starts MPI for the process (FUNNELED; a process without a launcher becomes a world of one rank) and ends it. Where MPI runs already it is left
+/// running. When an exception leaves the scope the job is aborted: ending MPI in order would wait for ranks that do not come. Throws EnvironmentError.
 class MpiScope {
  public:
   MpiScope(int* argc, char*** argv);
@@ -53,6 +59,10 @@ class MpiScope {
   MpiScope& operator=(const MpiScope&) = delete;
   std::unique_ptr<Communicator> world() const;
   static std::string library_version();
+
+ private:
+  bool owner_ = false;       ///< MPI was started here
+  int exceptions_ = 0;       ///< in flight at construction
 };
 
 /// One rank, in process.
@@ -61,7 +71,8 @@ std::unique_ptr<Communicator> alone();
 /// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all have ended. For protocol tests and tsan.
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body);
 
-/// Ranks that share this node with the caller, and cores the process may use: the default thread count of a rank.
-int ranks_on_node(Communicator& world);
+/// Ranks that share this node with the caller, and cores that its affinity mask leaves the process: their ratio is the default thread count of a rank.
+int ranks_on_node(Communicator& world);  ///< collective
+int cores_available();
 
 }  // namespace rollcall::comm

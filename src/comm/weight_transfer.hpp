@@ -5,6 +5,7 @@
 #include "comm/stage_layout.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct TransferBatch {
   std::vector<WeightSlice> slices;
 };
 
-/// Pure: update ranks take turns as roots by bytes; receivers are the ranks that generate and do not update. Empty when every generator updates.
+/// Pure: the flat order of the slices is cut into equal shares, one for each of up to eight update ranks as roots (a slice that lies across a cut
+/// occurs in both shares); receivers are the ranks that generate and do not update. Empty when every generator updates.
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices);
 
 /// Executes a plan over the world's communicator; called by every rank that occurs in it. The version is checked on arrival (ProtocolError).
@@ -32,8 +34,8 @@ class WeightTransfer {
  public:
   WeightTransfer(Communicator& world, std::vector<TransferBatch> plan);  ///< collective over the world: makes the sub-communicators
   ~WeightTransfer();
-  void run(std::span<float> weights, std::uint64_t version);             ///< collective over the ranks of the plan
-  bool takes_part() const;
+  void run(std::span<float> weights, std::uint64_t version);             ///< collective over the ranks of the plan; others return at once
+  bool takes_part() const;                                               ///< this rank is a root or a receiver
 
  private:
   struct State;

@@ -1,0 +1,25 @@
+// How long to sleep between two polls: nothing at first, then in proportion to the time already waited, so that latency and CPU use both stay small.
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <algorithm>
+
+namespace rollcall::comm {
+
+/// One wait. A short wait answers within microseconds, a wait of t ends at most t/8 late, and a long one costs a poll a millisecond.
+class Backoff {
+ public:
+  double waited_s() const { return watch_.seconds(); }
+  double pause_s() const {
+    const double waited = waited_s();
+    return waited < spin_s ? 0.0 : std::min(waited / 8, longest_s);
+  }
+
+ private:
+  static constexpr double spin_s = 20e-6;    ///< one message between two running processes takes 1-5 us
+  static constexpr double longest_s = 1e-3;  ///< a poll costs about 2 us: 0.2 % of a core
+  Stopwatch watch_;
+};
+
+}  // namespace rollcall::comm

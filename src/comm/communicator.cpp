@@ -1,0 +1,38 @@
+// What every communicator shares: the deadline of a wait and what its error says.
+#include "comm/communicator.hpp"
+
+#include "base/error.hpp"
+#include "comm/backoff.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+namespace rollcall::comm {
+
+Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
+  Backoff wait;
+  std::optional<Envelope> envelope;
+  while (!(envelope = try_receive())) {
+    const double waited = wait.waited_s();
+    if (waited >= deadline_s) {
+      waited_s_ += waited;
+      throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", rank(), waited, waiting_for),
+                                        "the rank that should have sent it is stuck, has ended or is slower than the deadline allows",
+                                        "look for the last log line of that rank, or raise the deadline"));
+    }
+    const double pause_s = wait.pause_s();
+    if (pause_s > 0 && on_idle) on_idle();
+    pause(pause_s);
+  }
+  waited_s_ += wait.waited_s();
+  return std::move(*envelope);
+}
+
+void Communicator::pause(double seconds) {
+  if (seconds <= 0) return std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace rollcall::comm

@@ -1,0 +1,213 @@
+// Messages and collectives over MPI that sleep while they wait.
+#include "comm/mpi_communicator.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+#include <fmt/format.h>
+
+#include <climits>
+#include <exception>
+#include <numeric>
+
+namespace rollcall::comm {
+namespace {
+
+/// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts with a fresh, hot Backoff (a long collective
+/// consists of many small exchanges inside MPI_Test, and at one poll a millisecond they would crawl).
+constexpr std::size_t kPartBytes = std::size_t{1} << 20;
+
+template <class T, class Act>
+void for_each_part(std::span<T> values, Act act) {
+  const std::size_t part = kPartBytes / sizeof(T);
+  for (std::size_t first = 0; first < values.size(); first += part) {
+    const auto piece = values.subspan(first, std::min(part, values.size() - first));
+    act(piece.data(), int(piece.size()));
+  }
+}
+
+/// MPI counts with int. Control messages are kilobytes; what is larger travels as a file or by broadcast.
+void require_one_message(std::size_t bytes, const char* what) {
+  require<ProtocolError>(bytes <= std::size_t(INT_MAX), fmt::format("{} of {} bytes", what, bytes),
+                         fmt::format("one MPI message holds at most {} bytes", INT_MAX), "send it in parts, by broadcast or as a file");
+}
+
+}  // namespace
+
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "unknown error";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw ProtocolError(error_message(fmt::format("{} failed", call), text, "see the MPI library's own lines above; the job cannot go on"));
+}
+
+MpiCommunicator::MpiCommunicator(MPI_Comm own) : comm_(own), exceptions_(std::uncaught_exceptions()) {
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized) return;
+  if (std::uncaught_exceptions() > exceptions_) {
+    // The job is about to end; until then MPI may still touch the buffers of unfinished messages, so they are left to it.
+    new std::list<Transfer>(std::move(sending_));
+    new std::list<Transfer>(std::move(arriving_));
+    return;
+  }
+  drain();
+  MPI_Comm_free(&comm_);
+}
+
+template <class Post>
+void MpiCommunicator::complete(const char* call, Post post) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  Backoff wait;
+  check_mpi(post(&request), call);
+  for (int done = 0;;) {
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
+    const double waited = wait.waited_s();
+    if (done || waited >= collective_deadline_s_) {
+      waited_s_ += waited;
+      if (done) return;
+      throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size_, waited, call),
+                                        "a rank that should take part is stuck, has ended or called something else",
+                                        "look for the rank whose log stops first, or raise the deadline"));
+    }
+    pause(wait.pause_s());
+  }
+}
+
+void MpiCommunicator::sum(std::span<std::int64_t> values) {
+  for_each_part(values, [&](std::int64_t* part, int count) {
+    complete("MPI_Iallreduce", [&](MPI_Request* r) { return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_INT64_T, MPI_SUM, comm_, r); });
+  });
+}
+
+void MpiCommunicator::maximum(std::span<double> values) {
+  for_each_part(values, [&](double* part, int count) {
+    complete("MPI_Iallreduce", [&](MPI_Request* r) { return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_DOUBLE, MPI_MAX, comm_, r); });
+  });
+}
+
+void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
+  for_each_part(bytes, [&](std::byte* part, int count) {
+    complete("MPI_Ibcast", [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); });
+  });
+}
+
+void MpiCommunicator::barrier() {
+  complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
+}
+
+std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
+  require_one_message(bytes.size(), "gathering a string");
+  const int own = int(bytes.size());
+  std::vector<int> sizes(size_), starts(size_);
+  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(&own, 1, MPI_INT, sizes.data(), 1, MPI_INT, comm_, r); });
+  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  require_one_message(total, "gathering strings");  // all ranks know the sizes, so all refuse
+  std::exclusive_scan(sizes.begin(), sizes.end(), starts.begin(), 0);
+  std::string all(total, '\0');
+  complete("MPI_Iallgatherv", [&](MPI_Request* r) {
+    return MPI_Iallgatherv(bytes.data(), own, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, comm_, r);
+  });
+  std::vector<std::string> strings;
+  for (int source = 0; source < size_; ++source) strings.push_back(all.substr(starts[source], sizes[source]));
+  return strings;
+}
+
+void MpiCommunicator::send(int destination, int tag, std::string bytes) {
+  expect(destination >= 0 && destination < size_ && tag >= 0, "send: destination is a rank and the tag is not negative");
+  require_one_message(bytes.size(), "sending a message");
+  if (destination == rank_) return void(to_self_.push_back({rank_, tag, std::move(bytes)}));
+  Transfer& transfer = sending_.emplace_back(Transfer{{destination, tag, std::move(bytes)}});
+  const std::string& payload = transfer.message.bytes;
+  check_mpi(MPI_Isend(payload.data(), int(payload.size()), MPI_BYTE, destination, tag, comm_, &transfer.request), "MPI_Isend");
+  drive_send();
+}
+
+bool MpiCommunicator::drive_send() {
+  if (sending_.empty()) return false;
+  int done = 0;
+  check_mpi(MPI_Test(&sending_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a send");
+  if (done) {
+    sending_.pop_front();
+  } else {
+    sending_.splice(sending_.end(), sending_, sending_.begin());  // its turn comes again after the others
+  }
+  return done;
+}
+
+bool MpiCommunicator::arrived() {
+  int done = 0;
+  if (arriving_.empty()) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &done, &message, &status), "MPI_Improbe");
+    if (!done) return false;
+    int count = 0;
+    check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    Transfer& transfer = arriving_.emplace_back(Transfer{{status.MPI_SOURCE, status.MPI_TAG, std::string(std::size_t(count), '\0')}});
+    check_mpi(MPI_Imrecv(transfer.message.bytes.data(), count, MPI_BYTE, &message, &transfer.request), "MPI_Imrecv");
+  }
+  check_mpi(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a receive");
+  return done;
+}
+
+std::optional<Envelope> MpiCommunicator::try_receive() {
+  while (drive_send()) {
+  }
+  Envelope next;
+  if (arrived()) {
+    next = std::move(arriving_.front().message);
+    arriving_.clear();
+  } else if (!to_self_.empty()) {  // after the others: a rank that feeds itself must not starve them
+    next = std::move(to_self_.front());
+    to_self_.pop_front();
+  } else {
+    return std::nullopt;
+  }
+  return next;
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int color) {
+  barrier();  // MPI_Comm_split has no non-blocking form: come together asleep, so that it finds everyone here
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm_, color >= 0 ? color : MPI_UNDEFINED, rank_, &part), "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) return nullptr;
+  auto communicator = std::make_unique<MpiCommunicator>(part);
+  communicator->set_collective_deadline(collective_deadline_s_);
+  return communicator;
+}
+
+void MpiCommunicator::abort(int exit_code) {
+  spdlog::default_logger()->flush();
+  std::fflush(nullptr);
+  MPI_Abort(comm_, exit_code);
+  std::_Exit(exit_code);  // MPI_Abort may return when the launcher is gone
+}
+
+void MpiCommunicator::drain() noexcept {
+  Backoff wait;
+  while (!(sending_.empty() && arriving_.empty()) && wait.waited_s() < collective_deadline_s_) {
+    if (!arriving_.empty() && arrived()) arriving_.clear();
+    if (!drive_send()) pause(wait.pause_s());
+  }
+  if (sending_.empty() && arriving_.empty()) return;
+  const Envelope& lost = (sending_.empty() ? arriving_ : sending_).front().message;
+  spdlog::critical("rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its receiver has gone); the job ends", rank_,
+                   wait.waited_s(), lost.bytes.size(), lost.tag, sending_.empty() ? "from" : "to", lost.source);
+  abort(int(ExitCode::failed));
+}
+
+std::unique_ptr<Communicator> duplicate(MPI_Comm comm) {
+  MPI_Comm own = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(comm, &own), "MPI_Comm_dup");
+  return std::make_unique<MpiCommunicator>(own);
+}
+
+}  // namespace rollcall::comm

@@ -1,0 +1,58 @@
+// Ranks as MPI processes. Private to comm: the rest of the tree sees Communicator.
+#pragma once
+
+#include "comm/backoff.hpp"
+#include "comm/communicator.hpp"
+
+#include <mpi.h>
+
+#include <list>
+
+namespace rollcall::comm {
+
+/// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.
+void check_mpi(int code, const char* call);
+
+/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is a non-blocking operation plus MPI_Test with Backoff.
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(MPI_Comm own);  ///< takes the handle over
+  ~MpiCommunicator() override;
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void sum(std::span<std::int64_t> values) override;
+  void maximum(std::span<double> values) override;
+  void broadcast(std::span<std::byte> bytes, int root) override;
+  void barrier() override;
+  void send(int destination, int tag, std::string bytes) override;
+  std::optional<Envelope> try_receive() override;
+  std::unique_ptr<Communicator> split(int color) override;
+  std::vector<std::string> gather_all(const std::string& bytes) override;
+  const void* mpi_handle() const override { return &comm_; }
+  [[noreturn]] void abort(int exit_code) override;
+
+ private:
+  struct Transfer {
+    Envelope message;  ///< of a send, `source` holds the destination
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  template <class Post>
+  void complete(const char* call, Post post);  ///< posts a non-blocking collective and sleeps until it is done
+  bool drive_send();                           ///< frees one finished send; false when the one looked at is still under way
+  bool arrived();                              ///< matches the next message unless one is on its way, and says whether it is here
+  void drain() noexcept;
+
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1;
+  int exceptions_ = 0;                      ///< in flight at construction
+  std::list<Transfer> sending_, arriving_;  ///< lists: MPI holds pointers into their elements; at most one message is arriving, to keep order
+  std::list<Envelope> to_self_;
+};
+
+/// A communicator over a duplicate of `comm`. Collective.
+std::unique_ptr<Communicator> duplicate(MPI_Comm comm);
+
+}  // namespace rollcall::comm

@@ -1,0 +1,45 @@
+// Start and end of MPI.
+#include "comm/mpi_communicator.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+namespace rollcall::comm {
+
+MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
+  int running = 0, provided = MPI_THREAD_SINGLE;
+  MPI_Initialized(&running);
+  owner_ = !running;
+  const int code = running ? MPI_Query_thread(&provided) : MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  require<EnvironmentError>(code == MPI_SUCCESS, "MPI does not start", "the ranks of the job talk through it",
+                            "start the job with the launcher of the same MPI: mpirun, or srun --mpi=pmix");
+  require<EnvironmentError>(provided >= MPI_THREAD_FUNNELED, fmt::format("MPI offers thread level {}", provided),
+                            "ranks compute with threads while one of them talks to MPI (MPI_THREAD_FUNNELED)", "use an MPI built with threads");
+  if (owner_) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
+MpiScope::~MpiScope() {
+  if (!owner_) return;
+  if (std::uncaught_exceptions() > exceptions_) {
+    spdlog::critical("an exception leaves the MPI scope (the other ranks would wait for this one for ever); the job is aborted");
+    spdlog::default_logger()->flush();
+    MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
+  }
+  MPI_Finalize();
+}
+
+std::unique_ptr<Communicator> MpiScope::world() const { return duplicate(MPI_COMM_WORLD); }
+
+std::string MpiScope::library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string version(text, std::size_t(length));
+  return version.substr(0, version.find_first_of(",\n"));  // Open MPI and MPICH append the build's options
+}
+
+}  // namespace rollcall::comm

@@ -1,0 +1,105 @@
+// The three layouts as pure functions of the rank count.
+#include "comm/stage_layout.hpp"
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace rollcall::comm {
+namespace {
+
+constexpr int kStages = 4;
+constexpr int kFewestDisaggregated = 4;  ///< a rank of its own for every stage
+/// Generation : scoring : update. Decoding is bound by memory and takes the most time, scoring runs small verifiers on the CPU.
+constexpr std::array<int, 3> kShares{4, 1, 3};
+
+/// `total` in proportion to kShares by largest remainder (ties to the earlier stage), each at least 1. total >= 3.
+std::array<int, 3> share_out(int total) {
+  const int sum = std::accumulate(kShares.begin(), kShares.end(), 0);
+  std::array<int, 3> count{}, order{0, 1, 2};
+  for (int i = 0; i < 3; ++i) count[i] = int(std::int64_t(total) * kShares[i] / sum);
+  const auto remainder = [&](int i) { return std::int64_t(total) * kShares[i] % sum; };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return remainder(a) > remainder(b); });
+  const int left = total - std::accumulate(count.begin(), count.end(), 0);
+  for (int i = 0; i < left; ++i) ++count[order[i]];
+  for (int& few : count) {
+    if (few == 0) --*std::max_element(count.begin(), count.end()), ++few;
+  }
+  return count;
+}
+
+std::vector<int> rank_range(int first, int count) {
+  std::vector<int> ranks(count);
+  std::iota(ranks.begin(), ranks.end(), first);
+  return ranks;
+}
+
+struct LayoutRow {
+  std::string name;
+  int fewest, most;  ///< ranks; most 0: any number
+  bool fits(int ranks) const { return ranks >= fewest && (most == 0 || ranks <= most); }
+};
+const std::vector<LayoutRow>& layouts() {
+  static const std::vector<LayoutRow> rows{{"single", 1, 1}, {"colocated", 1, 0}, {"disaggregated", kFewestDisaggregated, 0}};
+  return rows;
+}
+
+const LayoutRow& find_layout(const std::string& name) {
+  const auto row = std::find_if(layouts().begin(), layouts().end(), [&](const LayoutRow& r) { return r.name == name; });
+  std::vector<std::string> valid{"auto"};
+  for (const LayoutRow& r : layouts()) valid.push_back(r.name);
+  require<ConfigError>(row != layouts().end(), fmt::format("unknown layout \"{}\"", name), "run.layout says which rank hosts which stage",
+                       suggest_name(name, valid));
+  return *row;
+}
+
+}  // namespace
+
+const char* stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::coordinator: return "coordinator";
+    case Stage::generation: return "generation";
+    case Stage::scoring: return "scoring";
+    case Stage::update: return "update";
+  }
+  throw std::logic_error("stage_name: not a stage");
+}
+
+bool StageLayout::hosts_stage(int rank, Stage stage) const { return std::binary_search(of(stage).begin(), of(stage).end(), rank); }
+
+StageLayout make_layout(const std::string& name, int ranks) {
+  require<EnvironmentError>(ranks >= 1, fmt::format("{} ranks", ranks), "a job has at least one rank", "start it through the launcher");
+  const LayoutRow& row = find_layout(name == "auto" ? (ranks == 1 ? "single" : "colocated") : name);
+  const std::string counts = row.most == 0 ? fmt::format("{} or more", row.fewest) : fmt::format("exactly {}", row.most);
+  require<EnvironmentError>(row.fits(ranks), fmt::format("layout {} does not fit {} ranks", row.name, ranks), fmt::format("it takes {}", counts),
+                            fmt::format("start {} ranks or set run.layout to {}", counts, fmt::join(valid_layouts(ranks), " or ")));
+  StageLayout layout{row.name, ranks, std::vector<std::vector<int>>(kStages)};
+  layout.hosts[int(Stage::coordinator)] = {0};
+  if (row.name == "disaggregated") {
+    const std::array<int, 3> count = share_out(ranks - 1);
+    int next = 1;
+    for (int i = 0; i < 3; ++i) {
+      layout.hosts[1 + i] = rank_range(next, count[i]);
+      next += count[i];
+    }
+  } else {
+    for (int stage = 1; stage < kStages; ++stage) layout.hosts[stage] = rank_range(0, ranks);
+  }
+  return layout;
+}
+
+std::vector<std::string> valid_layouts(int ranks) {
+  std::vector<std::string> names;
+  for (const LayoutRow& row : layouts()) {
+    if (row.fits(ranks)) names.push_back(row.name);
+  }
+  return names;
+}
+
+}  // namespace rollcall::comm

@@ -1,0 +1,100 @@
+// The plan of a transfer and its execution by broadcasts inside root + receivers.
+#include "comm/weight_transfer.hpp"
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace rollcall::comm {
+namespace {
+
+/// A receiver's own link bounds the transfer whatever the number of roots; eight spread the reading over nodes, and each costs a communicator.
+constexpr std::int64_t kMostRoots = 8;
+
+/// The floats [first, last) of the slices laid end to end, as slices.
+std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_t first, std::int64_t last) {
+  std::vector<WeightSlice> pieces;
+  std::int64_t start = 0;  // of this slice in the flat order
+  for (const WeightSlice& slice : slices) {
+    const std::int64_t from = std::max(first, start), to = std::min(last, start + slice.count);
+    if (from < to) pieces.push_back({slice.name, slice.offset + (from - start), to - from});
+    start += slice.count;
+  }
+  return pieces;
+}
+
+/// Neighbours in the buffer become one stretch: few large broadcasts instead of one a tensor.
+std::vector<WeightSlice> merged(const std::vector<WeightSlice>& slices) {
+  std::vector<WeightSlice> stretches;
+  for (const WeightSlice& slice : slices) {
+    if (!stretches.empty() && stretches.back().offset + stretches.back().count == slice.offset) stretches.back().count += slice.count;
+    else stretches.push_back(slice);
+  }
+  return stretches;
+}
+
+}  // namespace
+
+std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices) {
+  const std::vector<int>& sources = layout.of(Stage::update);
+  const std::vector<int>& readers = layout.of(Stage::generation);
+  std::vector<int> receivers;
+  std::set_difference(readers.begin(), readers.end(), sources.begin(), sources.end(), std::back_inserter(receivers));
+  if (receivers.empty()) return {};
+  const std::int64_t roots = std::min<std::int64_t>(kMostRoots, std::int64_t(sources.size()));
+  const std::int64_t total = std::accumulate(slices.begin(), slices.end(), std::int64_t{0}, [](std::int64_t n, const WeightSlice& s) { return n + s.count; });
+  std::vector<TransferBatch> plan;
+  for (std::int64_t k = 0; k < roots; ++k) {
+    const int root = sources[std::size_t(k * std::int64_t(sources.size()) / roots)];  // spread over the update ranks, hence over nodes
+    TransferBatch batch{root, receivers, cut(slices, total * k / roots, total * (k + 1) / roots)};
+    if (!batch.slices.empty()) plan.push_back(std::move(batch));
+  }
+  return plan;
+}
+
+struct WeightTransfer::State {
+  struct Leg {
+    std::unique_ptr<Communicator> ranks;  ///< root and receivers
+    int root = 0;                         ///< its rank in there
+    std::vector<WeightSlice> stretches;
+  };
+  int world_rank = 0;
+  std::vector<Leg> legs;  ///< those this rank takes part in
+};
+
+WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> plan) : state_(std::make_unique<State>()) {
+  state_->world_rank = world.rank();
+  for (const TransferBatch& batch : plan) {
+    std::vector<int> members = batch.receivers;
+    const auto place = members.insert(std::lower_bound(members.begin(), members.end(), batch.root), batch.root);
+    const int root = int(place - members.begin());
+    const bool member = std::binary_search(members.begin(), members.end(), world.rank());
+    auto ranks = world.split(member ? 0 : -1);
+    if (member) state_->legs.push_back({std::move(ranks), root, merged(batch.slices)});
+  }
+}
+
+WeightTransfer::~WeightTransfer() = default;
+
+bool WeightTransfer::takes_part() const { return !state_->legs.empty(); }
+
+void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
+  for (const State::Leg& leg : state_->legs) {
+    std::array<std::uint64_t, 2> header{version, weights.size()};
+    leg.ranks->broadcast(std::as_writable_bytes(std::span(header)), leg.root);
+    require<ProtocolError>(header[0] == version && header[1] == weights.size(),
+                           fmt::format("rank {} receives {} weights of version {} where {} of version {} are due", state_->world_rank, header[1], header[0],
+                                       weights.size(), version),
+                           "it would generate with a policy that nobody recorded", "this is a bug in the order of steps; please report it with the log");
+    for (const WeightSlice& stretch : leg.stretches) {
+      expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()), "a slice lies inside the weights");
+      leg.ranks->broadcast(std::as_writable_bytes(weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count))), leg.root);
+    }
+  }
+}
+
+}  // namespace rollcall::comm
