@@ -1,0 +1,110 @@
+// Protocol buffer wire format of the few messages TensorBoard needs (protobuf.dev, "Encoding").
+#include "report/event_file.hpp"
+
+#include "base/file.hpp"
+#include "report/append.hpp"
+
+#include <boost/crc.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <chrono>
+
+namespace rollcall::report {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = "events.out.tfevents.";
+
+template <class T>
+std::string little_endian(T value) {
+  std::string bytes;
+  for (std::size_t i = 0; i < sizeof(T); ++i) bytes += char(value >> (8 * i) & 0xff);
+  return bytes;
+}
+
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += char((value & 0x7f) | 0x80);
+  return bytes + char(value);
+}
+
+// Fields by wire type: 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes.
+std::string integer(int field, std::uint64_t value) { return varint(std::uint64_t(field) << 3 | 0) + varint(value); }
+std::string real64(int field, double value) { return varint(std::uint64_t(field) << 3 | 1) + little_endian(std::bit_cast<std::uint64_t>(value)); }
+std::string nested(int field, std::string_view bytes) { return varint(std::uint64_t(field) << 3 | 2) + varint(bytes.size()) + std::string(bytes); }
+std::string real32(int field, float value) { return varint(std::uint64_t(field) << 3 | 5) + little_endian(std::bit_cast<std::uint32_t>(value)); }
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+// The seconds in the newest name of the folder, 0 when there is none.
+std::uint64_t newest(const fs::path& folder) {
+  std::uint64_t latest = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t seconds = 0;
+    if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), seconds);
+    latest = std::max(latest, seconds);
+  }
+  return latest;
+}
+
+fs::path next_name(const fs::path& folder) {
+  char host[256] = "host";
+  ::gethostname(host, sizeof host - 1);
+  const std::uint64_t seconds = std::max(std::uint64_t(now()), newest(folder) + 1);
+  return folder / fmt::format("{}{:010}.{}.{}", kPrefix, seconds, host, ::getpid());
+}
+
+}  // namespace
+
+std::uint32_t masked_crc32c(std::string_view bytes) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli
+  crc.process_bytes(bytes.data(), bytes.size());
+  return std::rotr(std::uint32_t(crc.checksum()), 15) + 0xa282ead8U;
+}
+
+std::string tfrecord(std::string_view payload) {
+  const std::string length = little_endian(std::uint64_t(payload.size()));
+  return length + little_endian(masked_crc32c(length)) + std::string(payload) + little_endian(masked_crc32c(payload));
+}
+
+// Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log. Summary: 1 value. Value: 1 tag, 2 simple_value. SessionLog: 1 status (START = 1).
+std::string version_event(double wall_time) { return real64(1, wall_time) + nested(3, "brain.Event:2"); }
+std::string restart_event(double wall_time, std::uint64_t step) { return real64(1, wall_time) + integer(2, step) + nested(7, integer(1, 1)); }
+
+std::string scalar_event(double wall_time, std::uint64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  std::string summary;
+  for (const auto& [tag, value] : values) summary += nested(1, nested(1, tag) + real32(2, float(value)));
+  return real64(1, wall_time) + integer(2, step) + nested(5, summary);
+}
+
+EventFile::EventFile(const fs::path& folder, std::optional<std::uint64_t> restart_at) {
+  make_folder(folder);
+  path_ = next_name(folder);
+  fd_ = open_append(path_);
+  append(fd_, tfrecord(version_event(now())), path_);
+  if (restart_at) append(fd_, tfrecord(restart_event(now(), *restart_at)), path_);
+}
+
+EventFile::~EventFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void EventFile::write(std::uint64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  append(fd_, tfrecord(scalar_event(now(), step, values)), path_);
+}
+
+void remove_event_files(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().filename().string().starts_with(kPrefix)) found.push_back(entry.path());
+  }
+  for (const auto& path : found) fs::remove(path);
+}
+
+}  // namespace rollcall::report

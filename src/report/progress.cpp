@@ -1,0 +1,124 @@
+// Text of a progress line, and its way to a terminal, a file or a pipe.
+#include "report/progress.hpp"
+
+#include "report/number_text.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+namespace rollcall::report {
+namespace {
+
+constexpr std::size_t kBarWidth = 24, kNarrowest = 20;
+
+// One character a column: anything that a terminal might draw wider, narrower or obey becomes '?'.
+std::string plain(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c >= ' ' && c <= '~' ? c : '?';
+  return out;
+}
+
+double steps_per_second(const ProgressState& s) { return s.elapsed_s > 0 ? double(s.done - s.first) / s.elapsed_s : 0.0; }
+
+std::string pace(const ProgressState& s) {
+  const double rate = steps_per_second(s);
+  if (rate <= 0) return "--";
+  const std::string speed = rate >= 1 ? fmt::format("{} steps/s", compact(rate)) : fmt::format("{} s/step", compact(1 / rate));
+  return s.done >= s.total ? fmt::format("{}, {} in all", speed, duration(s.elapsed_s)) : fmt::format("{}, {} left", speed, duration(double(s.total - s.done) / rate));
+}
+
+std::vector<std::string> pieces(const ProgressState& s) {
+  std::vector<std::string> parts = {plain(s.label), fmt::format("{}/{}", s.done, s.total), pace(s)};
+  for (const auto& [name, value] : s.numbers) parts.push_back(fmt::format("{} {}", plain(name), compact(value)));
+  return parts;
+}
+
+std::string bar(const ProgressState& s) {
+  const double share = s.total > 0 ? std::clamp(double(s.done) / double(s.total), 0.0, 1.0) : 0.0;
+  const auto full = std::size_t(share * kBarWidth);
+  return fmt::format("[{}{}]", std::string(full, '#'), std::string(kBarWidth - full, '.'));
+}
+
+// Writing to a pipe nobody reads raises SIGPIPE, which would end the job; here it is blocked for this thread and taken back if our write raised it.
+ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
+  sigset_t pipe_signal, before, pending;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  sigpending(&pending);
+  const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  const ssize_t n = ::write(fd, bytes, size);
+  const int error = errno;
+  const timespec at_once{};
+  if (n < 0 && error == EPIPE && !was_pending) sigtimedwait(&pipe_signal, nullptr, &at_once);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return n;
+}
+
+std::size_t columns_of(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string progress_bar(const ProgressState& state, std::size_t columns) {
+  const auto parts = pieces(state);
+  std::string line = parts[0];
+  if (columns >= kNarrowest + kBarWidth + line.size()) line += fmt::format(" {}", bar(state));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (line.size() + parts[i].size() + 2 > columns) break;  // whole pieces only
+    line += fmt::format("  {}", parts[i]);
+  }
+  return line.substr(0, columns);
+}
+
+std::string progress_line(const ProgressState& state) { return progress_bar(state, std::numeric_limits<std::size_t>::max()); }
+
+Progress::Progress(std::string label, std::int64_t first, std::int64_t total) : Progress(std::move(label), first, total, Output{}) {}
+
+Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Output output) : output_(output), terminal_(::isatty(output.fd) == 1) {
+  state_.label = std::move(label);
+  state_.first = state_.done = first;
+  state_.total = total;
+}
+
+Progress::~Progress() {
+  if (open_) write("\n");
+}
+
+void Progress::update(std::int64_t done, const NamedNumbers& numbers) {
+  state_.done = done;
+  state_.numbers = numbers;
+  state_.elapsed_s = clock_.seconds();
+  const double interval = terminal_ ? output_.bar_interval_s : output_.line_interval_s;
+  if (shown_ && done < state_.total && state_.elapsed_s - shown_at_s_ < interval) return;
+  shown_ = true;
+  shown_at_s_ = state_.elapsed_s;
+  show();
+}
+
+void Progress::show() {
+  if (!terminal_) return write(progress_line(state_) + "\n");
+  // One column stays free: some terminals wrap when the last one is written. "\x1b[K" clears what a longer line left.
+  open_ = state_.done < state_.total;
+  write(fmt::format("\r{}\x1b[K{}", progress_bar(state_, std::max<std::size_t>(columns_of(output_.fd), 2) - 1), open_ ? "" : "\n"));
+}
+
+void Progress::write(const std::string& text) {
+  for (std::size_t at = 0; at < text.size() && !silent_;) {
+    const ssize_t n = write_quietly(output_.fd, text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    silent_ = n <= 0;  // nobody reads, or the disk is full: progress is not worth the job
+    if (n > 0) at += std::size_t(n);
+  }
+}
+
+}  // namespace rollcall::report

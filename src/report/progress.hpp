@@ -1,0 +1,55 @@
+// One line of progress on a terminal, or an occasional plain line where the output is a file or a pipe.
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::report {
+
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
+/// What a line of progress says. Pure, so that its text can be tested.
+struct ProgressState {
+  std::string label;                   ///< "train"
+  std::int64_t first = 0;              ///< steps done before this process began; they do not count for the rate
+  std::int64_t done = 0, total = 0;
+  double elapsed_s = 0.0;
+  NamedNumbers numbers;                ///< shown in this order, dropped from the end when the line is too narrow
+};
+
+/// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.
+std::string progress_bar(const ProgressState& state, std::size_t columns);
+/// The same without a bar and without a limit, for logs.
+std::string progress_line(const ProgressState& state);
+
+/// Writes to a descriptor (standard output by default). A reader that goes away silences it; it never raises SIGPIPE and never throws.
+class Progress {
+ public:
+  struct Output {
+    int fd = 1;
+    double bar_interval_s = 0.1;    ///< a terminal is redrawn at most this often
+    double line_interval_s = 10.0;  ///< a log gets a line at most this often
+  };
+  Progress(std::string label, std::int64_t first, std::int64_t total);
+  Progress(std::string label, std::int64_t first, std::int64_t total, Output output);
+  ~Progress();  ///< ends an open bar with a newline
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// The first and the last step are always shown.
+  void update(std::int64_t done, const NamedNumbers& numbers);
+
+ private:
+  void show();
+  void write(const std::string& text);
+  ProgressState state_;
+  Output output_;
+  Stopwatch clock_;
+  bool terminal_ = false, silent_ = false, open_ = false, shown_ = false;
+  double shown_at_s_ = 0.0;
+};
+
+}  // namespace rollcall::report
