@@ -1,0 +1,71 @@
+// Reference of softmax attention with grouped query heads, and of its backward over one causal sequence.
+#include "kernels/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace rollcall::kernels::reference {
+
+namespace {
+
+double dot(const float* a, const float* b, std::int64_t d) {
+  double sum = 0.0;
+  for (std::int64_t c = 0; c < d; ++c) sum += static_cast<double>(a[c]) * b[c];
+  return sum;
+}
+
+/// softmax(q k_j / sqrt(d)) over j; k at key row 0 of the head.
+std::vector<double> probabilities(const float* q, const float* k, std::int64_t keys, std::int64_t stride, std::int64_t d) {
+  std::vector<double> p(static_cast<std::size_t>(keys));
+  for (std::int64_t j = 0; j < keys; ++j) p[j] = dot(q, k + j * stride, d) / std::sqrt(static_cast<double>(d));
+  const double largest = *std::max_element(p.begin(), p.end());
+  double sum = 0.0;
+  for (double& value : p) sum += value = std::exp(value - largest);
+  for (double& value : p) value /= sum;
+  return p;
+}
+
+}  // namespace
+
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
+  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t h = 0; h < shape.q_heads; ++h) {
+      const AttentionRow& row = rows[i];
+      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d;
+      const std::vector<double> p = probabilities(q + at, row.k + from, row.keys, row.stride, d);
+      for (std::int64_t c = 0; c < d; ++c) {
+        double sum = 0.0;
+        for (std::int64_t j = 0; j < row.keys; ++j) sum += p[j] * row.v[j * row.stride + from + c];
+        out[at + c] = static_cast<float>(sum);
+      }
+    }
+}
+
+void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
+                        float* dk, float* dv) {
+  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads, stride = shape.kv_heads * d;
+  std::vector<double> k_sum(static_cast<std::size_t>(t * stride)), v_sum(k_sum.size());
+  for (std::int64_t i = 0; i < t; ++i)
+    for (std::int64_t h = 0; h < shape.q_heads; ++h) {
+      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d;
+      const std::vector<double> p = probabilities(q + at, k + from, i + 1, stride, d);
+      std::vector<double> ds(p.size()), q_sum(static_cast<std::size_t>(d));
+      double mean = 0.0;
+      for (std::int64_t j = 0; j <= i; ++j) mean += p[j] * (ds[j] = dot(dout + at, v + j * stride + from, d));
+      for (std::int64_t j = 0; j <= i; ++j) {
+        ds[j] = p[j] * (ds[j] - mean) / std::sqrt(static_cast<double>(d));
+        for (std::int64_t c = 0; c < d; ++c) {
+          q_sum[c] += ds[j] * k[j * stride + from + c];
+          k_sum[j * stride + from + c] += ds[j] * q[at + c];
+          v_sum[j * stride + from + c] += p[j] * dout[at + c];
+        }
+      }
+      std::transform(q_sum.begin(), q_sum.end(), dq + at, [](double value) { return static_cast<float>(value); });
+    }
+  std::transform(k_sum.begin(), k_sum.end(), dk, [](double value) { return static_cast<float>(value); });
+  std::transform(v_sum.begin(), v_sum.end(), dv, [](double value) { return static_cast<float>(value); });
+}
+
+}  // namespace rollcall::kernels::reference

@@ -1,0 +1,18 @@
+// The tables that this build compiled; which of them the processor runs is asked in select.cpp.
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+namespace rollcall::kernels {
+
+namespace scalar {
+extern const KernelSet table;
+}
+namespace avx2 {
+extern const KernelSet table;
+}
+namespace avx512 {
+extern const KernelSet table;
+}
+
+}  // namespace rollcall::kernels

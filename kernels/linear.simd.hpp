@@ -1,0 +1,88 @@
+// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so its bits do not depend on how rows are blocked.
+#pragma once
+
+#include "kernels/execution_context.hpp"
+#include "kernels/simd.hpp"
+
+namespace rollcall::kernels::ROLLCALL_ISA {
+
+// A tile is kTileRows x kTilePanels accumulators: as many as the registers hold, enough to hide the latency of FMA (4 cycles, two a cycle at best).
+#if defined(__AVX512F__)
+inline constexpr int kTileRows = 8, kTilePanels = 3;  // 24 of 32 registers, 3 for W
+#elif defined(__AVX2__)
+inline constexpr int kTileRows = 6, kTilePanels = 1;  // 12 of 16 registers, 2 for W, 1 for x
+#else
+inline constexpr int kTileRows = 4, kTilePanels = 1;
+#endif
+
+struct LinearOperands {
+  const float *x, *packed, *bias;
+  float* y;
+  std::int64_t k, o;
+};
+
+/// y[row .. row+kRows) of the kPanels panels from `panel` on.
+template <int kRows, int kPanels>
+static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::int64_t panel) {
+  const std::int64_t k = a.k, panel_floats = k * kLanes;
+  const float* x = a.x + row * k;
+  const float* w = a.packed + panel * panel_floats;
+  Vec sum[kRows][kPanels];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int p = 0; p < kPanels; ++p) sum[r][p] = splat(0.0F);
+  for (std::int64_t j = 0; j < k; ++j) {
+    Vec column[kPanels];
+#pragma GCC unroll 16
+    for (int p = 0; p < kPanels; ++p) column[p] = load(w + p * panel_floats + j * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const Vec value = splat(x[r * k + j]);
+#pragma GCC unroll 16
+      for (int p = 0; p < kPanels; ++p) sum[r][p] = fma(value, column[p], sum[r][p]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < kPanels; ++p) {
+    const std::int64_t first_output = (panel + p) * kLanes;
+    const Vec bias = a.bias ? load_up_to(a.bias + first_output, a.o - first_output) : splat(0.0F);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const Vec y = a.bias ? sum[r][p] + bias : sum[r][p];
+      store_up_to(a.y + (row + r) * a.o + first_output, a.o - first_output, y);
+    }
+  }
+}
+
+/// `rows` in 1..kRows: one compiled tile per height.
+template <int kRows, int kPanels>
+static inline void linear_rows(const LinearOperands& a, std::int64_t row, std::int64_t rows, std::int64_t panel) {
+  if (rows == kRows)
+    linear_tile<kRows, kPanels>(a, row, panel);
+  else if constexpr (kRows > 1)
+    linear_rows<kRows - 1, kPanels>(a, row, rows, panel);
+}
+
+/// All n rows of `kPanels` panels, which stay in the first-level cache meanwhile. Rows are shared out evenly: 9 rows are 5 + 4, not 8 + 1.
+template <int kPanels>
+static void linear_panels(const LinearOperands& a, std::int64_t n, std::int64_t panel) {
+  const std::int64_t blocks = (n + kTileRows - 1) / kTileRows;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t begin = n * b / blocks, end = n * (b + 1) / blocks;
+    linear_rows<kTileRows, kPanels>(a, begin, end - begin, panel);
+  }
+}
+
+static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y) {
+  const LinearOperands operands{x, packed, bias, y, k, o};
+  const std::int64_t panels = (o + kLanes - 1) / kLanes;
+  std::int64_t panel = 0;
+  for (; panel + kTilePanels <= panels; panel += kTilePanels) linear_panels<kTilePanels>(operands, n, panel);
+  if constexpr (kTilePanels > 2)
+    if (panels - panel == 2) linear_panels<2>(operands, n, panel);
+  if constexpr (kTilePanels > 1)
+    if (panels - panel == 1) linear_panels<1>(operands, n, panel);
+}
+
+}  // namespace rollcall::kernels::ROLLCALL_ISA

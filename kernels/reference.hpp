@@ -1,0 +1,24 @@
+// The reference kernels: plain double-precision loops in *.ref.cpp that say what each kernel computes. Contracts are in kernel_set.hpp.
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+namespace rollcall::kernels::reference {
+
+void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y);
+void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
+void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
+                       float* dweight);
+void rope(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
+          const float* sin, int direction);
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out);
+void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
+                        float* dk, float* dv);
+void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
+void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
+void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                   float* logprob, float* entropy, float* lse);
+void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                            const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
+
+}  // namespace rollcall::kernels::reference

@@ -1,0 +1,109 @@
+// The tables by name, and the choice among the bit-identical ones by a short measurement: a processor flag does not say what is faster.
+#include "kernels/instruction_sets.hpp"
+#include "kernels/reference.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::kernels {
+
+namespace {
+
+/// The bit-identical sets that this processor runs, the plain one last.
+std::vector<const KernelSet*> runnable_sets() {
+  std::vector<const KernelSet*> sets;
+#ifdef ROLLCALL_KERNELS_X86
+  __builtin_cpu_init();
+  const bool avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
+    sets.push_back(&avx512::table);
+  if (avx2_fma) sets.push_back(&avx2::table);
+#endif
+  sets.push_back(&scalar::table);
+  return sets;
+}
+
+/// Operands of the probe: the shape of a small model's decode step.
+struct Probe {
+  static constexpr std::int64_t n = 32, k = 128, o = 192, keys = 32;
+  static constexpr HeadShape heads{4, 2, 32};
+  std::vector<float> x = std::vector<float>(n * k, 0.5F), packed = std::vector<float>(static_cast<std::size_t>(packed_size(o, k)), 0.25F);
+  std::vector<float> y = std::vector<float>(n * o), out = std::vector<float>(n * k);
+  std::vector<float> cache = std::vector<float>(keys * 64, 0.125F);
+  std::vector<AttentionRow> rows = std::vector<AttentionRow>(n, AttentionRow{cache.data(), cache.data(), keys, 64});
+  ExecutionContext context;
+
+  double seconds(const KernelSet& set) {
+    const auto start = std::chrono::steady_clock::now();
+    set.linear(context, x.data(), n, k, packed.data(), o, nullptr, y.data());
+    set.attention(context, x.data(), rows.data(), n, heads, out.data());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+};
+
+/// Fastest of `sets` by the least of several repetitions. One is no contest; the plain set competes only when nothing else runs.
+const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
+  if (sets.size() < 3) return *sets.front();
+  constexpr int repetitions = 12;  // about half a millisecond in all
+  Probe probe;
+  const KernelSet* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t s = 0; s + 1 < sets.size(); ++s)
+    for (int r = 0; r < repetitions; ++r)
+      if (const double seconds = probe.seconds(*sets[s]); seconds < least) {
+        least = seconds;
+        best = sets[s];
+      }
+  return *best;
+}
+
+const KernelSet& choose() {
+  const char* forced = std::getenv("ROLLCALL_KERNELS");
+  if (!forced || !*forced) return fastest(runnable_sets());
+  if (const KernelSet* set = kernels_by_name(forced)) return *set;
+  std::string names = "reference";
+  for (const KernelSet* set : runnable_sets()) names += std::string(", ") + set->name;
+  throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "' (no kernel set of that name runs on this processor); set it to one of " +
+                           names + " or leave it unset");
+}
+
+}  // namespace
+
+const KernelSet& scalar_kernels() { return scalar::table; }
+
+const KernelSet& reference_kernels() {
+  static const KernelSet table{
+      .name = "reference",
+      .linear = reference::linear,
+      .rms_norm = reference::rms_norm,
+      .rms_norm_backward = reference::rms_norm_backward,
+      .rope = reference::rope,
+      .attention = reference::attention,
+      .attention_backward = reference::attention_backward,
+      .swiglu = reference::swiglu,
+      .swiglu_backward = reference::swiglu_backward,
+      .token_columns = reference::token_columns,
+      .token_columns_backward = reference::token_columns_backward,
+  };
+  return table;
+}
+
+const KernelSet* kernels_by_name(const char* name) {
+  if (std::string_view(name) == "reference") return &reference_kernels();
+  for (const KernelSet* set : runnable_sets())
+    if (std::string_view(name) == set->name) return set;
+  return nullptr;
+}
+
+const KernelSet& selected_kernels() {
+  static const KernelSet& chosen = choose();
+  return chosen;
+}
+
+}  // namespace rollcall::kernels

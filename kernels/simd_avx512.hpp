@@ -1,0 +1,52 @@
+// The 16-lane vector of simd.hpp as one AVX-512 register.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace rollcall::kernels::ROLLCALL_ISA {
+
+struct Vec {
+  __m512 v;
+};
+
+static inline Vec splat(float x) { return {_mm512_set1_ps(x)}; }
+static inline Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
+static inline void store(float* p, Vec a) { _mm512_storeu_ps(p, a.v); }
+
+static inline __mmask16 first_mask(std::int64_t count) { return static_cast<__mmask16>((1U << count) - 1U); }
+static inline Vec keep_first(Vec a, std::int64_t count, Vec fill) { return {_mm512_mask_blend_ps(first_mask(count), fill.v, a.v)}; }
+static inline Vec load_first(const float* p, std::int64_t count, Vec fill) { return {_mm512_mask_loadu_ps(fill.v, first_mask(count), p)}; }
+static inline void store_first(float* p, std::int64_t count, Vec a) { _mm512_mask_storeu_ps(p, first_mask(count), a.v); }
+
+static inline Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
+static inline Vec operator-(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
+static inline Vec operator*(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
+static inline Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
+static inline Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+static inline Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
+static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), no.v, yes.v)}; }
+static inline Vec exponent_from_low_bits(Vec a) { return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a.v), 23))}; }
+
+/// Lanes 8..15 moved to 0..7, then 4..7 to 0..3 and so on: the steps of the fixed tree.
+static inline Vec upper_half(Vec a) { return {_mm512_shuffle_f32x4(a.v, a.v, 0xEE)}; }
+static inline Vec upper_quarter(Vec a) { return {_mm512_shuffle_f32x4(a.v, a.v, 0x01)}; }
+static inline Vec upper_pair(Vec a) { return {_mm512_shuffle_ps(a.v, a.v, 0xEE)}; }
+static inline Vec upper_one(Vec a) { return {_mm512_shuffle_ps(a.v, a.v, 0x01)}; }
+static inline float first(Vec a) { return _mm512_cvtss_f32(a.v); }
+
+/// One level of the tree on two vectors at once; the halves (or quarters, pairs, lanes) of a come before those of b.
+static inline __m512 fold_halves(__m512 a, __m512 b) { return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE)); }
+static inline __m512 fold_quarters(__m512 a, __m512 b) { return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xDD)); }
+static inline __m512 fold_pairs(__m512 a, __m512 b) { return _mm512_add_ps(_mm512_shuffle_ps(a, b, 0x44), _mm512_shuffle_ps(a, b, 0xEE)); }
+static inline __m512 fold_lanes(__m512 a, __m512 b) { return _mm512_add_ps(_mm512_shuffle_ps(a, b, 0x88), _mm512_shuffle_ps(a, b, 0xDD)); }
+
+/// Lane j is fold_sum(a[j]).
+static inline Vec fold_sums(const Vec (&a)[16]) {
+  __m512 quarter[4];
+  for (int s = 0; s < 4; ++s) quarter[s] = fold_quarters(fold_halves(a[s].v, a[4 + s].v), fold_halves(a[8 + s].v, a[12 + s].v));
+  return {fold_lanes(fold_pairs(quarter[0], quarter[1]), fold_pairs(quarter[2], quarter[3]))};
+}
+
+}  // namespace rollcall::kernels::ROLLCALL_ISA

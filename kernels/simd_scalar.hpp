@@ -1,0 +1,91 @@
+// The 16-lane vector of simd.hpp as an array: for any processor. Where FMA is no instruction the C library computes it, slowly and exactly.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace rollcall::kernels::ROLLCALL_ISA {
+
+struct Vec {
+  float lane[16];
+};
+
+/// Vec whose lane i is f(i).
+template <class F>
+static inline Vec each_lane(F f) {
+  Vec r;
+  for (int i = 0; i < 16; ++i) r.lane[i] = f(i);
+  return r;
+}
+
+static inline Vec splat(float x) {
+  return each_lane([&](int) { return x; });
+}
+static inline Vec load(const float* p) {
+  return each_lane([&](int i) { return p[i]; });
+}
+static inline void store(float* p, Vec a) { std::memcpy(p, a.lane, sizeof a.lane); }
+
+static inline Vec keep_first(Vec a, std::int64_t count, Vec fill) {
+  return each_lane([&](int i) { return i < count ? a.lane[i] : fill.lane[i]; });
+}
+static inline Vec load_first(const float* p, std::int64_t count, Vec fill) {
+  return each_lane([&](int i) { return i < count ? p[i] : fill.lane[i]; });
+}
+static inline void store_first(float* p, std::int64_t count, Vec a) { std::memcpy(p, a.lane, static_cast<std::size_t>(count) * sizeof(float)); }
+
+static inline Vec operator+(Vec a, Vec b) {
+  return each_lane([&](int i) { return a.lane[i] + b.lane[i]; });
+}
+static inline Vec operator-(Vec a, Vec b) {
+  return each_lane([&](int i) { return a.lane[i] - b.lane[i]; });
+}
+static inline Vec operator*(Vec a, Vec b) {
+  return each_lane([&](int i) { return a.lane[i] * b.lane[i]; });
+}
+static inline Vec operator/(Vec a, Vec b) {
+  return each_lane([&](int i) { return a.lane[i] / b.lane[i]; });
+}
+static inline Vec fma(Vec a, Vec b, Vec c) {
+  return each_lane([&](int i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
+}
+/// The second operand where either is not a number, as the x86 instruction.
+static inline Vec max(Vec a, Vec b) {
+  return each_lane([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
+}
+static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) {
+  return each_lane([&](int i) { return a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i]; });
+}
+static inline Vec exponent_from_low_bits(Vec a) {
+  std::uint32_t bits[16];
+  std::memcpy(bits, a.lane, sizeof bits);
+  for (std::uint32_t& b : bits) b <<= 23;
+  Vec r;
+  std::memcpy(r.lane, bits, sizeof bits);
+  return r;
+}
+
+/// Lanes 8..15 moved to 0..7, then 4..7 to 0..3 and so on: the steps of the fixed tree.
+static inline Vec upper_half(Vec a) {
+  return each_lane([&](int i) { return a.lane[8 + i % 8]; });
+}
+static inline Vec upper_quarter(Vec a) {
+  return each_lane([&](int i) { return a.lane[4 + i % 4]; });
+}
+static inline Vec upper_pair(Vec a) {
+  return each_lane([&](int i) { return a.lane[2 + i % 2]; });
+}
+static inline Vec upper_one(Vec a) { return splat(a.lane[1]); }
+static inline float first(Vec a) { return a.lane[0]; }
+
+/// Lane j is fold_sum(a[j]).
+static inline Vec fold_sums(const Vec (&a)[16]) {
+  return each_lane([&](int j) {
+    Vec s = a[j] + upper_half(a[j]);
+    s = s + upper_quarter(s);
+    s = s + upper_pair(s);
+    return first(s + upper_one(s));
+  });
+}
+
+}  // namespace rollcall::kernels::ROLLCALL_ISA
