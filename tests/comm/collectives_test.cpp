@@ -1,0 +1,107 @@
+// Collectives against plain loops, and groups.
+#include "comm/world.hpp"
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rollcall::comm {
+namespace {
+
+std::vector<std::int64_t> addends(int rank, std::size_t count) {
+  const RandomStream random(3, RandomPurpose::test, std::uint64_t(rank));
+  std::vector<std::int64_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = std::int64_t(random.bits(i)) >> 4;  // four ranks cannot overflow
+  return values;
+}
+
+TEST(Collectives, SumIsExactForEverySize) {
+  in_world([](Communicator& world) {
+    for (const std::size_t count : {0, 1, 7, 1000, 131072, 131073, 300001}) {  // across the 1 MiB parts of the MPI version
+      std::vector<std::int64_t> expected(count, 0);
+      for (int r = 0; r < world.size(); ++r) {
+        const auto other = addends(r, count);
+        for (std::size_t i = 0; i < count; ++i) expected[i] += other[i];
+      }
+      auto values = addends(world.rank(), count);
+      world.sum(values);
+      EXPECT_EQ(values, expected) << count;
+    }
+  });
+}
+
+TEST(Collectives, Maximum) {
+  in_world([](Communicator& world) {
+    std::vector<double> values{double(world.rank()), -double(world.rank()) - 1.5, world.rank() == 0 ? std::numeric_limits<double>::infinity() : 0.0};
+    world.maximum(values);
+    EXPECT_EQ(values, (std::vector<double>{double(world.size() - 1), -1.5, std::numeric_limits<double>::infinity()}));
+  });
+}
+
+TEST(Collectives, BroadcastFromEveryRoot) {
+  in_world([](Communicator& world) {
+    for (int root = 0; root < world.size(); ++root) {
+      for (const std::size_t count : {0u, 3u, 400000u}) {
+        auto values = addends(world.rank(), count);
+        world.broadcast(std::as_writable_bytes(std::span(values)), root);
+        EXPECT_EQ(values, addends(root, count));
+      }
+    }
+  });
+}
+
+TEST(Collectives, GatherAllKeepsRaggedSizesAndRankOrder) {
+  in_world([](Communicator& world) {
+    for (const int scale : {0, 1, 997, 70000}) {
+      const auto own = [&](int rank) { return std::string(std::size_t(rank * scale), char('a' + rank)); };  // rank 0 is empty
+      const auto all = world.gather_all(own(world.rank()));
+      EXPECT_EQ(int(all.size()), world.size());
+      for (int r = 0; r < int(all.size()); ++r) EXPECT_EQ(all[std::size_t(r)], own(r));
+    }
+  });
+}
+
+TEST(Collectives, BarrierHoldsUntilTheLastCame) {
+  in_world([](Communicator& world) {
+    world.barrier();
+    const double before = world.waited_s();
+    if (world.rank() == world.size() - 1) {
+      EXPECT_THROW(world.receive(0.1, "nothing"), ProtocolError);  // comes late
+    }
+    world.barrier();
+    EXPECT_GT(world.waited_s() - before, world.size() > 1 ? 0.09 : -1.0);
+  });
+}
+
+TEST(Collectives, SplitMakesGroupsByColorInRankOrder) {
+  in_world([](Communicator& world) {
+    const int color = world.rank() == 0 ? -1 : world.rank() % 2;
+    const auto group = world.split(color);
+    EXPECT_EQ(group == nullptr, world.rank() == 0);
+    if (group) {
+      std::vector<std::int64_t> members;
+      for (int r = 1; r < world.size(); ++r) {
+        if (r % 2 == color) members.push_back(r);
+      }
+      EXPECT_EQ(group->size(), int(members.size()));
+      EXPECT_EQ(members[std::size_t(group->rank())], world.rank());
+      std::vector<std::int64_t> one{world.rank()};
+      group->sum(one);
+      EXPECT_EQ(one[0], std::accumulate(members.begin(), members.end(), std::int64_t{0}));
+    }
+    world.barrier();
+  });
+}
+
+TEST(Collectives, NodeHoldsAllRanksOfThisTest) {
+  in_world([](Communicator& world) { EXPECT_EQ(ranks_on_node(world), world.size()); });
+  EXPECT_GE(cores_available(), 1);
+}
+
+}  // namespace
+}  // namespace rollcall::comm

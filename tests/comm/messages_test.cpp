@@ -1,0 +1,115 @@
+// Point-to-point messages: order, size, fairness to oneself, deadlines.
+#include "comm/world.hpp"
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/random.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace rollcall::comm {
+namespace {
+
+/// Message `i` from `source` to `destination`: empty, one byte, control size, and beyond MPI's eager limits.
+std::string letter(int source, int destination, int i) {
+  const RandomStream random(7, RandomPurpose::test, std::uint64_t(source), std::uint64_t(destination), std::uint64_t(i));
+  constexpr std::array<std::size_t, 5> largest{0, 1, 100, 5000, 200000};
+  std::string bytes(largest[std::size_t(i) % largest.size()], '\0');
+  for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = char(random.bits(k / 8) >> (8 * (k % 8)));
+  return bytes;
+}
+
+TEST(Messages, AllToAllArrivesOnceInOrderAndUnchanged) {
+  in_world([](Communicator& world) {
+    constexpr int kLetters = 40;
+    for (int i = 0; i < kLetters; ++i) {
+      for (int to = 0; to < world.size(); ++to) world.send(to, i % 7, letter(world.rank(), to, i));
+    }
+    std::map<int, int> seen;
+    for (int n = 0; n < kLetters * world.size(); ++n) {
+      const Envelope envelope = world.receive(30, "a letter");
+      const int i = seen[envelope.source]++;
+      EXPECT_EQ(envelope.tag, i % 7);
+      EXPECT_EQ(envelope.bytes, letter(envelope.source, world.rank(), i)) << "letter " << i << " from " << envelope.source;
+    }
+    for (int from = 0; from < world.size(); ++from) EXPECT_EQ(seen[from], kLetters);
+    world.barrier();
+    EXPECT_FALSE(world.try_receive().has_value());
+  });
+}
+
+/// A token of random walk length wanders; every hop hashes the text, and the plain loop gives the same text.
+TEST(Messages, RandomTrafficEqualsThePlainLoop) {
+  in_world([](Communicator& world) {
+    constexpr int kHops = 300, kHop = 1, kStop = 2;
+    const RandomStream random(11, RandomPurpose::test);
+    const auto place = [&](int hop) { return int(random.below(std::uint64_t(hop), std::uint64_t(world.size()))); };
+    const auto step = [](const std::string& text, int hop, int rank) { return text + hex64(checksum64(fmt::format("{} {} {}", text.size(), hop, rank))); };
+    std::string expected;
+    for (int hop = 0; hop < kHops; ++hop) expected = step(expected, hop, place(hop));
+    if (world.rank() == 0) world.send(place(0), kHop, "");
+    for (;;) {
+      Envelope envelope = world.receive(30, "the token");
+      const int hop = int(envelope.bytes.size() / 16);
+      if (envelope.tag == kStop) {
+        EXPECT_EQ(envelope.bytes, expected);
+        break;
+      }
+      std::string next = step(envelope.bytes, hop, world.rank());
+      const bool last = hop + 1 == kHops;
+      if (!last) world.send(place(hop + 1), kHop, next);
+      for (int to = 0; last && to < world.size(); ++to) world.send(to, kStop, next);
+    }
+  });
+}
+
+TEST(Messages, DeadlineNamesRankWaitAndTime) {
+  in_world([](Communicator& world) {
+    int idle = 0;
+    const double before = world.waited_s();
+    try {
+      world.receive(0.05, "the plan of step 3", [&] { ++idle; });
+      ADD_FAILURE() << "nothing was sent";
+    } catch (const ProtocolError& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(text.rfind(fmt::format("rank {} waited 0.0", world.rank()), 0), 0u) << text;
+      EXPECT_NE(text.find(" s for the plan of step 3 ("), std::string::npos) << text;
+    }
+    EXPECT_GT(idle, 10);
+    EXPECT_GE(world.waited_s() - before, 0.05);
+    world.barrier();
+  });
+}
+
+TEST(Messages, GroupsHaveTheirOwnMessageSpace) {
+  in_world([](Communicator& world) {
+    const auto twin = world.split(0);
+    const int next = (world.rank() + 1) % world.size();
+    world.send(next, 1, "world");
+    twin->send(next, 1, "twin");
+    EXPECT_EQ(twin->receive(30, "twin").bytes, "twin");
+    EXPECT_EQ(world.receive(30, "world").bytes, "world");
+  });
+}
+
+TEST(Messages, WrongDestinationOrTagIsRefused) {
+  in_world([](Communicator& world) {
+    EXPECT_THROW(world.send(world.size(), 1, "x"), std::logic_error);
+    EXPECT_THROW(world.send(-1, 1, "x"), std::logic_error);
+    EXPECT_THROW(world.send(0, -1, "x"), std::logic_error);
+  });
+}
+
+TEST(Messages, LastMessagesArriveAlthoughTheSenderIsGone) {
+  in_world([](Communicator& world) {
+    const auto twin = world.split(0);
+    if (world.rank() != 0) return twin->send(0, 5, std::string(300000, 'z'));  // the destructor waits for it
+    for (int n = 1; n < world.size(); ++n) EXPECT_EQ(twin->receive(30, "a farewell").bytes.size(), 300000u);
+  });
+}
+
+}  // namespace
+}  // namespace rollcall::comm

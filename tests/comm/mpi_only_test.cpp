@@ -1,0 +1,46 @@
+// What only MPI can show: errors with the failing call named, and a collective that misses a rank.
+#include "comm/world.hpp"
+
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::comm {
+namespace {
+
+TEST(Mpi, DeadlineNamesTheCall) {
+  in_world([](Communicator& world) {
+    const auto twin = world.split(0);
+    const bool first = world.rank() == 0 && world.size() > 1;
+    if (first) {
+      twin->set_collective_deadline(0.05);
+      try {
+        twin->barrier();
+        ADD_FAILURE() << "the others have not come";
+      } catch (const ProtocolError& error) {
+        EXPECT_EQ(std::string(error.what()).rfind("rank 0 of " + std::to_string(world.size()) + " waited 0.05", 0), 0u) << error.what();
+        EXPECT_NE(std::string(error.what()).find(" s in MPI_Ibarrier ("), std::string::npos) << error.what();
+      }
+    }
+    world.barrier();
+    if (!first) twin->barrier();  // matches the one that rank 0 gave up
+    world.barrier();
+  });
+}
+
+TEST(Mpi, ErrorsAreExceptionsThatNameTheCall) {
+  in_world([](Communicator& world) {
+    std::vector<std::byte> bytes(8);
+    try {
+      world.broadcast(bytes, world.size() + 3);
+      ADD_FAILURE() << "there is no such root";
+    } catch (const ProtocolError& error) {
+      EXPECT_EQ(std::string(error.what()).rfind("MPI_Ibcast failed (", 0), 0u) << error.what();
+    }
+    EXPECT_THROW(world.send(0, 1, std::string(std::size_t{1} << 31, 'x')), ProtocolError);
+    world.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace rollcall::comm
