@@ -4,8 +4,6 @@ find_package(Threads REQUIRED)
 
 # MPI: the transport of the whole job (home: src/comm). MPI-3 for non-blocking collectives and MPI_Comm_split_type.
 find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
-# The deprecated C++ bindings would have to be linked if mpi.h were allowed to declare them.
-set_property(TARGET MPI::MPI_CXX APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
 # HDF5: the rollout archive (home: io). 1.10 for the stable parallel API and single-writer file locking control.
 set(HDF5_PREFER_PARALLEL ON)
@@ -17,13 +15,7 @@ endif()
 
 # Kokkos: portable element-wise kernels over parameters (home: kernels). 3.4 is what Debian 12 ships inside Trilinos.
 find_package(Kokkos 3.4 REQUIRED)
-get_target_property(_kokkos_include Kokkos::kokkos INTERFACE_INCLUDE_DIRECTORIES)
-foreach(_dir IN LISTS _kokkos_include)
-  # Debian's package names a directory that does not exist; its headers are under include/trilinos.
-  if(IS_ABSOLUTE "${_dir}" AND NOT EXISTS "${_dir}" AND EXISTS /usr/include/trilinos/Kokkos_Core.hpp)
-    set_property(TARGET Kokkos::kokkos PROPERTY INTERFACE_INCLUDE_DIRECTORIES /usr/include/trilinos)
-  endif()
-endforeach()
+include(ImportedTargets)  # corrects what those packages declare
 
 # LibTorch: autograd and ATen (homes: src/model, src/objective). 2.1 for the C++17 ABI; 2.11 is what the scripts install and the tests saw.
 find_package(RollcallTorch 2.1 REQUIRED)

@@ -28,9 +28,9 @@ launch() {
   # shellcheck disable=SC2086  # the launcher is a command with options
   $launcher "$@" &
   ranks=$!
-  # A trapped signal ends `wait` early while the ranks go on; the loop ends with the ranks' own exit code.
-  while wait "$ranks" || rc=$?; kill -0 "$ranks" 2>/dev/null; do rc=0; done
+  while kill -0 "$ranks" 2>/dev/null; do wait "$ranks"; done  # a trapped signal ends `wait` early while the ranks go on
   trap '' USR1
+  wait "$ranks" || rc=$?
   if ((rc == exit_requeue)); then requeue "$run_dir"; fi
   exit "$rc"
 }
