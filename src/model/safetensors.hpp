@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
-/// A file read whole. Tensors view into it.
+/// A file read whole. Tensors view into its bytes, which copies of the object share.
 class SafetensorsFile {
  public:
   static SafetensorsFile read(const std::filesystem::path& path);            ///< throws InputError naming the file and the fault
@@ -31,7 +32,7 @@ class SafetensorsFile {
   std::vector<float> floats(const std::string& name) const;                  ///< f32, bf16 and f16 widened
 
  private:
-  std::string bytes_;
+  std::shared_ptr<const std::string> bytes_;
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
   std::string origin_;

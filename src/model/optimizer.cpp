@@ -1,0 +1,132 @@
+// Learning-rate schedule, order-free gradient sum and the AdamW step.
+#include "model/optimizer.hpp"
+
+#include "base/error.hpp"
+#include "kernels/parameter_kernels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace rollcall::model {
+namespace {
+
+// The window of the largest leaf element in units of 2^-exponent. kernels::accumulate_fixed_point refuses above 2^52; below 2^36 an element
+// 2^12 times smaller than the largest would keep fewer bits than fp32 has.
+constexpr std::int64_t kLowBits = 36, kCentreBits = 46, kHighBits = 52, kSumBits = 62;
+constexpr std::int64_t kSlackBits = 4;          // a sum this near to the centre leaves its exponent alone
+constexpr std::int64_t kInitialExponent = 50;   // the window then holds largest elements from 6e-5 to 4: most first steps need no repeat
+
+/// Largest |value|, infinity when any is not finite. For floats without sign the order of the bits is the order of the values.
+double largest_magnitude(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU);
+  return largest >= 0x7F800000U ? std::numeric_limits<double>::infinity() : double(std::bit_cast<float>(largest));
+}
+
+/// Smallest b with value < 2^b.
+std::int64_t bits_of(double value) { return std::ilogb(value) + 1; }
+
+}  // namespace
+
+double learning_rate(const OptimizerSection& settings, std::int64_t step, std::int64_t steps) {
+  if (step <= settings.warmup_steps) return settings.lr * double(step) / double(settings.warmup_steps);
+  const std::int64_t decay_steps = std::max<std::int64_t>(1, steps - settings.warmup_steps);
+  const double progress = std::min(1.0, double(step - settings.warmup_steps) / double(decay_steps));
+  const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+  return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
+}
+
+GradientSum::GradientSum(const WeightLayout& layout)
+    : layout_(layout), sum_(std::size_t(layout.size)), gradient_(std::size_t(layout.size)), exponent_(layout.slices.size(), kInitialExponent),
+      largest_(layout.slices.size()), mutex_(std::make_unique<std::mutex>()) {}
+
+void GradientSum::start() {
+  const std::lock_guard lock(*mutex_);
+  std::fill(sum_.begin(), sum_.end(), 0);
+  std::fill(largest_.begin(), largest_.end(), 0.0);
+  leaves_ = 0;
+}
+
+void GradientSum::add(std::span<const float> leaf_gradient) {
+  expect(std::int64_t(leaf_gradient.size()) == layout_.size, "a leaf gradient fills the layout");
+  const std::lock_guard lock(*mutex_);
+  ++leaves_;
+  for (std::size_t t = 0; t < exponent_.size(); ++t) {
+    const Slice& slice = layout_.slices[t];
+    const auto values = leaf_gradient.subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    const double largest = largest_magnitude(values);
+    largest_[t] = std::max(largest_[t], largest);
+    // A tensor outside the window is not summed: finish() sees the same from largest_ and asks for a repeat.
+    if (largest == 0.0 || !std::isfinite(largest) || bits_of(largest) + exponent_[t] > kHighBits) continue;
+    const auto into = std::span(sum_).subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    expect(kernels::accumulate_fixed_point(values, int(exponent_[t]), into), "a gradient inside the window is summed");
+  }
+}
+
+/// Largest elements and number of leaves over all ranks. False when any element is not finite.
+bool GradientSum::reduce_columns(Collectives& ranks) {
+  ranks.maximum(largest_);
+  ranks.sum(std::span(&leaves_, 1));
+  return std::all_of(largest_.begin(), largest_.end(), [](double value) { return std::isfinite(value); });
+}
+
+/// Moves each exponent whose largest element is outside (low, high] bits to the centre; true when one moved. Zero tensors keep theirs.
+bool GradientSum::fit_exponents(std::int64_t low, std::int64_t high, std::int64_t centre) {
+  bool moved = false;
+  for (std::size_t t = 0; t < exponent_.size(); ++t) {
+    if (largest_[t] == 0.0) continue;
+    const std::int64_t bits = bits_of(largest_[t]) + exponent_[t];
+    if (bits > low && bits <= high) continue;
+    exponent_[t] += centre - bits;
+    moved = true;
+  }
+  return moved;
+}
+
+GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
+  const std::lock_guard lock(*mutex_);
+  if (!reduce_columns(ranks)) return Outcome::nonfinite;
+  // `leaves_` numbers below 2^high must add up to less than 2^62.
+  const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(leaves_, 1)));
+  const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits), centre = std::min(kCentreBits, high - kSlackBits);
+  if (fit_exponents(std::min(kLowBits, centre - kSlackBits), high, centre)) return Outcome::repeat;
+  ranks.sum(sum_);
+  for (std::size_t t = 0; t < exponent_.size(); ++t) {
+    const Slice& slice = layout_.slices[t];
+    const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
+    kernels::from_fixed_point(std::span(sum_).subspan(offset, count), int(exponent_[t]), std::span(gradient_).subspan(offset, count));
+  }
+  fit_exponents(centre - kSlackBits, centre + kSlackBits, centre);  // the next step starts well inside the window
+  return Outcome::ready;
+}
+
+std::span<const float> GradientSum::gradient() const { return gradient_; }
+std::vector<std::int64_t> GradientSum::exponents() const { return exponent_; }
+
+void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
+  require<StorageError>(exponents.size() == exponent_.size(), "a checkpoint's gradient exponents do not fit the model",
+                        "there is one for each weight tensor", "resume with the run file the checkpoint was written with");
+  exponent_.assign(exponents.begin(), exponents.end());
+}
+
+UpdateResult apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, std::span<const float> gradient, std::span<float> weights,
+                         OptimizerState& state) {
+  state.m.resize(std::size_t(layout.size));
+  state.v.resize(std::size_t(layout.size));
+  UpdateResult result{.grad_norm = std::sqrt(kernels::sum_of_squares(gradient)), .lr = lr};
+  const bool clip = settings.max_grad_norm > 0 && result.grad_norm > settings.max_grad_norm;
+  kernels::AdamWStep step{.lr = lr, .beta1 = settings.beta1, .beta2 = settings.beta2, .eps = settings.eps, .weight_decay = 0.0,
+                          .gradient_scale = clip ? settings.max_grad_norm / result.grad_norm : 1.0, .step = ++state.step};
+  for (const Slice& slice : layout.slices) {
+    const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
+    step.weight_decay = slice.decay ? settings.weight_decay : 0.0;
+    kernels::adamw(weights.subspan(offset, count), gradient.subspan(offset, count), std::span(state.m).subspan(offset, count),
+                   std::span(state.v).subspan(offset, count), step);
+  }
+  return result;
+}
+
+}  // namespace rollcall::model

@@ -1,0 +1,54 @@
+// Private to the model: the transformer's operations on ATen tensors, each recorded for the backward pass.
+#pragma once
+
+#include "kernels/execution_context.hpp"
+#include "model/packed_rows.hpp"
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+namespace rollcall::model {
+
+/// What the recorded operations of one leaf share. It belongs to one thread and outlives the backward pass.
+struct Tape {
+  const Policy::Packed& policy;
+  PackedSequences sequences;
+  kernels::ExecutionContext context;
+};
+
+/// What the head needs besides tensors.
+struct HeadCall {
+  std::vector<std::int32_t> targets;  ///< [M]
+  float inverse_temperature = 1.0F;
+};
+
+/// One forward and backward of a leaf. Weights are its own ATen leaves over the policy's memory, so that threads share no gradient.
+class TapeEngine {
+ public:
+  TapeEngine(const Policy::Packed& policy, const Leaf& leaf);
+
+  struct Scored {
+    at::Tensor logprob, entropy;  ///< [M], with gradient
+  };
+  Scored forward(const Leaf& leaf, double temperature);
+  /// Gradients of sum(dlogprob * logprob + dentropy * entropy), copied to `gradient` in layout order.
+  void backward(const Scored& scored, const ColumnGradient& columns, std::span<float> gradient);
+
+  // Operations for run_blocks: [n, width].
+  using Rows = at::Tensor;
+  Rows linear(const Rows& x, const Linear& linear);
+  Rows rms_norm(const Rows& x, const Norm& norm);
+  Rows rope(const Rows& x);
+  Rows attention(std::size_t layer, const Rows& q, const Rows& k, const Rows& v);
+  Rows swiglu(const Rows& gate, const Rows& up);
+  Rows add(const Rows& x, const Rows& y);
+
+ private:
+  const at::Tensor& weight(std::int64_t slice) const { return weights_[std::size_t(slice)]; }
+  Tape tape_;
+  HeadCall call_;
+  std::vector<at::Tensor> weights_;  ///< [slices]
+};
+
+}  // namespace rollcall::model
