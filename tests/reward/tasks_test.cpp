@@ -1,0 +1,63 @@
+// Task and verifier fit together: every row's worked solutions earn full marks, and a spoilt one does not.
+#include "reward/verifier.hpp"
+#include "task/task.hpp"
+#include "text/tokenizer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace rollcall::reward {
+namespace {
+
+void expect_full_marks(const std::string& task, const TaskSection& section) {
+  const auto& row = task::find_task(task);
+  const Verifier& verifier = find_verifier(row.verifier);
+  const auto set = row.make(section, 11);
+  for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
+    for (const Prompt& p : *split) {
+      const Score good = verifier.judge(p, p.solution, true, section);
+      EXPECT_TRUE(good.correct) << p.text << p.solution;
+      EXPECT_EQ(good.components[1], 1.0) << p.text << p.solution;
+      EXPECT_FALSE(verifier.judge(p, p.solution + "1", true, section).correct) << p.text << p.solution;
+      EXPECT_FALSE(verifier.judge(p, "", true, section).correct);
+      EXPECT_FALSE(good.answer.empty());
+    }
+  }
+}
+
+class Row : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Row, SolutionsEarnFullMarks) {
+  TaskSection section;
+  section.train_prompts = 1000;
+  if (GetParam() == "jsonl") section.file = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl";
+  expect_full_marks(GetParam(), section);
+}
+
+TEST_P(Row, EveryTokenizerKeepsPromptsAndSolutions) {
+  TaskSection section;
+  section.train_prompts = 50;
+  if (GetParam() == "jsonl") section.file = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl";
+  for (const auto& name : text::tokenizer_names()) {
+    const auto tokenizer = text::make_tokenizer(name);
+    for (const Prompt& p : task::find_task(GetParam()).make(section, 1).train) {
+      EXPECT_EQ(tokenizer->decode(tokenizer->encode(p.text + p.solution)), p.text + p.solution);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, Row, ::testing::ValuesIn(task::task_names()), [](const auto& i) { return i.param; });
+
+TEST(Gsm8k, SolutionsEarnFullMarks) {
+  const std::filesystem::path folder = std::filesystem::path(ROLLCALL_SOURCE_DIR).parent_path() / "shared/data/gsm8k";
+  if (!std::filesystem::exists(folder / "train.jsonl")) GTEST_SKIP() << "no GSM8K in " << folder << "; get it from github.com/openai/grade-school-math";
+  TaskSection section;
+  section.file = (folder / "train.jsonl").string();
+  section.heldout_file = (folder / "test.jsonl").string();
+  section.heldout_prompts = 2000;
+  expect_full_marks("jsonl", section);
+}
+
+}  // namespace
+}  // namespace rollcall::reward

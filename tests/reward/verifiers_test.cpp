@@ -1,0 +1,148 @@
+// Every verifier on hand-worked responses, and the scalar reward.
+#include "reward/verifier.hpp"
+
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+
+namespace rollcall::reward {
+namespace {
+
+Prompt prompt_of(const std::string& answer) {
+  Prompt prompt;
+  prompt.answer = answer;
+  return prompt;
+}
+
+Score judge(const char* verifier, const std::string& reference, std::string_view response, bool finished = true) {
+  return find_verifier(verifier).judge(prompt_of(reference), response, finished, TaskSection{});
+}
+
+/// What a judge says, in one line: correct, format, answer.
+std::string verdict(const Score& s) {
+  EXPECT_EQ(s.components.size(), 2U);
+  EXPECT_EQ(s.correct, s.components[0] == 1.0);
+  return std::to_string(int(s.components[0])) + std::to_string(int(s.components[1])) + " " + s.answer;
+}
+
+TEST(ExactMatch, HandWorked) {
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "1379")), "11 1379");
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "1379 \n")), "11 1379");
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "1397")), "01 1397");
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "01379")), "01 01379");
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "1379>")), "00 ");
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "")), "00 ");
+  EXPECT_EQ(verdict(judge("exact_match", "1379", "1379", false)), "00 ");  // the limit may have cut "13795"
+}
+
+TEST(IntegerAnswer, HandWorked) {
+  EXPECT_EQ(verdict(judge("integer_answer", "-333", "-333\n")), "11 -333");
+  EXPECT_EQ(verdict(judge("integer_answer", "-333", "333")), "01 333");
+  EXPECT_EQ(verdict(judge("integer_answer", "0", "0")), "11 0");
+  for (const char* text : {"", "-", "-0", "007", "+7", "7.0", "7a", "--7", "1 2", "0x7", "28r9", "1,000"}) {
+    EXPECT_EQ(verdict(judge("integer_answer", "7", text)), "00 ") << text;
+  }
+  EXPECT_EQ(verdict(judge("integer_answer", "7", std::string(5000, '7'))), "01 " + std::string(5000, '7'));  // nothing overflows
+  EXPECT_EQ(verdict(judge("integer_answer", "7", "7", false)), "00 ");
+}
+
+TEST(IntegerAnswer, DivisionIsQuotientRRemainder) {
+  EXPECT_EQ(verdict(judge("integer_answer", "28r9", "28r9")), "11 28r9");
+  EXPECT_EQ(verdict(judge("integer_answer", "28r9", "28r8")), "01 28r8");
+  EXPECT_EQ(verdict(judge("integer_answer", "28r0", "28r0")), "11 28r0");
+  for (const char* text : {"28", "28r", "r9", "28r-9", "28r09", "28 r 9", "28r9r9", "28R9"}) EXPECT_EQ(verdict(judge("integer_answer", "28r9", text)), "00 ") << text;
+}
+
+TEST(CountdownExpression, HandWorked) {
+  const auto say = [](std::string_view response, bool finished = true) { return verdict(judge("countdown_expression", "3 5 7 25=40", response, finished)); };
+  EXPECT_EQ(say("25+3*5"), "11 40");
+  EXPECT_EQ(say(" 5*3 + 25\n"), "11 40");
+  EXPECT_EQ(say("25+3*5", false), "00 ");
+  EXPECT_EQ(say("25+5*7"), "01 60");      // within the rules, another value
+  EXPECT_EQ(say("25+5+5+5"), "01 ");      // 40, but 5 was given once
+  EXPECT_EQ(say("40"), "01 ");            // 40 was not given
+  EXPECT_EQ(say("7/3"), "01 7/3");
+  EXPECT_EQ(say("25+3*5=40"), "00 ");
+  EXPECT_EQ(say("1/0"), "00 ");
+  EXPECT_EQ(say(""), "00 ");
+}
+
+TEST(CountdownExpression, ANumberGivenTwiceMayBeUsedTwice) {
+  EXPECT_EQ(verdict(judge("countdown_expression", "6 6 2=36", "6*6")), "11 36");
+  EXPECT_EQ(verdict(judge("countdown_expression", "6 6 2=12", "6+2+2+2")), "01 ");
+}
+
+TEST(CountdownExpression, ABrokenReferenceIsABug) {
+  for (const char* reference : {"", "3 5", "3=", "=5", "3=5=6", "a=1"}) EXPECT_THROW(judge("countdown_expression", reference, "3"), std::logic_error) << reference;
+}
+
+TEST(MarkedAnswer, HandWorked) {
+  const auto correct = [](std::string_view response, bool finished = true) { return judge("marked_answer", "18", response, finished).correct; };
+  EXPECT_TRUE(correct("9 * 2 = 18\n#### 18"));
+  EXPECT_TRUE(correct("####18"));
+  EXPECT_TRUE(correct("#### $18.00.\n"));
+  EXPECT_TRUE(correct("#### 17\nno:\n#### 18"));
+  EXPECT_FALSE(correct("#### 18\nno:\n#### 17"));
+  EXPECT_FALSE(correct("18"));
+  EXPECT_FALSE(correct("####"));
+  EXPECT_FALSE(correct("#### 180"));
+  EXPECT_FALSE(correct("#### 18", false));          // "180" may have been cut
+  EXPECT_TRUE(correct("#### 18\nand then", false));  // the answer's line had ended
+  EXPECT_EQ(judge("marked_answer", "1050", "#### 1,050").answer, "1050");
+  EXPECT_TRUE(judge("marked_answer", "1,050.0", "#### 1050").correct);
+  EXPECT_EQ(judge("marked_answer", "18", "no mark").answer, "");
+}
+
+TEST(MarkedAnswer, FormatIsTheMeanOfThree) {
+  const auto format = [](std::string_view response, bool finished) { return judge("marked_answer", "18", response, finished).components[1]; };
+  EXPECT_DOUBLE_EQ(format("#### 18", true), 1.0);
+  EXPECT_DOUBLE_EQ(format("#### 18", false), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(format("", true), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(format("", false), 0.0);
+  EXPECT_DOUBLE_EQ(format("ab\xFF\x01", false), 0.5 / 3);
+  EXPECT_DOUBLE_EQ(format("####", true), 2.0 / 3);
+}
+
+RC_GTEST_PROP(Verifiers, SurviveAnyBytes, (const std::string& response, bool finished)) {
+  for (const auto& name : verifier_names()) {
+    const Score s = judge(name.c_str(), "3 5 7 25=40", response, finished);
+    RC_ASSERT(s.components.size() == find_verifier(name).components.size());
+    for (const double c : s.components) RC_ASSERT(c >= 0 && c <= 1);
+    RC_ASSERT(s.correct == (s.components[0] == 1.0));
+  }
+}
+
+TEST(Verifiers, ComponentsBeginWithCorrect) {
+  EXPECT_EQ(verifier_names().size(), 4U);
+  for (const auto& name : verifier_names()) EXPECT_EQ(find_verifier(name).components.at(0), "correct");
+}
+
+TEST(Verifiers, UnknownNameNamesTheNearest) {
+  try {
+    find_verifier("exact_mach");
+    FAIL() << "accepted";
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("did you mean exact_match?"), std::string::npos) << e.what();
+  }
+}
+
+TEST(ScoreGroup, RewardIsCorrectPlusWeightedFormat) {
+  TaskSection section;
+  section.format_weight = 0.25;
+  const std::vector<std::string> responses = {"1379", "1397", "abc", "1379"};
+  const std::array<bool, 4> finished = {true, true, true, false};
+  const auto scores = score_group(find_verifier("exact_match"), prompt_of("1379"), responses, finished, section);
+  ASSERT_EQ(scores.size(), 4U);
+  EXPECT_DOUBLE_EQ(scores[0].reward, 1.25);
+  EXPECT_DOUBLE_EQ(scores[1].reward, 0.25);
+  EXPECT_DOUBLE_EQ(scores[2].reward, 0.0);
+  EXPECT_DOUBLE_EQ(scores[3].reward, 0.0);
+  EXPECT_THROW(score_group(find_verifier("exact_match"), prompt_of("1"), responses, std::span(finished).first(3), section), std::logic_error);
+  EXPECT_TRUE(score_group(find_verifier("exact_match"), prompt_of("1"), {}, {}, section).empty());
+}
+
+}  // namespace
+}  // namespace rollcall::reward

@@ -1,0 +1,129 @@
+// Question files: our own forty, GSM8K where it is, and files that are wrong.
+#include "base/error.hpp"
+#include "support/temporary_folder.hpp"
+#include "task/generate.hpp"
+#include "task/task.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+namespace rollcall::task {
+namespace {
+
+using rollcall::testing::TemporaryFolder;
+const std::string kQuestions = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl";
+
+TaskSection section_of(const std::string& file) {
+  TaskSection s;
+  s.name = "jsonl";
+  s.train_prompts = s.validation_prompts = s.heldout_prompts = 10000;
+  s.file = file;
+  return s;
+}
+PromptSet make(const TaskSection& section) { return find_task("jsonl").make(section, 1); }
+
+std::string message_of(const TaskSection& section) {
+  try {
+    make(section);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Jsonl, ReadsQuestionAnswerSolutionAndLevel) {
+  const PromptSet set = make(section_of(kQuestions));
+  EXPECT_EQ(set.train.size() + set.validation.size() + set.heldout.size(), 40U);
+  for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
+    EXPECT_FALSE(split->empty());
+    for (const Prompt& p : *split) {
+      EXPECT_EQ(split_of(p.text), p.split);
+      if (!p.text.starts_with("A theatre")) continue;
+      EXPECT_EQ(p.text.back(), '\n');
+      EXPECT_EQ(p.level, 3);
+      EXPECT_EQ(p.answer, "1200");
+      EXPECT_TRUE(p.solution.ends_with("dollars.\n#### 1,200"));
+    }
+  }
+}
+
+TEST(Jsonl, LimitsApplyAndKeepTheFileOrder) {
+  TaskSection s = section_of(kQuestions);
+  const PromptSet all = make(s);
+  s.train_prompts = 5, s.validation_prompts = 0, s.heldout_prompts = 1;
+  const PromptSet few = make(s);
+  ASSERT_EQ(few.train.size(), 5U);
+  EXPECT_EQ(few.validation.size(), 0U);
+  EXPECT_EQ(few.heldout.size(), 1U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(few.train[i].text, all.train[i].text);
+}
+
+TEST(Jsonl, QuestionsOfTheHeldOutFileLeaveTheTrainingFile) {
+  const TemporaryFolder folder;
+  std::string lines, half;
+  for (int i = 0; i < 100; ++i) {
+    lines += "{\"question\": \"q" + std::to_string(i) + "\", \"answer\": \"#### 1\"}\n";
+    if (i == 49) half = lines;
+  }
+  TaskSection s = section_of(folder.write("train.jsonl", lines));
+  s.heldout_file = folder.write("test.jsonl", half);
+  s.heldout_prompts = 10;  // those beyond the limit are kept apart too
+  const PromptSet set = make(s);
+  EXPECT_EQ(set.heldout.size(), 10U);
+  std::set<std::string> test;
+  s.heldout_prompts = 1000;
+  for (const Prompt& p : make(s).heldout) test.insert(p.text);
+  EXPECT_EQ(set.train.size() + set.validation.size() + test.size(), 100U);
+  for (const auto* split : {&set.train, &set.validation}) {
+    for (const Prompt& p : *split) EXPECT_FALSE(test.contains(p.text)) << p.text;
+  }
+}
+
+TEST(Jsonl, RepeatedQuestionsCountOnce) {
+  const TemporaryFolder folder;
+  const std::string line = R"({"question": "q0", "answer": "#### 1"})" "\n";
+  const std::string other = R"({"question": "another", "answer": 7})" "\n";
+  TaskSection s = section_of(folder.write("a.jsonl", line + "\r\n\n" + line + line));
+  s.heldout_file = folder.write("b.jsonl", R"({"question": "else", "answer": "#### 2"})");
+  EXPECT_EQ(make(s).train.size() + make(s).validation.size(), 1U);
+  s.answer_marker = "";
+  s.heldout_file = folder.write("c.jsonl", other);
+  EXPECT_EQ(make(s).heldout.at(0).answer, "7");
+}
+
+TEST(Jsonl, MalformedLinesAreNamed) {
+  const TemporaryFolder folder;
+  const std::string good = R"({"question": "q", "answer": "#### 1"})" "\n";
+  for (const std::string bad : {"{", "[1]", "\"text\"", R"({"question": "q"})", R"({"answer": "#### 1"})", R"({"question": ["q"], "answer": "#### 1"})",
+                                R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})", "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}",
+                                R"({"question": null, "answer": "#### 1"})", "{} {}"}) {
+    const std::string message = message_of(section_of(folder.write("bad.jsonl", good + "\n" + bad + "\n" + good)));
+    EXPECT_NE(message.find("bad.jsonl:3: "), std::string::npos) << bad << " -> " << message;
+  }
+}
+
+TEST(Jsonl, MissingAndEmptyFilesAreNamed) {
+  const TemporaryFolder folder;
+  EXPECT_NE(message_of(section_of((folder / "none.jsonl").string())).find("none.jsonl"), std::string::npos);
+  EXPECT_NE(message_of(section_of(folder.write("empty.jsonl", "\n\n"))).find("holds no question"), std::string::npos);
+  EXPECT_NE(message_of(section_of(folder.path().string())).find("is a folder"), std::string::npos);
+}
+
+TEST(Jsonl, Gsm8kReadsWhole) {
+  const std::filesystem::path folder = std::filesystem::path(ROLLCALL_SOURCE_DIR).parent_path() / "shared/data/gsm8k";
+  if (!std::filesystem::exists(folder / "train.jsonl")) GTEST_SKIP() << "no GSM8K in " << folder << "; get it from github.com/openai/grade-school-math";
+  TaskSection s = section_of((folder / "train.jsonl").string());
+  s.heldout_file = (folder / "test.jsonl").string();
+  const PromptSet set = make(s);
+  EXPECT_EQ(set.heldout.size(), 1319U);
+  EXPECT_EQ(set.train.size() + set.validation.size(), 7473U);
+  EXPECT_NEAR(double(set.validation.size()), 747, 130);  // five standard deviations of a tenth
+  for (const Prompt& p : set.heldout) EXPECT_EQ(p.answer.find_first_not_of("-0123456789."), std::string::npos) << p.answer;
+  EXPECT_EQ(set.heldout[0].answer, "18");
+  EXPECT_EQ(set.heldout[0].level, 2);
+}
+
+}  // namespace
+}  // namespace rollcall::task
