@@ -1,0 +1,51 @@
+// What all charts share: the plot area, scales with round ticks, axes, legend, hover targets.
+#pragma once
+
+#include "report/svg_chart.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::report {
+
+/// The interval an axis shows.
+struct Span {
+  double low = 0.0, high = 1.0;
+};
+
+/// Least and greatest finite value; {1, 0} when there is none.
+Span span_of(const std::vector<double>& values);
+Span merged(Span a, Span b);
+/// Widened to round ticks with some air, down to zero when that costs little, and never empty.
+Span rounded(Span s);
+/// Round numbers (1, 2, 5 times a power of ten) inside the span, about `count` of them.
+std::vector<double> ticks(Span s, int count);
+std::string tick_text(double value, double step, Unit unit);
+std::string value_text(double value, Unit unit);
+
+/// Collects the marks of one chart and wraps them into a <figure>.
+class Frame {
+ public:
+  static constexpr double kWidth = 640, kHeight = 280, kLeft = 58, kRight = 14, kTop = 10, kBottom = 42;
+  Frame(ChartText text, Span x, Span y) : text_(std::move(text)), x_(x), y_(y) {}
+  double px(double x) const { return kLeft + (x - x_.low) / (x_.high - x_.low) * (kWidth - kLeft - kRight); }
+  double py(double y) const { return kHeight - kBottom - (y - y_.low) / (y_.high - y_.low) * (kHeight - kTop - kBottom); }
+  void add(const std::string& mark) { marks_ += mark; }
+  void y_axis();
+  void x_axis();
+  void category(double at, const std::string& name);                                 ///< a label under the axis, `at` in pixels
+  void legend(const std::string& name, const std::string& color);
+  void hover(double at, double width, const std::string& text);                      ///< a vertical strip around `at`, in pixels
+  std::string figure() const;
+
+ private:
+  ChartText text_;
+  Span x_, y_;
+  std::string legend_, axes_, marks_, hovers_;
+};
+
+/// Strips around every position of x (thinned), each telling what all series say there.
+void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>& series);
+
+}  // namespace rollcall::report
