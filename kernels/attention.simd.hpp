@@ -10,16 +10,26 @@ inline constexpr float kBelowAllScores = -3.0e38F;  // stands in the lanes beyon
 
 static inline std::int64_t whole_vectors(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
-/// Lane j is a[d] . rows[j][d], rows `stride` floats apart; lanes from `count` on are 0. A dimension known when compiling is kDim, else 0.
+/// Lane sums of a[d] * row[d]. A dimension known when compiling is kDim, else 0.
+template <int kDim>
+static inline Vec lane_products(const float* a, const float* row, std::int64_t dim) {
+  const std::int64_t d = kDim ? kDim : dim;
+  Vec sum = splat(0.0F);
+#pragma GCC unroll 8
+  for (std::int64_t c = 0; c < d; c += kLanes) sum = fma(load_up_to(a + c, d - c), load_up_to(row + c, d - c), sum);
+  return sum;
+}
+
+/// Lane j is a[d] . rows[j][d], rows `stride` floats apart; lanes from `count` on are 0.
 template <int kDim>
 static inline Vec dot_products(const float* a, const float* rows, std::int64_t stride, std::int64_t count, std::int64_t dim) {
-  const std::int64_t d = kDim ? kDim : dim;
   Vec sums[kLanes];
-  for (std::int64_t j = 0; j < kLanes; ++j) {
-    sums[j] = splat(0.0F);
-    if (j >= count) continue;
-    for (std::int64_t c = 0; c < d; c += kLanes) sums[j] = fma(load_up_to(a + c, d - c), load_up_to(rows + j * stride + c, d - c), sums[j]);
+  if (count < kLanes) {
+    for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = j < count ? lane_products<kDim>(a, rows + j * stride, dim) : splat(0.0F);
+    return fold_sums(sums);
   }
+#pragma GCC unroll 16
+  for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = lane_products<kDim>(a, rows + j * stride, dim);
   return fold_sums(sums);
 }
 
@@ -44,16 +54,35 @@ static inline float softmax_weights(const float* q, const float* k, std::int64_t
   return fold_sum(sum);
 }
 
+/// out[d] = sum_j weights[j] rows[j][d] / total. Even and odd keys are summed apart, which halves the chain of dependent FMAs.
+template <int kDim>
+static inline void weighted_mean(const float* weights, const float* rows, const AttentionRow& row, std::int64_t dim, Vec total, float* out) {
+  constexpr std::int64_t width = kDim == 0 ? 1 : kDim == 32 ? 2 : 4;  // vectors of the head summed side by side
+  const std::int64_t d = kDim ? kDim : dim;
+  for (std::int64_t c = 0; c < d; c += width * kLanes) {
+    Vec sum[2][width];
+    for (Vec(&part)[width] : sum)
+      for (Vec& value : part) value = splat(0.0F);
+    const auto add_key = [&](Vec(&part)[width], std::int64_t j) {
+      const Vec weight = splat(weights[j]);
+#pragma GCC unroll 4
+      for (std::int64_t w = 0; w < width; ++w) part[w] = fma(weight, load_up_to(rows + j * row.stride + c + w * kLanes, d - c), part[w]);
+    };
+    std::int64_t j = 0;
+    for (; j + 2 <= row.keys; j += 2) {
+      add_key(sum[0], j);
+      add_key(sum[1], j + 1);
+    }
+    if (j < row.keys) add_key(sum[0], j);
+    for (std::int64_t w = 0; w < width; ++w) store_up_to(out + c + w * kLanes, d - c, (sum[0][w] + sum[1][w]) / total);
+  }
+}
+
 template <int kDim>
 static inline void attention_row(const float* q, const float* k, const float* v, const AttentionRow& row, std::int64_t dim, float* weights, float* out) {
-  const std::int64_t d = kDim ? kDim : dim;
-  const float scale = 1.0F / __builtin_sqrtf(static_cast<float>(d));
+  const float scale = 1.0F / __builtin_sqrtf(static_cast<float>(kDim ? kDim : dim));
   const Vec total = splat(softmax_weights<kDim>(q, k, row.stride, row.keys, dim, scale, weights));
-  for (std::int64_t c = 0; c < d; c += kLanes) {
-    Vec sum = splat(0.0F);
-    for (std::int64_t j = 0; j < row.keys; ++j) sum = fma(splat(weights[j]), load_up_to(v + j * row.stride + c, d - c), sum);
-    store_up_to(out + c, d - c, sum / total);
-  }
+  weighted_mean<kDim>(weights, v, row, dim, total, out);
 }
 
 template <int kDim>

@@ -1,0 +1,86 @@
+// linear: against the reference, the same bits on every instruction set, and rows that know nothing of their batch.
+#include "operands.hpp"
+
+#include <rapidcheck.h>
+
+namespace rollcall::kernels {
+namespace {
+
+struct LinearCase {
+  std::int64_t n, k, o;
+  Floats x, w, bias;
+
+  LinearCase(std::int64_t rows, std::int64_t inputs, std::int64_t outputs, unsigned seed = 1)
+      : n(rows), k(inputs), o(outputs), x(random_floats(n * k, seed)), w(packed(random_floats(o * k, seed + 1), o, k)), bias(random_floats(o, seed + 2)) {}
+
+  Floats run(const KernelSet& set, std::int64_t first, std::int64_t rows, bool with_bias = true) const {
+    ExecutionContext context;
+    Floats y(static_cast<std::size_t>(rows * o));
+    set.linear(context, x.data() + first * k, rows, k, w.data(), o, with_bias ? bias.data() : nullptr, y.data());
+    return y;
+  }
+};
+
+TEST(Linear, HandWorked) {
+  // x = (1, 2), W = ((3, 4), (5, 6)), bias = (0.5, -1): y = (11.5, 16).
+  const Floats x{1, 2}, w = packed({3, 4, 5, 6}, 2, 2), bias{0.5F, -1};
+  for (const KernelSet* set : simd_sets()) {
+    ExecutionContext context;
+    Floats y(2);
+    set->linear(context, x.data(), 1, 2, w.data(), 2, bias.data(), y.data());
+    EXPECT_EQ(y, (Floats{11.5F, 16.0F})) << set->name;
+  }
+}
+
+TEST(Linear, AgreesWithReference) {
+  for (const std::int64_t n : {1, 2, 7, 8, 9, 17, 33})
+    for (const std::int64_t k : {1, 7, 33, 128})
+      for (const std::int64_t o : {1, 15, 16, 17, 33, 48, 65, 100}) {
+        const LinearCase c(n, k, o);
+        for (const bool bias : {false, true})
+          for (const KernelSet* set : simd_sets())
+            // k products of unit size rounded k times: error about sqrt(k) 2^-24 of values about sqrt(k).
+            ASSERT_TRUE(near(c.run(*set, 0, n, bias), c.run(reference_kernels(), 0, n, bias), 1e-7 * static_cast<double>(k + 8))) << set->name << n << ' ' << k << ' ' << o;
+      }
+}
+
+TEST(Linear, SetsAreBitIdentical) {
+  EXPECT_TRUE(rc::check([] {
+    const LinearCase c(*rc::gen::inRange(1, 40), *rc::gen::inRange(1, 70), *rc::gen::inRange(1, 120), *rc::gen::arbitrary<unsigned>());
+    const Floats plain = c.run(scalar_kernels(), 0, c.n);
+    for (const KernelSet* set : simd_sets()) RC_ASSERT(same_bits(c.run(*set, 0, c.n), plain));
+  }));
+}
+
+TEST(Linear, RowsDoNotDependOnTheirBatch) {
+  EXPECT_TRUE(rc::check([] {
+    const LinearCase c(*rc::gen::inRange(1, 40), *rc::gen::inRange(1, 70), *rc::gen::inRange(1, 120), *rc::gen::arbitrary<unsigned>());
+    const std::int64_t cut = *rc::gen::inRange<std::int64_t>(0, c.n);
+    for (const KernelSet* set : simd_sets()) {
+      const Floats whole = c.run(*set, 0, c.n), tail = c.run(*set, cut, c.n - cut), one = c.run(*set, cut, 1);
+      RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.o, whole.end()), tail));
+      RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.o, whole.begin() + (cut + 1) * c.o), one));
+    }
+  }));
+}
+
+TEST(Linear, WritesNothingBeyondItsOutputs) {
+  const LinearCase c(9, 5, 19);
+  for (const KernelSet* set : simd_sets()) {
+    ExecutionContext context;
+    Floats y(static_cast<std::size_t>(c.n * c.o + 16), 42.0F);
+    set->linear(context, c.x.data(), c.n, c.k, c.w.data(), c.o, c.bias.data(), y.data());
+    EXPECT_EQ(Floats(y.end() - 16, y.end()), Floats(16, 42.0F)) << set->name;
+  }
+}
+
+TEST(Linear, PackingPadsWithZeros) {
+  EXPECT_EQ(packed_size(17, 3), 2 * 16 * 3);
+  const Floats p = packed({1, 2, 3, 4, 5, 6}, 3, 2);  // W[3,2]
+  Floats expected(32, 0.0F);
+  expected[0] = 1, expected[1] = 3, expected[2] = 5, expected[16] = 2, expected[17] = 4, expected[18] = 6;
+  EXPECT_EQ(p, expected);
+}
+
+}  // namespace
+}  // namespace rollcall::kernels

@@ -1,0 +1,59 @@
+// Operands and comparisons shared by the kernel tests.
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace rollcall::kernels {
+
+using Floats = std::vector<float>;
+
+/// Normal(0, spread) numbers; the same for the same seed.
+inline Floats random_floats(std::int64_t count, unsigned seed, float spread = 1.0F) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal(0.0F, spread);
+  Floats values(static_cast<std::size_t>(count));
+  for (float& value : values) value = normal(engine);
+  return values;
+}
+
+inline std::vector<std::int32_t> random_targets(std::int64_t count, std::int64_t v, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_int_distribution<std::int32_t> any(-1, static_cast<std::int32_t>(v) - 1);
+  std::vector<std::int32_t> targets(static_cast<std::size_t>(count));
+  for (std::int32_t& target : targets) target = any(engine);
+  return targets;
+}
+
+inline Floats packed(const Floats& w, std::int64_t o, std::int64_t k) {
+  Floats p(static_cast<std::size_t>(packed_size(o, k)));
+  pack_linear(w.data(), o, k, p.data());
+  return p;
+}
+
+/// The bit-identical sets that run here.
+inline std::vector<const KernelSet*> simd_sets() {
+  std::vector<const KernelSet*> sets;
+  for (const char* name : {"scalar", "avx2", "avx512"})
+    if (const KernelSet* set = kernels_by_name(name)) sets.push_back(set);
+  return sets;
+}
+
+inline bool same_bits(const Floats& a, const Floats& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
+
+/// Every |a - b| at most tolerance * (1 + |b|).
+inline ::testing::AssertionResult near(const Floats& a, const Floats& b, double tolerance) {
+  if (a.size() != b.size()) return ::testing::AssertionFailure() << a.size() << " values, expected " << b.size();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(static_cast<double>(a[i]) - b[i]) <= tolerance * (1.0 + std::abs(static_cast<double>(b[i])))))
+      return ::testing::AssertionFailure() << "element " << i << " is " << a[i] << ", expected " << b[i];
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace rollcall::kernels
