@@ -23,6 +23,8 @@ struct StepColumns {
   at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
   at::Tensor truncated;     ///< [B] bool: ended by the token limit
   double max_new_tokens = 0;  ///< horizon H
+  /// Optional per-token columns [N] by name, read by single pieces (Objective::columns() says which): "reference_logprob".
+  std::map<std::string, at::Tensor> named;
 };
 
 /// Columns of some rollouts of the step under the current policy.
@@ -53,10 +55,11 @@ class Objective {
   /// Loss and derivative of one leaf. The sum over any cut into leaves is the same (to rounding).
   LeafLoss evaluate(const Prepared& prepared, const LeafColumns& leaf) const;
 
-  std::string describe() const;  ///< pieces and knobs with values, one line each
+  std::string describe() const;  ///< pieces with formulas and knobs with values, one line each
+  std::vector<std::string> columns() const;  ///< names that StepColumns::named must hold
 
+  struct Resolved;  ///< resolve.hpp
  private:
-  struct Resolved;
   std::unique_ptr<Resolved> resolved_;
 };
 

@@ -1,0 +1,89 @@
+// Reading settings into pieces, with messages that name the piece and the valid values.
+#include "objective/knobs.hpp"
+
+#include "base/nearest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace rollcall::objective {
+namespace {
+
+double read_number(const std::string& text, const std::string& key, const std::string& meaning) {
+  double value = 0.0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  require<ConfigError>(error == std::errc() && stop == end, fmt::format("objective.knobs: {} = {} is not a number", key, text), meaning, "write a plain number");
+  return value;
+}
+
+}  // namespace
+
+void Knobs::enter(std::string_view family, std::string_view piece) {
+  family_ = family;
+  piece_ = piece;
+}
+
+void Knobs::add(std::string name, std::string meaning, std::string valid, std::function<void(const std::string&)> assign,
+                std::function<std::string()> value) {
+  knobs_.push_back({family_, piece_, std::move(name), std::move(meaning), std::move(valid), std::move(assign), std::move(value)});
+}
+
+void Knobs::number(std::string name, double& target, Range range, std::string meaning) {
+  const std::string key = family_ + "." + name;
+  const auto assign = [&target, range, meaning, key](const std::string& text) {
+    const double v = read_number(text, key, meaning);
+    require<ConfigError>(v >= range.low && v <= range.high, fmt::format("objective.knobs: {} = {} lies outside [{}, {}]", key, text, range.low, range.high), meaning,
+                         "choose a value in that range");
+    target = v;
+  };
+  add(std::move(name), std::move(meaning), fmt::format("[{}, {}]", range.low, range.high), assign, [&target] { return fmt::format("{}", target); });
+}
+
+void Knobs::add_choice(std::string name, std::vector<std::string> names, std::string meaning, std::function<void(std::size_t)> assign,
+                       std::function<std::size_t()> value) {
+  const std::string key = family_ + "." + name, valid = fmt::format("{}", fmt::join(names, ", "));
+  const auto read = [names, meaning, key, assign = std::move(assign)](const std::string& text) {
+    const auto found = std::find(names.begin(), names.end(), text);
+    require<ConfigError>(found != names.end(), fmt::format("objective.knobs: {} = {} is not a choice", key, text), meaning, suggest_name(text, names));
+    assign(std::size_t(found - names.begin()));
+  };
+  add(std::move(name), std::move(meaning), valid, read, [names, value = std::move(value)] { return names.at(value()); });
+}
+
+void Knobs::refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion) {
+  rules_.push_back({std::move(wrong), std::move(problem), std::move(why), std::move(suggestion)});
+}
+
+void Knobs::needs_column(std::function<bool()> needed, std::string column) { columns_.push_back({std::move(needed), std::move(column)}); }
+
+void Knobs::set(const std::string& key, const std::string& value) {
+  std::vector<std::string> keys;
+  std::vector<const Knob*> found;
+  for (const auto& knob : knobs_) {
+    keys.push_back(knob.key());
+    if (key == knob.name || key == knob.key()) found.push_back(&knob);
+  }
+  require<ConfigError>(!found.empty(), fmt::format("objective.knobs: no chosen piece has a knob {}", key), "a setting that nothing reads would silently change nothing",
+                       keys.empty() ? "the chosen pieces have no knobs" : suggest_name(key.find('.') == std::string::npos ? "." + key : key, keys));
+  require<ConfigError>(found.size() == 1, fmt::format("objective.knobs: {} is a knob of {} chosen pieces", key, found.size()), "it must be clear which one is meant",
+                       "write family.knob, and choose a single piece of that family");
+  found.front()->assign(value);
+}
+
+void Knobs::check() const {
+  for (const auto& rule : rules_) require<ConfigError>(!rule.wrong(), rule.problem, rule.why, rule.suggestion);
+}
+
+std::vector<std::string> Knobs::columns() const {
+  std::vector<std::string> names;
+  for (const auto& column : columns_) {
+    if (column.needed()) names.push_back(column.name);
+  }
+  return names;
+}
+
+}  // namespace rollcall::objective

@@ -1,0 +1,66 @@
+// Named settings of the chosen pieces: what a row of the table or a run file may change, with range and meaning.
+#pragma once
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::objective {
+
+/// One setting of one piece, bound to a member of that piece.
+struct Knob {
+  std::string family, piece, name;
+  std::string meaning;
+  std::string valid;                             ///< "[0, 1]" or "k2, k3"
+  std::function<void(const std::string&)> assign;  ///< throws ConfigError
+  std::function<std::string()> value;
+  std::string key() const { return family + "." + name; }
+};
+
+/// What the chosen pieces say about themselves while they are made. Pieces bind members, so a piece must not move afterwards.
+class Knobs {
+ public:
+  /// What is bound from here on belongs to this piece.
+  void enter(std::string_view family, std::string_view piece);
+
+  void number(std::string name, double& target, Range range, std::string meaning);
+  /// The index of a name is the enumerator's value.
+  template <class Enum>
+  void choice(std::string name, Enum& target, std::vector<std::string> names, std::string meaning) {
+    add_choice(std::move(name), std::move(names), std::move(meaning), [&target](std::size_t i) { target = static_cast<Enum>(i); },
+               [&target] { return static_cast<std::size_t>(target); });
+  }
+  /// A mix of settings that cannot be meant: checked by check(), after all settings are made.
+  void refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion);
+  /// An optional column (StepColumns::named) that the piece reads under these settings.
+  void needs_column(std::function<bool()> needed, std::string column);
+
+  /// `key` is "clip_low" or "surrogate.clip_low". Throws ConfigError: unknown or ambiguous key, value out of range.
+  void set(const std::string& key, const std::string& value);
+  void check() const;
+  std::vector<std::string> columns() const;
+  const std::vector<Knob>& all() const { return knobs_; }
+
+ private:
+  struct Rule {
+    std::function<bool()> wrong;
+    std::string problem, why, suggestion;
+  };
+  struct Column {
+    std::function<bool()> needed;
+    std::string name;
+  };
+  void add(std::string name, std::string meaning, std::string valid, std::function<void(const std::string&)> assign, std::function<std::string()> value);
+  void add_choice(std::string name, std::vector<std::string> names, std::string meaning, std::function<void(std::size_t)> assign,
+                  std::function<std::size_t()> value);
+  std::string family_, piece_;
+  std::vector<Knob> knobs_;
+  std::vector<Rule> rules_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,134 @@
+// The two phases of an objective: the step is prepared once, then every leaf gets its share of the loss and its derivative.
+#include "objective/objective.hpp"
+
+#include "base/error.hpp"
+#include "objective/resolve.hpp"
+
+#include <fmt/format.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+
+namespace rollcall::objective {
+
+/// The step with its advantages, and the coefficient of every token's loss; immutable once made.
+class Objective::Prepared {
+ public:
+  explicit Prepared(const StepColumns& columns) : step(columns) {}
+  Step step;
+  at::Tensor policy_coefficient;       ///< [N] aggregate times weights: what the surrogate is multiplied by
+  at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
+};
+
+namespace {
+
+at::Tensor times(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a * b : a.defined() ? a : b; }
+
+/// Extremes over the leaf's trained tokens; nothing is noted where there are none.
+void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, const at::Tensor& keep) {
+  if (keep.defined()) values = values.masked_select(keep > 0);
+  if (values.numel() == 0) return;
+  const auto [low, high] = values.aminmax();
+  out.minima[name + "_min"] = low.item<double>();
+  out.maxima[name + "_max"] = high.item<double>();
+}
+
+/// Metrics as shares of the step's means, so that leaves add up.
+void note_metrics(LeafLoss& out, const Leaf& leaf, const at::Tensor& ratio, const at::Tensor& clipped) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor keep = leaf.step.keep.defined() ? leaf.take(leaf.step.keep) : at::Tensor();
+  const auto mean = [&](const at::Tensor& x) { return times(x, keep).sum(at::kDouble).item<double>() / leaf.step.normalizer.tokens; };
+  note_extremes(out, "actor/ratio", ratio, keep);
+  out.sums["actor/ratio_mean"] = mean(ratio);
+  out.sums["actor/pg_clipfrac"] = clipped.defined() ? mean(clipped) : 0.0;
+  out.sums["actor/ppo_kl"] = mean(leaf.old_logprob - leaf.logprob);
+  out.sums["actor/entropy"] = mean(leaf.entropy);
+}
+
+/// Mean, min and max of a column of the whole step.
+void note_column(std::map<std::string, double>& metrics, const std::string& name, const at::Tensor& values) {
+  if (values.numel() == 0) return;
+  const auto [low, high] = values.aminmax();
+  metrics[name + "/mean"] = values.mean().item<double>();
+  metrics[name + "/min"] = low.item<double>();
+  metrics[name + "/max"] = high.item<double>();
+}
+
+}  // namespace
+
+Objective::Objective(const std::string& recipe, const Settings& pieces, const Settings& knobs)
+    : resolved_(std::make_unique<Resolved>(recipe, pieces, knobs)) {}
+Objective::~Objective() = default;
+
+std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns) const {
+  const at::NoGradGuard no_grad;
+  auto prepared = std::make_shared<Prepared>(columns);
+  Step& step = prepared->step;
+  for (const auto& column : resolved_->knobs.columns()) step.named(column);
+  step.advantage = resolved_->advantage(step);
+  for (const auto& weight : resolved_->weights) {
+    const TokenWeight w = weight(step);
+    step.factor = times(step.factor, w.factor);
+    step.keep = times(step.keep, w.keep);
+  }
+  step.count();
+  prepared->regularizer_coefficient = times(resolved_->aggregate(step), step.keep);
+  prepared->policy_coefficient = times(prepared->regularizer_coefficient, step.factor);
+  return prepared;
+}
+
+LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& columns) const {
+  const at::AutoGradMode with_grad(true);
+  const Leaf leaf(prepared.step, columns);
+  const at::Tensor ratio = resolved_->ratio(leaf);
+  const SurrogateLoss surrogate = resolved_->surrogate(leaf, ratio);
+  at::Tensor loss = (surrogate.loss * leaf.take(prepared.policy_coefficient)).sum();
+
+  LeafLoss out;
+  out.sums["actor/pg_loss"] = loss.item<double>();
+  for (const auto& [name, regularizer] : resolved_->regularizers) {
+    const at::Tensor share = (regularizer(leaf) * leaf.take(prepared.regularizer_coefficient)).sum();
+    out.sums[fmt::format("actor/{}_loss", name)] = share.item<double>();
+    loss = loss + share;
+  }
+  out.loss = loss.item<double>();
+
+  const auto derivative = torch::autograd::grad({loss}, {leaf.logprob, leaf.entropy}, {}, false, false, /*allow_unused=*/true);
+  const auto or_zero = [](const at::Tensor& d, const at::Tensor& like) { return d.defined() ? d : at::zeros_like(like).detach(); };
+  out.dlogprob = or_zero(derivative[0], leaf.logprob);
+  out.dentropy = or_zero(derivative[1], leaf.entropy);
+  note_metrics(out, leaf, ratio.detach(), surrogate.clipped);
+  return out;
+}
+
+std::string Objective::describe() const {
+  std::string text = fmt::format("{}: {}, {} ({})\n", resolved_->recipe->name, resolved_->recipe->title, resolved_->recipe->paper, resolved_->recipe->year);
+  for (const auto& [piece, formula] : resolved_->cards) text += fmt::format("  {:<36} {}\n", piece, formula);
+  for (const auto& knob : resolved_->knobs.all()) text += fmt::format("  {:<36} {:<10} {}\n", knob.key(), knob.value(), knob.meaning);
+  return text;
+}
+
+std::vector<std::string> Objective::columns() const { return resolved_->knobs.columns(); }
+
+std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves) {
+  std::map<std::string, double> metrics;
+  for (const auto& leaf : leaves) {
+    for (const auto& [name, value] : leaf.sums) metrics[name] += value;
+    for (const auto& [name, value] : leaf.minima) {
+      const auto [slot, fresh] = metrics.emplace(name, value);
+      if (!fresh) slot->second = std::min(slot->second, value);
+    }
+    for (const auto& [name, value] : leaf.maxima) {
+      const auto [slot, fresh] = metrics.emplace(name, value);
+      if (!fresh) slot->second = std::max(slot->second, value);
+    }
+  }
+  const at::Tensor& keep = prepared.step.keep;
+  const at::Tensor& advantage = prepared.step.advantage;
+  note_column(metrics, "critic/advantages", keep.defined() ? advantage.masked_select(keep > 0) : advantage);
+  note_column(metrics, "critic/rewards", prepared.step.columns.reward);
+  return metrics;
+}
+
+}  // namespace rollcall::objective
