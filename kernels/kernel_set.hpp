@@ -38,7 +38,8 @@ struct KernelSet {
   /// y = x / sqrt(mean(x^2) + eps) * weight, per row of d.
   void (*rms_norm)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
   /// dx[n,d] written; dweight[d] accumulated over rows in ascending order.
-  void (*rms_norm_backward)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx, float* dweight);
+  void (*rms_norm_backward)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
+                            float* dweight);
   /// In place on x[n,heads,head_dim], rotate-half convention of the Llama family: pairs (i, i + head_dim/2) turned by the angle whose cosine and
   /// sine stand in cos/sin[position, head_dim/2]. direction +1 forward, -1 backward (the inverse turn).
   void (*rope)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
@@ -60,7 +61,7 @@ struct KernelSet {
                                  const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
 };
 
-/// Floats that pack_linear writes for W[o,k]: panels of kPanel outputs, k-major inside, zero-padded.
+/// Floats that pack_linear writes for W[o,k]: panels of 16 outputs, k-major inside, zero-padded. Memory aligned to 64 bytes is read fastest.
 std::int64_t packed_size(std::int64_t o, std::int64_t k);
 void pack_linear(const float* w, std::int64_t o, std::int64_t k, float* packed);
 

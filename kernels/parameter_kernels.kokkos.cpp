@@ -12,7 +12,8 @@ namespace rollcall::kernels {
 namespace {
 
 using Device = Kokkos::DefaultExecutionSpace;
-static_assert(Kokkos::SpaceAccessibility<Device, Kokkos::HostSpace>::accessible, "Kokkos' default execution space cannot reach host memory, where parameters live");
+static_assert(Kokkos::SpaceAccessibility<Device, Kokkos::HostSpace>::accessible,
+              "Kokkos' default execution space cannot reach host memory (parameters live there); build with a Kokkos whose default is a host space");
 
 template <class T>
 using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

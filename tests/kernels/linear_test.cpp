@@ -40,7 +40,8 @@ TEST(Linear, AgreesWithReference) {
         for (const bool bias : {false, true})
           for (const KernelSet* set : simd_sets())
             // k products of unit size rounded k times: error about sqrt(k) 2^-24 of values about sqrt(k).
-            ASSERT_TRUE(near(c.run(*set, 0, n, bias), c.run(reference_kernels(), 0, n, bias), 1e-7 * static_cast<double>(k + 8))) << set->name << n << ' ' << k << ' ' << o;
+            ASSERT_TRUE(near(c.run(*set, 0, n, bias), c.run(reference_kernels(), 0, n, bias), 1e-7 * static_cast<double>(k + 8)))
+                << set->name << ' ' << n << ' ' << k << ' ' << o;
       }
 }
 

@@ -1,0 +1,101 @@
+// Parameter kernels: AdamW against hand-worked steps, fixed-point sums exact in any order, overflow noticed, norms in fixed blocks.
+#include "kernels/parameter_kernels.hpp"
+
+#include "operands.hpp"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rollcall::kernels {
+namespace {
+
+/// Kokkos ends with the process: it cannot start twice.
+class ParameterKernels : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { static const KokkosScope kokkos; }
+};
+
+TEST_F(ParameterKernels, AdamWHandWorked) {
+  // Step 1 from m = v = 0: m_hat = g, v_hat = g^2, so w falls by lr (1 + weight_decay w) for g > 0 and eps = 0.
+  Floats w{2.0F, -1.0F}, m(2), v(2);
+  const Floats g{0.5F, -0.25F};
+  adamw(w, g, m, v, {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 0.0, .weight_decay = 0.5, .gradient_scale = 2.0, .step = 1});
+  EXPECT_TRUE(near(w, {2.0F - 0.1F * (1.0F + 1.0F), -1.0F - 0.1F * (-1.0F - 0.5F)}, 1e-6));
+  EXPECT_TRUE(near(m, {0.1F, -0.05F}, 1e-7));
+  EXPECT_TRUE(near(v, {0.01F, 0.0025F}, 1e-7));
+  // Step 2 with g = 0: m = 0.09, v = 0.0099; m_hat = 0.09/0.19, v_hat = 0.0099/0.0199; eps = 0.1.
+  Floats w2{0.0F}, m2{0.1F}, v2{0.01F};
+  adamw(w2, Floats{0.0F}, m2, v2, {.lr = 1.0, .beta1 = 0.9, .beta2 = 0.99, .eps = 0.1, .weight_decay = 0.0, .gradient_scale = 1.0, .step = 2});
+  EXPECT_NEAR(w2[0], -(0.09 / 0.19) / (std::sqrt(0.0099 / 0.0199) + 0.1), 1e-6);
+}
+
+TEST_F(ParameterKernels, FixedPointHandWorked) {
+  std::vector<std::int64_t> sum{0, 10, 0, 0};
+  // At 2^2: 1.25 is 5, -0.5 is -2; 0.125 is 0.5, a tie, which goes to the even 0; 0.375 is 1.5, to 2.
+  EXPECT_TRUE(accumulate_fixed_point(Floats{1.25F, -0.5F, 0.125F, 0.375F}, 2, sum));
+  EXPECT_EQ(sum, (std::vector<std::int64_t>{5, 8, 0, 2}));
+  Floats back(4);
+  from_fixed_point(sum, 2, back);
+  EXPECT_EQ(back, (Floats{1.25F, 2.0F, 0.0F, 0.5F}));
+  EXPECT_EQ(max_magnitude(sum), 8);
+  EXPECT_EQ(max_magnitude(std::vector<std::int64_t>{3, -9}), 9);
+  EXPECT_EQ(max_magnitude({}), 0);
+}
+
+TEST_F(ParameterKernels, FixedPointSumsAreTheSameInAnyOrder) {
+  EXPECT_TRUE(rc::check([] {
+    const std::int64_t leaves = *rc::gen::inRange(1, 12), size = *rc::gen::inRange(1, 20);
+    std::vector<Floats> gradients;
+    for (std::int64_t l = 0; l < leaves; ++l) gradients.push_back(random_floats(size, *rc::gen::arbitrary<unsigned>(), *rc::gen::element(1e-6F, 1.0F, 1e3F)));
+    const auto total = [&] {
+      std::vector<std::int64_t> sum(static_cast<std::size_t>(size));
+      for (const Floats& gradient : gradients) RC_ASSERT(accumulate_fixed_point(gradient, 30, sum));
+      return sum;
+    };
+    const auto once = total();
+    std::shuffle(gradients.begin(), gradients.end(), std::mt19937(*rc::gen::arbitrary<unsigned>()));
+    RC_ASSERT(total() == once);
+  }));
+}
+
+TEST_F(ParameterKernels, FixedPointNoticesWhatDoesNotFit) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::int64_t> sum(1);
+  EXPECT_TRUE(accumulate_fixed_point(Floats{1.0F}, 52, sum));
+  EXPECT_EQ(sum[0], std::int64_t{1} << 52);
+  EXPECT_TRUE(accumulate_fixed_point(Floats{-1.0F}, 52, sum));
+  EXPECT_EQ(sum[0], 0);
+  for (const float value : {1.0000001F, -1.0000001F, 1e30F, inf, -inf, nan}) EXPECT_FALSE(accumulate_fixed_point(Floats{value}, 52, sum)) << value;
+}
+
+TEST_F(ParameterKernels, FromFixedPointRoundsOnce) {
+  const std::int64_t one = 1;
+  // 2^60 + 2^36 lies halfway between two floats (spacing 2^37) and goes to the even one; a bit more goes up. Rounding to double first would miss it.
+  const std::int64_t tie = (one << 60) + (one << 36);
+  const std::vector<std::int64_t> sum{tie, tie + 1, -tie - 1, tie + (one << 37), 5, -5};
+  Floats got(sum.size());
+  from_fixed_point(sum, 0, got);
+  const float p60 = std::ldexp(1.0F, 60), ulp = std::ldexp(1.0F, 37);
+  EXPECT_EQ(got, (Floats{p60, p60 + ulp, -(p60 + ulp), p60 + 2 * ulp, 5.0F, -5.0F}));
+  from_fixed_point(sum, 200, got);  // 5 * 2^-200 is below every float; 2^-140 is subnormal
+  EXPECT_EQ(got[0], std::ldexp(1.0F, -140));
+  EXPECT_EQ(got[4], 0.0F);
+}
+
+TEST_F(ParameterKernels, SumOfSquares) {
+  EXPECT_EQ(sum_of_squares({}), 0.0);
+  EXPECT_EQ(sum_of_squares(Floats{3.0F, 4.0F}), 25.0);
+  const Floats values = random_floats(3 * 4096 + 17, 1);
+  long double exact = 0.0L;
+  for (const float value : values) exact += static_cast<long double>(value) * value;
+  EXPECT_NEAR(sum_of_squares(values), static_cast<double>(exact), 1e-9);
+  // Blocks are added in order, so the whole is the sum of its blocks bit for bit.
+  double blocks = 0.0;
+  for (std::size_t b = 0; b < values.size(); b += 4096) blocks += sum_of_squares(std::span(values).subspan(b, std::min<std::size_t>(4096, values.size() - b)));
+  EXPECT_EQ(sum_of_squares(values), blocks);
+}
+
+}  // namespace
+}  // namespace rollcall::kernels
