@@ -41,7 +41,8 @@ struct ArchivedGroup {
   std::uint64_t step;
   Group group;
   ShardPrompt prompt;
-  std::vector<Score> scores;
+  std::vector<Score> scores;    ///< [rollouts]
+  float temperature = 1.0F;
 };
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names = nullptr);
 

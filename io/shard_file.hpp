@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/rollout.hpp"
+#include "io/schema.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -41,7 +42,5 @@ PublishedFile write_scores(const std::filesystem::path& run_dir, const ScoredSha
 /// Reads a published file after checking size, checksum, schema version and every dataset's checksum. Throws StorageError naming file and fault.
 RolloutShard read_shard(const std::filesystem::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts = nullptr);
 ScoredShard read_scores(const std::filesystem::path& run_dir, const PublishedFile& file);
-
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 0;
 
 }  // namespace rollcall::io

@@ -1,0 +1,190 @@
+// Checkpoint folders: written hidden, made valid by their manifest, shown by one rename.
+#include "io/checkpoint.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/hash.hpp"
+#include "io/checksum_text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <stdio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+constexpr int kCheckpointFormat = 1;
+constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRemoved = ".removed-";
+
+[[noreturn]] void corrupt(const fs::path& path, const std::string& fault) {
+  throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault), "the run cannot start again from this checkpoint",
+                                   "use an older checkpoint, or restore the file from a copy"));
+}
+
+fs::path folder_of(const fs::path& run_dir) { return run_dir / "checkpoints"; }
+
+/// Names become paths: one plain component, not hidden.
+bool plain(const std::string& name) { return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos; }
+
+struct FileFacts {
+  std::uint64_t bytes = 0, checksum = 0;
+};
+struct CheckpointManifest {
+  std::uint64_t sequence = 0;
+  std::map<std::string, FileFacts> files;
+};
+
+CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
+  try {
+    const json j = json::parse(read_file(checkpoint / kManifest));
+    if (const int format = j.at("format").get<int>(); format != kCheckpointFormat)
+      throw std::invalid_argument(fmt::format("format {} where this program reads {}", format, kCheckpointFormat));
+    CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}};
+    for (const auto& [name, facts] : j.at("files").items()) {
+      if (!plain(name)) throw std::invalid_argument("\"" + name + "\" is not a file name");
+      manifest.files[name] = {facts.at("bytes").get<std::uint64_t>(), checksum_from_text(facts.at("xxh3_64").get<std::string>())};
+    }
+    return manifest;
+  } catch (const std::exception& fault) {
+    corrupt(checkpoint / kManifest, fault.what());
+  }
+}
+
+std::string manifest_text(const Checkpoint& checkpoint, std::uint64_t sequence) {
+  json files = json::object();
+  for (const auto& [name, content] : checkpoint.files) files[name] = {{"bytes", content.size()}, {"xxh3_64", hex64(checksum64(content))}};
+  return json{{"format", kCheckpointFormat}, {"name", checkpoint.name}, {"sequence", sequence}, {"files", files}}.dump(1) + "\n";
+}
+
+std::vector<std::string> folder_names(const fs::path& run_dir) {
+  std::vector<std::string> names;
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(folder_of(run_dir), absent))
+    if (entry.is_directory()) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+struct Listing {
+  std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
+  std::vector<std::string> faults;                              ///< of folders whose manifest cannot be read
+};
+
+Listing list(const fs::path& run_dir) {
+  Listing listing;
+  for (const std::string& name : folder_names(run_dir)) {
+    if (name.front() == '.') continue;
+    try {
+      listing.complete.emplace_back(read_manifest_of(folder_of(run_dir) / name).sequence, name);
+    } catch (const StorageError& fault) {
+      listing.faults.emplace_back(fault.what());
+    }
+  }
+  std::sort(listing.complete.begin(), listing.complete.end());
+  return listing;
+}
+
+void remove_folder(const fs::path& path) {
+  std::error_code ec;
+  fs::remove_all(path, ec);
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "old checkpoints would fill the disk", "check its permissions");
+}
+
+void rename_folder(const fs::path& from, const fs::path& to) {
+  require<StorageError>(::rename(from.c_str(), to.c_str()) == 0, fmt::format("cannot rename {} to {}: {}", from.string(), to.filename().string(), std::strerror(errno)),
+                        "the checkpoint cannot be replaced or removed in one step", "check permissions and the file system");
+}
+
+/// Out of sight first: a crash in the middle of the removal must not leave a folder that looks like a damaged checkpoint.
+void discard(const fs::path& run_dir, const std::string& name) {
+  const fs::path hidden = folder_of(run_dir) / (kRemoved + name);
+  remove_folder(hidden);
+  rename_folder(folder_of(run_dir) / name, hidden);
+  remove_folder(hidden);
+}
+
+/// Puts the finished folder in place of an older one of the same name: by exchange where the file system can, so that one of them is always there.
+void show(const fs::path& run_dir, const fs::path& hidden, const std::string& name) {
+  const fs::path shown = folder_of(run_dir) / name;
+  if (!fs::exists(shown)) {
+    rename_folder(hidden, shown);
+  } else if (::renameat2(AT_FDCWD, hidden.c_str(), AT_FDCWD, shown.c_str(), RENAME_EXCHANGE) != 0) {
+    discard(run_dir, name);
+    rename_folder(hidden, shown);
+  }
+  fsync_path(folder_of(run_dir));
+}
+
+}  // namespace
+
+void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
+  expect(plain(checkpoint.name), "a checkpoint's name is a plain file name");
+  for (const auto& [name, content] : checkpoint.files) expect(plain(name) && name != kManifest, "a checkpoint's files have plain names other than manifest.json");
+  const fs::path hidden = folder_of(run_dir) / (kPartial + checkpoint.name);
+  make_folder(folder_of(run_dir));
+  remove_folder(hidden);
+  make_folder(hidden);
+  const auto complete = list(run_dir).complete;
+  const std::uint64_t sequence = complete.empty() ? 1 : complete.back().first + 1;
+  for (const auto& [name, content] : checkpoint.files) write_file_atomic(hidden / name, content);
+  write_file_atomic(hidden / kManifest, manifest_text(checkpoint, sequence));
+  show(run_dir, hidden, checkpoint.name);
+  remove_folder(hidden);  // what was there before
+}
+
+std::vector<std::string> list_checkpoints(const fs::path& run_dir) {
+  std::vector<std::string> names;
+  for (const auto& [sequence, name] : list(run_dir).complete) names.push_back(name);
+  return names;
+}
+
+Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
+  const fs::path folder = folder_of(run_dir) / name;
+  if (!plain(name) || !fs::is_directory(folder)) corrupt(folder, "there is no such checkpoint");
+  Checkpoint checkpoint{.name = name, .files = {}};
+  for (const auto& [file, facts] : read_manifest_of(folder).files) {
+    const fs::path path = folder / file;
+    if (!fs::is_regular_file(path)) corrupt(path, "the file is missing");
+    if (const auto bytes = fs::file_size(path); bytes != facts.bytes) corrupt(path, fmt::format("it has {} bytes where the manifest says {}", bytes, facts.bytes));
+    std::string content = read_file(path);
+    if (const auto found = checksum64(content); found != facts.checksum)
+      corrupt(path, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum)));
+    checkpoint.files.emplace(file, std::move(content));
+  }
+  return checkpoint;
+}
+
+std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
+  const Listing listing = list(run_dir);
+  std::vector<std::string> faults = listing.faults;
+  std::optional<Checkpoint> found;
+  for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
+    try {
+      found = read_checkpoint(run_dir, candidate->second);
+    } catch (const Error& fault) {
+      faults.emplace_back(fault.what());
+    }
+  }
+  if (!found && !faults.empty())
+    throw StorageError(error_message(fmt::format("none of the {} checkpoints in {} can be read; the newest: {}", faults.size(), folder_of(run_dir).string(), faults.front()),
+                                     "starting anew would overwrite the run", "restore one from a copy, or choose another run.dir"));
+  if (warnings != nullptr) warnings->insert(warnings->end(), faults.begin(), faults.end());
+  return found;
+}
+
+void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep) {
+  for (const std::string& name : folder_names(run_dir))
+    if (name.starts_with(kPartial) || name.starts_with(kRemoved)) remove_folder(folder_of(run_dir) / name);
+  const auto names = list_checkpoints(run_dir);
+  for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < names.size(); ++i)
+    if (std::find(keep.begin(), keep.end(), names[i]) == keep.end()) discard(run_dir, names[i]);
+}
+
+}  // namespace rollcall::io

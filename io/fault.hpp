@@ -1,0 +1,44 @@
+// Where a FileFault meets the name of its file and becomes the StorageError that people read. Private to io.
+#pragma once
+
+#include "base/error.hpp"
+#include "io/handle.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace rollcall::io {
+
+[[noreturn]] inline void refuse(const std::filesystem::path& path, std::string_view fault) {
+  throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault), "the file is not what the run published",
+                                   "restore it from a copy, or resume from the last checkpoint without it"));
+}
+
+/// Runs `read` as the only user of HDF5; what it finds wrong is said of `path`.
+template <class F>
+auto reading(const std::filesystem::path& path, const F& read) {
+  try {
+    const auto inside = enter_hdf5();
+    return read();
+  } catch (const FileFault& fault) {
+    refuse(path, fault.what());
+  } catch (const std::filesystem::filesystem_error& fault) {
+    refuse(path, fault.code().message());
+  } catch (const InputError& fault) {  // base/hash and base/file name the file as the user's input
+    refuse(path, fault.what());
+  }
+}
+
+template <class F>
+auto writing(const std::filesystem::path& path, const F& write) {
+  try {
+    const auto inside = enter_hdf5();
+    return write();
+  } catch (const FileFault& fault) {
+    throw StorageError(error_message(fmt::format("cannot write {}: {}", path.string(), fault.what()), "the run would lose what it reports as saved",
+                                     "check free space, quota and permissions"));
+  }
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,20 @@
+// Groups as columns and back. Private to io.
+#pragma once
+
+#include "io/shard_file.hpp"
+
+#include <vector>
+
+namespace rollcall::io {
+
+/// Appends one group to every table.
+void append(const Group& group, KeyColumns& keys);
+void append(const Group& group, const ShardPrompt& prompt, float temperature, RolloutColumns& rollouts);
+void append(const std::vector<Score>& scores, std::size_t components, ScoreColumns& columns);
+
+/// The groups again; the columns must have passed TableReader. Throws FileFault when rollouts.group contradicts the counts.
+std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollouts);
+std::vector<ShardPrompt> prompts_of(const RolloutColumns& rollouts);
+std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreColumns& columns, std::size_t components);
+
+}  // namespace rollcall::io

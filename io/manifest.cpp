@@ -1,0 +1,87 @@
+// The manifest as JSON, replaced atomically.
+#include "io/manifest.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/hash.hpp"
+#include "io/checksum_text.hpp"
+#include "io/published.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+constexpr int kManifestFormat = 1;
+fs::path manifest_path(const fs::path& run_dir) { return run_dir / "archive" / "manifest.json"; }
+
+json to_json(const PublishedFile& file) { return {{"path", file.path}, {"bytes", file.bytes}, {"xxh3_64", hex64(file.checksum)}}; }
+PublishedFile file_from(const json& j) {
+  PublishedFile file{j.at("path").get<std::string>(), j.at("bytes").get<std::uint64_t>(), checksum_from_text(j.at("xxh3_64").get<std::string>())};
+  const fs::path path(file.path);
+  if (path.is_absolute() || path.lexically_normal() != path || file.path.starts_with("..")) throw std::invalid_argument("path " + file.path + " leaves the run folder");
+  return file;
+}
+
+json to_json(const ArchiveEntry& e) {
+  return {{"file", to_json(e.file)}, {"purpose", e.purpose},   {"first_step", e.first_step}, {"last_step", e.last_step},
+          {"groups", e.groups},      {"rollouts", e.rollouts}, {"tokens", e.tokens}};
+}
+ArchiveEntry entry_from(const json& j) {
+  return {.file = file_from(j.at("file")),
+          .purpose = j.at("purpose").get<std::string>(),
+          .first_step = j.at("first_step").get<std::uint64_t>(),
+          .last_step = j.at("last_step").get<std::uint64_t>(),
+          .groups = j.at("groups").get<std::uint64_t>(),
+          .rollouts = j.at("rollouts").get<std::uint64_t>(),
+          .tokens = j.at("tokens").get<std::uint64_t>()};
+}
+
+}  // namespace
+
+std::string entry_text(const ArchiveEntry& entry) { return to_json(entry).dump(); }
+ArchiveEntry entry_from_text(const std::string& text) { return entry_from(json::parse(text)); }
+
+Manifest load_manifest(const fs::path& run_dir) {
+  const fs::path path = manifest_path(run_dir);
+  if (!fs::exists(path)) return {};
+  try {
+    const json j = json::parse(read_file(path));
+    if (const int format = j.at("format").get<int>(); format != kManifestFormat)
+      throw std::invalid_argument(fmt::format("format {} where this program reads {}", format, kManifestFormat));
+    Manifest manifest;
+    for (const json& entry : j.at("files")) manifest.files.push_back(entry_from(entry));
+    for (const json& file : j.at("replaced")) manifest.replaced.push_back(file_from(file));
+    return manifest;
+  } catch (const StorageError&) {
+    throw;
+  } catch (const std::exception& fault) {
+    throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",
+                                     "restore it from a copy; the packed files beside it are untouched"));
+  }
+}
+
+void save_manifest(const fs::path& run_dir, const Manifest& manifest) {
+  json j{{"format", kManifestFormat}, {"files", json::array()}, {"replaced", json::array()}};
+  for (const ArchiveEntry& entry : manifest.files) j["files"].push_back(to_json(entry));
+  for (const PublishedFile& file : manifest.replaced) j["replaced"].push_back(to_json(file));
+  make_folder(manifest_path(run_dir).parent_path());
+  write_file_atomic(manifest_path(run_dir), j.dump(1) + "\n");
+}
+
+void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
+  for (const PublishedFile& file : manifest.replaced) {
+    const fs::path path = run_dir / file.path;
+    std::error_code ec;
+    // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
+    if (!fs::exists(path, ec) || fs::file_size(path, ec) != file.bytes || inspect(run_dir, file.path).checksum != file.checksum) continue;
+    if (!fs::remove(path, ec) && ec)
+      throw StorageError(error_message(fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it is packed and would be counted twice",
+                                       "check permissions of the run folder"));
+  }
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,29 @@
+// archive/manifest.json: the list that makes packed files valid, and the shards the latest of them replaces. Private to io.
+#pragma once
+
+#include "io/archive.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+struct Manifest {
+  std::vector<ArchiveEntry> files;       ///< in the order packed
+  std::vector<PublishedFile> replaced;   ///< shards and scores that the last of `files` holds; removed from shards/ at the next opportunity
+};
+
+/// An empty manifest when there is no file. Throws StorageError naming what is wrong with it.
+Manifest load_manifest(const std::filesystem::path& run_dir);
+void save_manifest(const std::filesystem::path& run_dir, const Manifest& manifest);
+
+std::string entry_text(const ArchiveEntry& entry);  ///< as JSON, for the other ranks
+ArchiveEntry entry_from_text(const std::string& text);
+
+/// Removes those replaced shards that are still there with the bytes that were packed.
+void remove_replaced(const std::filesystem::path& run_dir, const Manifest& manifest);
+
+}  // namespace rollcall::io

@@ -1,0 +1,228 @@
+// The collective pack: five phases, each a local part followed by an agreement of all ranks.
+#include "base/file.hpp"
+#include "base/hash.hpp"
+#include "io/agree.hpp"
+#include "io/canonical.hpp"
+#include "io/fault.hpp"
+#include "io/group_columns.hpp"
+#include "io/manifest.hpp"
+#include "io/published.hpp"
+#include "io/shard_name.hpp"
+#include "io/stretch_file.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+/// What a rank tells the others of the shards it has read.
+struct Share {
+  std::vector<std::uint64_t> lengths;  ///< [kDims]
+  std::vector<std::string> component_names;
+  bool loaded = false;
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& lengths& component_names& loaded;
+  }
+};
+
+ShardName parsed(const PackInput& input) {
+  const auto name = ShardName::parse(input.shard.path);
+  if (!name) refuse(input.shard.path, "its name is not that of a shard");
+  return *name;
+}
+
+class Packing {
+ public:
+  Packing(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs, const RunIdentity& identity)
+      : ranks_(ranks), run_dir_(run_dir), path_("archive/" + name + ".h5"), inputs_(inputs), identity_(identity) {}  // rank 0's inputs count
+
+  ArchiveEntry run() {
+    const auto start = agreed(ranks_, [&] { return ranks_.rank() == 0 ? begin() : std::string(); });
+    if (const auto packed = adopt(start[0])) return *packed;
+    const auto shares = agreed(ranks_, [&] { return load(); });
+    place(shares);
+    agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
+    const auto written = agreed(ranks_, [&] { return write(); });
+    const auto entry = agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); });
+    return entry_from_text(entry[0]);
+  }
+
+ private:
+  fs::path partial() const { return run_dir_ / (path_ + ".partial"); }
+  const void* mpi() const { return ranks_.size() > 1 ? ranks_.mpi_handle() : nullptr; }
+  int writers() const { return mpi() != nullptr ? ranks_.size() : 1; }
+  std::vector<ColumnView> columns() const { return views(keys_, rollouts_, scores_); }
+  Purpose purpose() const { return parsed(inputs_.front()).purpose; }
+  [[noreturn]] void cannot_pack(const std::string& problem) const;
+  std::vector<PublishedFile> input_files() const;
+  std::vector<PackInput> my_inputs() const;
+  std::string begin();
+  std::string find_packed() const;
+  std::optional<ArchiveEntry> adopt(const std::string& start);
+  std::string load();
+  void place(const std::vector<std::string>& shares);
+  std::string create() const;
+  std::string write() const;
+  std::string publish(const std::vector<std::string>& written) const;
+
+  comm::Communicator& ranks_;
+  const fs::path& run_dir_;
+  const std::string path_;
+  std::vector<PackInput> inputs_;  ///< in order of their names
+  const RunIdentity& identity_;
+  KeyColumns keys_;
+  RolloutColumns rollouts_;
+  ScoreColumns scores_;
+  std::vector<std::string> component_names_;
+  std::vector<Stretch> stretches_;  ///< [ranks]
+  Extents total_{};
+};
+
+void Packing::cannot_pack(const std::string& problem) const {
+  throw StorageError(error_message(fmt::format("cannot pack {}: {}", (run_dir_ / path_).string(), problem), "the archive must hold every rollout once",
+                                   "the shards stay as they are; pack them under another name or separately"));
+}
+
+std::vector<PublishedFile> Packing::input_files() const {
+  std::vector<PublishedFile> files;
+  for (const PackInput& input : inputs_) {
+    files.push_back(input.shard);
+    files.push_back(input.scores);
+  }
+  return files;
+}
+
+std::string Packing::begin() {
+  std::sort(inputs_.begin(), inputs_.end(), [](const PackInput& a, const PackInput& b) { return parsed(a) < parsed(b); });
+  if (parsed(inputs_.back()).purpose != purpose()) cannot_pack("its shards are of several purposes");
+  const auto files = input_files();
+  return to_bytes(std::pair(find_packed(), files));
+}
+
+/// A crash after the manifest was written and before the caller noted it: the same call again finds the work done.
+std::string Packing::find_packed() const {
+  const Manifest manifest = load_manifest(run_dir_);
+  remove_replaced(run_dir_, manifest);
+  const auto same = [](const PublishedFile& a, const PublishedFile& b) { return a.path == b.path && a.bytes == b.bytes && a.checksum == b.checksum; };
+  for (const ArchiveEntry& entry : manifest.files) {
+    if (entry.file.path != path_) continue;
+    const auto files = input_files();
+    const bool latest = &entry == &manifest.files.back();
+    if (latest && std::equal(files.begin(), files.end(), manifest.replaced.begin(), manifest.replaced.end(), same)) return entry_text(entry);
+    cannot_pack("the manifest has this file already, packed from other shards");
+  }
+  return {};
+}
+
+/// Takes over what rank 0 found: the entry of a pack already done, or the shards to pack.
+std::optional<ArchiveEntry> Packing::adopt(const std::string& start) {
+  const auto [entry, files] = from_bytes<std::pair<std::string, std::vector<PublishedFile>>>(start);
+  if (!entry.empty()) return entry_from_text(entry);
+  inputs_.clear();
+  for (std::size_t i = 0; i < files.size(); i += 2) inputs_.push_back({files[i], files[i + 1]});
+  return std::nullopt;
+}
+
+/// Whole steps go to one rank, because a group's fragments lie in several shards of its step; steps stay in order, so a rank's rows are one stretch.
+std::vector<PackInput> Packing::my_inputs() const {
+  std::uint64_t all = 0, before = 0;
+  for (const PackInput& input : inputs_) all += input.shard.bytes;
+  std::vector<PackInput> mine;
+  for (auto step = inputs_.begin(); step != inputs_.end();) {
+    const auto next = std::find_if(step, inputs_.end(), [&](const PackInput& i) { return parsed(i).step != parsed(*step).step; });
+    if (int(before * std::uint64_t(writers()) / std::max<std::uint64_t>(all, 1)) == ranks_.rank()) mine.insert(mine.end(), step, next);
+    for (; step != next; ++step) before += step->shard.bytes;
+  }
+  return mine;
+}
+
+std::string Packing::load() {
+  std::vector<ArchivedGroup> groups;
+  bool loaded = false;
+  for (const PackInput& input : my_inputs()) {
+    append_scored(run_dir_, input, groups, component_names_);
+    loaded = true;
+  }
+  for (const ArchivedGroup& group : canonical(std::move(groups))) {
+    append(group.group, keys_);
+    append(group.group, group.prompt, group.temperature, rollouts_);
+    append(group.scores, component_names_.size(), scores_);
+  }
+  const Extents lengths = extents_of(columns(), component_names_.size());
+  return to_bytes(Share{{lengths.begin(), lengths.end()}, component_names_, loaded});
+}
+
+/// Every rank's place in the file from every rank's lengths. Counts need no change when files are joined; only the group numbers move.
+void Packing::place(const std::vector<std::string>& shares) {
+  const Share* first = nullptr;
+  std::vector<Share> all;
+  for (const std::string& bytes : shares) all.push_back(from_bytes<Share>(bytes));
+  for (const Share& share : all) {
+    if (!share.loaded) continue;
+    if (first == nullptr) first = &share;
+    if (share.component_names != first->component_names) cannot_pack("its shards have reward components of different names");
+  }
+  if (first != nullptr) component_names_ = first->component_names;
+  for (const Share& share : all) {
+    Stretch& stretch = stretches_.emplace_back();
+    stretch.begin = total_;
+    std::copy(share.lengths.begin(), share.lengths.end(), stretch.length.begin());
+    for (std::size_t d = 0; d < kDims; ++d) total_[d] += stretch.length[d];
+    stretch.length[index(Dim::component)] = component_names_.size();
+  }
+  total_[index(Dim::component)] = component_names_.size();
+  if (total_[index(Dim::group)] > std::numeric_limits<std::uint32_t>::max()) cannot_pack("more than 2^32 groups would be in one file");
+  for (std::uint32_t& group : keys_.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
+}
+
+std::string Packing::create() const {
+  make_folder((run_dir_ / path_).parent_path());
+  Layout layout{total_, component_names_, identity_attributes(identity_, "archive", purpose())};
+  layout.attributes.emplace_back("first_step", parsed(inputs_.front()).step);
+  layout.attributes.emplace_back("last_step", parsed(inputs_.back()).step);
+  writing(partial(), [&] { create_empty(partial(), columns(), layout); });
+  reserve_space(partial());
+  return {};
+}
+
+std::string Packing::write() const {
+  const auto all = columns();
+  if (ranks_.rank() < writers()) writing(partial(), [&] { fill_stretches(partial(), all, stretches_[std::size_t(ranks_.rank())], mpi()); });
+  std::vector<std::uint64_t> checksums;
+  for (const ColumnView& view : all) checksums.push_back(checksum64(view.bytes));
+  return to_bytes(std::as_const(checksums));
+}
+
+std::string Packing::publish(const std::vector<std::string>& written) const {
+  std::vector<std::vector<std::uint64_t>> checksums;
+  for (const std::string& bytes : written) checksums.push_back(from_bytes<std::vector<std::uint64_t>>(bytes));
+  writing(partial(), [&] { seal_columns(partial(), columns(), stretches_, checksums); });
+  PublishedFile file = inspect(run_dir_, path_ + ".partial");
+  file.path = path_;
+  publish_file(partial(), run_dir_ / path_);
+  Manifest manifest = load_manifest(run_dir_);
+  manifest.files.push_back({.file = file,
+                            .purpose = text_of(purpose()),
+                            .first_step = parsed(inputs_.front()).step,
+                            .last_step = parsed(inputs_.back()).step,
+                            .groups = total_[index(Dim::group)],
+                            .rollouts = total_[index(Dim::rollout)],
+                            .tokens = total_[index(Dim::token)]});
+  manifest.replaced = input_files();
+  save_manifest(run_dir_, manifest);
+  remove_replaced(run_dir_, manifest);
+  return entry_text(manifest.files.back());
+}
+
+}  // namespace
+
+ArchiveEntry pack(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs, const RunIdentity& identity) {
+  expect(!inputs.empty(), "there are shards to pack");
+  return Packing(ranks, run_dir, name, inputs, identity).run();
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,49 @@
+// Root attributes and the refusals that come before any column is read.
+#include "io/published.hpp"
+
+#include "io/fault.hpp"
+
+#include <algorithm>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+
+Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose) {
+  return {{"schema_major", std::int32_t{kSchemaMajor}},
+          {"schema_minor", std::int32_t{kSchemaMinor}},
+          {"kind", std::string(kind)},
+          {"run_id", identity.run_id},
+          {"config_sha256", identity.config_sha256},
+          {"data_hash", identity.data_hash},
+          {"binary_version", identity.binary_version},
+          {"slurm_job_id", identity.slurm_job_id},
+          {"seed", identity.seed},
+          {"purpose", text_of(purpose)}};
+}
+
+PublishedFile inspect(const fs::path& run_dir, const std::string& path) {
+  return reading(run_dir / path, [&] { return PublishedFile{path, fs::file_size(run_dir / path), file_checksum64(run_dir / path)}; });
+}
+
+void check_published(const fs::path& run_dir, const PublishedFile& file) {
+  const auto bytes = fs::file_size(run_dir / file.path);
+  if (bytes != file.bytes) throw FileFault(fmt::format("it has {} bytes where {} were published", bytes, file.bytes));
+  const auto checksum = file_checksum64(run_dir / file.path);
+  if (checksum != file.checksum) throw FileFault(fmt::format("its checksum is {} where {} was published", hex64(checksum), hex64(file.checksum)));
+}
+
+void check_schema(const TableReader& reader, const char* kind) {
+  const auto major = reader.number<std::int32_t>("schema_major");
+  if (major != kSchemaMajor)
+    throw FileFault(fmt::format("it has schema {}.{} and this program reads {}.x", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor));
+  if (const std::string found = reader.text("kind"); found != kind) throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
+}
+
+Purpose purpose_of(const TableReader& reader) {
+  const std::string text = reader.text("purpose");
+  const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);
+  if (place == kPurposes.end()) throw FileFault(fmt::format("its purpose is \"{}\", which is none of train, validation, eval", text));
+  return Purpose(place - kPurposes.begin());
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,23 @@
+// Facts common to every file: its root attributes, and the check of a file against what was published. Private to io.
+#pragma once
+
+#include "io/shard_file.hpp"
+#include "io/table_file.hpp"
+
+#include <filesystem>
+
+namespace rollcall::io {
+
+/// Attributes of every kind of file ("shard", "scores", "archive"), schema version first.
+Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose);
+
+/// Size and checksum as they are on disk. Throws StorageError.
+PublishedFile inspect(const std::filesystem::path& run_dir, const std::string& path);
+
+/// Throws FileFault unless the file has the size and bytes that were published; call it inside reading().
+void check_published(const std::filesystem::path& run_dir, const PublishedFile& file);
+/// Throws FileFault unless the file is of this kind and a schema version this code reads.
+void check_schema(const TableReader& reader, const char* kind);
+Purpose purpose_of(const TableReader& reader);
+
+}  // namespace rollcall::io

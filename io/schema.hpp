@@ -1,0 +1,123 @@
+// Schema 1.0 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
+#pragma once
+
+#include "core/rollout.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::io {
+
+/// Readers take every minor version of their major one; a minor version only adds columns and attributes.
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 0;
+
+/// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
+enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component };
+inline constexpr std::size_t kDims = 9;
+struct Dimension {
+  const char *table, *name;
+};
+inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
+                                                           {"rollouts", "rollout"},
+                                                           {"turns", "turn"},
+                                                           {"tokens", "token"},
+                                                           {"text", "prompt_byte"},
+                                                           {"text", "reference_byte"},
+                                                           {"text", "completion_byte"},
+                                                           {"text", "extracted_byte"},
+                                                           {"rollouts", "component"}}};
+inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
+using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file has none
+
+/// One column. A column with `counts` says how many rows of that dimension belong to each of its rows (CF "contiguous ragged array"):
+/// files concatenate column by column, and the sum of a count column is the length of what it counts.
+struct Column {
+  const char *table, *name;
+  Dim rows;
+  const char *unit, *meaning;
+  std::optional<Dim> counts = {};
+  const char* flags = nullptr;  ///< names of the values 0, 1, ... of a coded column
+  bool by_component = false;    ///< a matrix [rows, component]
+};
+
+/// Which rollouts a file speaks of: in shards, scores and archives alike.
+struct KeyColumns {
+  std::vector<std::uint64_t> step, prompt_id;  // [group]
+  std::vector<std::uint32_t> draw, rollout_count;
+  std::vector<std::uint32_t> group, sample;    // [rollout]
+
+  template <class Self, class F>
+  static void each(Self& c, F&& f) {
+    f(Column{"groups", "step", Dim::group, "1", "training step the group was drawn in"}, c.step);
+    f(Column{"groups", "prompt_id", Dim::group, "1", "position of the prompt in its split"}, c.prompt_id);
+    f(Column{"groups", "draw", Dim::group, "1", "how often the prompt had been drawn in this step before"}, c.draw);
+    f(Column{"groups", "rollout_count", Dim::group, "rollouts", "rollouts of the group", Dim::rollout}, c.rollout_count);
+    f(Column{"rollouts", "group", Dim::rollout, "1", "row of the rollout's group in groups"}, c.group);
+    f(Column{"rollouts", "sample", Dim::rollout, "1", "number of the rollout in its group; addresses the random stream"}, c.sample);
+  }
+};
+
+/// What generation produced: in shards and archives.
+struct RolloutColumns {
+  std::vector<std::int32_t> level;           // [group]
+  std::vector<float> temperature;
+  std::vector<std::uint32_t> prompt_bytes, reference_bytes;
+  std::vector<std::int8_t> finish;           // [rollout]
+  std::vector<std::uint32_t> turn_count, completion_bytes;
+  std::vector<std::int8_t> role;             // [turn]
+  std::vector<std::uint32_t> token_count;
+  std::vector<std::int32_t> id;              // [token]
+  std::vector<float> logprob, entropy;
+  std::vector<std::uint64_t> policy_version;
+  std::vector<std::uint8_t> prompt, reference, completion;  // [*_byte]
+
+  template <class Self, class F>
+  static void each(Self& c, F&& f) {
+    f(Column{"groups", "level", Dim::group, "1", "static difficulty of the prompt; 0 when the task knows none"}, c.level);
+    f(Column{"groups", "temperature", Dim::group, "1", "sampling temperature; 0 is greedy"}, c.temperature);
+    f(Column{"groups", "prompt_bytes", Dim::group, "bytes", "length of the prompt in text/prompt", Dim::prompt_byte}, c.prompt_bytes);
+    f(Column{"groups", "reference_bytes", Dim::group, "bytes", "length of the reference answer in text/reference", Dim::reference_byte}, c.reference_bytes);
+    f(Column{"rollouts", "finish", Dim::rollout, "1", "why generation ended", {}, "stop length"}, c.finish);
+    f(Column{"rollouts", "turn_count", Dim::rollout, "turns", "turns of the rollout", Dim::turn}, c.turn_count);
+    f(Column{"rollouts", "completion_bytes", Dim::rollout, "bytes", "length of the decoded policy turns in text/completion", Dim::completion_byte},
+      c.completion_bytes);
+    f(Column{"turns", "role", Dim::turn, "1", "who speaks; only policy tokens are trained on", {}, "prompt policy environment"}, c.role);
+    f(Column{"turns", "token_count", Dim::turn, "tokens", "tokens of the turn", Dim::token}, c.token_count);
+    f(Column{"tokens", "id", Dim::token, "1", "token id"}, c.id);
+    f(Column{"tokens", "logprob", Dim::token, "nats", "log-prob under the full softmax at the sampling temperature; NaN outside policy turns"}, c.logprob);
+    f(Column{"tokens", "entropy", Dim::token, "nats", "entropy of that softmax; NaN outside policy turns"}, c.entropy);
+    f(Column{"tokens", "policy_version", Dim::token, "optimizer steps", "weights that sampled the token; 0 outside policy turns"}, c.policy_version);
+    f(Column{"text", "prompt", Dim::prompt_byte, "1", "prompts, UTF-8"}, c.prompt);
+    f(Column{"text", "reference", Dim::reference_byte, "1", "reference answers, UTF-8"}, c.reference);
+    f(Column{"text", "completion", Dim::completion_byte, "1", "decoded policy turns, UTF-8"}, c.completion);
+  }
+};
+
+/// What scoring says of the same rollouts: in scores and archives.
+struct ScoreColumns {
+  std::vector<double> reward;                // [rollout]
+  std::vector<std::uint8_t> correct;
+  std::vector<std::uint32_t> extracted_bytes;
+  std::vector<double> components;            // [rollout, component]
+  std::vector<std::uint8_t> extracted;       // [extracted_byte]
+
+  template <class Self, class F>
+  static void each(Self& c, F&& f) {
+    f(Column{"rollouts", "reward", Dim::rollout, "1", "scalar reward, what the objective sees"}, c.reward);
+    f(Column{"rollouts", "correct", Dim::rollout, "1", "what pass@k counts", {}, "wrong correct"}, c.correct);
+    f(Column{"rollouts", "extracted_bytes", Dim::rollout, "bytes", "length of the extracted answer in text/extracted; 0 when none was found",
+             Dim::extracted_byte},
+      c.extracted_bytes);
+    f(Column{"rollouts", "components", Dim::rollout, "1", "named components of the reward", {}, nullptr, true}, c.components);
+    f(Column{"text", "extracted", Dim::extracted_byte, "1", "extracted answers, UTF-8"}, c.extracted);
+  }
+};
+
+inline constexpr std::array<std::string_view, 3> kPurposes{"train", "validation", "eval"};
+inline std::string text_of(Purpose purpose) { return std::string(kPurposes.at(std::size_t(purpose))); }
+
+}  // namespace rollcall::io

@@ -1,0 +1,120 @@
+// Shards and scores: built in memory, one write, one rename.
+#include "io/shard_file.hpp"
+
+#include "base/file.hpp"
+#include "io/fault.hpp"
+#include "io/group_columns.hpp"
+#include "io/published.hpp"
+#include "io/shard_name.hpp"
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+/// Step, round, producer, policy_version and temperature of the shard, for its own file and that of its scores.
+Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identity, const char* kind) {
+  Attributes all = identity_attributes(identity, kind, shard.purpose);
+  all.emplace_back("step", shard.step);
+  all.emplace_back("round", std::uint64_t{shard.round});
+  all.emplace_back("producer", std::uint64_t{shard.producer});
+  all.emplace_back("policy_version", shard.policy.value);
+  all.emplace_back("temperature", shard.temperature);
+  return all;
+}
+
+PublishedFile publish(const fs::path& run_dir, const ShardName& name, std::span<const ColumnView> columns, Layout layout) {
+  const std::string path = name.path(), partial = path + ".partial";
+  make_folder((run_dir / path).parent_path());
+  try {
+    writing(run_dir / path, [&] {
+      layout.extents = extents_of(columns, layout.component_names.size());
+      write_tables(run_dir / partial, columns, layout);
+    });
+    PublishedFile file = inspect(run_dir, partial);
+    file.path = path;
+    publish_file(run_dir / partial, run_dir / path);
+    return file;
+  } catch (const StorageError&) {
+    std::error_code already_gone;
+    fs::remove(run_dir / partial, already_gone);
+    throw;
+  }
+}
+
+template <class Shard>
+void read_address(const TableReader& reader, Shard& shard) {
+  shard.purpose = purpose_of(reader);
+  shard.step = reader.number<std::uint64_t>("step");
+  shard.round = reader.number<std::uint32_t>("round");
+  shard.producer = reader.number<std::uint32_t>("producer");
+}
+
+}  // namespace
+
+PublishedFile write_shard(const fs::path& run_dir, const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity) {
+  expect(prompts.size() == shard.groups.size(), "a shard has one prompt per group");
+  KeyColumns keys;
+  RolloutColumns rollouts;
+  for (std::size_t g = 0; g < prompts.size(); ++g) {
+    expect(shard.groups[g].id.step == shard.step, "the groups of a shard are of its step");
+    append(shard.groups[g], keys);
+    append(shard.groups[g], prompts[g], shard.temperature, rollouts);
+  }
+  return publish(run_dir, {shard.purpose, shard.step, shard.round, shard.producer, false}, views(keys, rollouts),
+                 {.extents = {}, .component_names = {}, .attributes = shard_attributes(shard, identity, "shard")});
+}
+
+PublishedFile write_scores(const fs::path& run_dir, const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity) {
+  expect(scores.purpose == shard.purpose && scores.step == shard.step && scores.round == shard.round && scores.producer == shard.producer,
+         "scores are those of the shard they are written beside");
+  expect(scores.scores.size() == shard.groups.size(), "scores have the groups of their shard");
+  KeyColumns keys;
+  ScoreColumns columns;
+  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
+    expect(scores.scores[g].size() == shard.groups[g].rollouts.size(), "scores have the rollouts of their shard");
+    append(shard.groups[g], keys);
+    append(scores.scores[g], scores.component_names.size(), columns);
+  }
+  return publish(run_dir, {shard.purpose, shard.step, shard.round, shard.producer, true}, views(keys, columns),
+                 {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, "scores")});
+}
+
+RolloutShard read_shard(const fs::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts) {
+  return reading(run_dir / file.path, [&] {
+    check_published(run_dir, file);
+    TableReader reader(run_dir / file.path);
+    check_schema(reader, "shard");
+    KeyColumns keys;
+    RolloutColumns rollouts;
+    reader.read(keys);
+    reader.read(rollouts);
+    reader.check_counts();
+    RolloutShard shard;
+    read_address(reader, shard);
+    shard.policy.value = reader.number<std::uint64_t>("policy_version");
+    shard.temperature = reader.number<float>("temperature");
+    shard.groups = groups_of(keys, rollouts);
+    if (prompts != nullptr) *prompts = prompts_of(rollouts);
+    return shard;
+  });
+}
+
+ScoredShard read_scores(const fs::path& run_dir, const PublishedFile& file) {
+  return reading(run_dir / file.path, [&] {
+    check_published(run_dir, file);
+    TableReader reader(run_dir / file.path);
+    check_schema(reader, "scores");
+    KeyColumns keys;
+    ScoreColumns columns;
+    reader.read(keys);
+    reader.read(columns);
+    reader.check_counts();
+    ScoredShard scores;
+    read_address(reader, scores);
+    scores.component_names = reader.component_names();
+    scores.scores = scores_of(keys, columns, scores.component_names.size());
+    return scores;
+  });
+}
+
+}  // namespace rollcall::io

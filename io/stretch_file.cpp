@@ -1,0 +1,88 @@
+// Hyperslab writes through MPI-IO and their verification.
+#include "io/stretch_file.hpp"
+
+#include "base/error.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace rollcall::io {
+namespace {
+
+std::uint64_t components_of(const Column& column, const Stretch& stretch) { return column.by_component ? stretch.length[index(Dim::component)] : 1; }
+
+void write_stretch(hid_t file, const ColumnView& view, const Stretch& mine, hid_t transfer) {
+  const Handle dataset = open_column(file, view.column);
+  const Handle in_file(H5Dget_space(dataset), "get space of", view.column.name);
+  const std::array<hsize_t, 2> begin{mine.begin[index(view.column.rows)], 0};
+  const std::array<hsize_t, 2> count{mine.length[index(view.column.rows)], components_of(view.column, mine)};
+  const Handle in_memory(H5Screate_simple(view.column.by_component ? 2 : 1, count.data(), nullptr), "make space");
+  if (view.elements > 0) {
+    check(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr), "select stretch of", view.column.name);
+  } else {  // a rank without rows takes part in the collective all the same
+    check(H5Sselect_none(in_file), "select nothing of", view.column.name);
+    check(H5Sselect_none(in_memory), "select nothing of", view.column.name);
+  }
+  check(H5Dwrite(dataset, file_type(view.type), in_memory, in_file, transfer, view.bytes.data()), "write", path_of(view.column));
+}
+
+}  // namespace
+
+void reserve_space(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  int error = fd < 0 ? errno : 0;
+  if (fd >= 0) {
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    error = size < 0 ? errno : ::posix_fallocate(fd, 0, size);
+    ::close(fd);
+  }
+  require<StorageError>(error == 0, fmt::format("cannot reserve space for {}: {}", path.string(), std::strerror(error)),
+                        "the shards could not be packed; they stay as they are", "check free space and quota");
+}
+
+void fill_stretches(const std::filesystem::path& path, std::span<const ColumnView> columns, const Stretch& mine, const void* mpi_communicator) {
+  const Handle access = file_properties();
+  const Handle transfer(H5Pcreate(H5P_DATASET_XFER), "make transfer properties");
+  if (mpi_communicator != nullptr) {
+    check(H5Pset_fapl_mpio(access, *static_cast<const MPI_Comm*>(mpi_communicator), MPI_INFO_NULL), "choose MPI-IO");
+    check(H5Pset_all_coll_metadata_ops(access, true), "let one rank read the metadata for all");
+    check(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE), "choose collective transfer");
+  }
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access), "open");
+  std::string fault;
+  for (const ColumnView& view : columns) {
+    try {
+      write_stretch(file, view, mine, transfer);
+    } catch (const FileFault& first) {
+      if (fault.empty()) fault = first.what();
+    }
+  }
+  // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads it.
+  if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 && fault.empty()) fault = "cannot flush";
+  file.close("close");
+  if (!fault.empty()) throw FileFault(fault);
+}
+
+void seal_columns(const std::filesystem::path& path, std::span<const ColumnView> columns, std::span<const Stretch> stretches,
+                  std::span<const std::vector<std::uint64_t>> checksums) {
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, file_properties()), "open");
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const Column& column = columns[c].column;
+    const std::size_t width = H5Tget_size(file_type(columns[c].type));
+    const Stretch& last = stretches.back();
+    std::vector<std::byte> bytes(width * components_of(column, last) * (last.begin[index(column.rows)] + last.length[index(column.rows)]));
+    const Handle dataset = open_column(file, column);
+    if (!bytes.empty()) check(H5Dread(dataset, file_type(columns[c].type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read back", path_of(column));
+    for (std::size_t rank = 0; rank < stretches.size(); ++rank) {
+      const std::size_t row = width * components_of(column, stretches[rank]), dim = index(column.rows);
+      const auto stretch = std::span(bytes).subspan(row * stretches[rank].begin[dim], row * stretches[rank].length[dim]);
+      if (checksum64(stretch) != checksums[rank][c]) throw FileFault(fmt::format("{} reads back otherwise than rank {} wrote it", path_of(column), rank));
+    }
+    write_checksum(dataset, checksum64(bytes));
+  }
+  file.close("close");
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,29 @@
+// The packed file as several ranks write it: each its stretch of every column. Private to io.
+#pragma once
+
+#include "io/table_file.hpp"
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace rollcall::io {
+
+/// Where a rank's rows lie in the file.
+struct Stretch {
+  Extents begin{}, length{};
+};
+
+/// Reserves the file's whole size on disk, so that a full disk is met by one rank and before the collective writes. Throws StorageError.
+void reserve_space(const std::filesystem::path& path);
+
+/// Writes this rank's stretch of every column into a file made by create_empty(). Collective over `mpi_communicator` (pointer to an MPI_Comm),
+/// with every rank making the same calls even after a fault of its own; serial when it is null. Throws FileFault at the end.
+void fill_stretches(const std::filesystem::path& path, std::span<const ColumnView> columns, const Stretch& mine, const void* mpi_communicator);
+
+/// Reads every column back, compares each rank's stretch with the checksum that rank computed in memory, [ranks][columns], and records the checksum
+/// of the whole column in the file. Throws FileFault.
+void seal_columns(const std::filesystem::path& path, std::span<const ColumnView> columns, std::span<const Stretch> stretches,
+                  std::span<const std::vector<std::uint64_t>> checksums);
+
+}  // namespace rollcall::io

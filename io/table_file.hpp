@@ -1,0 +1,123 @@
+// Columns to and from one HDF5 file: contiguous datasets, dimension scales as netCDF-4 has them, a checksum on each column. Private to io.
+#pragma once
+
+#include "base/hash.hpp"
+#include "io/handle.hpp"
+#include "io/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rollcall::io {
+
+enum class ElementType : std::uint8_t { i8, u8, i32, u32, u64, f32, f64 };
+template <class T>
+constexpr ElementType type_of() {
+  if constexpr (std::same_as<T, std::int8_t>) return ElementType::i8;
+  else if constexpr (std::same_as<T, std::uint8_t>) return ElementType::u8;
+  else if constexpr (std::same_as<T, std::int32_t>) return ElementType::i32;
+  else if constexpr (std::same_as<T, std::uint32_t>) return ElementType::u32;
+  else if constexpr (std::same_as<T, std::uint64_t>) return ElementType::u64;
+  else if constexpr (std::same_as<T, float>) return ElementType::f32;
+  else {
+    static_assert(std::same_as<T, double>, "a column of a type the schema does not know");
+    return ElementType::f64;
+  }
+}
+hid_t file_type(ElementType type);            ///< little-endian; also the memory type, see table_file.cpp
+std::string path_of(const Column& column);    ///< "tokens/logprob"
+Handle file_properties();                     ///< how every file is opened: format of HDF5 1.8, no locks
+inline constexpr const char* kChecksum = "xxh3_64";
+
+/// A column as it lies in memory: one rank's stretch, or the whole of it.
+struct ColumnView {
+  Column column;
+  ElementType type;
+  std::span<const std::byte> bytes;
+  std::size_t elements;
+};
+template <class... Sets>
+std::vector<ColumnView> views(const Sets&... sets) {
+  std::vector<ColumnView> all;
+  const auto add = [&](const Column& c, const auto& values) {
+    all.push_back({c, type_of<typename std::remove_cvref_t<decltype(values)>::value_type>(), std::as_bytes(std::span(values)), values.size()});
+  };
+  (Sets::each(sets, add), ...);
+  return all;
+}
+/// Length of every dimension as the columns have it; throws FileFault when two columns of one dimension differ.
+Extents extents_of(std::span<const ColumnView> columns, std::size_t components);
+
+using Attributes = std::vector<std::pair<const char*, std::variant<std::string, std::uint64_t, std::int32_t, float>>>;
+
+/// What a file is made of, apart from the values.
+struct Layout {
+  Extents extents{};
+  std::vector<std::string> component_names;  ///< empty: the file has no scores
+  Attributes attributes;
+};
+
+/// Writes a file with these columns: built in memory, one write at the end. The same values give the same bytes.
+void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout);
+/// A file on disk with room for every column and zero checksums, to be filled by fill_stretches() and sealed by seal_columns().
+void create_empty(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout);
+/// Of the names of reward components: each followed by a zero byte.
+std::uint64_t names_checksum(std::span<const std::string> names);
+Handle open_column(hid_t file, const Column& column);
+void write_checksum(hid_t dataset, std::uint64_t checksum);
+
+/// Reads columns and refuses what does not fit the schema. Every fault is a FileFault.
+class TableReader {
+ public:
+  explicit TableReader(const std::filesystem::path& path);
+  std::string text(const char* attribute) const;
+  template <class T>
+  T number(const char* attribute) const {
+    T value{};
+    read_number(attribute, file_type(type_of<T>()), &value);
+    return value;
+  }
+  std::vector<std::string> component_names() const;  ///< after the components have been read
+
+  template <class Set>
+  void read(Set& set) {
+    Set::each(set, [this](const Column& column, auto& values) {
+      using T = typename std::remove_cvref_t<decltype(values)>::value_type;
+      const Handle dataset = open_column(file_, column);
+      values.resize(elements(dataset, column, type_of<T>()));
+      read_values(dataset, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
+      if constexpr (std::same_as<T, std::uint32_t>) {
+        if (column.counts) count(column, values);
+      } else if (column.flags != nullptr) {
+        check_codes(column, std::as_bytes(std::span(values)));
+      }
+    });
+  }
+  /// After all reads: every sum of counts is the length of what it counts.
+  void check_counts() const;
+  const Extents& extents() const { return extents_; }
+
+ private:
+  void read_number(const char* attribute, hid_t type, void* value) const;
+  std::size_t elements(hid_t dataset, const Column& column, ElementType type);
+  void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const;
+  void count(const Column& column, std::span<const std::uint32_t> values);
+  static void check_codes(const Column& column, std::span<const std::byte> values);
+
+  std::uintmax_t file_bytes_;
+  Handle file_;
+  Extents extents_{};
+  std::array<bool, kDims> seen_{};
+  std::vector<std::pair<Column, std::uint64_t>> sums_;
+};
+
+}  // namespace rollcall::io

@@ -1,0 +1,113 @@
+// Reading of table files: shape, type, checksum and counts of every column are checked before a value is believed.
+#include "io/table_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace rollcall::io {
+namespace {
+
+/// Width and kind of an element; byte order needs no look because reads ask for little-endian.
+bool same_type(hid_t dataset, ElementType type) {
+  const Handle stored(H5Dget_type(dataset), "get type");
+  return H5Tequal(stored, file_type(type)) > 0;
+}
+
+std::vector<hsize_t> shape_of(hid_t dataset) {
+  const Handle space(H5Dget_space(dataset), "get space");
+  std::vector<hsize_t> shape(std::size_t(std::max(0, H5Sget_simple_extent_ndims(space))));
+  check(H5Sget_simple_extent_dims(space, shape.data(), nullptr), "get shape");
+  return shape;
+}
+
+void compare_checksum(hid_t dataset, const std::string& name, std::uint64_t found) {
+  std::uint64_t wanted = 0;
+  const Handle attribute(H5Aopen(dataset, kChecksum, H5P_DEFAULT), "open checksum of", name);
+  check(H5Aread(attribute, H5T_STD_U64LE, &wanted), "read checksum of", name);
+  if (found != wanted) throw FileFault(fmt::format("{} has checksum {} where {} is recorded", name, hex64(found), hex64(wanted)));
+}
+
+}  // namespace
+
+TableReader::TableReader(const std::filesystem::path& path)
+    : file_bytes_(std::filesystem::file_size(path)), file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open") {}
+
+std::string TableReader::text(const char* attribute) const {
+  const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
+  const Handle type(H5Aget_type(opened), "get type of", attribute);
+  const Handle space(H5Aget_space(opened), "get space of", attribute);
+  if (H5Tis_variable_str(type) <= 0 || H5Sget_simple_extent_npoints(space) != 1) throw FileFault(fmt::format("attribute {} is not one string", attribute));
+  char* words = nullptr;
+  check(H5Aread(opened, type, &words), "read attribute", attribute);
+  std::string value = words == nullptr ? "" : words;
+  H5free_memory(words);
+  return value;
+}
+
+void TableReader::read_number(const char* attribute, hid_t type, void* value) const {
+  const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
+  const Handle space(H5Aget_space(opened), "get space of", attribute);
+  if (H5Sget_simple_extent_npoints(space) != 1) throw FileFault(fmt::format("attribute {} is not one number", attribute));
+  check(H5Aread(opened, type, value), "read attribute", attribute);
+}
+
+std::vector<std::string> TableReader::component_names() const {
+  const char* name = "rollouts/component";
+  const Handle dataset(H5Dopen2(file_, name, H5P_DEFAULT), "open", name);
+  const Handle type(H5Dget_type(dataset), "get type of", name);
+  if (H5Tis_variable_str(type) <= 0 || shape_of(dataset) != std::vector<hsize_t>{extents_[index(Dim::component)]})
+    throw FileFault(fmt::format("{} is not one name per column of rollouts/components", name));
+  std::vector<char*> words(extents_[index(Dim::component)], nullptr);
+  if (!words.empty()) check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()), "read", name);
+  std::vector<std::string> names;
+  for (char* word : words) {
+    names.emplace_back(word == nullptr ? "" : word);
+    H5free_memory(word);
+  }
+  compare_checksum(dataset, name, names_checksum(names));
+  return names;
+}
+
+std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementType type) {
+  if (!same_type(dataset, type)) throw FileFault(fmt::format("{} has another type than schema {}.{} says", path_of(column), kSchemaMajor, kSchemaMinor));
+  const auto shape = shape_of(dataset);
+  if (shape.size() != (column.by_component ? 2U : 1U)) throw FileFault(fmt::format("{} has {} dimensions", path_of(column), shape.size()));
+  const auto agree = [&](Dim dim, std::uint64_t length) {
+    if (std::exchange(seen_[index(dim)], true) && extents_[index(dim)] != length)
+      throw FileFault(fmt::format("{} has {} rows where its table has {}", path_of(column), length, extents_[index(dim)]));
+    extents_[index(dim)] = length;
+  };
+  agree(column.rows, shape[0]);
+  if (column.by_component) agree(Dim::component, shape[1]);
+  // Columns are stored whole, so none can be larger than the file: a damaged shape must not ask for the machine's memory.
+  const std::uint64_t width = H5Tget_size(file_type(type)), rows = shape[0], across = column.by_component ? shape[1] : 1;
+  if (rows > file_bytes_ || across > file_bytes_ || (across > 0 && rows > file_bytes_ / width / across))
+    throw FileFault(fmt::format("{} claims more rows than the file holds", path_of(column)));
+  return rows * across;
+}
+
+void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const {
+  if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", path_of(column));
+  compare_checksum(dataset, path_of(column), checksum64(bytes));
+}
+
+void TableReader::count(const Column& column, std::span<const std::uint32_t> values) {
+  sums_.emplace_back(column, std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
+}
+
+void TableReader::check_codes(const Column& column, std::span<const std::byte> values) {
+  const auto codes = std::count(column.flags, column.flags + std::strlen(column.flags), ' ') + 1;
+  const auto wild = std::find_if(values.begin(), values.end(), [&](std::byte value) { return std::to_integer<int>(value) >= codes; });
+  if (wild != values.end()) throw FileFault(fmt::format("{} holds {}, which is none of: {}", path_of(column), std::to_integer<int>(*wild), column.flags));
+}
+
+void TableReader::check_counts() const {
+  for (const auto& [column, sum] : sums_) {
+    const Dim dim = *column.counts;
+    if (seen_[index(dim)] && sum != extents_[index(dim)])
+      throw FileFault(fmt::format("{} sums to {} where {} has {} rows", path_of(column), sum, kDimensions[index(dim)].name, extents_[index(dim)]));
+  }
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,148 @@
+// Runs small enough to write in a test: folders that remove themselves, shards of every shape, and value comparison.
+#pragma once
+
+#include "base/random.hpp"
+#include "io/archive.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace rollcall::io::test {
+
+/// A run folder that lives as long as the object.
+class RunFolder {
+ public:
+  RunFolder() {
+    static std::atomic<int> next{0};
+    const std::filesystem::path memory = "/dev/shm";  // where fsync costs nothing
+    path_ = (std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path()) / ("rollcall_io_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
+    std::filesystem::create_directories(path_);
+  }
+  ~RunFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  operator const std::filesystem::path&() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline RunIdentity identity() { return {"run-7", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "4711", 42}; }
+
+/// Random numbers by address, as everywhere: the shard is a function of its arguments.
+struct Dice {
+  RandomStream stream;
+  std::uint64_t next = 0;
+  explicit Dice(std::uint64_t seed) : stream(seed, RandomPurpose::test) {}
+  std::uint64_t below(std::uint64_t n) { return stream.below(next++, n); }
+  float value() { return float(stream.normal(next++)); }
+};
+
+inline std::string words(Dice& dice) {
+  static const std::vector<std::string> parts{"", "a", "7 3 1", "→", "übung", "数", "\n", "🙂"};
+  std::string text;
+  for (auto n = dice.below(4); n > 0; --n) text += parts[dice.below(parts.size())];
+  return text;
+}
+
+inline Turn turn(Dice& dice, Role role) {
+  Turn made{.role = role, .tokens = {}, .logprob = {}, .entropy = {}, .policy_version = {}};
+  for (auto n = dice.below(6); n > 0; --n) {
+    made.tokens.push_back(std::int32_t(dice.below(300)));
+    if (role != Role::policy) continue;
+    made.logprob.push_back(-std::abs(dice.value()));
+    made.entropy.push_back(std::abs(dice.value()));
+    made.policy_version.push_back(dice.below(9));
+  }
+  return made;
+}
+
+inline Rollout rollout(Dice& dice, std::uint32_t sample) {
+  Rollout made{.sample = sample, .finish = FinishReason(dice.below(2)), .turns = {turn(dice, Role::prompt), turn(dice, Role::policy)}, .text = words(dice)};
+  for (auto n = dice.below(3); n > 0; --n) {  // further exchanges with the environment
+    made.turns.push_back(turn(dice, Role::environment));
+    made.turns.push_back(turn(dice, Role::policy));
+  }
+  return made;
+}
+
+struct Sample {
+  RolloutShard shard;
+  std::vector<ShardPrompt> prompts;
+  ScoredShard scores;
+};
+
+/// `groups` uneven groups; samples are numbered from 100 * round, so that rounds hold fragments of the same groups.
+inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups, std::uint32_t round = 0, std::uint32_t producer = 1, Purpose purpose = Purpose::train) {
+  Dice dice(seed * 1000003 + step * 1009 + round * 101 + producer);
+  Sample s;
+  s.shard = {.purpose = purpose, .step = step, .round = round, .producer = producer, .policy = {step}, .temperature = 0.75F, .groups = {}};
+  s.scores = {.purpose = purpose, .step = step, .round = round, .producer = producer, .component_names = {"correct", "größe"}, .scores = {}};
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::uint64_t prompt = 10 * producer + (groups - g);  // not in canonical order
+    Dice prompt_dice(prompt);
+    Group group{.id = {step, {prompt}, std::uint32_t(g % 2)}, .level = std::int32_t(prompt % 5), .rollouts = {}};
+    s.prompts.push_back({words(prompt_dice), words(prompt_dice)});
+    auto& scores = s.scores.scores.emplace_back();
+    const auto n = 1 + dice.below(5);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      group.rollouts.push_back(rollout(dice, std::uint32_t(100 * round + n - i)));
+      scores.push_back({.components = {double(dice.below(2)), dice.value()}, .reward = dice.value(), .correct = dice.below(2) == 1, .answer = words(dice)});
+    }
+    s.shard.groups.push_back(std::move(group));
+  }
+  return s;
+}
+
+inline PackInput write(const std::filesystem::path& run_dir, const Sample& s, const RunIdentity& who = identity()) {
+  return {write_shard(run_dir, s.shard, s.prompts, who), write_scores(run_dir, s.scores, s.shard, who)};
+}
+
+inline bool same(const Turn& a, const Turn& b) {
+  return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob && a.entropy == b.entropy && a.policy_version == b.policy_version;
+}
+inline bool same(const Rollout& a, const Rollout& b) {
+  return a.sample == b.sample && a.finish == b.finish && a.text == b.text &&
+         std::equal(a.turns.begin(), a.turns.end(), b.turns.begin(), b.turns.end(), [](const Turn& x, const Turn& y) { return same(x, y); });
+}
+inline bool same(const Group& a, const Group& b) {
+  return a.id == b.id && a.level == b.level &&
+         std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(), [](const Rollout& x, const Rollout& y) { return same(x, y); });
+}
+inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer; }
+inline bool same(const Score& a, const Score& b) { return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer; }
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return same(x, y); });
+}
+
+inline std::string content(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+inline void put(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// The message of the StorageError that `f` throws; empty when it throws none.
+template <class F>
+std::string fault_of(F&& f) {
+  try {
+    f();
+  } catch (const StorageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace rollcall::io::test
