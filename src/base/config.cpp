@@ -10,6 +10,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -18,7 +19,8 @@ namespace rollcall {
 namespace {
 
 std::string place(std::string_view origin, const toml::node& node) {
-  return node.source().begin ? fmt::format("{}:{}", origin, node.source().begin.line) : std::string(origin);
+  const bool in_file = node.source().begin && !origin.starts_with("--set ");
+  return in_file ? fmt::format("{}:{}", origin, node.source().begin.line) : std::string(origin);
 }
 
 [[noreturn]] void reject(std::string_view origin, const toml::node& node, std::string_view key, std::string_view problem, std::string_view why,
@@ -26,17 +28,35 @@ std::string place(std::string_view origin, const toml::node& node) {
   throw ConfigError(error_message(fmt::format("{}: {} {}", place(origin, node), key, problem), why, suggestion));
 }
 
+/// A basic string on one line; toml++ would print a lone line break as a multi-line literal, which reads back as nothing.
 std::string toml_string(std::string_view text) {
-  std::ostringstream out;
-  out << toml::value<std::string>(std::string(text));
-  return std::move(out).str();
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') (quoted += '\\') += c;
+    else if (c == '\n') quoted += "\\n";
+    else if (byte < 0x20 || byte == 0x7F) quoted += fmt::format("\\u{:04X}", byte);
+    else quoted += c;
+  }
+  return quoted + '"';
 }
 
 std::string number(double value) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (!std::isfinite(value)) return fmt::format("{}", value);  // TOML spells inf, -inf and nan alike
   std::string text = fmt::format("{}", value);  // shortest text that reads back to the same double
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
+}
+
+/// A key as TOML wants it: bare where it may be, else in quotes.
+std::string toml_key(const std::string& key) {
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-'); });
+  return bare ? key : toml_string(key);
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 struct Print {
@@ -68,8 +88,8 @@ struct ConfigSchema::Reader {
       } else if (const auto field = std::find_if(schema.fields_.begin(), schema.fields_.end(), [&](const Field& f) { return f.key == key; });
                  field != schema.fields_.end()) {
         assign(*field, value);
-      } else if (value.is_table() && schema.has_prefix(key)) {
-        table(*value.as_table(), key);
+      } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
+        table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better one to name
       } else {
         reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing",
                suggest_name(key, schema.keys()));
@@ -80,12 +100,14 @@ struct ConfigSchema::Reader {
   void open_entry(Table& open, const std::string& knob, const toml::node& value) const {
     std::ostringstream text;
     if (value.is_string()) text << *value.value<std::string>();
+    else if (value.is_integer()) text << *value.value<std::int64_t>();
     else if (value.is_number()) text << number(*value.value<double>());
     else if (value.is_boolean()) text << (*value.value<bool>() ? "true" : "false");
     else reject(origin, value, open.key + "." + knob, "is not a number, a boolean or a word", "knobs are plain values", "write a plain value");
-    const auto old = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first == knob; });
-    if (old != open.target->end()) old->second = text.str();
-    else open.target->emplace_back(knob, text.str());
+    // Sorted by name, so that the written run file does not tell in which order settings were given.
+    const auto at = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first >= knob; });
+    if (at != open.target->end() && at->first == knob) at->second = text.str();
+    else open.target->emplace(at, knob, text.str());
   }
 
   void assign(const Field& field, const toml::node& node) const {
@@ -94,7 +116,7 @@ struct ConfigSchema::Reader {
 
   void check_range(const Field& f, const toml::node& node, double v) const {
     if (!(v >= f.range.low && v <= f.range.high)) {
-      reject(origin, node, f.key, fmt::format("is {}", v), fmt::format("it must lie in [{}, {}]", f.range.low, f.range.high), f.meaning);
+      reject(origin, node, f.key, fmt::format("is {}", v), f.meaning, fmt::format("use a value from {} to {}", f.range.low, f.range.high));
     }
   }
   [[noreturn]] void wrong_type(const Field& f, const toml::node& node, std::string_view wanted) const {
@@ -166,7 +188,7 @@ void ConfigSchema::set(std::string_view assignment) {
   const auto equals = assignment.find('=');
   require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", assignment),
                        "a setting is key=value", "write for example --set train.steps=100");
-  const std::string key(assignment.substr(0, equals)), value(assignment.substr(equals + 1));
+  const std::string key(trim(assignment.substr(0, equals))), value(trim(assignment.substr(equals + 1)));
   const std::string origin = fmt::format("--set {}", assignment);
   const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
   const bool text_field = field != fields_.end() && std::holds_alternative<std::string*>(field->target);
@@ -188,7 +210,8 @@ std::string ConfigSchema::to_toml() const {
   std::map<std::string, std::string> sections;
   std::vector<std::string> order;
   const auto section_of = [&](const std::string& key) -> std::string& {
-    const std::string name = key.substr(0, key.rfind('.'));
+    const auto dot = key.rfind('.');
+    const std::string name = dot == std::string::npos ? "" : key.substr(0, dot);
     if (!sections.contains(name)) order.push_back(name);
     return sections[name];
   };
@@ -196,10 +219,12 @@ std::string ConfigSchema::to_toml() const {
   for (const auto& t : tables_) {
     std::string& body = section_of(t.key + ".x");
     body += fmt::format("# {}\n", t.meaning);
-    for (const auto& [k, v] : *t.target) body += fmt::format("{} = {}\n", k, toml_string(v));
+    for (const auto& [k, v] : *t.target) body += fmt::format("{} = {}\n", toml_key(k), toml_string(v));
   }
-  std::string text;
-  for (const auto& name : order) text += fmt::format("[{}]\n{}\n", name, sections[name]);
+  std::string text = sections.contains("") ? sections[""] + "\n" : "";  // keys of no section must come first
+  for (const auto& name : order) {
+    if (!name.empty()) text += fmt::format("[{}]\n{}\n", name, sections[name]);
+  }
   return text;
 }
 

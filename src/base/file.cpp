@@ -89,7 +89,11 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
     throw EnvironmentError(error_message(fmt::format("run folder {} is in use by {}", folder.string(), other.empty() ? "another job" : other),
                                          "two jobs would overwrite each other's rollouts", "wait for it, stop it, or choose another run.dir"));
   }
-  if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, holder.data(), holder.size(), 0) < 0) storage_failure("write", path, errno);
+  if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, holder.data(), holder.size(), 0) < 0) {
+    const int error = errno;
+    ::close(fd_);  // the destructor does not run
+    storage_failure("write", path, error);
+  }
 }
 
 FolderLock::~FolderLock() {

@@ -55,16 +55,19 @@ std::string to_bytes(const T& value) {
 /// Throws ProtocolError when the bytes are not a whole T.
 template <class T>
 T from_bytes(const std::string& bytes) {
+  T value{};
+  std::string problem;
   try {
     std::istringstream in(bytes, std::ios::binary);
     boost::archive::binary_iarchive archive(in, boost::archive::no_header);
-    T value{};
     archive >> value;
-    return value;
-  } catch (const boost::archive::archive_exception& e) {
-    throw ProtocolError(error_message(std::string("a control message cannot be read: ") + e.what(), "ranks must run the same binary",
-                                      "check that every node starts the same build"));
+    if (in.rdbuf()->in_avail() > 0) problem = "bytes are left over";
+  } catch (const std::exception& e) {  // the archive's own, or a length that no memory holds
+    problem = e.what();
   }
+  require<ProtocolError>(problem.empty(), "a control message cannot be read: " + problem, "ranks must run the same binary",
+                         "check that every node starts the same build");
+  return value;
 }
 
 }  // namespace rollcall

@@ -1,0 +1,194 @@
+// Typed configuration: writing and reading back is the identity, every mistake is named, --set in all its forms.
+#include "base/config.hpp"
+
+#include "base/error.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall {
+namespace {
+
+struct Values {
+  bool flag = false;
+  std::int64_t count = 3;
+  double rate = 0.5;
+  std::string word = "plain";
+  std::string choice = "red";
+  std::vector<std::int64_t> counts;
+  std::vector<std::string> words;
+  std::int64_t loose = 1;  // outside every section
+  ConfigSchema::KeyValues knobs;
+  bool operator==(const Values&) const = default;
+};
+
+ConfigSchema bind(Values& v) {
+  ConfigSchema s;
+  s.bind("train.flag", &v.flag, "a switch");
+  s.bind("train.count", &v.count, "how many", {0, 1e15});
+  s.bind("train.rate", &v.rate, "how fast", {-1e300, 1e300});
+  s.bind("paths.word", &v.word, "a text");
+  s.bind("paths.choice", &v.choice, "a colour", {}, {"red", "green"});
+  s.bind("train.deep.counts", &v.counts, "numbers");
+  s.bind("train.deep.words", &v.words, "texts");
+  s.bind_table("paths.knobs", &v.knobs, "somebody else's");
+  s.bind("loose", &v.loose, "no section");
+  return s;
+}
+
+std::string refusal(const std::string& toml) {
+  Values v;
+  try {
+    bind(v).load_text(toml, "run.toml");
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+std::string set_refusal(const std::string& assignment) {
+  Values v;
+  try {
+    bind(v).set(assignment);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+Values after_set(const std::string& assignment) {
+  Values v;
+  bind(v).set(assignment);
+  return v;
+}
+
+void expect_in(const std::string& part, const std::string& message) { EXPECT_NE(message.find(part), std::string::npos) << "\"" << part << "\" not in: " << message; }
+
+/// Any text that TOML can hold: every code point but NUL up to U+07FF.
+rc::Gen<std::string> any_text() {
+  return rc::gen::map(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 0x800)), [](const std::vector<int>& points) {
+    std::string text;
+    for (const int p : points) {
+      if (p < 0x80) text += char(p);
+      else (text += char(0xC0 | p >> 6)) += char(0x80 | (p & 0x3F));
+    }
+    return text;
+  });
+}
+
+RC_GTEST_PROP(Config, WritingAndReadingBackIsTheIdentity, (bool flag, const std::vector<std::int64_t>& counts)) {
+  Values v;
+  v.flag = flag;
+  v.count = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000'000);
+  v.rate = std::ldexp(double(*rc::gen::arbitrary<std::int64_t>()), *rc::gen::inRange(-1000, 900));
+  v.word = *any_text();
+  v.choice = "green";
+  v.counts = counts;
+  v.words = *rc::gen::container<std::vector<std::string>>(any_text());
+  v.loose = *rc::gen::arbitrary<std::int64_t>();
+  v.knobs = {{"beta", "0.1"}, {*any_text() + "x", *any_text()}};
+  std::sort(v.knobs.begin(), v.knobs.end());
+  const std::string text = bind(v).to_toml();
+  Values back;
+  bind(back).load_text(text, "copy");
+  RC_ASSERT(back == v);
+}
+
+TEST(Config, FilesAreReadOverTheDefaults) {
+  const testing::TemporaryFolder folder;
+  Values v;
+  bind(v).load(folder.write("run.toml", "[train]\ncount = 7\n[paths.knobs]\nbeta = 0.3\nk = 3\nname = \"x\"\non = true\n"));
+  EXPECT_EQ(v.count, 7);
+  EXPECT_EQ(v.rate, 0.5);
+  EXPECT_EQ(v.knobs, (ConfigSchema::KeyValues{{"beta", "0.3"}, {"k", "3"}, {"name", "x"}, {"on", "true"}}));
+}
+
+TEST(Config, UnknownKeysNameLineAndNearest) {
+  const std::string message = refusal("[train]\nflag = true\ncuont = 3\n");
+  expect_in("run.toml:3: train.cuont is not a key", message);
+  expect_in("did you mean train.count?", message);
+  expect_in("did you mean train.count?", refusal("[trian]\ncount = 3"));
+  expect_in("trian is not a key", refusal("[trian]"));
+  expect_in("train is not a key", refusal("train = 1"));
+  EXPECT_EQ(refusal("[train]"), "accepted");
+}
+
+TEST(Config, WrongTypesSayWhatIsWanted) {
+  expect_in("run.toml:1: train.flag must be true or false", refusal("train.flag = 1"));
+  expect_in("must be an integer", refusal("train.count = 1.0"));
+  expect_in("must be an integer", refusal("train.count = true"));
+  expect_in("must be a number", refusal("train.rate = \"1\""));
+  expect_in("must be text in quotes", refusal("paths.word = 1"));
+  expect_in("must be a list", refusal("train.deep.counts = 1"));
+  expect_in("must be an integer", refusal("train.deep.counts = [1, \"a\"]"));
+  expect_in("must be an integer", refusal("[train.count]\nx = 1"));
+  expect_in("paths.knobs.a is not a number", refusal("paths.knobs.a = [1]"));
+  Values v;
+  bind(v).load_text("train.rate = 2", "integers are numbers too");
+  EXPECT_EQ(v.rate, 2.0);
+}
+
+TEST(Config, RangesIncludeTheirEnds) {
+  EXPECT_EQ(refusal("train.count = 0"), "accepted");
+  expect_in("run.toml:1: train.count is -1 (how many); use a value from 0 to 1000000000000000", refusal("train.count = -1"));
+  expect_in("train.rate is nan", refusal("train.rate = nan"));
+  expect_in("train.rate is inf", refusal("train.rate = inf"));
+}
+
+TEST(Config, ChoicesNameTheNearest) {
+  expect_in("paths.choice is \"gren\" (a colour); did you mean green? valid are red, green", refusal("paths.choice = \"gren\""));
+}
+
+TEST(Config, BrokenTomlNamesTheLine) { expect_in("run.toml:2: ", refusal("[train]\ncount = = 3\n")); }
+
+TEST(Config, ARefusedListKeepsItsOldValue) {
+  Values v;
+  v.counts = {4};
+  EXPECT_THROW(bind(v).load_text("train.deep.counts = [1, true]", "x"), ConfigError);
+  EXPECT_EQ(v.counts, (std::vector<std::int64_t>{4}));
+}
+
+TEST(Config, SetTakesTomlAndBareWords) {
+  EXPECT_EQ(after_set("train.count=9").count, 9);
+  EXPECT_EQ(after_set(" train.count = 9 ").count, 9);
+  EXPECT_EQ(after_set("train.rate=1e-3").rate, 1e-3);
+  EXPECT_TRUE(after_set("train.flag=true").flag);
+  EXPECT_EQ(after_set("paths.word=runs/a b=c").word, "runs/a b=c");
+  EXPECT_EQ(after_set("paths.word=\"quoted\"").word, "quoted");
+  EXPECT_EQ(after_set("paths.word='quoted'").word, "quoted");
+  EXPECT_EQ(after_set("paths.word=").word, "");
+  EXPECT_EQ(after_set("paths.word=17").word, "17");
+  EXPECT_EQ(after_set("train.deep.words=[\"a\", \"b\"]").words, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(after_set("paths.knobs.beta=0.25").knobs, (ConfigSchema::KeyValues{{"beta", "0.25"}}));
+  EXPECT_EQ(after_set("paths.knobs.mode=fast").knobs, (ConfigSchema::KeyValues{{"mode", "fast"}}));
+  EXPECT_EQ(after_set("loose=4").loose, 4);
+}
+
+TEST(Config, KnobsAreSortedAndTheLastSettingCounts) {
+  Values v;
+  ConfigSchema s = bind(v);
+  for (const char* a : {"paths.knobs.b=1", "paths.knobs.c=3", "paths.knobs.a=2", "paths.knobs.b=2.5"}) s.set(a);
+  EXPECT_EQ(v.knobs, (ConfigSchema::KeyValues{{"a", "2"}, {"b", "2.5"}, {"c", "3"}}));
+}
+
+TEST(Config, SetRefusesWithItsOwnText) {
+  expect_in("--set train.count has no '='", set_refusal("train.count"));
+  expect_in("has no '='", set_refusal("=3"));
+  expect_in("--set train.count=many: train.count must be an integer", set_refusal("train.count=many"));
+  expect_in("did you mean train.count?", set_refusal("train.cuont=3"));
+  expect_in("use a value from", set_refusal("train.count=-3"));
+}
+
+TEST(Config, DescribeAndKeysListEverything) {
+  Values v;
+  const ConfigSchema s = bind(v);
+  EXPECT_EQ(s.keys().size(), 9U);
+  for (const auto& key : s.keys()) expect_in(key, s.describe());
+}
+
+}  // namespace
+}  // namespace rollcall

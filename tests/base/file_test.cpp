@@ -1,0 +1,128 @@
+// Durable files: publication is all or nothing, reads name what is wrong, a folder has one holder.
+#include "base/file.hpp"
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rollcall {
+namespace {
+
+namespace fs = std::filesystem;
+using rollcall::testing::TemporaryFolder;
+
+std::size_t entries(const TemporaryFolder& folder) { return std::size_t(std::distance(fs::directory_iterator(folder.path()), {})); }
+
+TEST(File, ContentSurvivesReplacesAndNothingElseIsLeft) {  // few cases: each is two synced writes
+  const TemporaryFolder folder;
+  for (const std::string& content : {std::string("text\r\n"), std::string(), std::string("\0\xFF\0", 3), std::string(3'000'000, 'x')}) {
+    write_file_atomic(folder / "a", content);
+    EXPECT_TRUE(read_file(folder / "a") == content) << content.size();
+    EXPECT_EQ(entries(folder), 1U);
+  }
+}
+
+TEST(File, AFailedPublicationLeavesTheOldFile) {
+  const TemporaryFolder folder;
+  write_file_atomic(folder / "a", "old");
+  EXPECT_THROW(publish_file(folder / "missing.partial", folder / "a"), StorageError);
+  EXPECT_EQ(read_file(folder / "a"), "old");
+  EXPECT_THROW(write_file_atomic(folder / "no/such/folder", "x"), StorageError);
+}
+
+TEST(File, PublishMovesTheTemporaryFile) {
+  const TemporaryFolder folder;
+  publish_file(folder.write("a.partial", "text"), folder / "a");
+  EXPECT_EQ(read_file(folder / "a"), "text");
+  EXPECT_EQ(entries(folder), 1U);
+}
+
+TEST(File, UnreadableInputIsNamed) {
+  const TemporaryFolder folder;
+  for (const fs::path& path : {folder / "none", folder.path()}) {
+    try {
+      read_file(path);
+      ADD_FAILURE() << "read " << path;
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find(path.string()), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST(File, FoldersAreMadeWithTheirParents) {
+  const TemporaryFolder folder;
+  make_folder(folder / "a/b/c");
+  make_folder(folder / "a/b/c");
+  EXPECT_TRUE(fs::is_directory(folder / "a/b/c"));
+  folder.write("plain", "");
+  EXPECT_THROW(make_folder(folder / "plain"), StorageError);
+  EXPECT_THROW(make_folder(folder / "plain/x"), StorageError);
+}
+
+TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {
+  const TemporaryFolder folder;
+  std::optional<FolderLock> lock(std::in_place, folder.path(), "job 17 on n1");
+  try {
+    const FolderLock second(folder.path(), "job 18");
+    FAIL() << "two holders";
+  } catch (const EnvironmentError& e) {
+    EXPECT_NE(std::string(e.what()).find("in use by job 17 on n1"), std::string::npos) << e.what();
+  }
+  lock.reset();
+  EXPECT_NO_THROW(FolderLock(folder.path(), "job 18"));
+}
+
+TEST(FolderLock, DiesWithItsProcess) {
+  const TemporaryFolder folder;
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FolderLock lock(folder.path(), "child");
+    const bool told = ::write(gate[1], "x", 1) == 1;
+    ::pause();  // until killed
+    ::_exit(told ? 0 : 1);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(gate[0], &byte, 1), 1);
+  EXPECT_THROW(FolderLock(folder.path(), "parent"), EnvironmentError);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_NO_THROW(FolderLock(folder.path(), "parent"));
+  ::close(gate[0]), ::close(gate[1]);
+}
+
+TEST(FolderLock, AMissingFolderIsAStorageError) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(FolderLock(folder / "none", "x"), StorageError);
+}
+
+TEST(Hash, KnownAnswers) {
+  EXPECT_EQ(checksum64(std::string_view()), 0x2D06800538D394C2U);  // XXH3-64 of nothing, as published with the library
+  EXPECT_EQ(Sha256().hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");  // FIPS 180-4
+  EXPECT_EQ(Sha256().add("ab").add("c").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex64(0xAB), "00000000000000ab");
+}
+
+TEST(Hash, AFileHasTheChecksumOfItsBytes) {
+  const TemporaryFolder folder;
+  for (const std::size_t size : {0, 1, 240, 1 << 20, 3'000'001}) {  // the last two: exactly one piece, several
+    std::string content(size, 'x');
+    for (std::size_t i = 0; i < size; ++i) content[i] = char(i * 31);
+    EXPECT_EQ(file_checksum64(folder.write("a", content)), checksum64(content)) << size;
+    EXPECT_NE(checksum64(content, 1), checksum64(content)) << size;
+  }
+  EXPECT_THROW(file_checksum64(folder / "none"), InputError);
+}
+
+}  // namespace
+}  // namespace rollcall

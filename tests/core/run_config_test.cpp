@@ -1,0 +1,127 @@
+// The run file: defaults are valid, everything is written out and read back, and contradictions are refused.
+#include "core/run_config.hpp"
+
+#include "base/error.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace rollcall {
+namespace {
+
+using rollcall::testing::TemporaryFolder;
+
+std::string refusal(const std::vector<std::string>& assignments) {
+  try {
+    load_run_config({}, assignments);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(RunConfig, TheDefaultsAreValid) { EXPECT_EQ(refusal({}), "accepted"); }
+
+TEST(RunConfig, EveryDefaultLiesInItsOwnRange) {
+  RunConfig config, copy;
+  EXPECT_NO_THROW(bind(copy).load_text(bind(config).to_toml(), "defaults"));
+}
+
+TEST(RunConfig, WritingAndReadingBackIsTheIdentity) {
+  const TemporaryFolder folder;
+  RunConfig config = load_run_config({}, {"run.dir=runs/a \"b\"", "run.seed=987654321012345", "train.lr=0.1234567890123456789", "sampling.stop=[\"\\n\", \"####\"]",
+                                          "task.shuffle_rewards=true", "objective.knobs.clip_high=0.28", "objective.pieces.advantage=rloo",
+                                          "scheduler.knobs.window=50", "sft.lr=3e-4"});
+  const std::string text = bind(config).to_toml();
+  RunConfig copy = load_run_config(folder.write("run.toml", text), {});
+  EXPECT_EQ(bind(copy).to_toml(), text);
+  EXPECT_EQ(copy.run.dir, "runs/a \"b\"");
+  EXPECT_EQ(copy.run.seed, 987654321012345);
+  EXPECT_EQ(copy.train.optimizer.lr, 0.1234567890123456789);
+  EXPECT_EQ(copy.sft.optimizer.lr, 3e-4);
+  EXPECT_EQ(copy.sampling.stop, (std::vector<std::string>{"\n", "####"}));
+  EXPECT_EQ(copy.objective.knobs, config.objective.knobs);
+  EXPECT_EQ(copy.scheduler.knobs, (std::vector<std::pair<std::string, std::string>>{{"window", "50"}}));
+}
+
+TEST(RunConfig, SettingsOverrideTheFile) {
+  const TemporaryFolder folder;
+  const auto config = load_run_config(folder.write("run.toml", "[train]\nsteps = 5\nepochs = 2\n"), {"train.steps=7", "train.steps=8"});
+  EXPECT_EQ(config.train.steps, 8);
+  EXPECT_EQ(config.train.epochs, 2);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// How many lines of the written run file differ from the defaults after `assignment`; 0 also when it is refused.
+int changed_lines(const std::string& assignment) {
+  RunConfig config;
+  ConfigSchema schema = bind(config);
+  const auto before = lines_of(schema.to_toml());
+  try {
+    schema.set(assignment);
+  } catch (const ConfigError&) {
+    return 0;  // not of this key's type or range
+  }
+  const auto after = lines_of(schema.to_toml());
+  int changed = before.size() == after.size() ? 0 : 1000;
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) changed += before[i] != after[i];
+  return changed;
+}
+
+TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would write another key's value
+  RunConfig config;
+  for (const auto& key : bind(config).keys()) {
+    if (key.ends_with("knobs") || key.ends_with("pieces") || key == "run.numerics") continue;  // tables, and a key of one choice
+    int most = 0;
+    for (const char* value : {"true", "false", "0.5", "2", "16", "[\"x\"]", "x", "byte", "single", "debug", "stop"}) {
+      most = std::max(most, changed_lines(key + "=" + value));
+    }
+    EXPECT_EQ(most, 1) << key;
+  }
+}
+
+struct Refused {
+  std::vector<std::string> settings;
+  std::string says;
+};
+
+TEST(RunConfig, ContradictionsAreRefused) {
+  for (const auto& [settings, says] : {
+           Refused{{"task.min_level=5", "task.max_level=4"}, "task.min_level 5 is above task.max_level 4"},
+           Refused{{"model.num_attention_heads=4", "model.num_key_value_heads=3"}, "is not a multiple"},
+           Refused{{"model.head_dim=33"}, "model.head_dim 33 is odd"},
+           Refused{{"train.rollouts_per_prompt=33"}, "the budget of 33 rollouts a prompt lies outside"},
+           Refused{{"train.rollouts_per_prompt=1"}, "the budget of 1 rollouts"},
+           Refused{{"eval.pass_k=17"}, "eval.pass_k 17 exceeds"},
+           Refused{{"eval.every=5", "eval.validation_samples=4"}, "eval.pass_k 8 exceeds"},
+           Refused{{"train.mini_batches=65"}, "train.mini_batches 65 exceeds"},
+           Refused{{"task.name=jsonl"}, "task.file is empty"},
+       }) {
+    const std::string message = refusal(settings);
+    EXPECT_NE(message.find(says), std::string::npos) << message;
+    EXPECT_NE(message.find(" ("), std::string::npos) << message;
+    EXPECT_NE(message.find("); "), std::string::npos) << message;
+  }
+  EXPECT_EQ(refusal({"eval.validation_samples=4"}), "accepted");  // nothing validates
+  EXPECT_EQ(refusal({"train.rollouts_per_prompt=32"}), "accepted");
+}
+
+TEST(RunConfig, MisspeltKeysAndNamesAreRefused) {
+  EXPECT_NE(refusal({"train.step=3"}).find("did you mean train.steps?"), std::string::npos);
+  EXPECT_NE(refusal({"text.tokenizer=bytes"}).find("did you mean byte?"), std::string::npos);
+  EXPECT_NE(refusal({"run.layout=singel"}).find("did you mean single?"), std::string::npos);
+}
+
+TEST(RunConfig, AMissingRunFileIsAnInputError) { EXPECT_THROW(load_run_config("/no/such/run.toml", {}), InputError); }
+
+}  // namespace
+}  // namespace rollcall
