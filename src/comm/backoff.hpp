@@ -4,6 +4,8 @@
 #include "base/clock.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace rollcall::comm {
 
@@ -21,5 +23,11 @@ class Backoff {
   static constexpr double longest_s = 1e-3;  ///< a poll costs about 2 us: 0.2 % of a core
   Stopwatch watch_;
 };
+
+/// Gives the core away: for one turn of the scheduler (0) or for about `seconds`.
+inline void give_way(double seconds) {
+  if (seconds <= 0) return std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
 
 }  // namespace rollcall::comm

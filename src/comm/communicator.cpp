@@ -6,9 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <thread>
-
 namespace rollcall::comm {
 
 Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
@@ -30,9 +27,6 @@ Envelope Communicator::receive(double deadline_s, const std::string& waiting_for
   return std::move(*envelope);
 }
 
-void Communicator::pause(double seconds) {
-  if (seconds <= 0) return std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
+void Communicator::pause(double seconds) { give_way(seconds); }
 
 }  // namespace rollcall::comm

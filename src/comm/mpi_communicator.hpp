@@ -13,6 +13,9 @@ namespace rollcall::comm {
 /// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
+/// MPI counts with int: refuses more than 2^31 - 1 bytes. Control messages are kilobytes; what is larger travels by broadcast or as a file.
+void require_one_message(std::size_t bytes, const char* what);
+
 /// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is a non-blocking operation plus MPI_Test with Backoff.
 class MpiCommunicator final : public Communicator {
  public:

@@ -22,7 +22,7 @@ std::vector<std::int64_t> addends(int rank, std::size_t count) {
 
 TEST(Collectives, SumIsExactForEverySize) {
   in_world([](Communicator& world) {
-    for (const std::size_t count : {0, 1, 7, 1000, 131072, 131073, 300001}) {  // across the 1 MiB parts of the MPI version
+    for (const std::size_t count : {0, 1, 7, 1000, 524288, 524289}) {  // across the 4 MiB parts of the MPI version
       std::vector<std::int64_t> expected(count, 0);
       for (int r = 0; r < world.size(); ++r) {
         const auto other = addends(r, count);
@@ -46,7 +46,7 @@ TEST(Collectives, Maximum) {
 TEST(Collectives, BroadcastFromEveryRoot) {
   in_world([](Communicator& world) {
     for (int root = 0; root < world.size(); ++root) {
-      for (const std::size_t count : {0u, 3u, 400000u}) {
+      for (const std::size_t count : {0u, 3u, 600000u}) {
         auto values = addends(world.rank(), count);
         world.broadcast(std::as_writable_bytes(std::span(values)), root);
         EXPECT_EQ(values, addends(root, count));

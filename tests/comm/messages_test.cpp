@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 
 namespace rollcall::comm {
@@ -18,7 +19,10 @@ std::string letter(int source, int destination, int i) {
   const RandomStream random(7, RandomPurpose::test, std::uint64_t(source), std::uint64_t(destination), std::uint64_t(i));
   constexpr std::array<std::size_t, 5> largest{0, 1, 100, 5000, 200000};
   std::string bytes(largest[std::size_t(i) % largest.size()], '\0');
-  for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = char(random.bits(k / 8) >> (8 * (k % 8)));
+  for (std::size_t k = 0; k < bytes.size(); k += 8) {
+    const std::uint64_t word = random.bits(k);
+    std::memcpy(&bytes[k], &word, std::min<std::size_t>(8, bytes.size() - k));
+  }
   return bytes;
 }
 
