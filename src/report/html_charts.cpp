@@ -77,6 +77,7 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
 
 std::string learning_charts(const ReportInput& input) {
   return grid(one_curve(input.metrics, "train", "critic/rewards/mean", "Mean reward", 0) + pass_chart(input.metrics) +
+              one_curve(input.metrics, "train", "actor/entropy", "Policy entropy (nats per token)", 2) +
               one_curve(input.metrics, "sft", "sft/loss", "Supervised loss", 1));
 }
 
@@ -102,8 +103,7 @@ std::string health_charts(const ReportInput& input) {
     Series s = curve(rows, "train", "actor/ratio_" + end, end, palette(ratio.size()));
     if (!s.x.empty()) ratio.push_back(std::move(s));
   }
-  return grid(one_curve(rows, "train", "actor/entropy", "Policy entropy (nats per token)", 2) +
-              line_chart(steps("Importance ratio", Unit::plain, "extremes over the step's tokens"), ratio) +
+  return grid(line_chart(steps("Importance ratio", Unit::plain, "extremes over the step's tokens"), ratio) +
               one_curve(rows, "train", "actor/grad_norm", "Gradient norm", 4));
 }
 

@@ -8,10 +8,10 @@
 namespace rollcall::report {
 
 std::string tiles(const ReportInput& input);            ///< the run in a few large numbers
-std::string learning_charts(const ReportInput& input);  ///< reward, pass rates, supervised loss
+std::string learning_charts(const ReportInput& input);  ///< reward, pass rates, entropy, supervised loss
 std::string level_results(const ReportInput& input);    ///< pass@1 and pass@k per level, before and after, as bars and as a table
 std::string budget_charts(const ReportInput& input);    ///< shares of the rollout budget over time
-std::string health_charts(const ReportInput& input);    ///< entropy, ratio extremes, gradient norm
+std::string health_charts(const ReportInput& input);    ///< ratio extremes, gradient norm
 std::string time_charts(const ReportInput& input);      ///< seconds per stage over time and in all
 std::string exhibits(const ReportInput& input);         ///< groups in full
 std::string facts(const ReportInput& input);            ///< settings and paths

@@ -22,7 +22,8 @@ code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "
 .tile { padding: 14px 16px; }
 .tile b { display: block; font-size: 24px; font-weight: 650; font-variant-numeric: tabular-nums; line-height: 1.3; }
 .tile span { color: var(--soft); font-size: 13px; display: block; }
-.up { color: var(--good); } .down { color: var(--bad); }
+.up, .tile .up { color: var(--good); } .down, .tile .down { color: var(--bad); }
+.tile .up, .tile .down { display: inline; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(440px, 100%), 1fr)); gap: 14px; }
 figure { margin: 0; padding: 14px 14px 8px; min-width: 0; }
 figcaption { font-weight: 600; font-size: 14px; }
@@ -52,7 +53,7 @@ tr.all td { font-weight: 600; border-top: 2px solid var(--line); }
 .group pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; background: var(--code); border-radius: 6px; padding: 6px 10px; }
 .group h3 { font-size: 12.5px; color: var(--soft); font-weight: 500; margin: 10px 0 4px; } .group h3:first-child { margin-top: 0; }
 .response { display: grid; grid-template-columns: 64px 1fr; gap: 10px; margin-top: 6px; align-items: start; }
-.reward { text-align: right; padding: 6px 0; font-variant-numeric: tabular-nums; font-weight: 600; color: var(--soft); }
+.reward { text-align: right; padding: 6px 0; font-variant-numeric: tabular-nums; font-weight: 600; } .reward:not(.up) { color: var(--soft); }
 footer { color: var(--soft); font-size: 12.5px; margin-top: 40px; }
 @media print { body { background: #fff; } figure, .tile, .card { break-inside: avoid; } }
 )css";

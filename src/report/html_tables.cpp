@@ -30,7 +30,7 @@ std::string result_tile(const std::string& name, const Interval* before, const I
   if (!shown || !std::isfinite(shown->mean)) return "";
   if (!before || !after) return tile(share(shown->mean), name + (after ? "" : " before training"));
   const double gain = 100 * (after->mean - before->mean);
-  return tile(share(after->mean), fmt::format(R"({} &middot; from {} <span class="{}" style="display:inline">{:+.1f} points</span>)", name, share(before->mean),
+  return tile(share(after->mean), fmt::format(R"({} &middot; from {} <span class="{}">{:+.1f} points</span>)", name, share(before->mean),
                                               gain < 0 ? "down" : "up", gain));
 }
 

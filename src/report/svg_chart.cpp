@@ -71,7 +71,7 @@ std::string line_chart(const ChartText& text, const std::vector<Series>& series)
   }
   if (y.low > y.high) return "";
   ChartText titled = text;
-  if (longest >= kSmoothFrom) titled.note += fmt::format("{}bold: running mean of {} steps", text.note.empty() ? "" : "; ", longest / 20 | 1);
+  if (longest >= kSmoothFrom) titled.note += fmt::format("{}bold: running mean of {} points", text.note.empty() ? "" : "; ", longest / 20 | 1);
   Frame f(titled, x_span(series), rounded(y));
   f.y_axis();
   f.x_axis();

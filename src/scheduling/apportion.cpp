@@ -9,11 +9,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace rollcall::scheduling {
 namespace {
 
-// Weights below this share of the largest count as zero, so that no product of a scale and a weight leaves the range of a double.
+// Weights below this share of the largest wait until the larger ones are full, so that no product of a scale and a weight leaves the range of a double.
 constexpr double kNegligible = 1e-200;
 
 void check(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high) {
@@ -59,11 +60,13 @@ double water_level(const std::vector<double>& share, std::int64_t total, std::in
   return std::bit_cast<double>(below);
 }
 
-// Hands out what the whole parts left, one unit a turn, by largest remainder and then by index.
-void hand_out(Quotas& quotas, std::int64_t left, std::int64_t high) {
+// Hands out what the whole parts left, one unit a turn, by largest remainder, then by share, then by index.
+void hand_out(Quotas& quotas, const std::vector<double>& share, std::int64_t left, std::int64_t high) {
   std::vector<std::size_t> order(quotas.whole.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quotas.remainder[a] > quotas.remainder[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(quotas.remainder[a], share[a]) > std::pair(quotas.remainder[b], share[b]);
+  });
   while (left > 0) {
     for (const std::size_t i : order) {
       if (left == 0 || quotas.whole[i] >= high) continue;
@@ -73,34 +76,39 @@ void hand_out(Quotas& quotas, std::int64_t left, std::int64_t high) {
   }
 }
 
-// Weights relative to the largest, negligible ones as zero.
+// Weights relative to the largest, negligible ones as zero; equal when all are zero.
 std::vector<double> shares(const std::vector<double>& weight) {
   const double largest = weight.empty() ? 0.0 : *std::max_element(weight.begin(), weight.end());
-  std::vector<double> share(weight.size(), 0.0);
+  std::vector<double> share(weight.size(), largest > 0 ? 0.0 : 1.0);
   for (std::size_t i = 0; i < weight.size(); ++i) {
     if (largest > 0 && weight[i] / largest >= kNegligible) share[i] = weight[i] / largest;
   }
   return share;
 }
 
+// The positive shares cannot take the total even when full: they are full, and those at zero divide the rest by their own weights.
+std::vector<std::int64_t> full_then_rest(const std::vector<double>& weight, const std::vector<double>& share, std::int64_t total, std::int64_t low, std::int64_t high) {
+  std::vector<double> rest;
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    if (share[i] == 0) rest.push_back(weight[i]);
+  }
+  const auto of_rest = apportion(rest, total - high * std::int64_t(share.size() - rest.size()), low, high);
+  std::vector<std::int64_t> count(share.size(), high);
+  for (std::size_t i = 0, r = 0; i < share.size(); ++i) {
+    if (share[i] == 0) count[i] = of_rest[r++];
+  }
+  return count;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high) {
   check(weight, total, low, high);
-  std::vector<double> share = shares(weight);
-  const auto positive = std::int64_t(std::count_if(share.begin(), share.end(), [](double s) { return s > 0; }));
-  const std::int64_t zeros = std::int64_t(share.size()) - positive;
-  if (zeros > 0 && total > high * positive + low * zeros) {
-    // The positive weights cannot take it all even at their bound: they are full, and the zeros share the rest evenly.
-    const std::int64_t rest = total - high * positive;
-    std::vector<std::int64_t> count(share.size(), high);
-    for (std::int64_t i = 0, z = 0; i < std::int64_t(share.size()); ++i) {
-      if (share[std::size_t(i)] == 0) count[std::size_t(i)] = rest / zeros + (z++ < rest % zeros);
-    }
-    return count;
-  }
+  const std::vector<double> share = shares(weight);
+  const auto zeros = std::int64_t(std::count(share.begin(), share.end(), 0.0));
+  if (zeros > 0 && total > high * (std::int64_t(share.size()) - zeros) + low * zeros) return full_then_rest(weight, share, total, low, high);
   Quotas quotas(share, water_level(share, total, low, high), low, high);
-  hand_out(quotas, quotas.left(total), high);
+  hand_out(quotas, share, quotas.left(total), high);
   return quotas.whole;
 }
 

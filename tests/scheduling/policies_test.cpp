@@ -1,0 +1,150 @@
+// What every row of the table must hold: exact budgets, resume equal to no interruption, states and knobs that refuse what is wrong.
+#include "base/error.hpp"
+#include "scheduling/policy.hpp"
+#include "scheduling/simulated_run.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace rollcall::scheduling {
+namespace {
+
+class EveryPolicy : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Rows, EveryPolicy, testing::ValuesIn(policy_names()), [](const auto& row) { return row.param; });
+
+StepRequest any_request(std::uint64_t step) {
+  StepRequest r{.step = step, .prompts = *rc::gen::inRange(1, 50)};
+  r.min_rollouts = *rc::gen::inRange(1, 4);
+  r.max_rollouts = r.min_rollouts + *rc::gen::inRange(0, 30);
+  r.budget = *rc::gen::inRange<std::int64_t>(r.min_rollouts * r.prompts, r.max_rollouts * r.prompts + 1);
+  return r;
+}
+
+TEST_P(EveryPolicy, SpendsExactlyTheBudgetWithinTheBounds) {
+  EXPECT_TRUE(rc::check("exact total for any request", [&] {
+    const auto table = prompt_table(std::size_t(*rc::gen::inRange(1, 80)));
+    const auto policy = make_policy(GetParam(), {}, table, 3);
+    RC_ASSERT(policy->traits().exact_total);
+    for (std::uint64_t step = 0; step < 12; ++step) {
+      const StepRequest request = any_request(step);
+      std::int64_t spent = 0;
+      std::set<GroupId> ids;
+      const auto rounds = simulate_step(*policy, request);
+      RC_ASSERT(rounds.size() == 1U);
+      for (const auto& g : rounds.front().groups) {
+        RC_ASSERT(g.id.step == step);
+        RC_ASSERT(g.level == table.level[g.id.prompt.value]);
+        RC_ASSERT(request.min_rollouts <= g.count && g.count <= request.max_rollouts);
+        RC_ASSERT(ids.insert(g.id).second);
+        spent += g.count;
+      }
+      RC_ASSERT(spent == request.budget);
+      RC_ASSERT(std::int64_t(ids.size()) == request.prompts);
+    }
+  }));
+}
+
+TEST_P(EveryPolicy, ResumeEqualsNoInterruption) {
+  EXPECT_TRUE(rc::check("save and load at every step change nothing", [&] {
+    const auto table = prompt_table(std::size_t(*rc::gen::inRange(5, 60)));
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    const auto undisturbed = make_policy(GetParam(), {}, table, seed);
+    auto interrupted = make_policy(GetParam(), {}, table, seed);
+    for (std::uint64_t step = 0; step < 25; ++step) {
+      const StepRequest request = any_request(step);
+      RC_ASSERT(describe(simulate_step(*undisturbed, request)) == describe(simulate_step(*interrupted, request)));
+      const std::string state = interrupted->save();
+      RC_ASSERT(state == undisturbed->save());  // doubles included, to the last bit: they print as the shortest text that reads back
+      interrupted = make_policy(GetParam(), {}, table, seed);
+      interrupted->load(state);
+      RC_ASSERT(interrupted->save() == state);
+      RC_ASSERT(interrupted->metrics() == undisturbed->metrics());
+    }
+  }));
+}
+
+TEST_P(EveryPolicy, RefusesAnInfeasibleBudgetNamingTheRange) {
+  const auto policy = make_policy(GetParam(), {}, prompt_table(10), 1);
+  try {
+    policy->begin_step({.step = 0, .prompts = 4, .budget = 100, .min_rollouts = 2, .max_rollouts = 8});
+    FAIL() << "an infeasible budget was accepted";
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("from 8 to 32"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(policy->begin_step({.step = 0, .prompts = 0, .budget = 0}), ConfigError);
+  EXPECT_THROW(policy->begin_step({.step = 0, .prompts = 2, .budget = 2, .min_rollouts = 0, .max_rollouts = 2}), ConfigError);
+}
+
+TEST_P(EveryPolicy, RefusesStatesThatAreNotItsOwn) {
+  const auto policy = make_policy(GetParam(), {}, prompt_table(10), 1);
+  auto state = nlohmann::json::parse(policy->save());
+  EXPECT_EQ(state.at("format"), 1);
+  for (const std::string broken : {"", "{}", "[1]", "not json"}) EXPECT_THROW(policy->load(broken), StorageError) << broken;
+  for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+           {"format", 2}, {"policy", "other"}, {"prompts", 11}, {"sampler", nullptr}, {"allocator", 3}}) {
+    auto wrong = state;
+    wrong[key] = value;
+    EXPECT_THROW(policy->load(wrong.dump()), StorageError) << key;
+  }
+  policy->load(state.dump());
+  EXPECT_EQ(policy->save(), state.dump());
+}
+
+TEST_P(EveryPolicy, RefusesUnknownKnobs) {
+  EXPECT_THROW(make_policy(GetParam(), {{"levl_decay", "0.5"}}, prompt_table(10), 1), ConfigError);
+}
+
+TEST(Policies, UnknownRowNamesTheNearest) {
+  try {
+    make_policy("uniform_sqr", {}, prompt_table(4), 1);
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("did you mean uniform_sqrt"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(make_policy("uniform", {}, {}, 1), ConfigError);
+}
+
+TEST(Policies, MetricsAreTheFieldsNames) {
+  const auto policy = make_policy("uniform", {}, PromptTable{{2, 2, 3, 5}}, 1);
+  EXPECT_TRUE(policy->metrics().empty());
+  policy->begin_step({.step = 0, .prompts = 4, .budget = 10, .min_rollouts = 1, .max_rollouts = 9});
+  std::map<std::string, double> m;
+  for (const auto& [name, value] : policy->metrics()) m[name] = value;
+  EXPECT_EQ(m.at("rollout_alloc/min"), 2);
+  EXPECT_EQ(m.at("rollout_alloc/max"), 3);
+  EXPECT_EQ(m.at("rollout_alloc/mean"), 2.5);
+  EXPECT_EQ(m.at("rollout_alloc/std"), 0.5);
+  EXPECT_EQ(m.at("rollout_alloc/total_budget"), 10);
+  EXPECT_NEAR(m.at("rollout_alloc/entropy"), -2 * (0.3 * std::log(0.3) + 0.2 * std::log(0.2)), 1e-15);
+  EXPECT_NEAR(m.at("rollout_alloc/class_share/2") + m.at("rollout_alloc/class_share/3") + m.at("rollout_alloc/class_share/5"), 1.0, 1e-15);
+}
+
+TEST(Policies, SquareRootMovesTheBudgetToWhereOutcomesVary) {
+  const auto policy = make_policy("uniform_sqrt", {{"level_decay", "0.95"}}, prompt_table(64, 4), 1);
+  std::map<std::int32_t, std::uint32_t> fewest, most;  // counts by level in the last step
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    const Decision d = policy->begin_step({.step = step, .prompts = 16, .budget = 128, .min_rollouts = 2, .max_rollouts = 32});
+    fewest.clear(), most.clear();
+    std::vector<GroupReport> reports;
+    for (const auto& g : d.groups) {
+      GroupReport r = no_results(g.id, g.level);
+      for (std::uint32_t s = 0; s < g.count; ++s) r.correct.push_back(g.level == 2 ? 1 : g.level == 5 ? 0 : s % 2);
+      reports.push_back(std::move(r));
+      fewest[g.level] = fewest.contains(g.level) ? std::min(fewest[g.level], g.count) : g.count;
+      most[g.level] = std::max(most[g.level], g.count);
+    }
+    policy->end_step(reports);
+  }
+  ASSERT_EQ(most.size(), 4U);
+  EXPECT_GT(fewest[3], 2 * most[2]);  // always right: nothing to learn
+  EXPECT_GT(fewest[4], 2 * most[5]);  // always wrong: nothing to learn from either
+  EXPECT_GE(fewest[5], 2U);
+}
+
+}  // namespace
+}  // namespace rollcall::scheduling

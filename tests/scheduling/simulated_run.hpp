@@ -1,0 +1,78 @@
+// A run without models: prompts that succeed at known rates, driven through the scheduling interface as the coordinator does it.
+#pragma once
+
+#include "base/random.hpp"
+#include "scheduling/policy.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+inline PromptTable prompt_table(std::size_t prompts, std::int32_t levels = 4) {
+  PromptTable table;
+  for (std::size_t i = 0; i < prompts; ++i) table.level.push_back(2 + std::int32_t(i) % levels);
+  return table;
+}
+
+inline GroupReport no_results(const GroupId& id, std::int32_t level) {
+  GroupReport r;
+  r.id = id;
+  r.level = level;
+  return r;
+}
+
+/// Success falls with the level and grows with the step; the outcome of a sample depends on its address alone.
+inline GroupReport outcome(const GroupPlan& plan) {
+  GroupReport r = no_results(plan.id, plan.level);
+  const double rate = std::min(0.95, 0.9 / (plan.level - 1) + 0.01 * double(plan.id.step % 50));
+  for (std::uint32_t s = plan.first_sample; s < plan.first_sample + plan.count; ++s) {
+    const bool right = RandomStream(9, RandomPurpose::test, plan.id.step, plan.id.prompt.value, s).uniform(plan.id.draw) < rate;
+    r.correct.push_back(right);
+    r.rewards.push_back(right);
+    r.lengths.push_back(4);
+  }
+  return r;
+}
+
+/// One step with all its rounds. Returns the decisions in order; the reports of all rounds, ascending by GroupId, end the step.
+inline std::vector<Decision> simulate_step(Policy& policy, const StepRequest& request) {
+  std::vector<Decision> rounds = {policy.begin_step(request)};
+  std::map<GroupId, GroupReport> whole;
+  for (;;) {
+    std::vector<GroupReport> reports;
+    for (const auto& plan : rounds.back().groups) reports.push_back(outcome(plan));
+    for (const auto& r : reports) {
+      auto& sum = whole.try_emplace(r.id, no_results(r.id, r.level)).first->second;
+      sum.correct.insert(sum.correct.end(), r.correct.begin(), r.correct.end());
+      sum.rewards.insert(sum.rewards.end(), r.rewards.begin(), r.rewards.end());
+      sum.lengths.insert(sum.lengths.end(), r.lengths.begin(), r.lengths.end());
+    }
+    if (rounds.back().last_round) break;
+    if (rounds.size() > 16) throw std::logic_error("the policy never closes its step");
+    rounds.push_back(policy.next_round(request, reports));
+  }
+  std::vector<GroupReport> reports;
+  for (auto& [id, r] : whole) reports.push_back(std::move(r));
+  policy.end_step(reports);
+  return rounds;
+}
+
+/// Every decision of a run as text, so that runs compare bit for bit.
+inline std::string describe(const std::vector<Decision>& rounds) {
+  std::string text;
+  for (const auto& d : rounds) {
+    for (const auto& g : d.groups) {
+      for (const std::uint64_t v : {g.id.step, g.id.prompt.value, std::uint64_t(g.id.draw), std::uint64_t(g.first_sample), std::uint64_t(g.count)}) {
+        text += std::to_string(v) + ' ';
+      }
+    }
+    text += d.last_round ? "end\n" : "more\n";
+  }
+  return text;
+}
+
+}  // namespace rollcall::scheduling
