@@ -15,7 +15,7 @@ template <int kDim>
 static inline Vec lane_products(const float* a, const float* row, std::int64_t dim) {
   const std::int64_t d = kDim ? kDim : dim;
   Vec sum = splat(0.0F);
-#pragma GCC unroll 8
+#pragma GCC unroll kUnroll
   for (std::int64_t c = 0; c < d; c += kLanes) sum = fma(load_up_to(a + c, d - c), load_up_to(row + c, d - c), sum);
   return sum;
 }
@@ -28,7 +28,7 @@ static inline Vec dot_products(const float* a, const float* rows, std::int64_t s
     for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = j < count ? lane_products<kDim>(a, rows + j * stride, dim) : splat(0.0F);
     return fold_sums(sums);
   }
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
   for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = lane_products<kDim>(a, rows + j * stride, dim);
   return fold_sums(sums);
 }
@@ -65,7 +65,7 @@ static inline void weighted_mean(const float* weights, const float* rows, const 
       for (Vec& value : part) value = splat(0.0F);
     const auto add_key = [&](Vec(&part)[width], std::int64_t j) {
       const Vec weight = splat(weights[j]);
-#pragma GCC unroll 4
+#pragma GCC unroll kUnroll
       for (std::int64_t w = 0; w < width; ++w) part[w] = fma(weight, load_up_to(rows + j * row.stride + c + w * kLanes, d - c), part[w]);
     };
     std::int64_t j = 0;

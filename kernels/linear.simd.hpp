@@ -28,26 +28,26 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
   const float* x = a.x + row * k;
   const float* w = a.packed + panel * panel_floats;
   Vec sum[kRows][kPanels];
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
   for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
     for (int p = 0; p < kPanels; ++p) sum[r][p] = splat(0.0F);
   for (std::int64_t j = 0; j < k; ++j) {
     Vec column[kPanels];
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
     for (int p = 0; p < kPanels; ++p) column[p] = load(w + p * panel_floats + j * kLanes);
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
     for (int r = 0; r < kRows; ++r) {
       const Vec value = splat(x[r * k + j]);
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
       for (int p = 0; p < kPanels; ++p) sum[r][p] = fma(value, column[p], sum[r][p]);
     }
   }
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
   for (int p = 0; p < kPanels; ++p) {
     const std::int64_t first_output = (panel + p) * kLanes;
     const Vec bias = a.bias ? load_up_to(a.bias + first_output, a.o - first_output) : splat(0.0F);
-#pragma GCC unroll 16
+#pragma GCC unroll kUnroll
     for (int r = 0; r < kRows; ++r) {
       const Vec y = a.bias ? sum[r][p] + bias : sum[r][p];
       store_up_to(a.y + (row + r) * a.o + first_output, a.o - first_output, y);

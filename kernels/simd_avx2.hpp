@@ -7,6 +7,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to this
+
 struct Vec {
   __m256 lo, hi;  // lanes 0..7 and 8..15
 };

@@ -7,6 +7,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to this
+
 struct Vec {
   __m512 v;
 };

@@ -6,6 +6,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
+inline constexpr int kUnroll = 1;  // the lanes themselves are loops: unrolling further costs compile time alone
+
 struct Vec {
   float lane[16];
 };

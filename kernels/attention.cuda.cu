@@ -1,0 +1,124 @@
+// Attention and its backward on a CUDA device: one warp per query row and head, keys in ascending order, no atomics.
+#include "kernels/device.cuh"
+
+#include <cfloat>
+
+namespace rollcall::kernels::cuda {
+namespace {
+
+__device__ float dot(const float* a, const float* b, std::int64_t d) {
+  float sum = 0.0F;
+  for (std::int64_t c = 0; c < d; ++c) sum = fmaf(a[c], b[c], sum);
+  return sum;
+}
+
+/// Largest score of the row; lane l looks at keys l, l + 32, ...
+__device__ float largest_score(const float* q, const float* k, std::int64_t keys, std::int64_t stride, std::int64_t d, float scale) {
+  float largest = -FLT_MAX;
+  for (std::int64_t j = threadIdx.x; j < keys; j += kWarp) largest = fmaxf(largest, dot(q, k + j * stride, d) * scale);
+  return warp_max(largest);
+}
+
+/// Block (row i, head h): a warp goes over the keys 32 at a time, each lane weighing one; then lane c sums dimension c (and c + 32, ...) in shared memory.
+__global__ void attention_row(const float* q, const AttentionRow* rows, HeadShape shape, float scale, float* out) {
+  extern __shared__ float sum[];  // [head_dim]; element c belongs to lane c % 32 alone
+  const std::int64_t d = shape.head_dim, i = blockIdx.x / shape.q_heads, h = blockIdx.x % shape.q_heads, at = blockIdx.x * d;
+  const AttentionRow row = rows[i];
+  const std::int64_t from = h / (shape.q_heads / shape.kv_heads) * d;
+  const float largest = largest_score(q + at, row.k + from, row.keys, row.stride, d, scale);
+  for (std::int64_t c = threadIdx.x; c < d; c += kWarp) sum[c] = 0.0F;
+  float total = 0.0F;
+  for (std::int64_t first = 0; first < row.keys; first += kWarp) {
+    const std::int64_t own = first + threadIdx.x;
+    const float weight = own < row.keys ? expf(dot(q + at, row.k + own * row.stride + from, d) * scale - largest) : 0.0F;
+    total += weight;
+    for (int lane = 0; lane < kWarp && first + lane < row.keys; ++lane) {
+      const float broadcast = __shfl_sync(0xFFFFFFFFU, weight, lane);
+      const float* v = row.v + (first + lane) * row.stride + from;
+      for (std::int64_t c = threadIdx.x; c < d; c += kWarp) sum[c] = fmaf(broadcast, v[c], sum[c]);
+    }
+  }
+  total = warp_sum(total);
+  for (std::int64_t c = threadIdx.x; c < d; c += kWarp) out[at + c] = sum[c] / total;
+}
+
+float score_scale(const HeadShape& shape) { return 1.0F / sqrtf(static_cast<float>(shape.head_dim)); }
+
+void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
+  launch_rows(context, "attention", attention_row, n * shape.q_heads, shape.head_dim, q, rows, shape, score_scale(shape), out);
+}
+
+/// One causal sequence; p and ds are [t, q_heads, t], filled for j <= i.
+struct Backward {
+  const float *q, *k, *v, *dout;
+  float *dq, *dk, *dv, *p, *ds;
+  std::int64_t t;
+  HeadShape shape;
+  float scale;
+  __device__ std::int64_t group() const { return shape.q_heads / shape.kv_heads; }
+  __device__ std::int64_t stride() const { return shape.kv_heads * shape.head_dim; }
+};
+
+/// Block (query i, head h): p = softmax, ds = p (dout . v - sum p (dout . v)) scale.
+__global__ void score_gradients_row(Backward a) {
+  const std::int64_t d = a.shape.head_dim, i = blockIdx.x / a.shape.q_heads, h = blockIdx.x % a.shape.q_heads, at = blockIdx.x * d, keys = i + 1;
+  const float *k = a.k + h / a.group() * d, *v = a.v + h / a.group() * d;
+  float *p = a.p + blockIdx.x * a.t, *ds = a.ds + blockIdx.x * a.t;
+  const float largest = largest_score(a.q + at, k, keys, a.stride(), d, a.scale);
+  float total = 0.0F, mean = 0.0F;
+  for (std::int64_t j = threadIdx.x; j < keys; j += kWarp) total += p[j] = expf(dot(a.q + at, k + j * a.stride(), d) * a.scale - largest);
+  total = warp_sum(total);
+  for (std::int64_t j = threadIdx.x; j < keys; j += kWarp) {
+    p[j] /= total;
+    ds[j] = dot(a.dout + at, v + j * a.stride(), d);
+    mean = fmaf(p[j], ds[j], mean);
+  }
+  mean = warp_sum(mean);
+  for (std::int64_t j = threadIdx.x; j < keys; j += kWarp) ds[j] = p[j] * (ds[j] - mean) * a.scale;
+}
+
+/// One element of dq per thread.
+__global__ void dq_each(std::int64_t count, Backward a) {
+  const std::int64_t at = element();
+  if (at >= count) return;
+  const std::int64_t d = a.shape.head_dim, c = at % d, row = at / d, i = row / a.shape.q_heads, h = row % a.shape.q_heads;
+  float sum = 0.0F;
+  for (std::int64_t j = 0; j <= i; ++j) sum = fmaf(a.ds[row * a.t + j], a.k[j * a.stride() + h / a.group() * d + c], sum);
+  a.dq[at] = sum;
+}
+
+/// One element of dk and dv per thread, over the query heads of its group and the later queries in ascending order.
+__global__ void dk_dv_each(std::int64_t count, Backward a) {
+  const std::int64_t at = element();
+  if (at >= count) return;
+  const std::int64_t d = a.shape.head_dim, c = at % d, kv_head = at / d % a.shape.kv_heads, j = at / a.stride();
+  float k_sum = 0.0F, v_sum = 0.0F;
+  for (std::int64_t h = kv_head * a.group(); h < (kv_head + 1) * a.group(); ++h)
+    for (std::int64_t i = j; i < a.t; ++i) {
+      const std::int64_t row = i * a.shape.q_heads + h;
+      k_sum = fmaf(a.ds[row * a.t + j], a.q[row * d + c], k_sum);
+      v_sum = fmaf(a.p[row * a.t + j], a.dout[row * d + c], v_sum);
+    }
+  a.dk[at] = k_sum;
+  a.dv[at] = v_sum;
+}
+
+void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape,
+                        float* dq, float* dk, float* dv) {
+  if (t == 0) return;
+  const std::int64_t rows = t * shape.q_heads;
+  const Scratch p(context, rows * t), ds(context, rows * t);
+  const Backward a{q, k, v, dout, dq, dk, dv, p.floats(), ds.floats(), t, shape, score_scale(shape)};
+  launch_rows(context, "attention_backward", score_gradients_row, rows, 0, a);
+  launch_each(context, "attention_backward", dq_each, rows * shape.head_dim, a);
+  launch_each(context, "attention_backward", dk_dv_each, t * shape.kv_heads * shape.head_dim, a);
+}
+
+}  // namespace
+
+void add_attention(KernelSet& set) {
+  set.attention = attention;
+  set.attention_backward = attention_backward;
+}
+
+}  // namespace rollcall::kernels::cuda
