@@ -17,7 +17,8 @@ struct PromptOutcome {
 
 /// Unbiased pass@k of c correct among n samples, 1 - C(n-c,k)/C(n,k) (Chen et al. 2021, arXiv:2107.03374, eq. 1). k <= n.
 double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k);
-/// Expected correctness of the majority answer of k samples drawn without replacement; exact for the first k samples: ties go to the earliest answer.
+/// Correctness, 0 or 1, of the most frequent answer among the first k samples; ties go to the earliest answer, an empty answer is no vote. Samples are
+/// exchangeable, so its mean over prompts estimates maj@k without bias. NaN when the answers were not kept.
 double majority_at_k(const PromptOutcome& outcome, std::int64_t k);
 
 struct Interval {
@@ -31,11 +32,12 @@ struct LevelResult {
 };
 
 struct Evaluation {
-  std::int64_t prompts = 0, samples = 0, k = 0;
+  std::int64_t prompts = 0, samples = 0, k = 0;  ///< samples over all prompts
   Interval pass_at_1, pass_at_k, majority_at_k;
   std::vector<LevelResult> levels;             ///< ascending
 };
 
+/// Throws InputError for no outcomes or fewer than k samples of a prompt.
 Evaluation evaluate(const std::vector<PromptOutcome>& outcomes, std::int64_t k, std::int64_t resamples, std::uint64_t seed);
 /// Paired bootstrap over prompts of after - before in pass@k (k = 1: pass@1). Same prompts in the same order.
 Interval paired_gain(const std::vector<PromptOutcome>& before, const std::vector<PromptOutcome>& after, std::int64_t k, std::int64_t resamples, std::uint64_t seed);

@@ -74,7 +74,7 @@ std::string tfrecord(std::string_view payload) {
 
 // Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log. Summary: 1 value. Value: 1 tag, 2 simple_value. SessionLog: 1 status (START = 1).
 std::string version_event(double wall_time) { return real64(1, wall_time) + nested(3, "brain.Event:2"); }
-std::string restart_event(double wall_time, std::uint64_t step) { return real64(1, wall_time) + integer(2, step) + nested(7, integer(1, 1)); }
+std::string start_event(double wall_time, std::uint64_t step) { return real64(1, wall_time) + integer(2, step) + nested(7, integer(1, 1)); }
 
 std::string scalar_event(double wall_time, std::uint64_t step, const std::vector<std::pair<std::string, double>>& values) {
   std::string summary;
@@ -82,12 +82,11 @@ std::string scalar_event(double wall_time, std::uint64_t step, const std::vector
   return real64(1, wall_time) + integer(2, step) + nested(5, summary);
 }
 
-EventFile::EventFile(const fs::path& folder, std::optional<std::uint64_t> restart_at) {
+EventFile::EventFile(const fs::path& folder, std::uint64_t first_step) {
   make_folder(folder);
   path_ = next_name(folder);
   fd_ = open_append(path_);
-  append(fd_, tfrecord(version_event(now())), path_);
-  if (restart_at) append(fd_, tfrecord(restart_event(now(), *restart_at)), path_);
+  append(fd_, tfrecord(version_event(now())) + tfrecord(start_event(now(), first_step)), path_);
 }
 
 EventFile::~EventFile() {

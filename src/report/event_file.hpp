@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,14 +17,15 @@ std::string tfrecord(std::string_view payload);
 
 /// The three kinds of tensorflow.Event used here (tensorflow/core/util/event.proto), encoded.
 std::string version_event(double wall_time);                             ///< must come first in a file
-std::string restart_event(double wall_time, std::uint64_t step);         ///< readers drop everything of earlier files at or after `step`
+/// Comes second in every file: a SessionLog START. From the second one of a folder on, readers drop what earlier files hold at or after `step`.
+std::string start_event(double wall_time, std::uint64_t step);
 std::string scalar_event(double wall_time, std::uint64_t step, const std::vector<std::pair<std::string, double>>& values);
 
 /// One new file in `folder`, named so that it sorts after every event file that is there: readers take files in the order of their names.
 class EventFile {
  public:
-  /// `restart_at`: first step that this file replaces; without it nothing is replaced. Throws StorageError.
-  EventFile(const std::filesystem::path& folder, std::optional<std::uint64_t> restart_at);
+  /// `first_step`: this file replaces what earlier ones hold from there on. Throws StorageError.
+  EventFile(const std::filesystem::path& folder, std::uint64_t first_step);
   ~EventFile();
   EventFile(EventFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
   EventFile& operator=(EventFile&&) = delete;

@@ -69,8 +69,7 @@ struct MetricsSink::Files {
   fs::path path, boards;
   int fd = -1;
   std::int64_t rows = 0;
-  bool resumed = false;
-  std::map<std::string, std::uint64_t> next_step;  // by phase: behind the last row kept
+  std::map<std::string, std::uint64_t> next_step;  // by phase: behind the last row kept, 0 when there is none
   std::map<std::string, EventFile> board;          // by phase
 
   ~Files() {
@@ -93,17 +92,15 @@ void MetricsSink::Files::keep(std::int64_t wanted) {
 EventFile& MetricsSink::Files::board_of(const std::string& phase) {
   const auto found = board.find(phase);
   if (found != board.end()) return found->second;
-  const auto restart = resumed ? std::optional<std::uint64_t>(next_step[phase]) : std::nullopt;
-  return board.emplace(phase, EventFile(boards / phase, restart)).first->second;
+  return board.emplace(phase, EventFile(boards / phase, next_step[phase])).first->second;
 }
 
 MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows) : files_(std::make_unique<Files>()) {
   files_->path = rows_path(run_dir);
   files_->boards = run_dir / "tensorboard";
-  files_->resumed = resume_rows >= 0;
   make_folder(files_->boards);
   files_->fd = open_append(files_->path);
-  if (!files_->resumed) {
+  if (resume_rows < 0) {
     truncate(files_->fd, 0, files_->path);
     remove_event_files(files_->boards);
     return;

@@ -17,15 +17,16 @@ struct MetricRow {
   std::vector<std::pair<std::string, double>> values;
 };
 
-/// Writes run_dir/metrics.jsonl and run_dir/tensorboard/events.out.tfevents.*. Rows at or after (phase, step) of a resume point are dropped first,
-/// so a resumed run's file equals an undisturbed one but for times.
+/// Writes run_dir/metrics.jsonl and run_dir/tensorboard/<phase>/events.out.tfevents.* (one TensorBoard run a phase: phases count their steps apart).
+/// Rows behind a resume point are dropped first, so a resumed run's file equals an undisturbed one but for times; TensorBoard is told to hide the overlap.
 class MetricsSink {
  public:
-  /// `resume_rows`: how many rows of metrics.jsonl to keep (from the checkpoint); -1 keeps none and starts new files.
+  /// `resume_rows`: how many rows of metrics.jsonl to keep (from the checkpoint); -1 keeps none and starts new files. Throws StorageError when there are fewer.
   MetricsSink(const std::filesystem::path& run_dir, std::int64_t resume_rows);
   ~MetricsSink();
+  /// Durable when it returns. Metric names are distinct and none is `phase` or `step`. Throws StorageError.
   void write(const MetricRow& row);
-  std::int64_t rows() const;
+  std::int64_t rows() const;  ///< rows in the file: what a checkpoint stores for resume_rows
 
  private:
   struct Files;

@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kBuckets = 280;        // half the pixels of a plot: two points a bucket
 constexpr std::size_t kSmoothFrom = 40;      // points from which a running mean helps the eye
 
-std::string point(const Frame& f, double x, double y) { return fmt::format("{:.1f},{:.1f}", f.px(x), f.py(y)); }
+// Path data: the pen goes ("M") or draws ("L") to a point.
+std::string point(const Frame& f, char pen, double x, double y) { return fmt::format("{}{:.1f},{:.1f}", pen, f.px(x), f.py(y)); }
 
 // One path with a pen lift at every gap. A value alone between gaps becomes a dot (round caps on a line of no length).
 std::string path(const Frame& f, const Series& s, const char* css) {
@@ -24,7 +25,7 @@ std::string path(const Frame& f, const Series& s, const char* css) {
   bool down = false;
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const bool finite = std::isfinite(s.y[i]);
-    if (finite) d += (down ? "L" : "M") + point(f, s.x[i], s.y[i]);
+    if (finite) d += point(f, down ? 'L' : 'M', s.x[i], s.y[i]);
     if (finite && !down) d += "h0";
     down = finite;
   }
@@ -103,8 +104,8 @@ std::string area_chart(const ChartText& text, const std::vector<Series>& layers)
     for (std::size_t i = 0; i < n; ++i) {
       const double x = thin.front().x[i], below = floor[i];
       floor[i] += i < layer.y.size() ? filled(layer.y[i]) : 0.0;
-      upper += (i ? "L" : "M") + point(f, x, floor[i]);
-      lower = "L" + point(f, x, below) + lower;
+      upper += point(f, i ? 'L' : 'M', x, floor[i]);
+      lower.insert(0, point(f, 'L', x, below));
     }
     f.legend(layer.name, layer.color);
     f.add(fmt::format(R"(<path class="area" style="fill:{}" d="{}{}Z"/>)", layer.color, upper, lower));
