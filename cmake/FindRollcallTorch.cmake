@@ -29,8 +29,8 @@ if(RollcallTorch_FOUND AND NOT TARGET RollcallTorch::cpu)
   add_library(RollcallTorch::cpu SHARED IMPORTED)
   set_target_properties(RollcallTorch::cpu PROPERTIES
     IMPORTED_LOCATION "${RollcallTorch_CPU_LIBRARY}"
-    INTERFACE_INCLUDE_DIRECTORIES "${RollcallTorch_INCLUDE_DIR};${RollcallTorch_INCLUDE_DIR}/torch/csrc/api/include"
-    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${RollcallTorch_INCLUDE_DIR};${RollcallTorch_INCLUDE_DIR}/torch/csrc/api/include"
+    # After the system's folders: the wheel brings copies of fmt and others, which must not replace the ones the rest is built with.
+    INTERFACE_COMPILE_OPTIONS "SHELL:-idirafter ${RollcallTorch_INCLUDE_DIR};SHELL:-idirafter ${RollcallTorch_INCLUDE_DIR}/torch/csrc/api/include"
     INTERFACE_LINK_LIBRARIES RollcallTorch::c10
     # libtorch_cpu names its own companions by run path; the linker must not ask for them.
     INTERFACE_LINK_OPTIONS "LINKER:--allow-shlib-undefined")

@@ -124,7 +124,8 @@ RunConfig load_run_config(const std::filesystem::path& file, const std::vector<s
 void check(const RunConfig& c) {
   require<ConfigError>(c.task.min_level <= c.task.max_level, fmt::format("task.min_level {} is above task.max_level {}", c.task.min_level, c.task.max_level),
                        "no difficulty level would be left", "swap them");
-  const auto &m = c.model, &t = c.train;
+  const auto& m = c.model;
+  const auto& t = c.train;
   require<ConfigError>(m.num_attention_heads % m.num_key_value_heads == 0,
                        fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
                        "grouped-query attention shares each key head among equally many query heads", "change one of them");

@@ -1,0 +1,34 @@
+// The subcommands of `rollcall`, one file each. A command adds its flags to the parser and leaves what it will do.
+#pragma once
+
+#include "base/error.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+
+namespace rollcall::app {
+
+/// Chosen by the parser, run by main: returns the exit code of the process.
+using Action = std::function<ExitCode()>;
+
+/// argc and argv reach MPI_Init through the commands that start a job.
+struct Arguments {
+  int argc;
+  char** argv;
+};
+
+void add_train(CLI::App& app, const Arguments& arguments, Action& action);     ///< train and sft
+void add_eval(CLI::App& app, const Arguments& arguments, Action& action);
+void add_generate(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
+void add_status(CLI::App& app, Action& action);
+void add_submit(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
+
+std::string version();           ///< "rollcall 0.1.0"
+std::string version_verbose();   ///< with compiler, libraries and kernels
+
+}  // namespace rollcall::app

@@ -1,0 +1,111 @@
+// rollcall doctor: what of MPI, Slurm, HDF5, Kokkos, CUDA and the CPU is there, and what to do about what is not.
+#include "app/commands.hpp"
+#include "app/install_paths.hpp"
+#include "app/job_world.hpp"
+#include "comm/communicator.hpp"
+#include "io/library.hpp"
+#include "kernels/kernel_set.hpp"
+#include "kernels/library.hpp"
+#include "model/library.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+/// One line of the report. `advice` is empty when all is well; a problem makes the command fail, a note does not.
+struct Finding {
+  enum class Level { ok, note, problem } level;
+  std::string subject, found, advice;
+};
+using Level = Finding::Level;
+
+std::string output_of(const char* command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command, "r"), &::pclose);
+  std::string text;
+  std::array<char, 512> buffer{};
+  while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get())) text += buffer.data();
+  return text;
+}
+
+Finding mpi() {
+  const std::string version = comm::MpiScope::library_version();
+  if (launched_by_mpi()) return {Level::ok, "MPI", version + ", started by a launcher", ""};
+  if (!command_exists("mpirun") && !command_exists("srun")) {
+    return {Level::note, "MPI", version + ", no launcher in PATH", "one rank works; for more load the module with mpirun, or use srun in a Slurm job"};
+  }
+  return {Level::ok, "MPI", version + (command_exists("mpirun") ? ", mpirun found" : ", srun found"), ""};
+}
+
+Finding hdf5() {
+  if (!io::hdf5_is_parallel()) return {Level::problem, "HDF5", io::hdf5_version() + ", serial", "shards cannot be packed by several ranks: build with a parallel HDF5"};
+  if (!io::hdf5_compiled_matches_loaded()) return {Level::problem, "HDF5", io::hdf5_version() + " loaded, another one compiled in", "load the module that the program was built with"};
+  return {Level::ok, "HDF5", io::hdf5_version() + ", parallel", ""};
+}
+
+Finding kernels_found() {
+  const auto names = kernels::runnable_kernels();
+  const std::string found = fmt::format("{} of {}", kernels::selected_kernels().name, fmt::join(names, ", "));
+  if (names.size() == 1) return {Level::note, "kernels", found, "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits"};
+  return {Level::ok, "kernels", found, ""};
+}
+
+Finding cuda() {
+  const bool device = std::filesystem::exists("/dev/nvidia0");
+  if (kernels::built_with_cuda()) return device ? Finding{Level::ok, "CUDA", "built in, device present", ""} : Finding{Level::note, "CUDA", "built in, no device", "start on a GPU node"};
+  return device ? Finding{Level::note, "CUDA", "device present, not built in", "configure with cmake --preset cuda"} : Finding{Level::ok, "CUDA", "not built in, no device", ""};
+}
+
+Finding slurm() {
+  if (!command_exists("srun")) return {Level::note, "Slurm", "not here", "jobs can still be started with mpirun; rollcall submit needs a login node"};
+  std::string found = "srun found";
+  if (const char* job = std::getenv("SLURM_JOB_ID")) found += fmt::format(", inside job {}", job);
+  if (output_of("srun --mpi=list 2>&1").find("pmix") == std::string::npos) {
+    return {Level::note, "Slurm", found + ", without PMIx", "ranks are started with mpirun inside the allocation (jobs/launch.bash does so)"};
+  }
+  return {Level::ok, "Slurm", found + ", with PMIx", ""};
+}
+
+Finding cores() {
+  const int cores = comm::cores_available();
+  const double memory_gb = double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGE_SIZE)) * 1e-9;
+  if (cores < 2) return {Level::note, "machine", fmt::format("1 core, {:.0f} GB", memory_gb), "the quickstart is planned for two cores and takes about twice as long on one"};
+  return {Level::ok, "machine", fmt::format("{} cores for this process, {:.0f} GB", cores, memory_gb), ""};
+}
+
+Finding templates() {
+  try {
+    return {Level::ok, "job templates", jobs_folder().string(), ""};
+  } catch (const Error&) {
+    return {Level::note, "job templates", "not found", "rollcall submit needs them: run from the build folder or cmake --install"};
+  }
+}
+
+ExitCode examine() {
+  bool problem = false;
+  for (const auto& f : {mpi(), hdf5(), Finding{Level::ok, "LibTorch", model::torch_version(), ""}, Finding{Level::ok, "Kokkos", kernels::kokkos_version(), ""}, kernels_found(),
+                        cuda(), slurm(), cores(), templates()}) {
+    const char* mark = f.level == Level::ok ? "ok  " : f.level == Level::note ? "note" : "FAIL";
+    fmt::print("{}  {:<14} {}\n", mark, f.subject, f.found);
+    if (!f.advice.empty()) fmt::print("      {:<14} {}\n", "", f.advice);
+    problem = problem || f.level == Level::problem;
+  }
+  return problem ? ExitCode::misconfigured : ExitCode::done;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("doctor", "what of MPI, Slurm, HDF5, Kokkos, CUDA and the CPU is there, and what to do about what is not");
+  command->callback([&action] { action = examine; });
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,48 @@
+// rollcall eval: pass@k and maj@k of a checkpoint or model folder on the held-out prompts.
+#include "app/commands.hpp"
+#include "app/job_world.hpp"
+#include "stages/rank.hpp"
+#include "stages/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+struct EvalFlags {
+  std::string weights, run_file, out;
+  std::vector<std::string> assignments;
+};
+
+/// A run folder brings its own settings; anything else needs a run file, or takes the defaults.
+std::string settings_of(const EvalFlags& flags) {
+  if (!flags.run_file.empty()) return flags.run_file;
+  const auto config = std::filesystem::path(flags.weights.substr(0, flags.weights.rfind('@'))) / "config.toml";
+  return std::filesystem::exists(config) ? config.string() : "";
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
+  auto flags = std::make_shared<EvalFlags>();
+  auto* command = app.add_subcommand("eval", "pass@k and maj@k on held-out prompts, with bootstrap intervals");
+  command->add_option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a folder with config.json and model.safetensors")->required();
+  command->add_option("--run-file", flags->run_file, "settings; default: those of the run folder");
+  command->add_option("--out", flags->out, "folder for the rollouts and eval.json; default: WEIGHTS/eval-<name>");
+  command->add_option("--set", flags->assignments, "key=value over the settings; may be repeated")->allow_extra_args(false)->take_all();
+  command->callback([flags, arguments, &action] {
+    action = [flags, arguments] {
+      const auto folder = stages::checkpoint_folder(flags->weights);
+      const std::string run = flags->weights.substr(0, flags->weights.rfind('@'));
+      stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), flags->assignments, false, version(), flags->weights};
+      request.assignments.push_back("run.dir=" + (flags->out.empty() ? fmt::format("{}/eval-{}", run, folder.filename().string()) : flags->out));
+      const JobWorld world(arguments);
+      return stages::run_job(world.communicator(), request);
+    };
+  });
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,35 @@
+// Everything relative to the running program, so that an installation can be moved.
+#include "app/install_paths.hpp"
+
+#include "base/error.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+namespace rollcall::app {
+namespace fs = std::filesystem;
+
+fs::path executable() { return fs::read_symlink("/proc/self/exe"); }
+
+fs::path jobs_folder() {
+  const fs::path bin = executable().parent_path();
+  for (const fs::path& folder : {bin / "../share/rollcall/jobs", bin / "../../../jobs"}) {  // installed; build/<preset>/bin of a checkout
+    if (fs::exists(folder / "launch.bash")) return folder.lexically_normal();
+  }
+  throw EnvironmentError(error_message("the job templates are not beside " + bin.string(), "batch scripts are made from them",
+                                       "install with cmake --install, or run the program from its build folder"));
+}
+
+bool command_exists(const char* name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((fs::path(folder) / name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,88 @@
+// Entry point: parses the command line, runs one subcommand, turns its outcome into the exit code.
+#include "app/commands.hpp"
+#include "base/log.hpp"
+#include "base/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <vector>
+
+namespace {
+
+using namespace rollcall;
+
+/// Every word of the command line that somebody could have meant: subcommands, or the flags of the chosen subcommand.
+std::vector<std::string> valid_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  const auto chosen = app.get_subcommands();
+  const CLI::App& place = chosen.empty() ? app : *chosen.front();
+  for (const auto* option : place.get_options()) {
+    for (const auto& name : option->get_lnames()) words.push_back("--" + name);
+  }
+  if (chosen.empty()) {
+    for (const auto* command : place.get_subcommands([](const CLI::App*) { return true; })) words.push_back(command->get_name());
+  }
+  return words;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
+  std::string suggestion = "see rollcall --help";
+  const auto words = valid_words(app);
+  for (const auto& argument : arguments) {
+    const std::string word = argument.substr(0, argument.find('='));
+    if (std::string(error.what()).find(word) != std::string::npos && std::find(words.begin(), words.end(), word) == words.end()) {
+      suggestion = fmt::format("did you mean {}? rollcall --help shows all", nearest_name(word, words));
+      break;
+    }
+  }
+  std::fprintf(stderr, "rollcall: %s\n", error_message(error.what(), "the command line cannot be understood", suggestion).c_str());
+  return int(ExitCode::misconfigured);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not the end of a run
+  CLI::App app{"Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job."};
+  app.name("rollcall");
+  app.require_subcommand(0, 1);
+  bool show_version = false, verbose = false;
+  app.add_flag("--version", show_version, "print the version");
+  app.add_flag("--verbose", verbose, "with --version: libraries, compiler, kernels");
+  app::Action action;
+  const app::Arguments arguments{argc, argv};
+  app::add_train(app, arguments, action);
+  app::add_eval(app, arguments, action);
+  app::add_generate(app, action);
+  app::add_plan(app, action);
+  app::add_export(app, action);
+  app::add_status(app, action);
+  app::add_submit(app, action);
+  app::add_doctor(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    return usage_error(app, e, {argv + 1, argv + argc});
+  }
+  if (show_version) {
+    std::puts((verbose ? app::version_verbose() : app::version()).c_str());
+    return 0;
+  }
+  if (!action) {
+    std::fputs(app.help().c_str(), stdout);
+    return int(ExitCode::misconfigured);
+  }
+  try {
+    return int(action());
+  } catch (const Error& e) {
+    std::fprintf(stderr, "rollcall: %s\n", e.what());
+    return int(e.code());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "rollcall: %s\n", e.what());
+    return int(ExitCode::failed);
+  }
+}

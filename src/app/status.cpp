@@ -1,0 +1,64 @@
+// rollcall status: what a run is doing, from its folder alone.
+#include "app/commands.hpp"
+#include "base/file.hpp"
+#include "io/archive.hpp"
+#include "io/checkpoint.hpp"
+#include "stages/run_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether a process holds the run folder's lock now.
+bool is_running(const fs::path& dir) {
+  const int fd = ::open((dir / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0;
+  ::close(fd);
+  return held;
+}
+
+ExitCode show(const fs::path& dir) {
+  const RunConfig config = stages::read_run_folder(dir);
+  const bool running = is_running(dir);
+  std::string phase = "not started";
+  double age_s = 0.0;
+  if (fs::exists(dir / "status.json")) {
+    const auto status = nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false);
+    require(!status.is_discarded(), (dir / "status.json").string() + " is not JSON", "it tells what the run is doing", "wait a second and try again");
+    phase = status.value("phase", "unknown");
+    age_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - status.value("updated_unix_s", 0.0);
+    fmt::print("run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\n", dir.string(),
+               status.value("ranks", 1), status.value("layout", "?"), phase, running ? "" : phase == "done" || phase.starts_with("stopped") ? "" : ", but no process holds the folder",
+               age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps, status.value("rollouts_total", std::uint64_t{0}));
+  } else {
+    fmt::print("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
+  }
+  const auto checkpoints = io::list_checkpoints(dir);
+  fmt::print("checkpoint  {}\narchive     {} files\n", checkpoints.empty() ? "none yet" : checkpoints.back(), io::read_manifest(dir).size());
+  if (!running && phase != "done") fmt::print("next        rollcall train --resume {}/config.toml\n", dir.string());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Action& action) {
+  auto dir = std::make_shared<std::string>();
+  auto* command = app.add_subcommand("status", "what a run is doing, from its folder");
+  command->add_option("run", *dir, "run folder")->required();
+  command->callback([dir, &action] { action = [dir] { return show(*dir); }; });
+}
+
+}  // namespace rollcall::app

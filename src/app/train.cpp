@@ -1,0 +1,48 @@
+// rollcall train and rollcall sft: the job itself.
+#include "app/commands.hpp"
+#include "app/job_world.hpp"
+#include "core/run_config.hpp"
+#include "stages/rank.hpp"
+
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+struct TrainFlags {
+  std::string run_file;
+  std::vector<std::string> assignments;
+  std::string init_from;
+  bool resume = false, supervised_only = false;
+};
+
+void add_job(CLI::App& app, const char* name, const char* meaning, bool supervised_only, const Arguments& arguments, Action& action) {
+  auto flags = std::make_shared<TrainFlags>();
+  flags->supervised_only = supervised_only;
+  auto* command = app.add_subcommand(name, meaning);
+  command->add_option("run-file", flags->run_file, "TOML run file; without it every setting has its default");
+  command->add_option("--set", flags->assignments, "key=value over the run file; may be repeated")->allow_extra_args(false)->take_all();
+  command->add_option("--init-from", flags->init_from, "start a new run from the weights of RUN or RUN@STEP");
+  command->add_flag("--resume", flags->resume, "continue the run in run.dir from its newest checkpoint (or start it)");
+  RunConfig defaults;
+  command->footer("Keys of a run file, with defaults:\n" + bind(defaults).describe() +
+                  "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again with --resume).");
+  command->callback([flags, arguments, &action] {
+    action = [flags, arguments] {
+      stages::JobRequest request{stages::JobKind::train, flags->run_file, flags->assignments, flags->resume, version(), ""};
+      if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
+      if (flags->supervised_only) request.assignments.push_back("train.steps=0");
+      const JobWorld world(arguments);
+      return stages::run_job(world.communicator(), request);
+    };
+  });
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, const Arguments& arguments, Action& action) {
+  add_job(app, "train", "warm start and training: does whatever of the run file is not done yet", false, arguments, action);
+  add_job(app, "sft", "the supervised warm start alone", true, arguments, action);
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,238 @@
+// The course of a run: warm start, steps, evaluations, checkpoints, stop. Rounds and evaluations are in coordinator_rounds.cpp.
+#include "stages/coordinator.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "io/checkpoint.hpp"
+#include "model/optimizer.hpp"
+#include "stages/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::stages {
+namespace {
+
+constexpr double kStatusInterval_s = 1.0;   // status.json is for people: once a second is fresh enough
+constexpr double kNormMomentum = 0.9;       // running mean of the gradient norm behind the spike test
+
+double mean_of(const std::vector<GroupReport>& reports, const std::function<double(const GroupReport&, std::size_t)>& value) {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (const auto& group : reports) {
+    for (std::size_t i = 0; i < group.rewards.size(); ++i) sum += value(group, i), ++count;
+  }
+  return count == 0 ? 0.0 : sum / double(count);
+}
+
+}  // namespace
+
+std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
+  scheduling::PromptTable table;
+  for (const auto& prompt : job.prompts.train) table.level.push_back(prompt.level);
+  return scheduling::make_policy(job.config.scheduler.policy, job.config.scheduler.knobs, table, std::uint64_t(job.config.run.seed));
+}
+
+Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state)
+    : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(state)), scheduler_(make_scheduler(job)),
+      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s) {
+  if (!state_.scheduler.empty()) scheduler_->load(state_.scheduler);
+}
+
+comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {
+  for (;;) {
+    auto envelope = next_(waiting_for);
+    if (Tag(envelope.tag) == tag) return envelope;
+    require<ProtocolError>(Tag(envelope.tag) == Tag::stop, fmt::format("message {} from rank {} while waiting for {}", envelope.tag, envelope.source, waiting_for),
+                           "the stages disagree about the step", "resume from the last checkpoint");
+    stop_.remember_signal(from_bytes<std::string>(envelope.bytes));
+  }
+}
+
+ExitCode Coordinator::train() {
+  const auto& config = job_->config;
+  if (!warm_start()) return ExitCode::requeue;
+  if (config.eval.before && config.train.steps > 0 && !state_.before) {
+    write_status("eval before training", true);
+    state_.before = evaluate(Purpose::eval, config.eval.samples);
+  }
+  if (!train_steps()) return ExitCode::requeue;
+  if (config.eval.after && !state_.after) {
+    write_status("eval after training", true);
+    state_.after = evaluate(Purpose::eval, config.eval.samples);
+    save(fmt::format("done_{:06}", state_.train_steps));
+  }
+  pack();
+  if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
+  write_results(*job_, state_, policy_sha256_);
+  write_status("done", true);
+  return ExitCode::done;
+}
+
+bool Coordinator::stop_wanted() {
+  const auto reason = stop_.reason();
+  if (!reason) return false;
+  progress_.reset();
+  spdlog::info("stopping on {}", *reason);
+  save_and_pack(step_name());
+  write_status("stopped on " + *reason, true);
+  return true;
+}
+
+std::string Coordinator::step_name() const {
+  return state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps ? fmt::format("train_{:06}", state_.train_steps) : fmt::format("sft_{:06}", state_.sft_steps);
+}
+
+bool Coordinator::warm_start() {
+  if (state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps) return !stop_wanted();
+  progress_.emplace("sft", state_.sft_steps, job_->config.sft.steps);
+  while (state_.sft_steps < job_->config.sft.steps) {
+    if (stop_wanted()) return false;
+    supervised_step();
+    const bool last = state_.sft_steps == job_->config.sft.steps;
+    if (last || state_.sft_steps % job_->config.checkpoint.every == 0) save(fmt::format("sft_{:06}", state_.sft_steps));
+  }
+  progress_.reset();
+  send_weights();
+  return true;
+}
+
+void Coordinator::supervised_step() {
+  const auto& config = job_->config.sft;
+  const Stopwatch clock;
+  SupervisePlan plan{std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, config.steps), {}};
+  const RandomStream stream(std::uint64_t(job_->config.run.seed), RandomPurpose::supervised, plan.step);
+  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->prompts.train.size())});
+  mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
+  const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
+  state_.policy_version = report.version;
+  judge_update(report);
+  ++state_.sft_steps;
+  const double took = clock.seconds();
+  state_.seconds["sft"] += took;
+  stop_.step_took(took);
+  report::MetricRow row{"sft", plan.step, {report.metrics.begin(), report.metrics.end()}};
+  row.values.emplace_back("timing_s/step", took);
+  metrics_.write(row);
+  write_status("sft", false);
+  const auto loss = report.metrics.find("sft/loss");
+  progress_->update(state_.sft_steps, {{"loss", loss == report.metrics.end() ? NAN : loss->second}});
+}
+
+bool Coordinator::train_steps() {
+  const auto& config = job_->config;
+  if (state_.train_steps < config.train.steps) progress_.emplace("train", state_.train_steps, config.train.steps);
+  while (state_.train_steps < config.train.steps) {
+    if (stop_wanted()) return false;
+    train_step();
+    const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
+    const bool last = state_.train_steps == config.train.steps;
+    if (last || best || state_.train_steps % config.checkpoint.every == 0) save_and_pack(fmt::format("train_{:06}", state_.train_steps));
+  }
+  progress_.reset();
+  return true;
+}
+
+void Coordinator::train_step() {
+  const auto& config = job_->config;
+  const Stopwatch clock;
+  const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
+  const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
+                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts};
+  double scheduling_s = 0.0;
+  const Round round = play_step(step, request, scheduling_s);
+  const UpdateReport report = update(step, round.files);
+  const Stopwatch sending;
+  send_weights();
+  const double weights_s = sending.seconds();
+  judge_update(report);
+  ++state_.train_steps;
+
+  report::MetricRow row{"train", step, {report.metrics.begin(), report.metrics.end()}};
+  for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
+  row.values.emplace_back("train/pass_rate", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.correct[i]); }));
+  row.values.emplace_back("response_length/mean", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.lengths[i]); }));
+  const double took = clock.seconds(), archive_s = round.archive_s + report.archive_s;
+  const double known = round.generation_s + round.scoring_s + report.update_s + scheduling_s + archive_s + weights_s;
+  const std::vector<std::pair<std::string, double>> times{
+      {"generation", round.generation_s}, {"scoring", round.scoring_s}, {"update", report.update_s}, {"scheduling", scheduling_s}, {"archive", archive_s},
+      {"weights", weights_s}, {"exchange", std::max(0.0, took - known)}, {"checkpoint", saving_s_}};
+  for (const auto& [name, seconds] : times) {
+    row.values.emplace_back("timing_s/" + name, seconds);
+    state_.seconds[name] += seconds;
+  }
+  row.values.emplace_back("timing_s/step", took + saving_s_);
+  state_.seconds["step"] += took + saving_s_;
+  saving_s_ = 0.0;
+  metrics_.write(row);
+  stop_.step_took(took);
+  write_status("train", false);
+  progress_->update(state_.train_steps, {{"reward", mean_of(round.reports, [](const auto& g, std::size_t i) { return g.rewards[i]; })}, {"step_s", took}});
+}
+
+UpdateReport Coordinator::update(std::uint64_t step, const std::vector<ScoredFile>& files) {
+  const auto& config = job_->config.train;
+  UpdatePlan plan{step, model::learning_rate(config.optimizer, std::int64_t(step), config.steps), 0.0, files};
+  if (config.loss_spike_factor > 0 && state_.grad_norm_mean > 0) plan.grad_norm_limit = config.loss_spike_factor * state_.grad_norm_mean;
+  mail_->send_all(job_->layout.of(comm::Stage::update), Tag::update, plan);
+  const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of step {}", step));
+  state_.policy_version = report.version;
+  return report;
+}
+
+void Coordinator::send_weights() {
+  mail_->send_all(transfer_ranks_, Tag::weights, state_.policy_version);
+  // Rank 0 takes part like any other; its own message waits in the local queue and is handled with the next wait.
+}
+
+void Coordinator::judge_update(const UpdateReport& report) {
+  const auto& config = job_->config.train;
+  if (report.outcome == UpdateOutcome::applied) {
+    state_.bad_steps = 0;
+    const double norm = report.metrics.contains("actor/grad_norm") ? report.metrics.at("actor/grad_norm") : 0.0;
+    state_.grad_norm_mean = state_.grad_norm_mean == 0.0 ? norm : kNormMomentum * state_.grad_norm_mean + (1.0 - kNormMomentum) * norm;
+    return;
+  }
+  ++state_.bad_steps;
+  const std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
+  require<NumericsError>(config.on_nonfinite != "stop" && state_.bad_steps < config.max_bad_steps,
+                         fmt::format("{} in step {} ({} bad steps in a row)", what, state_.train_steps + 1, state_.bad_steps), "training on would spoil the policy",
+                         "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
+  spdlog::warn("{} in step {}: {}", what, state_.train_steps + 1, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
+  if (config.on_nonfinite == "rollback" && !checkpoint_.empty()) {
+    mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, checkpoint_);
+    state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;
+    send_weights();
+  }
+}
+
+void Coordinator::save(const std::string& name) {
+  const Stopwatch clock;
+  state_.scheduler = scheduler_->save();
+  state_.metric_rows = metrics_.rows();
+  mail_->send(job_->layout.of(comm::Stage::update).front(), Tag::save, SaveRequest{name, {{"coordinator.json", to_json(state_)}}});
+  policy_sha256_ = await<SaveReport>(Tag::saved, "checkpoint " + name).policy_sha256;
+  checkpoint_ = name;
+  std::vector<std::string> keep;
+  if (job_->config.checkpoint.keep_best && !state_.best_checkpoint.empty()) keep.push_back(state_.best_checkpoint);
+  io::prune_checkpoints(job_->run_dir, job_->config.checkpoint.keep_last, keep);
+  saving_s_ += clock.seconds();
+  stop_.checkpoint_took(clock.seconds());
+}
+
+void Coordinator::save_and_pack(const std::string& name) {
+  save(name);
+  // Only what a durable checkpoint covers is packed: a resumed run never draws an archived step again.
+  if (state_.train_steps - state_.packed_steps >= job_->config.archive.pack_every) pack();
+}
+
+void Coordinator::write_status(const std::string& phase, bool force) {
+  if (!force && since_status_.seconds() < kStatusInterval_s) return;
+  since_status_.restart();
+  write_status_file(*job_, state_, phase);
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,88 @@
+// Rank 0: decides what is done next, from the warm start to the last evaluation, and keeps the state that makes a stopped run go on.
+#pragma once
+
+#include "base/clock.hpp"
+#include "report/metrics.hpp"
+#include "report/progress.hpp"
+#include "scheduling/policy.hpp"
+#include "stages/coordinator_state.hpp"
+#include "stages/job.hpp"
+#include "stages/mailbox.hpp"
+#include "stages/stop_request.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace rollcall::stages {
+
+class Coordinator {
+ public:
+  /// Next message for the coordinator; the rank handles what is for its other stages on the way. The text names the wait.
+  using NextMessage = std::function<comm::Envelope(const std::string& waiting_for)>;
+
+  /// `generation_weights`: ranks that enter the weight transfer, empty when generation and update share their weights.
+  Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state);
+
+  /// Everything the run file asks for and that is not done yet; then result.json and report.html. done or requeue.
+  ExitCode train();
+  /// One evaluation of the weights at hand on the held-out prompts.
+  report::Evaluation evaluate_only();
+
+  const CoordinatorState& state() const { return state_; }
+
+ private:
+  /// What a round of plan -> shards -> scores returned, in canonical order.
+  struct Round {
+    std::vector<GroupReport> reports;
+    std::vector<ScoredFile> files;
+    double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
+  };
+
+  bool warm_start();                                  ///< false: stopped
+  bool train_steps();                                 ///< false: stopped
+  void supervised_step();
+  void train_step();
+  Round play(const StepPlan& plan);                   ///< one round over all generation ranks
+  Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
+  UpdateReport update(std::uint64_t step, const std::vector<ScoredFile>& files);
+  void send_weights();
+  void judge_update(const UpdateReport& report);      ///< the policy for spikes and non-finite gradients
+  bool validate();                                    ///< true: the best so far
+  std::vector<report::PromptOutcome> evaluate(Purpose purpose, std::int64_t samples);
+  void save(const std::string& name);
+  void save_and_pack(const std::string& name);
+  void pack();
+  bool stop_wanted();
+  void write_status(const std::string& phase, bool force);
+  std::string step_name() const;
+
+
+  comm::Envelope await_envelope(Tag tag, const std::string& waiting_for);
+  template <class T>
+  T await(Tag tag, const std::string& waiting_for) {
+    return from_bytes<T>(await_envelope(tag, waiting_for).bytes);
+  }
+
+  Job* job_;
+  Mailbox* mail_;
+  NextMessage next_;
+  std::vector<int> transfer_ranks_;
+  CoordinatorState state_;
+  std::unique_ptr<scheduling::Policy> scheduler_;
+  report::MetricsSink metrics_;
+  StopRequest stop_;
+  std::optional<report::Progress> progress_;
+  Stopwatch since_status_;
+  double saving_s_ = 0.0;                             ///< checkpoint and pack time since the last metrics row
+  std::string checkpoint_;                            ///< newest of this start, for rollback
+  std::string policy_sha256_;
+};
+
+/// The scheduler's policy for a job: the same on a fresh start and on resume.
+std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job);
+
+/// Groups of a plan dealt to `ranks` generation ranks as contiguous stretches of about equal rollouts; empty stretches are left out.
+std::vector<std::vector<GroupPlan>> deal(const std::vector<GroupPlan>& groups, std::size_t ranks);
+
+}  // namespace rollcall::stages

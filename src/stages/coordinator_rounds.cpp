@@ -1,0 +1,146 @@
+// Rounds of plan -> shards -> scores over the generation ranks, evaluations made of them, and the archive they end in.
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "io/archive.hpp"
+#include "stages/coordinator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace rollcall::stages {
+namespace {
+
+constexpr std::int64_t kEvalRollouts = 16384;  // rollouts of one evaluation round per generation rank: bounds a shard's memory
+
+/// Reports of one group from several fragments become one, samples in order of arrival round.
+void merge_into(std::vector<GroupReport>& all, const std::vector<GroupReport>& more) {
+  std::map<GroupId, std::size_t> index;
+  for (std::size_t i = 0; i < all.size(); ++i) index[all[i].id] = i;
+  for (const auto& report : more) {
+    const auto [it, fresh] = index.try_emplace(report.id, all.size());
+    if (fresh) {
+      all.push_back(report);
+      continue;
+    }
+    auto& group = all[it->second];
+    group.rewards.insert(group.rewards.end(), report.rewards.begin(), report.rewards.end());
+    group.correct.insert(group.correct.end(), report.correct.begin(), report.correct.end());
+    group.lengths.insert(group.lengths.end(), report.lengths.begin(), report.lengths.end());
+    group.answers.insert(group.answers.end(), report.answers.begin(), report.answers.end());
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+}
+
+}  // namespace
+
+std::vector<std::vector<GroupPlan>> deal(const std::vector<GroupPlan>& groups, std::size_t ranks) {
+  std::uint64_t total = 0, before = 0;
+  for (const auto& group : groups) total += group.count;
+  std::vector<std::vector<GroupPlan>> shares(ranks);
+  for (const auto& group : groups) {
+    shares[std::min<std::size_t>(ranks - 1, before * ranks / std::max<std::uint64_t>(total, 1))].push_back(group);
+    before += group.count;
+  }
+  return shares;
+}
+
+Coordinator::Round Coordinator::play(const StepPlan& plan) {
+  const auto& generators = job_->layout.of(comm::Stage::generation);
+  const auto shares = deal(plan.groups, generators.size());
+  std::size_t expected = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i].empty()) continue;
+    StepPlan share = plan;
+    share.groups = shares[i];
+    mail_->send(generators[i], Tag::plan, share);
+    ++expected;
+  }
+  Round round;
+  for (std::size_t i = 0; i < expected; ++i) {
+    auto notice = await<ScoredNotice>(Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
+    merge_into(round.reports, notice.report.groups);
+    round.generation_s = std::max(round.generation_s, notice.generation_s);
+    round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
+    round.archive_s = std::max(round.archive_s, notice.archive_s);
+    round.files.push_back(std::move(notice.files));
+  }
+  std::sort(round.files.begin(), round.files.end(), [](const auto& a, const auto& b) { return a.shard.path < b.shard.path; });
+  for (const auto& file : round.files) state_.unpacked.push_back({plan.purpose, plan.step, file});
+  for (const auto& report : round.reports) state_.rollouts_total += report.rewards.size();
+  return round;
+}
+
+Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s) {
+  Round all;
+  Stopwatch deciding;
+  scheduling::Decision decision = scheduler_->begin_step(request);
+  for (std::uint32_t number = 0;; ++number) {
+    scheduling_s += deciding.seconds();
+    Round round = play({Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups});
+    deciding.restart();
+    merge_into(all.reports, round.reports);
+    std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
+    all.generation_s += round.generation_s, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
+    if (decision.last_round) break;
+    decision = scheduler_->next_round(request, round.reports);
+  }
+  scheduler_->end_step(all.reports);
+  for (const auto& report : all.reports) state_.rollouts_per_level[report.level] += std::int64_t(report.rewards.size());
+  scheduling_s += deciding.seconds();
+  return all;
+}
+
+std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::int64_t samples) {
+  const Stopwatch clock;
+  const auto& prompts = job_->prompts.of(split_of(purpose));
+  const auto per_round = std::max<std::int64_t>(1, kEvalRollouts * std::int64_t(job_->layout.of(comm::Stage::generation).size()) / samples);
+  std::vector<report::PromptOutcome> outcomes;
+  for (std::size_t first = 0; first < prompts.size(); first += std::size_t(per_round)) {
+    StepPlan plan{purpose, split_of(purpose), std::uint64_t(state_.train_steps), std::uint32_t(std::int64_t(first) / per_round), PolicyVersion{state_.policy_version},
+                  job_->config.sampling, {}};
+    for (std::size_t p = first; p < std::min(prompts.size(), first + std::size_t(per_round)); ++p) {
+      plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
+    }
+    for (auto& report : play(plan).reports) outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
+  }
+  state_.seconds["eval"] += clock.seconds();
+  return outcomes;
+}
+
+bool Coordinator::validate() {
+  const auto& config = job_->config.eval;
+  const auto result = report::evaluate(evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+  metrics_.write({"validation", std::uint64_t(state_.train_steps),
+                  {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}});
+  if (result.pass_at_1.mean <= state_.best_validation) return false;
+  state_.best_validation = result.pass_at_1.mean;
+  state_.best_checkpoint = fmt::format("train_{:06}", state_.train_steps);
+  return true;
+}
+
+report::Evaluation Coordinator::evaluate_only() {
+  const auto& config = job_->config.eval;
+  state_.after = evaluate(Purpose::eval, config.samples);
+  pack();
+  return report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+}
+
+void Coordinator::pack() {
+  const Stopwatch clock;
+  std::map<Purpose, std::vector<UnpackedFile>> by_purpose;
+  for (auto& file : state_.unpacked) by_purpose[file.purpose].push_back(file);
+  for (const auto& [purpose, files] : by_purpose) {
+    const auto [first, last] = std::minmax_element(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+    PackRequest request{fmt::format("{}_{:06}-{:06}", purpose_name(purpose), first->step, last->step), {}};
+    for (const auto& file : files) request.files.push_back(file.files);
+    mail_->send_all(job_->layout.of(comm::Stage::scoring), Tag::pack, request);
+    await<PackReport>(Tag::packed, "the archive file " + request.name);
+  }
+  state_.unpacked.clear();
+  state_.packed_steps = state_.train_steps;
+  saving_s_ += clock.seconds();
+}
+
+}  // namespace rollcall::stages

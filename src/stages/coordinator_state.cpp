@@ -1,0 +1,78 @@
+// JSON with a format number; doubles survive exactly.
+#include "stages/coordinator_state.hpp"
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace rollcall::stages {
+namespace {
+
+using nlohmann::json;
+constexpr int kFormat = 1;
+
+json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
+io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
+
+json outcomes_json(const std::optional<std::vector<report::PromptOutcome>>& outcomes) {
+  if (!outcomes) return nullptr;
+  json list = json::array();
+  for (const auto& o : *outcomes) list.push_back({o.level, o.correct, o.answers});
+  return list;
+}
+
+std::optional<std::vector<report::PromptOutcome>> outcomes_from(const json& j) {
+  if (j.is_null()) return std::nullopt;
+  std::vector<report::PromptOutcome> outcomes;
+  for (const auto& o : j) {
+    outcomes.push_back({o.at(0).get<std::int32_t>(), o.at(1).get<std::vector<std::uint8_t>>(), o.at(2).get<std::vector<std::string>>()});
+  }
+  return outcomes;
+}
+
+}  // namespace
+
+std::string to_json(const CoordinatorState& s) {
+  json j{{"format", kFormat},
+         {"sft_steps", s.sft_steps},
+         {"train_steps", s.train_steps},
+         {"policy_version", s.policy_version},
+         {"metric_rows", s.metric_rows},
+         {"bad_steps", s.bad_steps},
+         {"grad_norm_mean", s.grad_norm_mean},
+         {"rollouts_total", s.rollouts_total},
+         {"rollouts_per_level", s.rollouts_per_level},
+         {"best_validation", s.best_validation},
+         {"best_checkpoint", s.best_checkpoint},
+         {"scheduler", s.scheduler},
+         {"packed_steps", s.packed_steps},
+         {"seconds", s.seconds},
+         {"before", outcomes_json(s.before)},
+         {"after", outcomes_json(s.after)}};
+  j["unpacked"] = json::array();
+  for (const auto& f : s.unpacked) j["unpacked"].push_back({int(f.purpose), f.step, file_json(f.files.shard), file_json(f.files.scores)});
+  // Answers are extracted from model text and may hold any bytes.
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+CoordinatorState parse_coordinator_state(const std::string& text, const std::string& origin) {
+  try {
+    const json j = json::parse(text);
+    require<StorageError>(j.at("format") == kFormat, fmt::format("{}: format {}", origin, j.at("format").dump()), fmt::format("this build reads format {}", kFormat),
+                          "resume with the build that wrote it");
+    CoordinatorState s;
+    j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
+    j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);
+    j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
+    j.at("best_validation").get_to(s.best_validation), j.at("best_checkpoint").get_to(s.best_checkpoint);
+    j.at("scheduler").get_to(s.scheduler), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
+    s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
+    for (const auto& f : j.at("unpacked")) s.unpacked.push_back({Purpose(f.at(0).get<int>()), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});
+    return s;
+  } catch (const json::exception& e) {
+    throw StorageError(error_message(fmt::format("{}: {}", origin, e.what()), "the coordinator's state cannot be restored", "use an older checkpoint"));
+  }
+}
+
+}  // namespace rollcall::stages

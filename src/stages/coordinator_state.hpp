@@ -1,0 +1,46 @@
+// Everything rank 0 must know to go on after a stop: a value, saved as JSON in every checkpoint.
+#pragma once
+
+#include "report/evaluation.hpp"
+#include "stages/messages.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// A round's files that wait in shards/ for the archive.
+struct UnpackedFile {
+  Purpose purpose = Purpose::train;
+  std::uint64_t step = 0;
+  ScoredFile files;
+};
+
+/// Seconds by stage over the whole run, resumed parts included. Overhead is everything outside generation, scoring and update.
+using StageSeconds = std::map<std::string, double>;
+
+struct CoordinatorState {
+  std::int64_t sft_steps = 0, train_steps = 0;      ///< done so far
+  std::uint64_t policy_version = 0;
+  std::int64_t metric_rows = 0;
+  std::int64_t bad_steps = 0;                       ///< consecutive
+  double grad_norm_mean = 0.0;                      ///< running mean for the spike test
+  std::uint64_t rollouts_total = 0;
+  std::map<std::int32_t, std::int64_t> rollouts_per_level;
+  double best_validation = -1.0;
+  std::string best_checkpoint;
+  std::string scheduler;                            ///< scheduling::Policy::save
+  std::int64_t packed_steps = 0;                    ///< train steps in the archive
+  std::vector<UnpackedFile> unpacked;               ///< published and scored, not yet in the archive
+  StageSeconds seconds;
+  std::optional<std::vector<report::PromptOutcome>> before, after;
+};
+
+std::string to_json(const CoordinatorState& state);
+/// Throws StorageError naming `origin` when the text is not such a state.
+CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);
+
+}  // namespace rollcall::stages

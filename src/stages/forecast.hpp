@@ -1,0 +1,37 @@
+// What a run will need, computed without running: who hosts what, memory, messages, files and archive bytes. Pure.
+#pragma once
+
+#include "comm/stage_layout.hpp"
+#include "core/run_config.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Ranks [first, last] that host the same stages and need the same memory.
+struct RankRange {
+  int first = 0, last = 0;
+  std::vector<comm::Stage> stages;
+  std::uint64_t memory_bytes = 0;   ///< weights, optimizer, gradients, key/value cache and shard columns; not the libraries (about 150 MB)
+};
+
+struct Forecast {
+  comm::StageLayout layout;
+  std::int64_t parameters = 0;
+  std::vector<RankRange> ranks;
+  std::uint64_t messages_per_step = 0;      ///< control messages
+  std::uint64_t control_bytes_per_step = 0;  ///< plans and reports, estimated
+  std::uint64_t weight_bytes_per_step = 0;  ///< moved by collectives
+  std::uint64_t gradient_bytes_per_step = 0;  ///< summed over update ranks, per optimizer step of each rank
+  std::uint64_t shard_files = 0;            ///< most files waiting in shards/ at any time
+  std::uint64_t archive_files = 0, archive_bytes = 0;  ///< at the end of the run, at the longest responses
+  std::uint64_t checkpoint_files = 0, checkpoint_bytes = 0;  ///< kept
+};
+
+/// `vocab_size` of the run's tokenizer. Throws EnvironmentError when the layout does not take that many ranks.
+Forecast forecast(const RunConfig& config, int ranks, std::int64_t vocab_size, int threads);
+std::string to_text(const Forecast& forecast);
+
+}  // namespace rollcall::stages

@@ -1,0 +1,122 @@
+// Decoding in batches that fit a core's cache, spread over the worker threads.
+#include "stages/generation.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::stages {
+namespace {
+
+constexpr std::int64_t kBatchSequences = 128;  // sequences a thread advances together; larger batches leave the L2 cache (benchmarks/README.md)
+
+/// Prompts of different purposes and draws must not share random numbers: the address takes all three.
+std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
+  return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 | std::uint64_t(plan.purpose) << 60;
+}
+
+/// A piece of a group small enough for one batch.
+struct Piece {
+  std::size_t group;
+  std::uint32_t first_sample, count;
+};
+
+/// Pieces dealt into batches of about kBatchSequences, in order.
+std::vector<std::vector<Piece>> make_batches(const std::vector<GroupPlan>& groups) {
+  std::vector<std::vector<Piece>> batches(1);
+  std::int64_t filled = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (std::uint32_t done = 0; done < groups[g].count;) {
+      if (filled == kBatchSequences) batches.emplace_back(), filled = 0;
+      const auto count = std::uint32_t(std::min<std::int64_t>(groups[g].count - done, kBatchSequences - filled));
+      batches.back().push_back({g, groups[g].first_sample + done, count});
+      done += count, filled += count;
+    }
+  }
+  return batches;
+}
+
+Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std::vector<std::int32_t>& prompt, std::uint32_t sample, PolicyVersion version) {
+  Rollout rollout;
+  rollout.sample = sample;
+  rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
+  for (const float logprob : sequence.logprob) {
+    require<NumericsError>(std::isfinite(logprob), "the policy yields log-probs that are not finite", "its weights have diverged and nothing sampled from it is of use",
+                           "lower the learning rate and resume from an earlier checkpoint");
+  }
+  rollout.text = job.tokenizer->decode(sequence.tokens);
+  rollout.turns.resize(2);
+  rollout.turns[0] = {Role::prompt, prompt, {}, {}, {}};
+  const std::vector<std::uint64_t> versions(sequence.tokens.size(), version.value);
+  rollout.turns[1] = {Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), versions};
+  return rollout;
+}
+
+}  // namespace
+
+model::StopRule stop_rule(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops) {
+  if (stops.empty()) return {};
+  return [&tokenizer, &stops](std::span<const std::int32_t> tokens) {
+    const std::string text = tokenizer.decode(tokens);
+    return std::any_of(stops.begin(), stops.end(), [&](const std::string& stop) { return text.find(stop) != std::string::npos; });
+  };
+}
+
+RolloutShard generate(Job& job, const StepPlan& plan, int producer) {
+  const model::Policy& policy = job.store->policy();
+  require<ProtocolError>(plan.policy == policy.version(),
+                         fmt::format("step {} was planned for policy version {}, this rank holds {}", plan.step, plan.policy.value, policy.version().value),
+                         "rollouts would be off-policy without saying so", "resume from the last checkpoint");
+  RolloutShard shard{plan.purpose, plan.step, plan.round, std::uint32_t(producer), policy.version(),
+                     float(plan.sampling.temperature == 0.0 ? 1.0 : plan.sampling.temperature), {}};
+  const auto& prompts = job.prompts.of(plan.split);
+  std::vector<std::vector<std::int32_t>> tokens;
+  for (const auto& group : plan.groups) {
+    shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count)});
+    tokens.push_back(prompt_tokens(*job.tokenizer, prompts.at(group.id.prompt.value)));
+  }
+  const auto batches = make_batches(plan.groups);
+  const auto stop = stop_rule(*job.tokenizer, plan.sampling.stop);
+  job.workers->run(std::int64_t(batches.size()), [&](std::int64_t b, int) {
+    const auto& batch = batches[std::size_t(b)];
+    std::vector<model::DecodeRequest> requests;
+    for (const auto& piece : batch) {
+      requests.push_back({tokens[piece.group], std::uint64_t(job.config.run.seed), plan.step, prompt_address(plan, plan.groups[piece.group]),
+                          piece.first_sample, piece.count});
+    }
+    auto decoded = model::decode(policy, requests, plan.sampling, stop);
+    for (std::size_t r = 0; r < batch.size(); ++r) {
+      const auto& piece = batch[r];
+      for (std::uint32_t i = 0; i < piece.count; ++i) {
+        const std::uint32_t sample = piece.first_sample + i;
+        shard.groups[piece.group].rollouts[sample - plan.groups[piece.group].first_sample] =
+            to_rollout(job, std::move(decoded[r][i]), tokens[piece.group], sample, policy.version());
+      }
+    }
+  });
+  return shard;
+}
+
+void Generation::on_plan(const StepPlan& plan) {
+  const Stopwatch generating;
+  const RolloutShard shard = generate(*job_, plan, mail_->rank());
+  const double generation_s = generating.seconds();
+  const Stopwatch writing;
+  std::vector<io::ShardPrompt> prompts;
+  for (const auto& group : plan.groups) {
+    const Prompt& prompt = job_->prompts.of(plan.split).at(group.id.prompt.value);
+    prompts.push_back({prompt.text, prompt.answer});
+  }
+  const auto file = io::write_shard(job_->run_dir, shard, prompts, job_->identity);
+  // Shards are dealt to scoring ranks by producer: every shard has one scorer, known to both sides without a message.
+  const auto& scorers = job_->layout.of(comm::Stage::scoring);
+  const auto& generators = job_->layout.of(comm::Stage::generation);
+  const auto index = std::size_t(std::find(generators.begin(), generators.end(), mail_->rank()) - generators.begin());
+  mail_->send(scorers[index * scorers.size() / generators.size()], Tag::shard, ShardNotice{file, generation_s, writing.seconds()});
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,63 @@
+// What every stage of a rank shares: the run file, the prompts, the tokenizer, the layout and the policy of the moment.
+#pragma once
+
+#include "comm/stage_layout.hpp"
+#include "comm/weight_transfer.hpp"
+#include "core/run_config.hpp"
+#include "io/shard_file.hpp"
+#include "model/policy.hpp"
+#include "reward/verifier.hpp"
+#include "stages/worker_pool.hpp"
+#include "task/task.hpp"
+#include "text/tokenizer.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Weights of the moment and the packed policy made of them.
+class PolicyStore {
+ public:
+  PolicyStore(model::ModelConfig config, std::vector<float> weights, PolicyVersion version);
+  const model::ModelConfig& config() const { return config_; }
+  const model::WeightLayout& layout() const { return layout_; }
+  std::span<float> weights() { return weights_; }
+  std::span<const float> weights() const { return weights_; }
+  PolicyVersion version() const { return policy_->version(); }
+  const model::Policy& policy() const { return *policy_; }
+  void publish(PolicyVersion version);  ///< packs the weights as they are now under this version
+  std::string sha256() const;
+
+ private:
+  model::ModelConfig config_;
+  model::WeightLayout layout_;
+  std::vector<float> weights_;
+  std::unique_ptr<model::Policy> policy_;
+};
+
+/// Built alike on every rank from the run file; immutable but for `store`.
+struct Job {
+  RunConfig config;
+  std::filesystem::path run_dir;
+  std::string version;                    ///< of the binary
+  comm::StageLayout layout;
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  task::PromptSet prompts;
+  const reward::Verifier* verifier = nullptr;
+  io::RunIdentity identity;
+  std::unique_ptr<WorkerPool> workers;
+  std::unique_ptr<PolicyStore> store;
+};
+
+/// Tokens of [bos] + prompt text.
+std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt);
+Split split_of(Purpose purpose);
+const char* purpose_name(Purpose purpose);
+
+/// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. Throws ConfigError, InputError, EnvironmentError.
+Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version);
+
+}  // namespace rollcall::stages

@@ -1,0 +1,134 @@
+// Every control message of a run: who sends it to whom, its tag, its content. Bulk data never travels here: shards are files, weights a collective.
+#pragma once
+
+#include "core/plan.hpp"
+#include "core/serialize.hpp"
+#include "io/shard_file.hpp"
+
+#include <boost/serialization/map.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::stages {
+
+// tag          from          to            content
+// plan         coordinator   generation    StepPlan: prompts, budgets, sampling
+// shard        generation    scoring       ShardNotice: a published shard
+// scored       scoring       coordinator   ScoredNotice: shard, scores, and the report per group
+// supervise    coordinator   update        SupervisePlan: one supervised step
+// update       coordinator   update        UpdatePlan: the closed step's files
+// updated      update        coordinator   UpdateReport, from the first update rank
+// weights      coordinator   update and generation ranks of the transfer plan: enter the collective
+// pack         coordinator   scoring       PackRequest: enter the collective
+// packed       scoring       coordinator   PackReport, from the first scoring rank
+// save         coordinator   first update rank   SaveRequest: write a checkpoint
+// saved        update        coordinator   SaveReport
+// rollback     coordinator   update        checkpoint name: take weights and optimizer from it
+// stop         any           coordinator   a signal asked for a stop
+// finish       coordinator   all others    exit code
+enum class Tag : int { plan = 1, shard, scored, supervise, update, updated, weights, pack, packed, save, saved, rollback, stop, finish };
+
+struct ShardNotice {
+  io::PublishedFile file;
+  double generation_s = 0.0, archive_s = 0.0;
+};
+
+/// A shard with its scores: what update and the archive need to find both.
+struct ScoredFile {
+  io::PublishedFile shard, scores;
+};
+
+struct ScoredNotice {
+  ScoredFile files;
+  StepReport report;
+  double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
+};
+
+struct SupervisePlan {
+  std::uint64_t step = 0;
+  double lr = 0.0;
+  std::vector<PromptId> prompts;  ///< of the train split; examples in this order
+};
+
+struct UpdatePlan {
+  std::uint64_t step = 0;
+  double lr = 0.0;
+  double grad_norm_limit = 0.0;   ///< a larger norm is a spike; 0: none
+  std::vector<ScoredFile> files;
+};
+
+enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2 };
+
+struct UpdateReport {
+  UpdateOutcome outcome = UpdateOutcome::applied;
+  std::uint64_t version = 0;
+  std::map<std::string, double> metrics;
+  double archive_s = 0.0, update_s = 0.0;
+};
+
+struct SaveRequest {
+  std::string name;
+  std::map<std::string, std::string> files;  ///< the coordinator's files of the checkpoint
+};
+struct SaveReport {
+  std::string policy_sha256;
+  double seconds = 0.0;
+};
+
+struct PackRequest {
+  std::string name;
+  std::vector<ScoredFile> files;
+};
+struct PackReport {
+  double seconds = 0.0;
+};
+
+}  // namespace rollcall::stages
+
+namespace boost::serialization {
+
+template <class A>
+void serialize(A& ar, rollcall::stages::ShardNotice& v, unsigned) {
+  ar& v.file& v.generation_s& v.archive_s;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
+  ar& v.shard& v.scores;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
+  ar& v.files& v.report& v.generation_s& v.scoring_s& v.archive_s;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
+  ar& v.step& v.lr& v.prompts;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {
+  ar& v.step& v.lr& v.grad_norm_limit& v.files;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
+  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {
+  ar& v.name& v.files;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::SaveReport& v, unsigned) {
+  ar& v.policy_sha256& v.seconds;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::PackRequest& v, unsigned) {
+  ar& v.name& v.files;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::PackReport& v, unsigned) {
+  ar& v.seconds;
+}
+
+}  // namespace boost::serialization

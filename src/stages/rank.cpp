@@ -1,0 +1,259 @@
+// Start-up agreed by rank 0, then messages to stages.
+#include "stages/rank.hpp"
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "io/archive.hpp"
+#include "io/checkpoint.hpp"
+#include "model/model_folder.hpp"
+#include "stages/coordinator.hpp"
+#include "stages/generation.hpp"
+#include "stages/run_folder.hpp"
+#include "stages/scoring.hpp"
+#include "stages/update.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <optional>
+
+namespace rollcall::stages {
+namespace {
+
+/// What rank 0 found out for all: the settings and the checkpoint to start from, or that there is nothing to start.
+struct Preamble {
+  int exit_code = 0;
+  std::string toml, checkpoint;
+
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& exit_code& toml& checkpoint;
+  }
+};
+
+int thread_count(const RunConfig& config, comm::Communicator& world) {
+  const int share = std::max(1, comm::cores_available() / comm::ranks_on_node(world));
+  return config.run.threads > 0 ? int(config.run.threads) : share;
+}
+
+std::string holder() {
+  char host[256] = "unknown host";
+  ::gethostname(host, sizeof host - 1);
+  return fmt::format("process {} on {}", ::getpid(), host);
+}
+
+/// Everything one rank owns while the job runs.
+class Rank {
+ public:
+  Rank(comm::Communicator& world, Job job, const std::string& checkpoint);
+  ExitCode run(JobKind kind);
+
+ private:
+  void restore(const std::string& checkpoint);
+  bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
+  comm::Envelope next(const std::string& waiting_for);
+  ExitCode follow();
+  void on_pack(const PackRequest& request);
+  void report_signal();
+
+  comm::Communicator* world_;
+  Job job_;
+  Mailbox mail_;
+  std::unique_ptr<comm::Communicator> update_ranks_, scoring_ranks_;
+  std::unique_ptr<comm::WeightTransfer> transfer_;
+  std::vector<int> transfer_ranks_;
+  std::optional<Generation> generation_;
+  std::optional<Scoring> scoring_;
+  std::optional<Update> update_;
+  CoordinatorState state_;
+  std::optional<ExitCode> finished_;
+  bool signal_reported_ = false;
+};
+
+Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : world_(&world), job_(std::move(job)), mail_(world) {
+  const int rank = world.rank();
+  const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
+  update_ranks_ = world.split(hosts(comm::Stage::update) ? 0 : -1);
+  scoring_ranks_ = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
+  std::vector<comm::WeightSlice> slices;
+  for (const auto& slice : job_.store->layout().slices) slices.push_back({slice.name, slice.offset, slice.count});
+  const auto plan = comm::plan_transfer(job_.layout, slices);
+  for (const auto& batch : plan) {
+    transfer_ranks_.push_back(batch.root);
+    transfer_ranks_.insert(transfer_ranks_.end(), batch.receivers.begin(), batch.receivers.end());
+  }
+  std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
+  transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
+  transfer_ = std::make_unique<comm::WeightTransfer>(world, plan);
+  if (hosts(comm::Stage::generation)) generation_.emplace(job_, mail_);
+  if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_);
+  if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_);
+  if (!checkpoint.empty()) restore(checkpoint);
+}
+
+void Rank::restore(const std::string& name) {
+  const auto checkpoint = io::read_checkpoint(job_.run_dir, name);
+  const auto file = [&](const char* part) -> const std::string& {
+    const auto it = checkpoint.files.find(part);
+    require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot go on from it", "remove it to use the one before");
+    return it->second;
+  };
+  state_ = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
+  const auto weights = model::read_weights(job_.store->config(), job_.run_dir / "checkpoints" / name / "model.safetensors");
+  std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
+  job_.store->publish(PolicyVersion{state_.policy_version});
+  if (update_) update_->restore(file("optimizer.safetensors"), name + "/optimizer.safetensors");
+}
+
+bool Rank::dispatch(const comm::Envelope& envelope) {
+  const auto unhosted = [&](bool hosted) {
+    require<ProtocolError>(hosted, fmt::format("message {} came to rank {}, which does not host its stage", envelope.tag, world_->rank()), "the layouts of two ranks differ",
+                           "start every rank with the same binary");
+  };
+  switch (Tag(envelope.tag)) {
+    case Tag::plan: unhosted(generation_.has_value()); generation_->on_plan(from_bytes<StepPlan>(envelope.bytes)); return true;
+    case Tag::shard: unhosted(scoring_.has_value()); scoring_->on_shard(from_bytes<ShardNotice>(envelope.bytes)); return true;
+    case Tag::supervise: unhosted(update_.has_value()); update_->on_supervise(from_bytes<SupervisePlan>(envelope.bytes)); return true;
+    case Tag::update: unhosted(update_.has_value()); update_->on_update(from_bytes<UpdatePlan>(envelope.bytes)); return true;
+    case Tag::save: unhosted(update_.has_value()); update_->on_save(from_bytes<SaveRequest>(envelope.bytes)); return true;
+    case Tag::rollback: unhosted(update_.has_value()); update_->on_rollback(from_bytes<std::string>(envelope.bytes)); return true;
+    case Tag::pack: unhosted(scoring_ranks_ != nullptr); on_pack(from_bytes<PackRequest>(envelope.bytes)); return true;
+    case Tag::weights: {
+      const auto version = from_bytes<std::uint64_t>(envelope.bytes);
+      transfer_->run(job_.store->weights(), version);
+      if (!update_) job_.store->publish(PolicyVersion{version});
+      return true;
+    }
+    case Tag::finish: finished_ = ExitCode(from_bytes<int>(envelope.bytes)); return true;
+    case Tag::scored: case Tag::updated: case Tag::packed: case Tag::saved: case Tag::stop: return false;
+  }
+  throw ProtocolError(error_message(fmt::format("message with unknown tag {} from rank {}", envelope.tag, envelope.source), "ranks must run the same binary",
+                                    "check that every node starts the same build"));
+}
+
+void Rank::on_pack(const PackRequest& request) {
+  const Stopwatch clock;
+  std::vector<io::PackInput> inputs;
+  for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
+  io::pack(*scoring_ranks_, job_.run_dir, request.name, inputs, job_.identity);
+  if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
+}
+
+void Rank::report_signal() {
+  if (signal_reported_ || world_->rank() == 0) return;  // rank 0 looks for itself
+  if (const auto signal = stop_signal()) {
+    mail_.send(0, Tag::stop, fmt::format("{} on rank {}", *signal, world_->rank()));
+    signal_reported_ = true;
+  }
+}
+
+comm::Envelope Rank::next(const std::string& waiting_for) {
+  for (;;) {
+    auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_signal(); });
+    if (!dispatch(envelope)) return envelope;
+    if (finished_) return envelope;
+  }
+}
+
+ExitCode Rank::follow() {
+  while (!finished_) {
+    const auto envelope = next("the coordinator's next message");
+    require<ProtocolError>(finished_.has_value(), fmt::format("message {} came to rank {}", envelope.tag, world_->rank()), "it is for the coordinator",
+                           "resume from the last checkpoint");
+  }
+  return *finished_;
+}
+
+ExitCode Rank::run(JobKind kind) {
+  if (world_->rank() != 0) return follow();
+  Coordinator coordinator(job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, state_);
+  ExitCode code = ExitCode::done;
+  if (kind == JobKind::train) {
+    code = coordinator.train();
+  } else {
+    const auto evaluation = coordinator.evaluate_only();
+    const std::string json = report::to_json(evaluation);
+    write_file_atomic(job_.run_dir / "eval.json", json + "\n");
+    std::cout << json << std::endl;
+  }
+  for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
+  return code;
+}
+
+/// Rank 0's share of the start: everything that can be wrong with input and environment is found here, before any other rank does work.
+struct Opening {
+  Preamble preamble;
+  std::unique_ptr<FolderLock> lock;
+  std::optional<Job> job;
+};
+
+void open_evaluation(const JobRequest& request, RunConfig& config) {
+  const auto weights = checkpoint_folder(request.evaluate);
+  config.run.init_from.clear();
+  config.model.path = weights.string();
+  config.sft.steps = 0, config.train.steps = 0;
+}
+
+Opening open_job(comm::Communicator& world, const JobRequest& request) {
+  Opening opening;
+  RunConfig config = load_run_config(request.run_file, request.assignments);
+  if (request.kind == JobKind::eval) open_evaluation(request, config);
+  start_log(config.run.log_level, world.rank(), world.size());
+  opening.job.emplace(make_job(config, world.size(), thread_count(config, world), request.binary_version));
+  make_scheduler(*opening.job);
+  objective::Objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  make_folder(config.run.dir);
+  opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
+  if (open_run_folder(config, request.resume)) {
+    std::vector<std::string> warnings;
+    const auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
+    for (const auto& warning : warnings) spdlog::warn("{}", warning);
+    std::vector<io::PublishedFile> keep;
+    if (checkpoint) {
+      opening.preamble.checkpoint = checkpoint->name;
+      const auto state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
+      for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
+      spdlog::info("resuming from {}", checkpoint->name);
+    }
+    if (const int moved = io::set_aside_unfinished(config.run.dir, keep)) spdlog::info("set aside {} files of unfinished steps", moved);
+  }
+  opening.preamble.toml = bind(config).to_toml();
+  return opening;
+}
+
+[[noreturn]] void fail(comm::Communicator& world, const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  std::cerr << fmt::format("rollcall: {}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what()) << std::endl;
+  world.abort(int(known ? known->code() : ExitCode::failed));
+}
+
+}  // namespace
+
+ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
+  Opening opening;
+  if (world.rank() == 0) {
+    try {
+      opening = open_job(world, request);
+    } catch (const Error& e) {
+      std::cerr << "rollcall: " << e.what() << std::endl;
+      opening.preamble.exit_code = int(e.code());
+    }
+  }
+  opening.preamble = from_bytes<Preamble>(world.gather_all(world.rank() == 0 ? to_bytes(opening.preamble) : std::string())[0]);
+  if (opening.preamble.exit_code != 0) return ExitCode(opening.preamble.exit_code);
+  try {
+    if (world.rank() != 0) {
+      RunConfig config;
+      bind(config).load_text(opening.preamble.toml, "rank 0's run file");
+      start_log(config.run.log_level, world.rank(), world.size());
+      opening.job.emplace(make_job(config, world.size(), thread_count(config, world), request.binary_version));
+    }
+    catch_stop_signals();
+    return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
+  } catch (const std::exception& e) {
+    fail(world, e);
+  }
+}
+
+}  // namespace rollcall::stages

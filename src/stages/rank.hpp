@@ -1,0 +1,30 @@
+// One rank of the job: hosts the stages its layout gives it and runs the message loop until the coordinator says how the run ended.
+#pragma once
+
+#include "base/error.hpp"
+#include "comm/communicator.hpp"
+#include "core/run_config.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+enum class JobKind { train, eval };
+
+/// What the command line asks of the job; only rank 0's copy counts.
+struct JobRequest {
+  JobKind kind = JobKind::train;
+  std::filesystem::path run_file;           ///< may be empty: defaults
+  std::vector<std::string> assignments;     ///< key=value over the file
+  bool resume = false;
+  std::string binary_version;
+  std::string evaluate;                     ///< eval: checkpoint reference; its weights are evaluated
+};
+
+/// Runs the job on this rank and returns its exit code, the same on every rank. Errors of input and environment are found by rank 0 alone and
+/// printed once; an error on a running rank prints one message and ends the whole job.
+ExitCode run_job(comm::Communicator& world, const JobRequest& request);
+
+}  // namespace rollcall::stages

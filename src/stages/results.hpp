@@ -1,0 +1,17 @@
+// What a run leaves for people: result.json, report.html, the table on standard output, and status.json while it runs.
+#pragma once
+
+#include "stages/coordinator_state.hpp"
+#include "stages/job.hpp"
+
+#include <string>
+
+namespace rollcall::stages {
+
+/// Writes RUN/result.json and RUN/report.html and prints the table with the paths. Pure in what it reports: everything comes from state and files.
+void write_results(const Job& job, const CoordinatorState& state, const std::string& policy_sha256);
+
+/// RUN/status.json, replaced whole.
+void write_status_file(const Job& job, const CoordinatorState& state, const std::string& phase);
+
+}  // namespace rollcall::stages

@@ -1,0 +1,93 @@
+// Opening, comparing and referring to run folders.
+#include "stages/run_folder.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/nearest.hpp"
+#include "io/checkpoint.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
+
+namespace rollcall::stages {
+namespace fs = std::filesystem;
+namespace {
+
+/// Sections and keys a resumed run may change: they say how long, where and how closely watched, not what is computed.
+bool may_change(const std::string& key) {
+  static const std::array<std::string, 12> free{"run.dir",         "run.layout",  "run.threads",    "run.log_level", "run.deadline_s", "run.wall_time_s",
+                                                "train.steps",     "eval.after",  "eval.bootstrap", "checkpoint.",   "archive.",       "train.max_bad_steps"};
+  return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
+}
+
+/// key -> value lines of a config.toml as ConfigSchema writes it.
+std::map<std::string, std::string> flatten(const std::string& toml) {
+  std::map<std::string, std::string> values;
+  std::istringstream lines(toml);
+  for (std::string line, section; std::getline(lines, line);) {
+    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
+    const auto equals = line.find(" = ");
+    if (equals == std::string::npos || line.starts_with('#')) continue;
+    const auto comment = line.find("  # ");
+    values[section + "." + line.substr(0, equals)] = line.substr(equals + 3, comment == std::string::npos ? comment : comment - equals - 3);
+  }
+  return values;
+}
+
+void compare_with_earlier(const fs::path& path, const std::string& now) {
+  RunConfig earlier;
+  ConfigSchema schema = bind(earlier);
+  schema.load(path);
+  const auto old_values = flatten(schema.to_toml());
+  for (const auto& [key, value] : flatten(now)) {
+    const auto old = old_values.find(key);
+    const std::string before = old == old_values.end() ? "unset" : old->second;
+    require<ConfigError>(before == value || may_change(key), fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
+                         "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
+  }
+}
+
+}  // namespace
+
+bool open_run_folder(const RunConfig& config, bool resume) {
+  const fs::path dir = config.run.dir, path = dir / "config.toml";
+  const bool earlier = fs::exists(path);
+  require<EnvironmentError>(!earlier || resume, fmt::format("run folder {} already holds a run", dir.string()), "a new run would mix with its rollouts",
+                            "add --resume to continue it, or choose another folder with --set run.dir=...");
+  RunConfig copy = config;
+  const std::string toml = bind(copy).to_toml();
+  if (earlier) compare_with_earlier(path, toml);
+  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml);
+  std::error_code ignored;
+  fs::remove(dir / "stop", ignored);  // an old wish to stop must not end the new start
+  return earlier;
+}
+
+fs::path checkpoint_folder(const std::string& reference) {
+  const auto at = reference.rfind('@');
+  const fs::path dir = reference.substr(0, at);
+  if (at == std::string::npos && fs::exists(dir / "config.json")) return dir;
+  const auto names = io::list_checkpoints(dir);
+  require(!names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()), "there are no weights to read",
+          "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
+  if (at == std::string::npos) return dir / "checkpoints" / names.back();
+  const std::string wanted = reference.substr(at + 1);
+  const bool is_step = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
+  const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
+  require(std::find(names.begin(), names.end(), name) != names.end(), fmt::format("{} has no checkpoint {}", dir.string(), name), "only kept checkpoints can be used",
+          suggest_name(name, names));
+  return dir / "checkpoints" / name;
+}
+
+RunConfig read_run_folder(const fs::path& run_dir) {
+  const fs::path path = run_dir / "config.toml";
+  require(fs::exists(path), fmt::format("{} is not a run folder", run_dir.string()), "it has no config.toml", "name the folder that run.dir named when the run was started");
+  return load_run_config(path, {});
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,30 @@
+// The run folder: what lies where, and what a second start in the same folder may change.
+#pragma once
+
+#include "core/run_config.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace rollcall::stages {
+
+// RUN/config.toml        every setting with its value     RUN/metrics.jsonl, RUN/tensorboard/   numbers per step
+// RUN/checkpoints/NAME/  model, optimizer, coordinator     RUN/result.json, RUN/report.html      the outcome
+// RUN/shards/            published, not yet packed         RUN/archive/                          packed rollouts with manifest.json
+// RUN/set_aside/         shards a crash left unfinished    RUN/status.json                       what the run is doing
+// RUN/stop               create it to stop the run at its next safe point
+
+/// Prepares the folder of a run: makes it, compares the run file with the one of an earlier start, writes config.toml.
+/// Throws EnvironmentError when the folder holds a run and `resume` is false, ConfigError when a setting that fixes the result has changed.
+/// Returns whether an earlier start was found.
+bool open_run_folder(const RunConfig& config, bool resume);
+
+/// Folder of a checkpoint named "RUN", "RUN@STEP" or "RUN@NAME" (newest, newest of that train step, by name); a plain model folder is returned as it is.
+/// Throws InputError listing what there is.
+std::filesystem::path checkpoint_folder(const std::string& reference);
+
+/// The run file of a run folder. Throws InputError when it is none.
+RunConfig read_run_folder(const std::filesystem::path& run_dir);
+
+}  // namespace rollcall::stages

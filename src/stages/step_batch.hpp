@@ -1,0 +1,44 @@
+// A closed step as the update sees it: groups in canonical order, cut into leaves by content alone, with the columns the objective wants.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "io/shard_file.hpp"
+#include "model/policy.hpp"
+#include "objective/objective.hpp"
+#include "stages/messages.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Rollouts of a step in ascending GroupId, samples ascending inside: the same on every rank, however shards were cut.
+struct StepBatch {
+  std::vector<Group> groups;
+  std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
+};
+
+/// Reads the files of a closed step and merges the fragments of groups. Throws StorageError (damaged file) or ProtocolError (a sample twice).
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files);
+
+/// Control experiment: permutes the rewards over all rollouts of the step (Fisher-Yates on an addressed stream).
+void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
+
+/// Group indices of mini-batch `index` of `count`: dealt round robin, never cut.
+std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count);
+
+/// Some groups of a step with everything the objective needs, and the leaves to run the model on.
+struct TrainBatch {
+  objective::StepColumns columns;
+  struct LeafRange {
+    model::Leaf leaf;
+    std::vector<std::int64_t> rollouts;  ///< indices into the columns' rollouts
+  };
+  std::vector<LeafRange> leaves;
+};
+
+/// Leaves hold whole groups, in order, up to `leaf_tokens` (one larger group makes a leaf of its own).
+TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens, std::int64_t max_new_tokens);
+
+}  // namespace rollcall::stages

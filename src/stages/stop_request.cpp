@@ -1,0 +1,65 @@
+// Signals, the stop file and the clock.
+#include "stages/stop_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+namespace rollcall::stages {
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int number) {
+  if (caught == SIGINT && number == SIGINT) {
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
+  caught = number;
+}
+
+double unix_time() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+void catch_stop_signals() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGUSR1, SIGTERM, SIGINT}) sigaction(number, &action, nullptr);
+}
+
+std::optional<std::string> stop_signal() {
+  switch (caught) {
+    case 0: return std::nullopt;
+    case SIGUSR1: return "SIGUSR1";
+    case SIGTERM: return "SIGTERM";
+    default: return "SIGINT";
+  }
+}
+
+StopRequest::StopRequest(std::filesystem::path run_dir, double wall_time_s) : run_dir_(std::move(run_dir)) {
+  if (wall_time_s > 0) end_s_ = unix_time() + wall_time_s;
+  else if (const char* end = std::getenv("SLURM_JOB_END_TIME")) end_s_ = std::strtod(end, nullptr);
+}
+
+void StopRequest::step_took(double seconds) { longest_step_s_ = std::max(longest_step_s_, seconds); }
+void StopRequest::checkpoint_took(double seconds) { longest_checkpoint_s_ = std::max(longest_checkpoint_s_, seconds); }
+
+std::optional<std::string> StopRequest::reason() const {
+  if (!signal_.empty()) return signal_;
+  if (auto signal = stop_signal()) return signal;
+  std::error_code ignored;
+  if (std::filesystem::exists(run_dir_ / "stop", ignored)) return "the stop file";
+  // 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end of everyone's jobs.
+  if (end_s_ && unix_time() + 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0 >= *end_s_) return fmt::format("the wall-time limit");
+  return std::nullopt;
+}
+
+}  // namespace rollcall::stages

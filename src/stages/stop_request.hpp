@@ -1,0 +1,33 @@
+// Wishes to stop: a signal, the stop file, the end of the allocation. Asked once per step, at the safe point.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace rollcall::stages {
+
+/// Makes SIGUSR1, SIGTERM and SIGINT set a flag instead of ending the process; a second SIGINT ends it.
+void catch_stop_signals();
+/// The signal that came, if any.
+std::optional<std::string> stop_signal();
+
+/// Knows when the run must have ended and how long a step and a checkpoint take.
+class StopRequest {
+ public:
+  /// `wall_time_s` 0: the end comes from SLURM_JOB_END_TIME when that is set.
+  StopRequest(std::filesystem::path run_dir, double wall_time_s);
+  void remember_signal(const std::string& text) { signal_ = text; }  ///< from another rank
+  void step_took(double seconds);
+  void checkpoint_took(double seconds);
+  /// Why the run should stop now, for the log; empty to go on. Leaves room for one more step and two checkpoints before the end.
+  std::optional<std::string> reason() const;
+
+ private:
+  std::filesystem::path run_dir_;
+  std::optional<double> end_s_;  ///< Unix time
+  std::string signal_;
+  double longest_step_s_ = 0.0, longest_checkpoint_s_ = 0.0;
+};
+
+}  // namespace rollcall::stages

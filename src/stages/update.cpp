@@ -1,0 +1,259 @@
+// Leaves over ranks and threads, exact sums, AdamW on every rank alike.
+#include "stages/update.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "io/checkpoint.hpp"
+#include "kernels/parameter_kernels.hpp"
+#include "model/model_folder.hpp"
+#include "model/safetensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace rollcall::stages {
+namespace {
+
+/// What travels of a leaf's loss: the derivative columns stay where they were used.
+struct LossShare {
+  std::int64_t leaf = 0;
+  double loss = 0.0;
+  std::map<std::string, double> sums, minima, maxima;
+
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& leaf& loss& sums& minima& maxima;
+  }
+};
+
+double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
+
+at::Tensor as_double(const std::vector<float>& column) {
+  return at::from_blob(const_cast<float*>(column.data()), {std::int64_t(column.size())}, at::kFloat).to(at::kDouble);
+}
+
+std::vector<float> as_floats(const at::Tensor& column) {
+  const auto narrow = column.to(at::kFloat).contiguous();
+  return {narrow.const_data_ptr<float>(), narrow.const_data_ptr<float>() + narrow.numel()};
+}
+
+/// Examples in order, packed into leaves.
+std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<PromptId>& prompts, std::int64_t leaf_tokens, std::int64_t& targets) {
+  std::vector<model::Leaf> leaves;
+  targets = 0;
+  for (const PromptId id : prompts) {
+    const Prompt& prompt = job.prompts.train.at(id.value);
+    auto tokens = prompt_tokens(*job.tokenizer, prompt);
+    const auto first_target = tokens.size();
+    const auto solution = job.tokenizer->encode(prompt.solution);
+    tokens.insert(tokens.end(), solution.begin(), solution.end());
+    tokens.push_back(job.tokenizer->eos());
+    tokens.resize(std::min<std::size_t>(tokens.size(), std::size_t(job.store->config().max_position_embeddings)));
+    if (leaves.empty() || std::int64_t(leaves.back().tokens.size() + tokens.size()) > leaf_tokens) leaves.push_back({{}, {0}, {}});
+    auto& leaf = leaves.back();
+    for (std::size_t t = first_target; t < tokens.size(); ++t) leaf.targets.push_back(std::int64_t(leaf.tokens.size() + t));
+    targets += std::int64_t(tokens.size() - std::min(first_target, tokens.size()));
+    leaf.tokens.insert(leaf.tokens.end(), tokens.begin(), tokens.end());
+    leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
+  }
+  return leaves;
+}
+
+}  // namespace
+
+Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
+    : job_(&job), mail_(&mail), ranks_(&ranks), objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
+      sum_(job.store->layout()) {
+  const auto size = std::size_t(job.store->layout().size);
+  optimizer_ = {std::vector<float>(size, 0.0F), std::vector<float>(size, 0.0F), 0};
+  gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(size));
+}
+
+std::vector<objective::LeafLoss> Update::run_leaves(std::int64_t leaves, const LeafTask& task) {
+  // Leaf i belongs to update rank i mod R: who computes it changes nothing, since the sum is exact.
+  const std::int64_t first = ranks_->rank(), stride = ranks_->size();
+  const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
+  std::vector<objective::LeafLoss> losses{std::size_t(mine)};
+  job_->workers->run(mine, [&](std::int64_t i, int thread) {
+    auto& gradient = gradients_[std::size_t(thread)];
+    losses[std::size_t(i)] = task(first + i * stride, gradient);
+    sum_.add(gradient);
+  });
+  return losses;
+}
+
+std::optional<std::vector<objective::LeafLoss>> Update::sum_leaves(std::int64_t leaves, const LeafTask& task) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    sum_.start();
+    auto losses = run_leaves(leaves, task);
+    switch (sum_.finish(*ranks_)) {
+      case model::GradientSum::Outcome::ready: return share_losses(leaves, std::move(losses));
+      case model::GradientSum::Outcome::nonfinite: return std::nullopt;
+      case model::GradientSum::Outcome::repeat: break;
+    }
+  }
+  throw NumericsError(error_message("the fixed-point gradient sum found no exponent in 8 attempts", "the gradient cannot be summed exactly",
+                                    "lower the learning rate or look at the data of this step"));
+}
+
+std::vector<objective::LeafLoss> Update::share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine) {
+  std::vector<LossShare> shares;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    shares.push_back({ranks_->rank() + std::int64_t(i) * ranks_->size(), mine[i].loss, mine[i].sums, mine[i].minima, mine[i].maxima});
+  }
+  std::vector<objective::LeafLoss> all{std::size_t(leaves)};
+  for (const auto& bytes : ranks_->gather_all(to_bytes(shares))) {
+    for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) {
+      auto& loss = all.at(std::size_t(share.leaf));
+      loss.loss = share.loss;
+      loss.sums = std::move(share.sums), loss.minima = std::move(share.minima), loss.maxima = std::move(share.maxima);
+    }
+  }
+  return all;
+}
+
+UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics) {
+  const double norm = std::sqrt(kernels::sum_of_squares(sum_.gradient()));
+  metrics["actor/grad_norm"] = norm;
+  metrics["actor/lr"] = lr;
+  if (norm_limit > 0 && norm > norm_limit) return UpdateOutcome::spike;
+  model::apply_adamw(job_->store->layout(), settings, lr, sum_.gradient(), job_->store->weights(), optimizer_);
+  job_->store->publish(PolicyVersion{job_->store->version().value + 1});
+  return UpdateOutcome::applied;
+}
+
+void Update::enter_phase(bool supervised) {
+  if (supervised == supervised_phase_) return;
+  // Moments of the supervised loss would set the size of the first policy-gradient steps.
+  std::fill(optimizer_.m.begin(), optimizer_.m.end(), 0.0F);
+  std::fill(optimizer_.v.begin(), optimizer_.v.end(), 0.0F);
+  optimizer_.step = 0;
+  supervised_phase_ = supervised;
+}
+
+void Update::finish(UpdateReport report) {
+  report.version = job_->store->version().value;
+  if (leader()) mail_->send(0, Tag::updated, report);
+}
+
+void Update::on_supervise(const SupervisePlan& plan) {
+  const Stopwatch clock;
+  enter_phase(true);
+  std::int64_t targets = 0;
+  const auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens, targets);
+  const auto task = [&](std::int64_t i, std::span<float> gradient) {
+    objective::LeafLoss share;
+    model::forward_backward(job_->store->policy(), leaves[std::size_t(i)], 1.0, [&](const model::Columns& columns) {
+      for (const float logprob : columns.logprob) share.loss -= double(logprob) / double(targets);
+      return model::ColumnGradient{std::vector<float>(columns.logprob.size(), float(-1.0 / double(targets))), std::vector<float>(columns.entropy.size(), 0.0F)};
+    }, gradient);
+    return share;
+  };
+  UpdateReport report;
+  if (const auto losses = sum_leaves(std::int64_t(leaves.size()), task)) {
+    double loss = 0.0;
+    for (const auto& share : *losses) loss += share.loss;
+    report.metrics["sft/loss"] = loss;
+    report.outcome = apply(job_->config.sft.optimizer, plan.lr, 0.0, report.metrics);
+  } else {
+    report.outcome = UpdateOutcome::nonfinite;
+  }
+  report.update_s = clock.seconds();
+  finish(std::move(report));
+}
+
+UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, const StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
+  const auto& settings = job_->config.train;
+  const auto train = make_train_batch(batch, mini_batch(batch, index, settings.mini_batches), settings.leaf_tokens, job_->config.sampling.max_new_tokens);
+  const auto prepared = objective_.prepare(train.columns);
+  const auto task = [&](std::int64_t i, std::span<float> gradient) {
+    const auto& part = train.leaves[std::size_t(i)];
+    objective::LeafLoss loss;
+    model::forward_backward(job_->store->policy(), part.leaf, temperature_of(job_->config.sampling), [&](const model::Columns& columns) {
+      loss = objective_.evaluate(*prepared, {part.rollouts, as_double(columns.logprob), as_double(columns.entropy)});
+      return model::ColumnGradient{as_floats(loss.dlogprob), as_floats(loss.dentropy)};
+    }, gradient);
+    return loss;
+  };
+  const auto losses = sum_leaves(std::int64_t(train.leaves.size()), task);
+  if (!losses) return UpdateOutcome::nonfinite;
+  auto step_metrics = objective::merge(*prepared, *losses);
+  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr, plan.grad_norm_limit, step_metrics);
+  // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
+  for (const auto& [name, value] : step_metrics) {
+    if (first) metrics[name] = value;
+    if (name == "actor/ratio_min" || name == "actor/ratio_max") metrics[name + "_last"] = value;
+  }
+  return outcome;
+}
+
+void Update::on_update(const UpdatePlan& plan) {
+  enter_phase(false);
+  UpdateReport report;
+  const Stopwatch reading;
+  StepBatch batch = read_step(job_->run_dir, plan.files);
+  report.archive_s = reading.seconds();
+  const Stopwatch clock;
+  if (job_->config.task.shuffle_rewards) shuffle_rewards(batch, std::uint64_t(job_->config.run.seed), plan.step);
+  for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
+    for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
+      report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
+    }
+  }
+  report.update_s = clock.seconds();
+  finish(std::move(report));
+}
+
+std::string Update::optimizer_bytes() const {
+  const auto& layout = job_->store->layout();
+  const std::vector<std::int64_t> exponents = sum_.exponents();
+  const std::vector<std::int64_t> shape{layout.size}, counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
+  const std::vector<model::TensorView> tensors{
+      {"m", model::Dtype::f32, shape, std::as_bytes(std::span(optimizer_.m))},
+      {"v", model::Dtype::f32, shape, std::as_bytes(std::span(optimizer_.v))},
+      {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
+      {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
+  return model::to_safetensors(tensors, {{"format_number", "1"}});
+}
+
+void Update::restore(const std::string& bytes, const std::string& origin) {
+  const auto file = model::SafetensorsFile::parse(bytes, origin);
+  const auto read_i64 = [&](const std::string& name, std::size_t count) {
+    const auto& tensor = file.tensor(name);
+    require<StorageError>(tensor.dtype == model::Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t),
+                          fmt::format("{}: tensor {} has the wrong size", origin, name), "the optimizer cannot be restored", "use an older checkpoint");
+    std::vector<std::int64_t> values(count);
+    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+    return values;
+  };
+  optimizer_.m = file.floats("m"), optimizer_.v = file.floats("v");
+  require<StorageError>(optimizer_.m.size() == std::size_t(job_->store->layout().size) && optimizer_.v.size() == optimizer_.m.size(),
+                        fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored", "use a checkpoint of this run");
+  sum_.set_exponents(read_i64("exponents", sum_.exponents().size()));
+  const auto counters = read_i64("counters", 3);
+  optimizer_.step = counters[0], supervised_phase_ = counters[1] != 0;
+}
+
+void Update::on_save(const SaveRequest& request) {
+  const Stopwatch clock;
+  io::Checkpoint checkpoint{request.name, request.files};
+  checkpoint.files["config.json"] = model::to_config_json(job_->store->config());
+  checkpoint.files["model.safetensors"] = model::to_model_safetensors(job_->store->layout(), job_->store->weights());
+  checkpoint.files["optimizer.safetensors"] = optimizer_bytes();
+  io::write_checkpoint(job_->run_dir, checkpoint);
+  mail_->send(0, Tag::saved, SaveReport{job_->store->sha256(), clock.seconds()});
+}
+
+void Update::on_rollback(const std::string& name) {
+  const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
+  const auto weights = model::read_weights(job_->store->config(), job_->run_dir / "checkpoints" / name / "model.safetensors");
+  std::copy(weights.begin(), weights.end(), job_->store->weights().begin());
+  restore(checkpoint.files.at("optimizer.safetensors"), name);
+  // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
+  job_->store->publish(PolicyVersion{job_->store->version().value + 1});
+}
+
+}  // namespace rollcall::stages

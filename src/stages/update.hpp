@@ -1,0 +1,51 @@
+// The update stage: supervised and reinforcement steps on the current policy, the same bits for any number of update ranks and threads.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "model/optimizer.hpp"
+#include "objective/objective.hpp"
+#include "stages/job.hpp"
+#include "stages/mailbox.hpp"
+#include "stages/step_batch.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace rollcall::stages {
+
+class Update {
+ public:
+  /// `ranks`: the update ranks among themselves; rank 0 of it speaks for all.
+  Update(Job& job, Mailbox& mail, comm::Communicator& ranks);
+  void on_supervise(const SupervisePlan& plan);
+  void on_update(const UpdatePlan& plan);
+  void on_save(const SaveRequest& request);
+  void on_rollback(const std::string& checkpoint);
+  /// Takes optimizer state and gradient exponents from a checkpoint's bytes.
+  void restore(const std::string& optimizer_bytes, const std::string& origin);
+
+ private:
+  /// Runs one leaf: writes its gradient and returns the loss share with metrics.
+  using LeafTask = std::function<objective::LeafLoss(std::int64_t leaf, std::span<float> gradient)>;
+  /// Sums the gradients of all leaves over threads and ranks and returns every leaf's loss in leaf order; empty when a gradient was not finite.
+  std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task);
+  std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
+  std::vector<objective::LeafLoss> share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine);
+  UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
+  UpdateOutcome train_mini_batch(const UpdatePlan& plan, const StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
+  void finish(UpdateReport report);
+  void enter_phase(bool supervised);
+  bool leader() const { return ranks_->rank() == 0; }
+  std::string optimizer_bytes() const;
+
+  Job* job_;
+  Mailbox* mail_;
+  comm::Communicator* ranks_;
+  objective::Objective objective_;
+  model::GradientSum sum_;
+  model::OptimizerState optimizer_;
+  bool supervised_phase_ = true;                  ///< which phase optimizer_ belongs to
+  std::vector<std::vector<float>> gradients_;     ///< one buffer a thread
+};
+
+}  // namespace rollcall::stages

@@ -1,0 +1,40 @@
+// Threads of a rank: parallel over leaves or decode batches, one thread inside each operation, so their number changes no bits.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Persistent workers; the calling thread is one of them.
+class WorkerPool {
+ public:
+  explicit WorkerPool(int threads);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int threads() const { return int(workers_.size()) + 1; }
+  /// Calls work(index, thread) for every index in [0, count), each once, in any order. Rethrows the exception of the lowest index that threw.
+  void run(std::int64_t count, const std::function<void(std::int64_t index, int thread)>& work);
+
+ private:
+  void serve(int thread);
+  void drain(int thread, std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  const std::function<void(std::int64_t, int)>* work_ = nullptr;
+  std::int64_t next_ = 0, count_ = 0, busy_ = 0, failed_index_ = -1;
+  std::uint64_t round_ = 0;
+  std::exception_ptr failure_;
+  bool closing_ = false;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace rollcall::stages
