@@ -51,7 +51,8 @@ void TapeEngine::backward(const Scored& scored, const ColumnGradient& columns, s
 }
 
 TapeEngine::Rows TapeEngine::linear(const Rows& x, const Linear& linear) {
-  return LinearRows::apply(x, weight(linear.weight_slice), linear.bias == nullptr ? at::Tensor() : weight(linear.bias_slice), &tape_, &linear);
+  const auto bias = linear.bias == nullptr ? std::nullopt : std::optional<at::Tensor>(weight(linear.bias_slice));
+  return LinearRows::apply(x, weight(linear.weight_slice), bias, &tape_, &linear);
 }
 TapeEngine::Rows TapeEngine::rms_norm(const Rows& x, const Norm& norm) { return NormRows::apply(x, weight(norm.slice), &tape_); }
 TapeEngine::Rows TapeEngine::rope(const Rows& x) { return RopeRows::apply(x, &tape_); }

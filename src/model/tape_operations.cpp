@@ -46,9 +46,10 @@ Tensors EmbedRows::backward(AutogradContext* ctx, const Tensors& grads) {
   return {dweight, at::Tensor()};
 }
 
-at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Tape* tape, const Linear* linear) {
+at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias, Tape* tape,
+                               const Linear* linear) {
   ctx->save_for_backward({x, weight});
-  ctx->saved_data["bias"] = bias.defined();
+  ctx->saved_data["bias"] = bias.has_value();
   at::Tensor y = at::empty({x.size(0), linear->outputs}, x.options());
   tape->policy.kernels->linear(tape->context, in(x), x.size(0), linear->inputs, linear->panels, linear->outputs, linear->bias, out(y));
   return y;

@@ -5,6 +5,8 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <optional>
+
 namespace rollcall::model {
 
 using torch::autograd::AutogradContext;
@@ -16,8 +18,9 @@ struct EmbedRows : Function<EmbedRows> {  ///< [n, hidden] = weight[tokens]
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const std::vector<std::int32_t>* tokens);
   static Tensors backward(AutogradContext* ctx, const Tensors& grads);
 };
-struct LinearRows : Function<LinearRows> {  ///< x W^T + bias; `bias` may be undefined
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Tape* tape, const Linear* linear);
+struct LinearRows : Function<LinearRows> {  ///< x W^T + bias
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias, Tape* tape,
+                            const Linear* linear);
   static Tensors backward(AutogradContext* ctx, const Tensors& grads);
 };
 struct NormRows : Function<NormRows> {

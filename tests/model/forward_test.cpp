@@ -1,0 +1,129 @@
+// Columns and gradients against the plain transformer, and independence of threads and of what shares a leaf.
+#include "model/plain_transformer.hpp"
+#include "model/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace rollcall::model::testing {
+namespace {
+
+const std::vector<std::int64_t> kLengths = {9, 3, 1, 17, 2};
+
+TEST(Forward, ColumnsAgreeWithThePlainTransformer) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    const std::vector<float> weights = random_weights(config, 3);
+    const Leaf leaf = random_leaf(config, kLengths, 4);
+    const Columns columns = forward(Policy(config, weights, {}), leaf, 0.8);
+    const auto [logprob, entropy] = PlainTransformer(config, weights).columns(leaf, 0.8);
+    ASSERT_EQ(columns.logprob.size(), leaf.targets.size());
+    for (std::size_t i = 0; i < columns.logprob.size(); ++i) {
+      EXPECT_NEAR(columns.logprob[i], logprob[std::int64_t(i)].item<double>(), 1e-4) << name_of(family) << " column " << i;
+      EXPECT_NEAR(columns.entropy[i], entropy[std::int64_t(i)].item<double>(), 1e-4) << name_of(family) << " column " << i;
+    }
+  }
+}
+
+TEST(Forward, GradientAgreesWithThePlainTransformerInEveryTensor) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    const std::vector<float> weights = random_weights(config, 5);
+    const Leaf leaf = random_leaf(config, kLengths, 6);
+    const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
+    std::vector<float> gradient(weights.size(), 99.0F);
+    forward_backward(Policy(config, weights, {}), leaf, 1.3, [&](const Columns&) { return columns; }, gradient);
+    const std::vector<double> plain = PlainTransformer(config, weights).gradient(leaf, 1.3, columns);
+    for (const Slice& slice : weight_layout(config).slices) {
+      double error = 0.0, norm = 0.0;
+      for (std::int64_t i = slice.offset; i < slice.offset + slice.count; ++i) {
+        error += std::pow(gradient[std::size_t(i)] - plain[std::size_t(i)], 2);
+        norm += std::pow(plain[std::size_t(i)], 2);
+      }
+      // A key's bias shifts all scores of a query alike, so its true gradient is zero but for the rotation.
+      EXPECT_LE(std::sqrt(error), 1e-4 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
+      EXPECT_GT(norm, 0.0) << slice.name;
+    }
+  }
+}
+
+TEST(Forward, TrainingSeesTheColumnsOfScoring) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    const Policy policy(config, random_weights(config, 8), {});
+    const Leaf leaf = random_leaf(config, {40, 7, 30, 41, 50, 64, 64, 33}, 9);  // more than one chunk of the head
+    const Columns scored = forward(policy, leaf, 0.9);
+    std::vector<float> gradient(std::size_t(weight_layout(config).size));
+    forward_backward(policy, leaf, 0.9,
+                     [&](const Columns& columns) {
+                       EXPECT_EQ(columns.logprob, scored.logprob);
+                       EXPECT_EQ(columns.entropy, scored.entropy);
+                       return random_columns(columns.logprob.size(), 1);
+                     },
+                     gradient);
+  }
+}
+
+TEST(Forward, ASequenceHasTheSameColumnsInAnyCompany) {
+  const ModelConfig config = small_config(Family::qwen3);
+  const Policy policy(config, random_weights(config, 10), {});
+  const Leaf together = random_leaf(config, kLengths, 11);
+  const Columns all = forward(policy, together, 1.0);
+  std::size_t column = 0;
+  for (std::size_t s = 0; s < kLengths.size(); ++s) {
+    Leaf alone{.tokens = {together.tokens.begin() + together.offsets[s], together.tokens.begin() + together.offsets[s + 1]}, .offsets = {0, kLengths[s]}};
+    for (std::int64_t t = 2; t < kLengths[s]; ++t) alone.targets.push_back(t);
+    for (const float logprob : forward(policy, alone, 1.0).logprob) EXPECT_EQ(logprob, all.logprob[column++]);
+  }
+  EXPECT_EQ(column, all.logprob.size());
+}
+
+TEST(Forward, GradientsDoNotDependOnThreads) {
+  const ModelConfig config = small_config(Family::qwen3);
+  const Policy policy(config, random_weights(config, 12), {});
+  std::vector<Leaf> leaves;
+  for (std::uint64_t i = 0; i < 8; ++i) leaves.push_back(random_leaf(config, kLengths, 20 + i));
+  const auto run = [&](std::size_t threads) {
+    std::vector<std::vector<float>> gradients(leaves.size(), std::vector<float>(std::size_t(weight_layout(config).size)));
+    std::vector<std::jthread> workers;
+    for (std::size_t worker = 0; worker < threads; ++worker) {
+      workers.emplace_back([&, worker] {
+        use_one_thread_per_operation();
+        for (std::size_t i = worker; i < leaves.size(); i += threads) {
+          forward_backward(policy, leaves[i], 1.0, [&](const Columns& c) { return random_columns(c.logprob.size(), i); }, gradients[i]);
+        }
+      });
+    }
+    workers.clear();
+    return gradients;
+  };
+  const auto one = run(1);
+  EXPECT_EQ(one, run(4));
+  EXPECT_NE(one[0], one[1]);
+}
+
+TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
+  const ModelConfig config = small_config(Family::llama);
+  const Policy policy(config, random_weights(config, 13), {});
+  std::vector<float> gradient(std::size_t(weight_layout(config).size), 7.0F);
+  bool called = false;
+  forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0, [&](const Columns& c) { called = c.logprob.empty(); return ColumnGradient{}; }, gradient);
+  EXPECT_TRUE(called);
+  EXPECT_EQ(std::count(gradient.begin(), gradient.end(), 0.0F), std::ptrdiff_t(gradient.size()));
+}
+
+TEST(Forward, BrokenLeavesAreRefused) {
+  const ModelConfig config = small_config(Family::llama);
+  const Policy policy(config, random_weights(config, 13), {});
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2}, .offsets = {0, 3}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 99}, .offsets = {0, 2}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2}, .offsets = {0, 2}, .targets = {0}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 3}, .targets = {2, 1}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 65}}, 1.0), std::logic_error);
+}
+
+}  // namespace
+}  // namespace rollcall::model::testing

@@ -1,0 +1,195 @@
+// The gradient sum: the same bits for any order, thread count and rank count; its exponents follow the gradients.
+#include "base/error.hpp"
+#include "model/optimizer.hpp"
+#include "model/small_models.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+namespace rollcall::model::testing {
+namespace {
+
+using Outcome = GradientSum::Outcome;
+
+WeightLayout layout_of_two() { return {{{"a", {5}, 0, 5, false}, {"b", {3}, 16, 3, false}}, 32}; }
+
+/// Ranks as threads of one process.
+class Ranks {
+ public:
+  explicit Ranks(int size) : barrier_(size), size_(size) {}
+
+  class Member final : public Collectives {
+   public:
+    Member(Ranks& ranks, int rank) : ranks_(ranks), rank_(rank) {}
+    int rank() const override { return rank_; }
+    int size() const override { return ranks_.size_; }
+    void sum(std::span<std::int64_t> values) override {
+      ranks_.all(values, ranks_.integers_, [](std::int64_t a, std::int64_t b) { return a + b; });
+    }
+    void maximum(std::span<double> values) override {
+      ranks_.all(values, ranks_.doubles_, [](double a, double b) { return std::max(a, b); });
+    }
+    void broadcast(std::span<std::byte>, int) override {}
+    void barrier() override { ranks_.barrier_.arrive_and_wait(); }
+
+   private:
+    Ranks& ranks_;
+    int rank_;
+  };
+
+ private:
+  template <class T, class Combine>
+  void all(std::span<T> values, std::vector<T>& shared, Combine combine) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (shared.empty()) shared.assign(values.begin(), values.end());
+      else std::transform(values.begin(), values.end(), shared.begin(), shared.begin(), combine);
+    }
+    barrier_.arrive_and_wait();
+    std::copy(shared.begin(), shared.end(), values.begin());
+    barrier_.arrive_and_wait();
+    {
+      const std::lock_guard lock(mutex_);
+      shared.clear();
+    }
+    barrier_.arrive_and_wait();
+  }
+  std::barrier<> barrier_;
+  std::mutex mutex_;
+  int size_;
+  std::vector<std::int64_t> integers_;
+  std::vector<double> doubles_;
+};
+
+std::vector<std::vector<float>> random_leaves(std::size_t count, std::uint64_t seed, double scale) {
+  std::vector<std::vector<float>> leaves(count, std::vector<float>(32, 0.0F));
+  for (std::size_t leaf = 0; leaf < count; ++leaf) {
+    const RandomStream stream(seed, RandomPurpose::test, 4, leaf);
+    for (const std::size_t i : {0, 1, 2, 3, 4, 16, 17, 18}) leaves[leaf][i] = float(scale * std::pow(10.0, -4.0 * stream.uniform(2 * i)) * stream.normal(2 * i + 1));
+  }
+  return leaves;
+}
+
+struct Summed {
+  std::vector<float> gradient;
+  std::vector<std::int64_t> exponents;
+  int repeats;
+  bool operator==(const Summed&) const = default;
+};
+
+/// Leaves dealt round robin to `ranks`, each rank adding from two threads.
+Summed sum_on(int ranks, const std::vector<std::vector<float>>& leaves) {
+  Ranks world(ranks);
+  std::vector<Summed> results(std::size_t(ranks), Summed{});
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      Ranks::Member member(world, rank);
+      GradientSum sum(layout_of_two());
+      Outcome outcome = Outcome::repeat;
+      int rounds = 0;
+      for (; outcome == Outcome::repeat && rounds < 5; ++rounds) {
+        sum.start();
+        std::vector<std::jthread> adders;
+        for (std::size_t half = 0; half < 2; ++half) {
+          adders.emplace_back([&, half] {
+            for (std::size_t leaf = std::size_t(rank) + half * std::size_t(ranks); leaf < leaves.size(); leaf += 2 * std::size_t(ranks)) sum.add(leaves[leaf]);
+          });
+        }
+        adders.clear();
+        outcome = sum.finish(member);
+      }
+      EXPECT_EQ(outcome, Outcome::ready);
+      results[std::size_t(rank)] = {{sum.gradient().begin(), sum.gradient().end()}, sum.exponents(), rounds - 1};
+    });
+  }
+  threads.clear();
+  for (const Summed& result : results) EXPECT_EQ(result, results[0]);
+  return results[0];
+}
+
+TEST(GradientSum, BitsDoNotDependOnOrderThreadsOrRanks) {
+  const bool ok = rc::check([] {
+    const double scale = *rc::gen::element(1e-20, 1e-6, 1e-3, 1.0, 1e6, 1e30);
+    auto leaves = random_leaves(*rc::gen::inRange<std::size_t>(1, 12), *rc::gen::inRange<std::uint64_t>(0, 1000), scale);
+    const Summed one = sum_on(1, leaves);
+    RC_ASSERT(one.repeats <= 1);
+    RC_ASSERT(sum_on(3, leaves) == one);
+    std::reverse(leaves.begin(), leaves.end());
+    RC_ASSERT(sum_on(2, leaves) == one);
+    for (std::size_t i = 0; i < 32; ++i) {
+      double exact = 0.0, size = 0.0;
+      for (const auto& leaf : leaves) {
+        exact += double(leaf[i]);
+        size += std::fabs(double(leaf[i]));
+      }
+      RC_ASSERT(std::fabs(one.gradient[i] - exact) <= 1e-6 * size + 1e-9 * scale);
+    }
+  });
+  EXPECT_TRUE(ok);
+}
+
+TEST(GradientSum, RepeatsOnceWhenAGradientLeavesTheWindowAndThenRemembers) {
+  Alone alone;
+  GradientSum sum(layout_of_two());
+  const auto step = [&](double scale) {
+    sum.start();
+    for (const auto& leaf : random_leaves(3, 1, scale)) sum.add(leaf);
+    return sum.finish(alone);
+  };
+  const std::vector<std::int64_t> initial = sum.exponents();
+  EXPECT_EQ(step(1e12), Outcome::repeat);
+  EXPECT_LT(sum.exponents()[0], initial[0]);
+  EXPECT_EQ(step(1e12), Outcome::ready);
+  EXPECT_EQ(step(0.5e12), Outcome::ready);
+  EXPECT_EQ(step(1e-12), Outcome::repeat);
+  EXPECT_EQ(step(1e-12), Outcome::ready);
+  const std::vector<std::int64_t> small = sum.exponents();
+  EXPECT_EQ(step(0.0), Outcome::ready);  // zero tensors keep their exponent
+  EXPECT_EQ(sum.exponents(), small);
+  EXPECT_EQ(sum.gradient()[0], 0.0F);
+}
+
+TEST(GradientSum, CancellationDoesNotRepeatForEver) {
+  Alone alone;
+  GradientSum sum(layout_of_two());
+  for (const Outcome expected : {Outcome::repeat, Outcome::ready}) {
+    sum.start();
+    for (const float sign : {1.0F, -1.0F}) {
+      std::vector<float> leaf(32, 0.0F);
+      leaf[0] = sign * 1e9F;
+      sum.add(leaf);
+    }
+    EXPECT_EQ(sum.finish(alone), expected);
+  }
+  EXPECT_EQ(sum.gradient()[0], 0.0F);
+}
+
+TEST(GradientSum, NonFiniteLeavesAreReported) {
+  Alone alone;
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    GradientSum sum(layout_of_two());
+    auto leaf = random_leaves(1, 1, 1.0)[0];
+    leaf[17] = bad;
+    sum.add(leaf);
+    EXPECT_EQ(sum.finish(alone), Outcome::nonfinite);
+    sum.start();
+    sum.add(random_leaves(1, 1, 1.0)[0]);
+    EXPECT_EQ(sum.finish(alone), Outcome::ready);
+  }
+}
+
+TEST(GradientSum, ExponentsOfAnotherModelAreRefused) {
+  GradientSum sum(layout_of_two());
+  const std::vector<std::int64_t> three = {1, 2, 3};
+  EXPECT_THROW(sum.set_exponents(three), StorageError);
+}
+
+}  // namespace
+}  // namespace rollcall::model::testing

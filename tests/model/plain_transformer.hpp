@@ -1,0 +1,37 @@
+// The same transformer a second time, in double and plain ATen operations: what forward and gradient are checked against.
+#pragma once
+
+#include "model/policy.hpp"
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::model::testing {
+
+class PlainTransformer {
+ public:
+  PlainTransformer(const ModelConfig& config, std::span<const float> weights);
+  /// Adds up the columns of every sequence: logprob and entropy [M], with gradient.
+  std::pair<at::Tensor, at::Tensor> columns(const Leaf& leaf, double temperature) const;
+  /// Gradient of sum(dlogprob * logprob + dentropy * entropy) in layout order.
+  std::vector<double> gradient(const Leaf& leaf, double temperature, const ColumnGradient& columns) const;
+
+ private:
+  at::Tensor sequence_logits(const at::Tensor& tokens) const;  ///< [T, V]
+  at::Tensor block(std::int64_t layer, const at::Tensor& x) const;
+  at::Tensor attention(const std::string& prefix, const at::Tensor& h) const;
+  at::Tensor project(const std::string& module, const at::Tensor& x) const;
+  at::Tensor norm(const std::string& name, const at::Tensor& x) const;
+  at::Tensor turned(const at::Tensor& x) const;
+
+  ModelConfig config_;
+  WeightLayout layout_;
+  std::map<std::string, at::Tensor> weights_;
+};
+
+}  // namespace rollcall::model::testing

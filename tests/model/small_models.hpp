@@ -1,0 +1,85 @@
+// Small random models of the three families, and random leaves for them.
+#pragma once
+
+#include "base/random.hpp"
+#include "core/collectives.hpp"
+#include "model/policy.hpp"
+#include "model/weights.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rollcall::model::testing {
+
+enum class Family { llama, qwen2, qwen3 };
+inline const std::vector<Family> kFamilies = {Family::llama, Family::qwen2, Family::qwen3};
+inline std::string name_of(Family family) { return family == Family::llama ? "llama" : family == Family::qwen2 ? "qwen2" : "qwen3"; }
+
+/// Two layers, grouped-query attention with odd widths; Llama has tied embeddings and a head_dim that is not hidden / heads.
+inline ModelConfig small_config(Family family) {
+  ModelConfig c;
+  c.vocab_size = 23;
+  c.hidden_size = 24;
+  c.intermediate_size = 36;
+  c.num_hidden_layers = 2;
+  c.num_attention_heads = family == Family::llama ? 4 : 6;
+  c.num_key_value_heads = family == Family::llama ? 1 : 3;
+  c.head_dim = family == Family::qwen2 ? 4 : 8;
+  c.max_position_embeddings = 64;
+  c.tie_word_embeddings = family == Family::llama;
+  c.qk_norm = family == Family::qwen3;
+  c.attention_bias = family == Family::qwen2;
+  c.eos_token_id = 1;
+  return c;
+}
+
+/// Every value random, norms around one, so that no part of the model is idle.
+inline std::vector<float> random_weights(const ModelConfig& config, std::uint64_t seed) {
+  const WeightLayout layout = weight_layout(config);
+  std::vector<float> weights(std::size_t(layout.size), 0.0F);
+  for (std::size_t t = 0; t < layout.slices.size(); ++t) {
+    const Slice& slice = layout.slices[t];
+    const RandomStream stream(seed, RandomPurpose::test, 0, t);
+    const double centre = slice.name.ends_with("norm.weight") ? 1.0 : 0.0;
+    for (std::int64_t i = 0; i < slice.count; ++i) weights[std::size_t(slice.offset + i)] = float(centre + 0.25 * stream.normal(std::uint64_t(i)));
+  }
+  return weights;
+}
+
+/// Sequences of the given lengths; every token after the first two of a sequence is a target.
+inline Leaf random_leaf(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
+  const RandomStream stream(seed, RandomPurpose::test, 1);
+  Leaf leaf{.offsets = {0}};
+  for (const std::int64_t length : lengths) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (i >= 2) leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
+      leaf.tokens.push_back(std::int32_t(stream.below(leaf.tokens.size(), std::uint64_t(config.vocab_size))));
+    }
+    leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
+  }
+  return leaf;
+}
+
+/// Random dLoss/dcolumn.
+inline ColumnGradient random_columns(std::size_t count, std::uint64_t seed) {
+  const RandomStream stream(seed, RandomPurpose::test, 2);
+  ColumnGradient columns;
+  for (std::size_t i = 0; i < count; ++i) {
+    columns.logprob.push_back(float(stream.normal(2 * i)));
+    columns.entropy.push_back(float(stream.normal(2 * i + 1)));
+  }
+  return columns;
+}
+
+/// A group of one.
+class Alone final : public Collectives {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void sum(std::span<std::int64_t>) override {}
+  void maximum(std::span<double>) override {}
+  void broadcast(std::span<std::byte>, int) override {}
+  void barrier() override {}
+};
+
+}  // namespace rollcall::model::testing
