@@ -82,7 +82,7 @@ struct TrainSection {
   std::int64_t rollouts_per_prompt = 8;   ///< mean; the step's budget is prompts_per_step * rollouts_per_prompt, spent exactly
   std::int64_t epochs = 1;                ///< passes over a step's rollouts
   std::int64_t mini_batches = 1;          ///< optimizer steps a pass; groups are dealt round robin, never cut
-  std::int64_t leaf_tokens = 4096;        ///< tokens of a packed micro-batch (leaf); whole groups only, so a large group may exceed it
+  std::int64_t leaf_tokens = 1024;        ///< tokens of a packed micro-batch (leaf); whole groups only, so a large group may exceed it
   OptimizerSection optimizer{};
   std::string on_nonfinite = "skip";      ///< skip | rollback | stop when a gradient is not finite
   double loss_spike_factor = 0.0;         ///< treat a gradient norm above factor * its running mean like a non-finite one; 0: off
