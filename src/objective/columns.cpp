@@ -36,7 +36,7 @@ Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
   const at::Tensor length = c.offsets.diff();
   expect((length >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(), "offsets and group ascend");
   prompts = c.group[rollouts - 1].item<std::int64_t>() + 1;
-  rollout = at::repeat_interleave(length, tokens);
+  rollout = at::repeat_interleave(length);
   group_size = group_sum(at::ones({rollouts}, at::kDouble));
   expect((group_size >= 1).all().item<bool>(), "groups are numbered without gaps");
   count();
@@ -92,7 +92,7 @@ at::Tensor Leaf::take(const at::Tensor& per_token) const {
   return index_.defined() ? frozen.index_select(0, index_) : frozen.narrow(0, first_, tokens());
 }
 
-at::Tensor Leaf::rollout() const { return at::repeat_interleave(length_, tokens()); }
+at::Tensor Leaf::rollout() const { return at::repeat_interleave(length_); }
 
 at::Tensor Leaf::rollout_mean(const at::Tensor& per_token) const {
   return zeros(length_.size(0)).index_add(0, rollout(), per_token) / length_.clamp_min(1).to(at::kDouble);
