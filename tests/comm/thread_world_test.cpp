@@ -74,6 +74,22 @@ TEST(ThreadWorld, DeadlineOfACollective) {
   EXPECT_NE(errors[0].find(" s in split ("), std::string::npos) << errors[0];
 }
 
+TEST(ThreadWorld, WhoGaveUpWaitingIsNotCounted) {
+  run_as_threads(3, [](Communicator& world) {
+    std::vector<std::int64_t> ones{1};
+    if (world.rank() == 0) {
+      world.set_collective_deadline(0.02);
+      EXPECT_THROW(world.sum(ones), ProtocolError);
+      world.set_collective_deadline(60);
+      for (const int to : {1, 2}) world.send(to, 1, "now");
+    } else {
+      world.receive(60, "leave to go on");
+    }
+    world.sum(ones);
+    EXPECT_EQ(ones[0], 3);
+  });
+}
+
 TEST(ThreadWorld, AbortCarriesTheExitCode) {
   try {
     run_as_threads(3, [](Communicator& world) {
