@@ -31,8 +31,8 @@ Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
   columns.offsets = c.offsets.contiguous();
   tokens = c.offsets[rollouts].item<std::int64_t>();
   expect(is_column(c.old_logprob, tokens, at::kDouble) && is_column(c.rollout_logprob, tokens, at::kDouble), "log-probs are [N] float64");
-  require<NumericsError>(at::isfinite(c.reward).all().item<bool>(), "a reward is not finite", "one such value would make the advantages of its whole group meaningless",
-                         "find the rollout in the archive and correct its verifier");
+  require<NumericsError>(at::isfinite(c.reward).all().item<bool>(), "a reward is not finite",
+                         "one such value would make the advantages of its whole group meaningless", "find the rollout in the archive and correct its verifier");
   const at::Tensor length = c.offsets.diff();
   expect((length >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(), "offsets and group ascend");
   prompts = c.group[rollouts - 1].item<std::int64_t>() + 1;

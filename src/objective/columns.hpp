@@ -26,25 +26,25 @@ class Step {
 
   StepColumns columns;
   std::int64_t rollouts = 0, prompts = 0, tokens = 0;  ///< B, P, N
-  at::Tensor rollout;         ///< [N] int64, the rollout of each token
-  at::Tensor group_size;      ///< [P] float64, >= 1
-  at::Tensor advantage;       ///< [N] once the advantage piece has run
-  at::Tensor factor;          ///< [N] product of the weight pieces; undefined: all 1
-  at::Tensor keep;            ///< [N] float64, 1 for trained tokens, 0 for dropped ones; undefined: all trained
-  at::Tensor trained_length;  ///< [B] float64, trained tokens of each rollout
+  at::Tensor rollout;                                  ///< [N] int64, the rollout of each token
+  at::Tensor group_size;                               ///< [P] float64, >= 1
+  at::Tensor advantage;                                ///< [N] once the advantage piece has run
+  at::Tensor factor;                                   ///< [N] product of the weight pieces; undefined: all 1
+  at::Tensor keep;                                     ///< [N] float64, 1 for trained tokens, 0 for dropped ones; undefined: all trained
+  at::Tensor trained_length;                           ///< [B] float64, trained tokens of each rollout
   Normalizer normalizer;
 
   /// Recounts trained_length and normalizer after the weight pieces have set `keep`.
   void count();
 
-  at::Tensor group_sum(const at::Tensor& per_rollout) const;      ///< [B] -> [P]
-  at::Tensor rollout_sum(const at::Tensor& per_token) const;      ///< [N] -> [B]
-  at::Tensor over_rollouts(const at::Tensor& per_group) const;    ///< [P] -> [B]
-  at::Tensor over_tokens(const at::Tensor& per_rollout) const;    ///< [B] -> [N]
+  at::Tensor group_sum(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
+  at::Tensor rollout_sum(const at::Tensor& per_token) const;    ///< [N] -> [B]
+  at::Tensor over_rollouts(const at::Tensor& per_group) const;  ///< [P] -> [B]
+  at::Tensor over_tokens(const at::Tensor& per_rollout) const;  ///< [B] -> [N]
   /// Mean reward of the group, [B]. A group of one has nothing to compare with: its baseline is 0, so that its advantage is the plain
   /// reward (an unbiased estimate without a baseline; as verl and RLOO have it) rather than an identical zero.
   at::Tensor baseline() const;
-  const at::Tensor& named(const std::string& column) const;       ///< throws ConfigError when the step does not carry it
+  const at::Tensor& named(const std::string& column) const;  ///< throws ConfigError when the step does not carry it
 };
 
 /// A leaf's tokens. `logprob` and `entropy` are what the loss is differentiated by; everything else is frozen.
@@ -57,14 +57,14 @@ class Leaf {
   at::Tensor old_logprob, advantage;  ///< [M]
 
   std::int64_t tokens() const { return logprob.size(0); }
-  at::Tensor take(const at::Tensor& per_token) const;             ///< [N] -> [M]
-  at::Tensor rollout_mean(const at::Tensor& per_token) const;     ///< [M] -> [L], differentiable; 0 for a rollout without tokens
-  at::Tensor over_tokens(const at::Tensor& per_rollout) const;    ///< [L] -> [M], differentiable
+  at::Tensor take(const at::Tensor& per_token) const;           ///< [N] -> [M]
+  at::Tensor rollout_mean(const at::Tensor& per_token) const;   ///< [M] -> [L], differentiable; 0 for a rollout without tokens
+  at::Tensor over_tokens(const at::Tensor& per_rollout) const;  ///< [L] -> [M], differentiable
 
  private:
-  std::int64_t first_ = 0;   // first token in the step, when the leaf's tokens lie side by side
-  at::Tensor index_;         // [M] tokens in the step, otherwise
-  at::Tensor length_;        // [L] int64
+  std::int64_t first_ = 0;     // first token in the step, when the leaf's tokens lie side by side
+  at::Tensor index_;           // [M] tokens in the step, otherwise
+  at::Tensor length_;          // [L] int64
   at::Tensor rollout() const;  // [M] int64, the rollout of each token within the leaf
 };
 

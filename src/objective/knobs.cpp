@@ -16,7 +16,8 @@ double read_number(const std::string& text, const std::string& key, const std::s
   double value = 0.0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  require<ConfigError>(error == std::errc() && stop == end, fmt::format("objective.knobs: {} = {} is not a number", key, text), meaning, "write a plain number");
+  require<ConfigError>(error == std::errc() && stop == end, fmt::format("objective.knobs: {} = {} is not a number", key, text), meaning,
+                       "write a plain number");
   return value;
 }
 
@@ -27,8 +28,7 @@ void Knobs::enter(std::string_view family, std::string_view piece) {
   piece_ = piece;
 }
 
-void Knobs::add(std::string name, std::string meaning, std::string valid, std::function<void(const std::string&)> assign,
-                std::function<std::string()> value) {
+void Knobs::add(std::string name, std::string meaning, std::string valid, std::function<void(const std::string&)> assign, std::function<std::string()> value) {
   knobs_.push_back({family_, piece_, std::move(name), std::move(meaning), std::move(valid), std::move(assign), std::move(value)});
 }
 
@@ -36,8 +36,8 @@ void Knobs::number(std::string name, double& target, Range range, std::string me
   const std::string key = family_ + "." + name;
   const auto assign = [&target, range, meaning, key](const std::string& text) {
     const double v = read_number(text, key, meaning);
-    require<ConfigError>(v >= range.low && v <= range.high, fmt::format("objective.knobs: {} = {} lies outside [{}, {}]", key, text, range.low, range.high), meaning,
-                         "choose a value in that range");
+    require<ConfigError>(v >= range.low && v <= range.high, fmt::format("objective.knobs: {} = {} lies outside [{}, {}]", key, text, range.low, range.high),
+                         meaning, "choose a value in that range");
     target = v;
   };
   add(std::move(name), std::move(meaning), fmt::format("[{}, {}]", range.low, range.high), assign, [&target] { return fmt::format("{}", target); });
@@ -67,10 +67,11 @@ void Knobs::set(const std::string& key, const std::string& value) {
     keys.push_back(knob.key());
     if (key == knob.name || key == knob.key()) found.push_back(&knob);
   }
-  require<ConfigError>(!found.empty(), fmt::format("objective.knobs: no chosen piece has a knob {}", key), "a setting that nothing reads would silently change nothing",
+  require<ConfigError>(!found.empty(), fmt::format("objective.knobs: no chosen piece has a knob {}", key),
+                       "a setting that nothing reads would silently change nothing",
                        keys.empty() ? "the chosen pieces have no knobs" : suggest_name(key.find('.') == std::string::npos ? "." + key : key, keys));
-  require<ConfigError>(found.size() == 1, fmt::format("objective.knobs: {} is a knob of {} chosen pieces", key, found.size()), "it must be clear which one is meant",
-                       "write family.knob, and choose a single piece of that family");
+  require<ConfigError>(found.size() == 1, fmt::format("objective.knobs: {} is a knob of {} chosen pieces", key, found.size()),
+                       "it must be clear which one is meant", "write family.knob, and choose a single piece of that family");
   found.front()->assign(value);
 }
 

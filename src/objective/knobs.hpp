@@ -15,7 +15,7 @@ namespace rollcall::objective {
 struct Knob {
   std::string family, piece, name;
   std::string meaning;
-  std::string valid;                             ///< "[0, 1]" or "k2, k3"
+  std::string valid;                               ///< "[0, 1]" or "k2, k3"
   std::function<void(const std::string&)> assign;  ///< throws ConfigError
   std::function<std::string()> value;
   std::string key() const { return family + "." + name; }
@@ -31,8 +31,9 @@ class Knobs {
   /// The index of a name is the enumerator's value.
   template <class Enum>
   void choice(std::string name, Enum& target, std::vector<std::string> names, std::string meaning) {
-    add_choice(std::move(name), std::move(names), std::move(meaning), [&target](std::size_t i) { target = static_cast<Enum>(i); },
-               [&target] { return static_cast<std::size_t>(target); });
+    add_choice(
+        std::move(name), std::move(names), std::move(meaning), [&target](std::size_t i) { target = static_cast<Enum>(i); },
+        [&target] { return static_cast<std::size_t>(target); });
   }
   /// A mix of settings that cannot be meant: checked by check(), after all settings are made.
   void refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion);

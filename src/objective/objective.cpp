@@ -4,8 +4,8 @@
 #include "base/error.hpp"
 #include "objective/resolve.hpp"
 
-#include <fmt/format.h>
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
@@ -57,8 +57,7 @@ void note_column(std::map<std::string, double>& metrics, const std::string& name
 
 }  // namespace
 
-Objective::Objective(const std::string& recipe, const Settings& pieces, const Settings& knobs)
-    : resolved_(std::make_unique<Resolved>(recipe, pieces, knobs)) {}
+Objective::Objective(const std::string& recipe, const Settings& pieces, const Settings& knobs) : resolved_(std::make_unique<Resolved>(recipe, pieces, knobs)) {}
 Objective::~Objective() = default;
 
 std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns) const {

@@ -15,14 +15,14 @@ namespace rollcall::objective {
 /// Everything the whole step (or mini-batch) knows before the current policy is evaluated. Rollouts are in canonical order:
 /// ascending GroupId, then sample. All tensors on the CPU; reals are float64.
 struct StepColumns {
-  at::Tensor reward;        ///< [B]
-  at::Tensor group;         ///< [B] int64, index 0..P-1 of the rollout's group, ascending
-  at::Tensor prompt_level;  ///< [B] int64
-  at::Tensor offsets;       ///< [B+1] int64: tokens of rollout i are offsets[i] .. offsets[i+1]
-  at::Tensor old_logprob;   ///< [N] log-prob under the policy at the start of the update (the proximal policy)
+  at::Tensor reward;           ///< [B]
+  at::Tensor group;            ///< [B] int64, index 0..P-1 of the rollout's group, ascending
+  at::Tensor prompt_level;     ///< [B] int64
+  at::Tensor offsets;          ///< [B+1] int64: tokens of rollout i are offsets[i] .. offsets[i+1]
+  at::Tensor old_logprob;      ///< [N] log-prob under the policy at the start of the update (the proximal policy)
   at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
-  at::Tensor truncated;     ///< [B] bool: ended by the token limit
-  double max_new_tokens = 0;  ///< horizon H
+  at::Tensor truncated;        ///< [B] bool: ended by the token limit
+  double max_new_tokens = 0;   ///< horizon H
   /// Optional per-token columns [N] by name, read by single pieces (Objective::columns() says which): "reference_logprob".
   std::map<std::string, at::Tensor> named;
 };
@@ -34,8 +34,8 @@ struct LeafColumns {
 };
 
 struct LeafLoss {
-  double loss = 0.0;                    ///< this leaf's share; shares of all leaves sum to the step's loss
-  at::Tensor dlogprob, dentropy;        ///< [M] float64
+  double loss = 0.0;              ///< this leaf's share; shares of all leaves sum to the step's loss
+  at::Tensor dlogprob, dentropy;  ///< [M] float64
   /// Metric sums and extremes over this leaf's tokens, by name; see merge().
   std::map<std::string, double> sums, minima, maxima;
 };
@@ -55,7 +55,7 @@ class Objective {
   /// Loss and derivative of one leaf. The sum over any cut into leaves is the same (to rounding).
   LeafLoss evaluate(const Prepared& prepared, const LeafColumns& leaf) const;
 
-  std::string describe() const;  ///< pieces with formulas and knobs with values, one line each
+  std::string describe() const;              ///< pieces with formulas and knobs with values, one line each
   std::vector<std::string> columns() const;  ///< names that StepColumns::named must hold
 
   struct Resolved;  ///< resolve.hpp

@@ -23,12 +23,12 @@ struct TokenWeight {
 };
 
 /// Families with Step run once a step, before the current policy is known; families with Leaf run on every leaf, under autograd.
-using AdvantageFunction = std::function<at::Tensor(const Step&)>;                        ///< -> [N]
+using AdvantageFunction = std::function<at::Tensor(const Step&)>;  ///< -> [N]
 using WeightFunction = std::function<TokenWeight(const Step&)>;
-using AggregateFunction = std::function<at::Tensor(const Step&)>;                        ///< -> [N] coefficient of each token's loss
-using RatioFunction = std::function<at::Tensor(const Leaf&)>;                            ///< -> [M]
+using AggregateFunction = std::function<at::Tensor(const Step&)>;  ///< -> [N] coefficient of each token's loss
+using RatioFunction = std::function<at::Tensor(const Leaf&)>;      ///< -> [M]
 using SurrogateFunction = std::function<SurrogateLoss(const Leaf&, const at::Tensor& ratio)>;
-using RegularizerFunction = std::function<at::Tensor(const Leaf&)>;                      ///< -> [M] added to the loss under the same aggregate
+using RegularizerFunction = std::function<at::Tensor(const Leaf&)>;  ///< -> [M] added to the loss under the same aggregate
 
 template <class Function>
 struct Piece {

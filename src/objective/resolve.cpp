@@ -57,9 +57,10 @@ Choice choose(const Recipe& recipe, const Settings& overrides) {
     choice[std::size_t(found - family_names.begin())] = piece;
   }
   for (const Mix& mix : impossible) {
-    require<ConfigError>(of(choice, mix.family) != mix.piece || of(choice, mix.with_family) != mix.with_piece,
-                         fmt::format("objective.pieces: {} {} does not go with {} {}", name_of(mix.family), mix.piece, name_of(mix.with_family), mix.with_piece),
-                         mix.why, mix.suggestion);
+    require<ConfigError>(
+        of(choice, mix.family) != mix.piece || of(choice, mix.with_family) != mix.with_piece,
+        fmt::format("objective.pieces: {} {} does not go with {} {}", name_of(mix.family), mix.piece, name_of(mix.with_family), mix.with_piece), mix.why,
+        mix.suggestion);
   }
   return choice;
 }
@@ -92,7 +93,8 @@ std::vector<std::pair<std::string, Function>> make_all(Family family, PieceTable
   if (names == none) return pieces;
   for (const auto& name : split(names)) {
     const bool twice = std::any_of(pieces.begin(), pieces.end(), [&](const auto& p) { return p.first == name; });
-    require<ConfigError>(!twice, fmt::format("objective.pieces: {} = {} names {} twice", name_of(family), names, name), "it would be applied twice", "name it once");
+    require<ConfigError>(!twice, fmt::format("objective.pieces: {} = {} names {} twice", name_of(family), names, name), "it would be applied twice",
+                         "name it once");
     pieces.emplace_back(name, make(family, table, name, into, true));
   }
   return pieces;

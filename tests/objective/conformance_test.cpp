@@ -1,7 +1,8 @@
 // The conformance suite: seven properties that every row of recipes.cpp must have. The rows come from the table, so none can be missed.
+#include "evaluate_step.hpp"
+#include "exceptions.hpp"
 #include "hand_worked.hpp"
 #include "objective/recipes.hpp"
-#include "plain_pieces.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,56 +11,10 @@
 namespace rollcall::objective::test {
 namespace {
 
-/// A recipe that rightly breaks a property says so here, with the reason.
-struct Exception {
-  std::string recipe, property, reason;
-};
-const std::vector<Exception> exceptions = {
-    {"rloo", "trust_region", "the plain policy gradient has no trust interval: it is meant for one update on its own samples"},
-};
-
 const Recipe& row(const std::string& name) {
   return *std::find_if(recipes().begin(), recipes().end(), [&](const Recipe& r) { return r.name == name; });
 }
 std::string piece(const std::string& recipe, Family family) { return std::string(row(recipe).piece(family)); }
-
-struct Result {
-  double loss = 0;
-  Column derivative, entropy_derivative;
-  std::map<std::string, double> metrics;
-};
-
-/// Evaluates leaves of rollouts, as ranks would: each prepares the step by itself. Derivatives come back in the step's order.
-Result evaluate(const Objective& objective, const PlainStep& step, const std::vector<std::vector<std::int64_t>>& leaves) {
-  std::vector<Column> by_rollout(step.rollouts.size()), entropy_by_rollout(step.rollouts.size());
-  std::vector<LeafLoss> losses;
-  Result result;
-  for (const auto& leaf : leaves) {
-    const auto prepared = objective.prepare(step.columns());
-    losses.push_back(objective.evaluate(*prepared, step.leaf(leaf)));
-    result.loss += losses.back().loss;
-    const Column d = values(losses.back().dlogprob), e = values(losses.back().dentropy);
-    std::size_t begin = 0;
-    for (const auto i : leaf) {
-      const std::size_t end = begin + step.rollouts[std::size_t(i)].length();
-      by_rollout[std::size_t(i)].assign(d.begin() + std::ptrdiff_t(begin), d.begin() + std::ptrdiff_t(end));
-      entropy_by_rollout[std::size_t(i)].assign(e.begin() + std::ptrdiff_t(begin), e.begin() + std::ptrdiff_t(end));
-      begin = end;
-    }
-  }
-  for (const auto& column : by_rollout) result.derivative.insert(result.derivative.end(), column.begin(), column.end());
-  for (const auto& column : entropy_by_rollout) result.entropy_derivative.insert(result.entropy_derivative.end(), column.begin(), column.end());
-  result.metrics = merge(*objective.prepare(step.columns()), losses);
-  return result;
-}
-
-Result evaluate(const Objective& objective, const PlainStep& step) { return evaluate(objective, step, {step.all()}); }
-
-bool all_finite(const Result& r) {
-  const auto finite = [](const Column& c) { return std::all_of(c.begin(), c.end(), [](double x) { return std::isfinite(x); }); };
-  return std::isfinite(r.loss) && finite(r.derivative) && finite(r.entropy_derivative) &&
-         std::all_of(r.metrics.begin(), r.metrics.end(), [](const auto& m) { return std::isfinite(m.second); });
-}
 
 class Conformance : public testing::TestWithParam<std::string> {
  protected:
@@ -131,27 +86,10 @@ TEST_P(Conformance, order_does_not_matter) {
   EXPECT_TRUE(rc::check([&] {
     const PlainStep step = any_step();
     std::mt19937 engine(*rc::gen::arbitrary<std::uint32_t>());
-    std::vector<std::int64_t> groups(std::size_t(step.rollouts.back().group + 1));
-    for (std::size_t g = 0; g < groups.size(); ++g) groups[g] = std::int64_t(g);
-    std::shuffle(groups.begin(), groups.end(), engine);
-    std::vector<std::int64_t> order = step.all();
-    std::shuffle(order.begin(), order.end(), engine);
-    const auto new_group = [&](std::int64_t i) { return groups[std::size_t(step.rollouts[std::size_t(i)].group)]; };
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return new_group(a) < new_group(b); });
-    PlainStep shuffled{{}, step.horizon};
-    for (const auto i : order) {
-      shuffled.rollouts.push_back(step.rollouts[std::size_t(i)]);
-      shuffled.rollouts.back().group = new_group(i);
-    }
+    const auto [shuffled, order] = shuffle(step, engine);
     const Result a = evaluate(objective, step), b = evaluate(objective, shuffled);
-    std::vector<std::size_t> begin{0};
-    for (const auto& r : step.rollouts) begin.push_back(begin.back() + r.length());
-    Column moved;
-    for (const auto i : order) {
-      moved.insert(moved.end(), a.derivative.begin() + std::ptrdiff_t(begin[std::size_t(i)]), a.derivative.begin() + std::ptrdiff_t(begin[std::size_t(i) + 1]));
-    }
     RC_ASSERT(near(a.loss, b.loss));
-    RC_ASSERT(near(moved, b.derivative));
+    RC_ASSERT(near(rearrange(step, a.derivative, order), b.derivative));
   }));
 }
 

@@ -1,7 +1,7 @@
 // Every piece against its plain double loop, on any shape of step.
+#include "evaluate_step.hpp"
 #include "objective/advantage/batch_whiten.hpp"
 #include "objective/recipes.hpp"
-#include "plain_pieces.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,18 +10,7 @@
 namespace rollcall::objective::test {
 namespace {
 
-struct Outcome {
-  double loss;
-  Column derivative, entropy_derivative;
-  std::map<std::string, double> metrics;
-};
-
-Outcome run(const Settings& pieces, const Settings& knobs, const PlainStep& step) {
-  const Objective objective("grpo", pieces, knobs);
-  const auto prepared = objective.prepare(step.columns());
-  const LeafLoss leaf = objective.evaluate(*prepared, step.leaf(step.all()));
-  return {leaf.loss, values(leaf.dlogprob), values(leaf.dentropy), merge(*prepared, {leaf})};
-}
+Result run(const Settings& pieces, const Settings& knobs, const PlainStep& step) { return evaluate(Objective("grpo", pieces, knobs), step); }
 
 std::vector<std::string> names_of(const std::string& family) {
   std::vector<std::string> names;
@@ -33,7 +22,7 @@ std::vector<std::string> names_of(const std::string& family) {
 
 /// loss = sum c w L and its derivative sum c w L', for any per-token loss given as (token, rollout, place in rollout) -> {L, L'}.
 template <class TokenLoss>
-bool agrees(const Outcome& outcome, const PlainStep& step, const Column& coefficient, TokenLoss token_loss) {
+bool agrees(const Result& outcome, const PlainStep& step, const Column& coefficient, TokenLoss token_loss) {
   double loss = 0;
   Column derivative;
   std::size_t token = 0;
@@ -81,7 +70,7 @@ TEST(Pieces, ClipEqualsItsCases) {
     const PlainStep step = any_step(0.8);
     const double dual = *rc::gen::element(0.0, 1.6, 3.0);
     const Column a = plain_group_norm(step), c = plain_aggregate("seq-mean-token-mean", step);
-    const Outcome outcome = run({}, {{"clip_low", "0.1"}, {"surrogate.clip_high", "0.5"}, {"dual_clip", std::to_string(dual)}}, step);
+    const Result outcome = run({}, {{"clip_low", "0.1"}, {"surrogate.clip_high", "0.5"}, {"dual_clip", std::to_string(dual)}}, step);
     double clipped_tokens = 0;
     RC_ASSERT(agrees(outcome, step, c, [&](std::size_t token, const PlainRollout& r, std::size_t t) {
       const double ratio = std::exp(r.now[t] - r.old[t]);
@@ -125,8 +114,8 @@ TEST(Pieces, KlEstimatorsAndTheirDerivatives) {
         PlainStep step = any_step();
         for (auto& r : step.rollouts) r.reward = 0.0;  // no policy loss: the regularizer alone
         const Column c = plain_aggregate("seq-mean-token-mean", step);
-        const Outcome outcome = run({{"advantage", "group_center"}, {"regularizer", "kl"}},
-                                    {{"kl_coef", "0.5"}, {"kl_estimator", estimator}, {"kl_anchor", anchor}}, step);
+        const Result outcome =
+            run({{"advantage", "group_center"}, {"regularizer", "kl"}}, {{"kl_coef", "0.5"}, {"kl_estimator", estimator}, {"kl_anchor", anchor}}, step);
         RC_ASSERT(agrees(outcome, step, c, [&](std::size_t, const PlainRollout& r, std::size_t t) {
           const double d = (anchor == "old" ? r.old[t] : r.reference[t]) - r.now[t], k3 = std::exp(d) - d - 1;
           const double value = estimator == "k1+" ? -d : estimator == "k2" ? d * d / 2 : k3;
@@ -142,7 +131,7 @@ TEST(Pieces, EntropyBonusAndKlAddUp) {
   EXPECT_TRUE(rc::check([] {
     const PlainStep step = any_step();
     const Settings both = {{"regularizer", "kl+entropy"}}, knobs = {{"entropy_coef", "0.25"}, {"kl_estimator", "k2"}};
-    const Outcome plain = run({}, {}, step), outcome = run(both, knobs, step);
+    const Result plain = run({}, {}, step), outcome = run(both, knobs, step);
     const Column c = plain_aggregate("seq-mean-token-mean", step), entropy = step.flat(&PlainRollout::entropy);
     double bonus = 0;
     for (std::size_t t = 0; t < c.size(); ++t) {

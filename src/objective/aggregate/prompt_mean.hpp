@@ -12,7 +12,9 @@ namespace rollcall::objective {
 struct PromptMean {
   static constexpr std::string_view name = "prompt-mean", formula = "sum_p (sum_{i in p, t} L_it / sum_{i in p} T_i) / P";
 
-  at::Tensor operator()(const Step& step) const { return step.over_tokens(step.over_rollouts((step.group_sum(step.trained_length).clamp_min(1) * step.normalizer.prompts).reciprocal())); }
+  at::Tensor operator()(const Step& step) const {
+    return step.over_tokens(step.over_rollouts((step.group_sum(step.trained_length).clamp_min(1) * step.normalizer.prompts).reciprocal()));
+  }
 };
 
 }  // namespace rollcall::objective

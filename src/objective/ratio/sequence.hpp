@@ -12,9 +12,7 @@ namespace rollcall::objective {
 struct SequenceRatio {
   static constexpr std::string_view name = "sequence", formula = "s_i = exp(mean_t (lp_it - old_it))";
 
-  at::Tensor operator()(const Leaf& leaf) const {
-    return leaf.over_tokens(leaf.rollout_mean(leaf.logprob - leaf.old_logprob).clamp(-20.0, 20.0).exp());
-  }
+  at::Tensor operator()(const Leaf& leaf) const { return leaf.over_tokens(leaf.rollout_mean(leaf.logprob - leaf.old_logprob).clamp(-20.0, 20.0).exp()); }
 };
 
 }  // namespace rollcall::objective
