@@ -38,7 +38,7 @@ launch() {
 # A stop file is a person's wish, so the job stays stopped; the end of the wall time or a signal is not.
 requeue() {
   if [[ -e $1/stop ]]; then
-    echo "stopped by $1/stop; remove it and submit again to continue"
+    echo "stopped by $1/stop; submit again to continue"
   elif [[ -n ${SLURM_JOB_ID:-} ]]; then
     scontrol requeue "$SLURM_JOB_ID" || echo "could not requeue job $SLURM_JOB_ID; submit again to continue" >&2
   fi
