@@ -5,8 +5,6 @@
 #include "core/serialize.hpp"
 #include "io/shard_file.hpp"
 
-#include <boost/serialization/map.hpp>
-
 #include <cstdint>
 #include <string>
 #include <utility>

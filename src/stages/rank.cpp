@@ -32,10 +32,8 @@ struct Preamble {
   }
 };
 
-int thread_count(const RunConfig& config, comm::Communicator& world) {
-  const int share = std::max(1, comm::cores_available() / comm::ranks_on_node(world));
-  return config.run.threads > 0 ? int(config.run.threads) : share;
-}
+/// `share`: cores of the node divided by the ranks on it.
+int thread_count(const RunConfig& config, int share) { return config.run.threads > 0 ? int(config.run.threads) : share; }
 
 std::string holder() {
   char host[256] = "unknown host";
@@ -195,12 +193,12 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
   config.sft.steps = 0, config.train.steps = 0;
 }
 
-Opening open_job(comm::Communicator& world, const JobRequest& request) {
+Opening open_job(comm::Communicator& world, const JobRequest& request, int share) {
   Opening opening;
   RunConfig config = load_run_config(request.run_file, request.assignments);
   if (request.kind == JobKind::eval) open_evaluation(request, config);
   start_log(config.run.log_level, world.rank(), world.size());
-  opening.job.emplace(make_job(config, world.size(), thread_count(config, world), request.binary_version));
+  opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
   make_scheduler(*opening.job);
   objective::Objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   make_folder(config.run.dir);
@@ -222,7 +220,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request) {
   return opening;
 }
 
-[[noreturn]] void fail(comm::Communicator& world, const std::exception& error) {
+ExitCode fail(comm::Communicator& world, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
   std::cerr << fmt::format("rollcall: {}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what()) << std::endl;
   world.abort(int(known ? known->code() : ExitCode::failed));
@@ -231,10 +229,11 @@ Opening open_job(comm::Communicator& world, const JobRequest& request) {
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
+  const int share = std::max(1, comm::cores_available() / comm::ranks_on_node(world));  // collective: before anything only rank 0 does
   Opening opening;
   if (world.rank() == 0) {
     try {
-      opening = open_job(world, request);
+      opening = open_job(world, request, share);
     } catch (const Error& e) {
       std::cerr << "rollcall: " << e.what() << std::endl;
       opening.preamble.exit_code = int(e.code());
@@ -247,12 +246,12 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       RunConfig config;
       bind(config).load_text(opening.preamble.toml, "rank 0's run file");
       start_log(config.run.log_level, world.rank(), world.size());
-      opening.job.emplace(make_job(config, world.size(), thread_count(config, world), request.binary_version));
+      opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
     }
     catch_stop_signals();
     return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
   } catch (const std::exception& e) {
-    fail(world, e);
+    return fail(world, e);
   }
 }
 
