@@ -1,6 +1,7 @@
 // Point-to-point messages: order, size, fairness to oneself, deadlines.
 #include "comm/world.hpp"
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
@@ -10,6 +11,7 @@
 
 #include <cstring>
 #include <map>
+#include <thread>
 
 namespace rollcall::comm {
 namespace {
@@ -84,6 +86,19 @@ TEST(Messages, DeadlineNamesRankWaitAndTime) {
     }
     EXPECT_GT(idle, 10);
     EXPECT_GE(world.waited_s() - before, 0.05);
+    world.barrier();
+  });
+}
+
+TEST(Messages, WaitingForALateOneIsCounted) {
+  in_world([](Communicator& world) {
+    world.barrier();
+    const Stopwatch watch;
+    while (world.rank() == 0 && watch.seconds() < 0.05) std::this_thread::yield();
+    const double before = world.waited_s();
+    for (int to = 0; world.rank() == 0 && to < world.size(); ++to) world.send(to, 1, "late");
+    world.receive(30, "the late one");
+    EXPECT_GE(world.waited_s() - before, world.rank() == 0 ? 0.0 : 0.03);
     world.barrier();
   });
 }
