@@ -61,7 +61,9 @@ void write_report(const Job& job, const CoordinatorState& state, const std::stri
                  {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)}, {"version", job.version}};
   input.metrics = report::read_metrics(job.run_dir);
   input.evaluations = evals;
-  input.stage_seconds = {state.seconds.begin(), state.seconds.end()};
+  for (const auto& [stage, seconds] : state.seconds) {
+    if (stage != "step") input.stage_seconds.emplace_back(stage, seconds);  // "step" is the sum of the others over training
+  }
   input.rollouts_per_level = state.rollouts_per_level;
   input.groups = exhibit(job.run_dir);
   write_file_atomic(job.run_dir / "report.html", report::html_report(input));
@@ -94,7 +96,9 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
     fmt::print("\n{}\n", report::to_table(evals.at("before"), evals.at("after"), state.rollouts_per_level));
   }
   fmt::print("time by stage [s]:");
-  for (const auto& [stage, seconds] : state.seconds) fmt::print(" {} {:.1f}", stage, seconds);
+  for (const auto& [stage, seconds] : state.seconds) {
+    if (stage != "step") fmt::print(" {} {:.1f}", stage, seconds);
+  }
   fmt::print("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total, (job.run_dir / "archive").string(),
              (job.run_dir / "checkpoints").string(), (job.run_dir / "report.html").string(), (job.run_dir / "result.json").string(), sha);
   std::fflush(stdout);
