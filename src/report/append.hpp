@@ -7,9 +7,9 @@
 
 namespace rollcall::report {
 
-int open_append(const std::filesystem::path& path);                                             ///< creates it when missing; throws StorageError
-void append(int fd, std::string_view bytes, const std::filesystem::path& path);                 ///< all bytes; throws StorageError
-void make_durable(int fd, const std::filesystem::path& path);                                     ///< fdatasync; throws StorageError
-void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path);                  ///< throws StorageError
+int open_append(const std::filesystem::path& path);                              ///< creates it when missing; throws StorageError
+void append(int fd, std::string_view bytes, const std::filesystem::path& path);  ///< all bytes; throws StorageError
+void make_durable(int fd, const std::filesystem::path& path);                    ///< fdatasync; throws StorageError
+void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path);   ///< throws StorageError
 
 }  // namespace rollcall::report

@@ -34,8 +34,12 @@ std::vector<Line> level_lines(const Evaluation& before, const Evaluation& after,
   for (const std::int32_t level : levels) {
     const LevelResult *b = find_level(before, level), *a = find_level(after, level);
     const auto spent = rollouts.find(level);
-    lines.push_back({fmt::format("{}", level), grouped(a ? a->prompts : b ? b->prompts : 0), change(b ? share(b->pass_at_1) : "-", a ? share(a->pass_at_1) : "-"),
-                     change(b ? share(b->pass_at_k) : "-", a ? share(a->pass_at_k) : "-"), spent == rollouts.end() ? "0" : grouped(spent->second)});
+    lines.push_back({fmt::format("{}", level),
+                     grouped(a   ? a->prompts
+                             : b ? b->prompts
+                                 : 0),
+                     change(b ? share(b->pass_at_1) : "-", a ? share(a->pass_at_1) : "-"), change(b ? share(b->pass_at_k) : "-", a ? share(a->pass_at_k) : "-"),
+                     spent == rollouts.end() ? "0" : grouped(spent->second)});
   }
   return lines;
 }

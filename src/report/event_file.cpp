@@ -4,9 +4,9 @@
 #include "base/file.hpp"
 #include "report/append.hpp"
 
-#include <boost/crc.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <boost/crc.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -16,7 +16,7 @@ std::uint32_t masked_crc32c(std::string_view bytes);
 std::string tfrecord(std::string_view payload);
 
 /// The three kinds of tensorflow.Event used here (tensorflow/core/util/event.proto), encoded.
-std::string version_event(double wall_time);                             ///< must come first in a file
+std::string version_event(double wall_time);  ///< must come first in a file
 /// Comes second in every file: a SessionLog START. From the second one of a folder on, readers drop what earlier files hold at or after `step`.
 std::string start_event(double wall_time, std::uint64_t step);
 std::string scalar_event(double wall_time, std::uint64_t step, const std::vector<std::pair<std::string, double>>& values);

@@ -67,10 +67,13 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
     const double share = std::isfinite(s) ? std::max(s, 0.0) / total : 0.0;
     const auto* known = std::find(std::begin(kStages), std::end(kStages), stage);
     color = known != std::end(kStages) ? std::size_t(known - kStages) : color + 1;
-    body += fmt::format(R"(<tr><td>{}</td><td class="n">{}</td><td class="n">{:.1f}%</td><td><div class="meter"><i style="width:{:.1f}%;background:{}"></i></div></td></tr>)",
-                        escape(stage), duration(s), 100 * share, 100 * share, palette(color));
+    body += fmt::format(
+        R"(<tr><td>{}</td><td class="n">{}</td><td class="n">{:.1f}%</td><td><div class="meter"><i style="width:{:.1f}%;background:{}"></i></div></td></tr>)",
+        escape(stage), duration(s), 100 * share, 100 * share, palette(color));
   }
-  return fmt::format(R"(<figure><figcaption>Whole run</figcaption><table><tr><th>stage</th><th class="n">time</th><th class="n">share</th><th></th></tr>{}</table></figure>)", body);
+  return fmt::format(
+      R"(<figure><figcaption>Whole run</figcaption><table><tr><th>stage</th><th class="n">time</th><th class="n">share</th><th></th></tr>{}</table></figure>)",
+      body);
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 namespace rollcall::report {
 namespace {
 
-std::string section(const std::string& title, const std::string& body) { return body.empty() ? "" : fmt::format("<section><h2>{}</h2>{}</section>\n", title, body); }
+std::string section(const std::string& title, const std::string& body) {
+  return body.empty() ? "" : fmt::format("<section><h2>{}</h2>{}</section>\n", title, body);
+}
 
 std::string header(const ReportInput& input) {
   std::string sub;
@@ -32,8 +34,8 @@ std::string html_report(const ReportInput& input) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}{}<footer>Curves are read from metrics.jsonl of the run folder. Point at a chart to read its numbers."
-      "</footer>\n</main>\n</body>\n</html>\n",
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}{}<footer>Curves are read from metrics.jsonl of the run folder. "
+      "Point at a chart to read its numbers.</footer>\n</main>\n</body>\n</html>\n",
       escape(input.title.empty() ? "Rollcall run" : input.title), kStyle, header(input), tiles(input),
       body.empty() ? "<p class=\"sub\">The run has recorded nothing yet.</p>\n" : body);
 }

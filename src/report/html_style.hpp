@@ -11,7 +11,7 @@ inline constexpr char kStyle[] = R"css(
   --page: #12151a; --card: #1a1e25; --ink: #e6e9ef; --soft: #98a1af; --line: #2b313b; --grid: #252a33; --good: #57c785; --bad: #f0837f; --code: #12151a;
   --c0: #6f9cf0; --c1: #f0994f; --c2: #4cc29a; --c3: #e077b4; --c4: #a48cec; --c5: #d6b548; --c6: #5cc0d6; --c7: #98a1af; --before: #5b6677; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
 main { max-width: 1240px; margin: 0 auto; padding: 32px 24px 64px; }
 h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; letter-spacing: -0.01em; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 40px 0 12px; }
@@ -48,7 +48,8 @@ td.n, th.n { text-align: right; white-space: nowrap; }
 tr.all td { font-weight: 600; border-top: 2px solid var(--line); }
 .ci { color: var(--soft); font-weight: 400; font-size: 12.5px; }
 .facts td:first-child { color: var(--soft); white-space: nowrap; width: 1%; } .facts td { overflow-wrap: anywhere; }
-.meter { background: var(--grid); border-radius: 4px; height: 10px; margin-top: 6px; min-width: 120px; } .meter i { display: block; height: 10px; border-radius: 4px; }
+.meter { background: var(--grid); border-radius: 4px; height: 10px; margin-top: 6px; min-width: 120px; }
+.meter i { display: block; height: 10px; border-radius: 4px; }
 .group { padding: 14px 16px; margin-bottom: 14px; }
 .group pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; background: var(--code); border-radius: 6px; padding: 6px 10px; }
 .group h3 { font-size: 12.5px; color: var(--soft); font-weight: 500; margin: 10px 0 4px; } .group h3:first-child { margin-top: 0; }

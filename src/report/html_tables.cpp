@@ -23,15 +23,17 @@ const Evaluation* evaluation(const ReportInput& input, const char* when) {
 
 std::string share(double value) { return std::isfinite(value) ? fmt::format("{:.1f}%", 100 * value) : "&ndash;"; }
 
-std::string tile(const std::string& value, const std::string& meaning) { return fmt::format(R"(<div class="tile"><b>{}</b><span>{}</span></div>)", value, meaning); }
+std::string tile(const std::string& value, const std::string& meaning) {
+  return fmt::format(R"(<div class="tile"><b>{}</b><span>{}</span></div>)", value, meaning);
+}
 
 std::string result_tile(const std::string& name, const Interval* before, const Interval* after) {
   const Interval* shown = after ? after : before;
   if (!shown || !std::isfinite(shown->mean)) return "";
   if (!before || !after) return tile(share(shown->mean), name + (after ? "" : " before training"));
   const double gain = 100 * (after->mean - before->mean);
-  return tile(share(after->mean), fmt::format(R"({} &middot; from {} <span class="{}">{:+.1f} points</span>)", name, share(before->mean),
-                                              gain < 0 ? "down" : "up", gain));
+  return tile(share(after->mean),
+              fmt::format(R"({} &middot; from {} <span class="{}">{:+.1f} points</span>)", name, share(before->mean), gain < 0 ? "down" : "up", gain));
 }
 
 struct Row {
@@ -55,25 +57,32 @@ std::string interval(const Interval* i) {
   return i && std::isfinite(i->mean) ? fmt::format(R"({} <span class="ci">[{}, {}]</span>)", share(i->mean), share(i->low), share(i->high)) : "&ndash;";
 }
 
+std::string numbers(const std::vector<std::string>& cells) {
+  std::string out;
+  for (const auto& cell : cells) out += fmt::format(R"(<td class="n">{}</td>)", cell);
+  return out;
+}
+
 std::string level_table(const std::map<std::int32_t, Row>& rows, const Evaluation* before, const Evaluation* after, std::int64_t k) {
   std::string body = fmt::format(R"(<tr><th class="n">level</th><th class="n">prompts</th><th class="n">pass@1 before</th><th class="n">after</th>)"
-                                 R"(<th class="n">pass@{} before</th><th class="n">after</th><th class="n">rollouts spent</th></tr>)", k);
+                                 R"(<th class="n">pass@{} before</th><th class="n">after</th><th class="n">rollouts spent</th></tr>)",
+                                 k);
   std::int64_t spent = 0;
   for (const auto& [level, r] : rows) {
     spent += r.rollouts;
-    body += fmt::format(R"(<tr><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>)",
-                        level, grouped(r.prompts), share(r.before_1), share(r.after_1), share(r.before_k), share(r.after_k), grouped(r.rollouts));
+    body += fmt::format("<tr>{}</tr>", numbers({fmt::format("{}", level), grouped(r.prompts), share(r.before_1), share(r.after_1), share(r.before_k),
+                                                share(r.after_k), grouped(r.rollouts)}));
   }
-  const auto of = [](const Evaluation* e, Interval Evaluation::* which) { return interval(e ? &(e->*which) : nullptr); };
+  const auto of = [](const Evaluation* e, Interval Evaluation::*which) { return interval(e ? &(e->*which) : nullptr); };
+  const auto pass_1 = &Evaluation::pass_at_1, pass_k = &Evaluation::pass_at_k;
   const Evaluation* either = after ? after : before;
-  body += fmt::format(R"(<tr class="all"><td class="n">all</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>)",
-                      grouped(either ? either->prompts : 0), of(before, &Evaluation::pass_at_1), of(after, &Evaluation::pass_at_1), of(before, &Evaluation::pass_at_k),
-                      of(after, &Evaluation::pass_at_k), grouped(spent));
+  body += fmt::format(R"(<tr class="all">{}</tr>)", numbers({"all", grouped(either ? either->prompts : 0), of(before, pass_1), of(after, pass_1),
+                                                             of(before, pass_k), of(after, pass_k), grouped(spent)}));
   return fmt::format(R"(<div class="card" style="margin-top:14px"><table>{}</table></div>)", body);
 }
 
 // One chart of a metric: a pair of bars a level, and a last pair over all prompts with its intervals.
-std::string level_bars(const std::string& title, const std::map<std::int32_t, Row>& rows, double Row::* before, double Row::* after, const Interval* all_before,
+std::string level_bars(const std::string& title, const std::map<std::int32_t, Row>& rows, double Row::*before, double Row::*after, const Interval* all_before,
                        const Interval* all_after) {
   std::vector<std::string> categories;
   std::vector<BarSeries> series;
@@ -94,7 +103,7 @@ std::string level_bars(const std::string& title, const std::map<std::int32_t, Ro
 
 std::string tiles(const ReportInput& input) {
   const Evaluation *before = evaluation(input, "before"), *after = evaluation(input, "after");
-  const auto result = [&](const std::string& name, Interval Evaluation::* which) {
+  const auto result = [&](const std::string& name, Interval Evaluation::*which) {
     return result_tile(name, before ? &(before->*which) : nullptr, after ? &(after->*which) : nullptr);
   };
   const std::int64_t k = after ? after->k : before ? before->k : 0;
@@ -116,7 +125,7 @@ std::string level_results(const ReportInput& input) {
   if (!before && !after) return "";
   const auto rows = level_rows(before, after, input);
   const std::int64_t k = after ? after->k : before->k;
-  const auto bars = [&](const std::string& title, double Row::* b, double Row::* a, Interval Evaluation::* all) {
+  const auto bars = [&](const std::string& title, double Row::*b, double Row::*a, Interval Evaluation::*all) {
     return level_bars(title, rows, b, a, before ? &(before->*all) : nullptr, after ? &(after->*all) : nullptr);
   };
   std::string charts = bars("pass@1", &Row::before_1, &Row::after_1, &Evaluation::pass_at_1);

@@ -12,7 +12,7 @@ namespace rollcall::report {
 
 /// One step's numbers. NaN is written as null.
 struct MetricRow {
-  std::string phase;                 ///< sft | train | validation | eval
+  std::string phase;  ///< sft | train | validation | eval
   std::uint64_t step = 0;
   std::vector<std::pair<std::string, double>> values;
 };

@@ -30,7 +30,8 @@ std::string pace(const ProgressState& s) {
   const double rate = steps_per_second(s);
   if (rate <= 0) return "--";
   const std::string speed = rate >= 1 ? fmt::format("{} steps/s", compact(rate)) : fmt::format("{} s/step", compact(1 / rate));
-  return s.done >= s.total ? fmt::format("{}, {} in all", speed, duration(s.elapsed_s)) : fmt::format("{}, {} left", speed, duration(double(s.total - s.done) / rate));
+  return s.done >= s.total ? fmt::format("{}, {} in all", speed, duration(s.elapsed_s))
+                           : fmt::format("{}, {} left", speed, duration(double(s.total - s.done) / rate));
 }
 
 std::vector<std::string> pieces(const ProgressState& s) {

@@ -14,11 +14,11 @@ using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
 /// What a line of progress says. Pure, so that its text can be tested.
 struct ProgressState {
-  std::string label;                   ///< "train"
-  std::int64_t first = 0;              ///< steps done before this process began; they do not count for the rate
+  std::string label;       ///< "train"
+  std::int64_t first = 0;  ///< steps done before this process began; they do not count for the rate
   std::int64_t done = 0, total = 0;
   double elapsed_s = 0.0;
-  NamedNumbers numbers;                ///< shown in this order, dropped from the end when the line is too narrow
+  NamedNumbers numbers;  ///< shown in this order, dropped from the end when the line is too narrow
 };
 
 /// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.

@@ -10,8 +10,8 @@ namespace rollcall::report {
 
 /// One curve. Values that are not finite are gaps.
 struct Series {
-  std::string name, color;    ///< a CSS colour
-  std::vector<double> x, y;   ///< [n]
+  std::string name, color;   ///< a CSS colour
+  std::vector<double> x, y;  ///< [n]
 };
 
 /// The values of one metric over the steps of one phase; rows that lack it are left out.

@@ -13,8 +13,8 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kBuckets = 280;        // half the pixels of a plot: two points a bucket
-constexpr std::size_t kSmoothFrom = 40;      // points from which a running mean helps the eye
+constexpr std::size_t kBuckets = 280;    // half the pixels of a plot: two points a bucket
+constexpr std::size_t kSmoothFrom = 40;  // points from which a running mean helps the eye
 
 // Path data: the pen goes ("M") or draws ("L") to a point.
 std::string point(const Frame& f, char pen, double x, double y) { return fmt::format("{}{:.1f},{:.1f}", pen, f.px(x), f.py(y)); }
@@ -56,7 +56,8 @@ std::string palette(std::size_t index) { return fmt::format("var(--c{})", index 
 
 std::string ramp(std::size_t index, std::size_t count) {
   // Six stops of equal lightness steps, readable on white and on near-black.
-  static constexpr std::array<std::array<double, 3>, 6> kStops = {{{69, 90, 196}, {46, 134, 193}, {38, 166, 140}, {148, 178, 64}, {236, 160, 50}, {207, 76, 70}}};
+  static constexpr std::array<std::array<double, 3>, 6> kStops = {
+      {{69, 90, 196}, {46, 134, 193}, {38, 166, 140}, {148, 178, 64}, {236, 160, 50}, {207, 76, 70}}};
   const double at = count > 1 ? double(index) / double(count - 1) * double(kStops.size() - 1) : 0.0;
   const auto i = std::min(std::size_t(at), kStops.size() - 2);
   const auto mix = [&](std::size_t c) { return int(std::lround(kStops[i][c] + (at - double(i)) * (kStops[i + 1][c] - kStops[i][c]))); };

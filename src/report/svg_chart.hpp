@@ -11,7 +11,7 @@ namespace rollcall::report {
 enum class Unit { plain, share, seconds };  ///< how values are written: 0.42, 42 %, 4.2 s
 
 struct ChartText {
-  std::string title, note;      ///< the note is a short remark beside the title
+  std::string title, note;  ///< the note is a short remark beside the title
   std::string x_label;
   Unit unit = Unit::plain;
 };
@@ -23,16 +23,16 @@ std::string line_chart(const ChartText& text, const std::vector<Series>& series)
 std::string area_chart(const ChartText& text, const std::vector<Series>& layers);
 
 struct Bar {
-  double value = 0.0;                ///< not finite: no bar
-  double low = 0.0, high = 0.0;      ///< interval, drawn where low < high
+  double value = 0.0;            ///< not finite: no bar
+  double low = 0.0, high = 0.0;  ///< interval, drawn where low < high
 };
 struct BarSeries {
   std::string name, color;
-  std::vector<Bar> bars;             ///< [categories]
+  std::vector<Bar> bars;  ///< [categories]
 };
 std::string bar_chart(const ChartText& text, const std::vector<std::string>& categories, const std::vector<BarSeries>& series);
 
-std::string palette(std::size_t index);                     ///< distinct colours for unordered things, repeating after eight
-std::string ramp(std::size_t index, std::size_t count);     ///< ordered colours, cold to warm
+std::string palette(std::size_t index);                  ///< distinct colours for unordered things, repeating after eight
+std::string ramp(std::size_t index, std::size_t count);  ///< ordered colours, cold to warm
 
 }  // namespace rollcall::report

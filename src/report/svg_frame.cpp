@@ -85,8 +85,8 @@ void Frame::y_axis() {
   const auto values = ticks(y_, 5);
   const double step = values.size() > 1 ? values[1] - values[0] : 1.0;
   for (const double v : values) {
-    axes_ += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text class="tick end" x="{}" y="{:.1f}">{}</text>)", kLeft, kWidth - kRight,
-                         py(v), py(v), kLeft - 8, py(v) + 4, escape(tick_text(v, step, text_.unit)));
+    axes_ += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text class="tick end" x="{}" y="{:.1f}">{}</text>)", kLeft,
+                         kWidth - kRight, py(v), py(v), kLeft - 8, py(v) + 4, escape(tick_text(v, step, text_.unit)));
   }
 }
 
@@ -95,8 +95,8 @@ void Frame::x_axis() {
   const double step = values.size() > 1 ? values[1] - values[0] : 1.0;
   for (const double v : values) {
     if (v != std::round(v)) continue;  // steps are whole
-    axes_ += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/><text class="tick mid" x="{0:.1f}" y="{3}">{4}</text>)", px(v), kPlotBottom,
-                         kPlotBottom + 4, kPlotBottom + 18, tick_text(v, step, Unit::plain));
+    axes_ += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/><text class="tick mid" x="{0:.1f}" y="{3}">{4}</text>)", px(v),
+                         kPlotBottom, kPlotBottom + 4, kPlotBottom + 18, tick_text(v, step, Unit::plain));
   }
 }
 
@@ -109,8 +109,9 @@ void Frame::legend(const std::string& name, const std::string& color) {
 }
 
 void Frame::hover(double at, double width, const std::string& text) {
-  hovers_ += fmt::format(R"(<g class="hit"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/><line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/><title>{}</title></g>)",
-                         at - width / 2, kTop, width, kPlotBottom - kTop, at, at, kTop, kPlotBottom, escape(text));
+  hovers_ +=
+      fmt::format(R"(<g class="hit"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/><line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/><title>{}</title></g>)",
+                  at - width / 2, kTop, width, kPlotBottom - kTop, at, at, kTop, kPlotBottom, escape(text));
 }
 
 std::string Frame::figure() const {

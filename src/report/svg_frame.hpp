@@ -34,9 +34,9 @@ class Frame {
   void add(const std::string& mark) { marks_ += mark; }
   void y_axis();
   void x_axis();
-  void category(double at, const std::string& name);                                 ///< a label under the axis, `at` in pixels
+  void category(double at, const std::string& name);  ///< a label under the axis, `at` in pixels
   void legend(const std::string& name, const std::string& color);
-  void hover(double at, double width, const std::string& text);                      ///< a vertical strip around `at`, in pixels
+  void hover(double at, double width, const std::string& text);  ///< a vertical strip around `at`, in pixels
   std::string figure() const;
 
  private:

@@ -26,9 +26,9 @@ std::vector<std::pair<std::string, double>> allocation_metrics(const std::vector
     square += (g.count - mean) * (g.count - mean);
     if (g.count > 0) entropy -= g.count / total * std::log(g.count / total);
   }
-  std::vector<std::pair<std::string, double>> metrics = {
-      {"rollout_alloc/min", least},          {"rollout_alloc/max", most},       {"rollout_alloc/mean", mean}, {"rollout_alloc/std", std::sqrt(square / double(groups.size()))},
-      {"rollout_alloc/entropy", entropy},    {"rollout_alloc/total_budget", total}};
+  std::vector<std::pair<std::string, double>> metrics = {{"rollout_alloc/min", least},       {"rollout_alloc/max", most},
+                                                         {"rollout_alloc/mean", mean},       {"rollout_alloc/std", std::sqrt(square / double(groups.size()))},
+                                                         {"rollout_alloc/entropy", entropy}, {"rollout_alloc/total_budget", total}};
   for (const auto& [level, count] : of_level) metrics.emplace_back(fmt::format("rollout_alloc/class_share/{}", level), total > 0 ? count / total : 0.0);
   return metrics;
 }

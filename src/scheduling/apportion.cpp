@@ -64,9 +64,8 @@ double water_level(const std::vector<double>& share, std::int64_t total, std::in
 void hand_out(Quotas& quotas, const std::vector<double>& share, std::int64_t left, std::int64_t high) {
   std::vector<std::size_t> order(quotas.whole.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(quotas.remainder[a], share[a]) > std::pair(quotas.remainder[b], share[b]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::pair(quotas.remainder[a], share[a]) > std::pair(quotas.remainder[b], share[b]); });
   while (left > 0) {
     for (const std::size_t i : order) {
       if (left == 0 || quotas.whole[i] >= high) continue;
@@ -87,7 +86,8 @@ std::vector<double> shares(const std::vector<double>& weight) {
 }
 
 // The positive shares cannot take the total even when full: they are full, and those at zero divide the rest by their own weights.
-std::vector<std::int64_t> full_then_rest(const std::vector<double>& weight, const std::vector<double>& share, std::int64_t total, std::int64_t low, std::int64_t high) {
+std::vector<std::int64_t> full_then_rest(const std::vector<double>& weight, const std::vector<double>& share, std::int64_t total, std::int64_t low,
+                                         std::int64_t high) {
   std::vector<double> rest;
   for (std::size_t i = 0; i < share.size(); ++i) {
     if (share[i] == 0) rest.push_back(weight[i]);

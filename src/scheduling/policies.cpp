@@ -37,8 +37,8 @@ constexpr Row kPolicies[] = {
 
 std::unique_ptr<Policy> make_policy(const std::string& row, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed) {
   const auto* found = std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Row& r) { return r.name == row; });
-  require<ConfigError>(found != std::end(kPolicies), fmt::format("scheduler.policy {} is not in the table", row), "it decides which prompts get how many rollouts",
-                       suggest_name(row, policy_names()));
+  require<ConfigError>(found != std::end(kPolicies), fmt::format("scheduler.policy {} is not in the table", row),
+                       "it decides which prompts get how many rollouts", suggest_name(row, policy_names()));
   require<ConfigError>(!prompts.level.empty(), "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
   auto sampler = found->sampler(prompts, seed);
   auto allocator = found->allocator();

@@ -29,8 +29,8 @@ SingleRoundPolicy::SingleRoundPolicy(std::string row, const PromptTable& prompts
 Decision SingleRoundPolicy::begin_step(const StepRequest& request) {
   require<ConfigError>(request.prompts > 0, fmt::format("a step of {} prompts", request.prompts), "there is nothing to draw rollouts of",
                        "set train.prompts_per_step to at least 1");
-  require<ConfigError>(request.min_rollouts > 0, fmt::format("at least {} rollouts a prompt", request.min_rollouts), "a chosen prompt without a rollout is no group",
-                       "set scheduler.min_rollouts to at least 1");
+  require<ConfigError>(request.min_rollouts > 0, fmt::format("at least {} rollouts a prompt", request.min_rollouts),
+                       "a chosen prompt without a rollout is no group", "set scheduler.min_rollouts to at least 1");
   require<ConfigError>(request.max_rollouts <= std::numeric_limits<std::uint32_t>::max(), fmt::format("{} rollouts a prompt", request.max_rollouts),
                        "samples are numbered with 32 bits", "lower scheduler.max_rollouts");
   Decision decision;
@@ -54,12 +54,9 @@ void SingleRoundPolicy::end_step(const std::vector<GroupReport>& reports) {
 }
 
 std::string SingleRoundPolicy::save() const {
-  const nlohmann::json state = {{"format", kFormat},
-                                {"policy", row_},
-                                {"prompts", prompts_.level.size()},
-                                {"sampler", sampler_->save()},
-                                {"allocator", allocator_->save()},
-                                {"metrics", metrics_}};
+  const nlohmann::json state = {
+      {"format", kFormat},  {"policy", row_}, {"prompts", prompts_.level.size()}, {"sampler", sampler_->save()}, {"allocator", allocator_->save()},
+      {"metrics", metrics_}};
   return state.dump();
 }
 
@@ -71,7 +68,8 @@ void SingleRoundPolicy::load(const std::string& text) {
     require<StorageError>(format == kFormat, fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), why,
                           "resume with the version of Rollcall that wrote it");
     const auto row = state.at("policy").get<std::string>();
-    require<StorageError>(row == row_, fmt::format("scheduler state of the policy {}, not {}", row, row_), why, "resume with the scheduler.policy it was started with");
+    require<StorageError>(row == row_, fmt::format("scheduler state of the policy {}, not {}", row, row_), why,
+                          "resume with the scheduler.policy it was started with");
     const auto size = state.at("prompts").get<std::size_t>();
     require<StorageError>(size == prompts_.level.size(), fmt::format("scheduler state for {} training prompts, not {}", size, prompts_.level.size()), why,
                           "resume with the task section it was started with");

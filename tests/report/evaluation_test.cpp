@@ -1,10 +1,10 @@
 // pass@k against its definition, majority votes, bootstrap intervals, JSON and table.
-#include "base/error.hpp"
 #include "report/evaluation.hpp"
+#include "base/error.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -13,15 +13,17 @@ namespace {
 
 double binomial(std::int64_t n, std::int64_t k) { return k > n ? 0.0 : std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0)); }
 
-PromptOutcome outcome(std::int32_t level, std::vector<std::uint8_t> correct, std::vector<std::string> answers = {}) { return {level, std::move(correct), std::move(answers)}; }
+PromptOutcome outcome(std::int32_t level, std::vector<std::uint8_t> correct, std::vector<std::string> answers = {}) {
+  return {level, std::move(correct), std::move(answers)};
+}
 
 TEST(PassAtK, HandWorked) {
-  EXPECT_DOUBLE_EQ(pass_at_k(4, 1, 2), 0.5);         // 1 - C(3,2)/C(4,2) = 1 - 3/6
-  EXPECT_DOUBLE_EQ(pass_at_k(5, 2, 3), 0.9);         // 1 - C(3,3)/C(5,3)
+  EXPECT_DOUBLE_EQ(pass_at_k(4, 1, 2), 0.5);  // 1 - C(3,2)/C(4,2) = 1 - 3/6
+  EXPECT_DOUBLE_EQ(pass_at_k(5, 2, 3), 0.9);  // 1 - C(3,3)/C(5,3)
   EXPECT_DOUBLE_EQ(pass_at_k(10, 3, 1), 0.3);
   EXPECT_EQ(pass_at_k(8, 0, 8), 0.0);
   EXPECT_EQ(pass_at_k(8, 8, 1), 1.0);
-  EXPECT_EQ(pass_at_k(8, 5, 4), 1.0);                // fewer than k wrong
+  EXPECT_EQ(pass_at_k(8, 5, 4), 1.0);  // fewer than k wrong
 }
 
 TEST(PassAtK, EqualsTheBinomialFormAndIsMonotone) {
@@ -47,10 +49,10 @@ TEST(MajorityAtK, TheMostFrequentAnswerOfTheFirstK) {
   EXPECT_EQ(majority_at_k(o, 1), 0.0);
   EXPECT_EQ(majority_at_k(o, 2), 0.0);  // tie: the earliest
   EXPECT_EQ(majority_at_k(o, 3), 1.0);
-  EXPECT_EQ(majority_at_k(o, 4), 0.0);  // tie again
+  EXPECT_EQ(majority_at_k(o, 4), 0.0);                                     // tie again
   EXPECT_EQ(majority_at_k(outcome(1, {0, 0, 1}, {"", "", "x"}), 3), 1.0);  // no answer is no vote
   EXPECT_EQ(majority_at_k(outcome(1, {0, 0}, {"", ""}), 2), 0.0);
-  EXPECT_TRUE(std::isnan(majority_at_k(outcome(1, {1, 0}), 2)));           // answers were not kept
+  EXPECT_TRUE(std::isnan(majority_at_k(outcome(1, {1, 0}), 2)));  // answers were not kept
   EXPECT_THROW(majority_at_k(o, 7), InputError);
 }
 

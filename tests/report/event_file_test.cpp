@@ -1,6 +1,6 @@
 // TensorBoard records: known check sums, bytes worked by hand, and names that sort in the order of writing.
-#include "base/file.hpp"
 #include "report/event_file.hpp"
+#include "base/file.hpp"
 #include "report/run_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,16 @@ TEST(EventFile, FramesHaveLengthAndTwoChecks) {
 
 TEST(EventFile, EventsAreTheBytesOfTheSchema) {
   const std::string time = std::string("\x09", 1) + std::string("\0\0\0\0\0\0\xf0\x3f", 8);  // field 1, eight bytes: 1.0
-  EXPECT_EQ(version_event(1.0), time + "\x1a\x0d" "brain.Event:2");
+  EXPECT_EQ(version_event(1.0), time +
+                                    "\x1a\x0d"
+                                    "brain.Event:2");
   EXPECT_EQ(start_event(1.0, 300), time + "\x10\xac\x02" + std::string("\x3a\x02\x08\x01", 4));  // step 300 as a varint; SessionLog{status: START}
-  const std::string value = std::string("\x0a\x01" "x" "\x15", 4) + std::string("\0\0\0\x3f", 4);  // tag "x", simple_value 0.5
+  const std::string value = std::string(
+                                "\x0a\x01"
+                                "x"
+                                "\x15",
+                                4) +
+                            std::string("\0\0\0\x3f", 4);  // tag "x", simple_value 0.5
   EXPECT_EQ(scalar_event(1.0, 5, {{"x", 0.5}}), time + "\x10\x05" + "\x2a\x0a" + "\x0a\x08" + value);
 }
 

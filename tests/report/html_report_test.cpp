@@ -22,12 +22,12 @@ TEST(Escape, MarkupControlsAndBadUtf8) {
   EXPECT_EQ(escape(std::string("\0\x1b[2J\x7f", 6)), "&#x2400;&#x241B;[2J&#x2421;");
   EXPECT_EQ(escape("a\tb\nc"), "a\tb\nc");
   EXPECT_EQ(escape("z\xc3\xbc \xe4\xb8\xad \xf0\x9f\x99\x82"), "z\xc3\xbc \xe4\xb8\xad \xf0\x9f\x99\x82");
-  EXPECT_EQ(escape("\xe2\x80\xaegpj"), "\\u202Egpj");                              // right-to-left override
+  EXPECT_EQ(escape("\xe2\x80\xaegpj"), "\\u202Egpj");  // right-to-left override
   const std::string bad = "\xef\xbf\xbd";
-  EXPECT_EQ(escape("\xc0\xaf"), bad + bad);                                        // overlong
-  EXPECT_EQ(escape("\xed\xa0\x80"), bad + bad + bad);                              // surrogate
-  EXPECT_EQ(escape("\xf4\x90\x80\x80"), bad + bad + bad + bad);                    // beyond Unicode
-  EXPECT_EQ(escape("x\xe4\xb8"), "x" + bad + bad);                                 // cut
+  EXPECT_EQ(escape("\xc0\xaf"), bad + bad);                      // overlong
+  EXPECT_EQ(escape("\xed\xa0\x80"), bad + bad + bad);            // surrogate
+  EXPECT_EQ(escape("\xf4\x90\x80\x80"), bad + bad + bad + bad);  // beyond Unicode
+  EXPECT_EQ(escape("x\xe4\xb8"), "x" + bad + bad);               // cut
 }
 
 TEST(Escape, AnyBytesBecomeTextOnly) {
@@ -50,8 +50,14 @@ ReportInput full(const std::string& text) {
   outcomes[1] = {3, {0, 0}, {text, text}};
   in.evaluations["before"] = in.evaluations["after"] = evaluate(outcomes, 2, 20, 1);
   for (std::uint64_t step = 0; step < 60; ++step) {
-    in.metrics.push_back({"train", step, {{"critic/rewards/mean", step % 7 == 3 ? std::nan("") : double(step)}, {"actor/entropy", 1.0}, {"actor/ratio_min", 0.99},
-                                          {"actor/ratio_max", INFINITY}, {"timing_s/update", 0.5}, {"rollout_alloc/class_share/" + text, 1.0}}});
+    in.metrics.push_back({"train",
+                          step,
+                          {{"critic/rewards/mean", step % 7 == 3 ? std::nan("") : double(step)},
+                           {"actor/entropy", 1.0},
+                           {"actor/ratio_min", 0.99},
+                           {"actor/ratio_max", INFINITY},
+                           {"timing_s/update", 0.5},
+                           {"rollout_alloc/class_share/" + text, 1.0}}});
     in.metrics.push_back({"validation", step, {{"pass_at_1" + text, 0.5}, {text + "pass_at_2", 0.5}}});
   }
   return in;
@@ -94,7 +100,8 @@ TEST(HtmlReport, EveryPartMayBeMissing) {
 
 TEST(HtmlReport, LongRunsStaySmall) {
   ReportInput in;
-  for (std::uint64_t step = 0; step < 20000; ++step) in.metrics.push_back({"train", step, {{"critic/rewards/mean", std::sin(double(step))}, {"timing_s/update", 1.0}}});
+  for (std::uint64_t step = 0; step < 20000; ++step)
+    in.metrics.push_back({"train", step, {{"critic/rewards/mean", std::sin(double(step))}, {"timing_s/update", 1.0}}});
   EXPECT_LT(html_report(in).size(), 200000U);
 }
 

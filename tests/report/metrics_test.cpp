@@ -1,10 +1,11 @@
 // metrics.jsonl: exact numbers, torn lines, resumption; and that TensorBoard files are restarted beside it.
+#include "report/metrics.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/random.hpp"
-#include "report/metrics.hpp"
 #include "report/run_folder.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -16,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-MetricRow row(const std::string& phase, std::uint64_t step, double value) { return {phase, step, {{"critic/rewards/mean", value}, {"actor/entropy", 0.1 * value}}}; }
+MetricRow row(const std::string& phase, std::uint64_t step, double value) {
+  return {phase, step, {{"critic/rewards/mean", value}, {"actor/entropy", 0.1 * value}}};
+}
 std::string text_of(const RunFolder& run) { return read_file(run.path() / "metrics.jsonl"); }
 std::size_t event_files(const RunFolder& run, const std::string& phase) {
   std::size_t count = 0;
@@ -28,7 +31,7 @@ TEST(Metrics, EveryFiniteDoubleReadsBackExactlyAndTheRestAsNaN) {
   const RunFolder run;
   const RandomStream bits(1, RandomPurpose::test);
   MetricRow written{"train", 3, {{"infinite", INFINITY}, {"none", std::nan("")}, {"zero", -0.0}, {"least", 5e-324}}};
-  for (std::uint64_t i = 0; i < 5000; ++i) written.values.emplace_back("x" + std::to_string(i), std::bit_cast<double>(bits.bits(i)));
+  for (std::uint64_t i = 0; i < 5000; ++i) written.values.emplace_back(fmt::format("x{}", i), std::bit_cast<double>(bits.bits(i)));
   MetricsSink(run.path(), -1).write(written);
   const auto read = read_metrics(run.path()).at(0).values;
   ASSERT_EQ(read.size(), written.values.size());

@@ -1,6 +1,6 @@
 // The progress line: never wider than asked, plain in a pipe, a bar on a terminal, and harmless when nobody reads.
-#include "report/number_text.hpp"
 #include "report/progress.hpp"
+#include "report/number_text.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

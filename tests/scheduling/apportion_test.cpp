@@ -16,12 +16,12 @@ using Counts = std::vector<std::int64_t>;
 
 TEST(Apportion, HandWorked) {
   EXPECT_EQ(apportion({1, 1, 1}, 9, 1, 9), (Counts{3, 3, 3}));
-  EXPECT_EQ(apportion({1, 1, 1}, 10, 1, 9), (Counts{4, 3, 3}));         // ties by index
-  EXPECT_EQ(apportion({1, 2, 3}, 12, 0, 12), (Counts{2, 4, 6}));        // exact quotas
-  EXPECT_EQ(apportion({5, 3, 2}, 7, 0, 7), (Counts{4, 2, 1}));          // quotas 3.5, 2.1, 1.4: whole parts leave one, the largest remainder is .5
-  EXPECT_EQ(apportion({8, 1, 1}, 12, 1, 6), (Counts{6, 3, 3}));         // the first is full, the others share the rest
-  EXPECT_EQ(apportion({8, 1, 1}, 12, 2, 12), (Counts{8, 2, 2}));        // the others are held up
-  EXPECT_EQ(apportion({4, 2, 1}, 14, 3, 14), (Counts{7, 4, 3}));        // quotas 22/3, 11/3, 3: the larger remainder wins
+  EXPECT_EQ(apportion({1, 1, 1}, 10, 1, 9), (Counts{4, 3, 3}));   // ties by index
+  EXPECT_EQ(apportion({1, 2, 3}, 12, 0, 12), (Counts{2, 4, 6}));  // exact quotas
+  EXPECT_EQ(apportion({5, 3, 2}, 7, 0, 7), (Counts{4, 2, 1}));    // quotas 3.5, 2.1, 1.4: whole parts leave one, the largest remainder is .5
+  EXPECT_EQ(apportion({8, 1, 1}, 12, 1, 6), (Counts{6, 3, 3}));   // the first is full, the others share the rest
+  EXPECT_EQ(apportion({8, 1, 1}, 12, 2, 12), (Counts{8, 2, 2}));  // the others are held up
+  EXPECT_EQ(apportion({4, 2, 1}, 14, 3, 14), (Counts{7, 4, 3}));  // quotas 22/3, 11/3, 3: the larger remainder wins
 }
 
 TEST(Apportion, ZerosGetTheirFloorThenWhatNobodyElseCanTake) {
@@ -93,7 +93,7 @@ void check(const Problem& p) {
   for (std::size_t i = 0; i < count.size(); ++i) {
     RC_ASSERT(p.low <= count[i] && count[i] <= p.high);
     for (std::size_t j = 0; j < count.size(); ++j) {
-      if (p.weight[i] > p.weight[j]) RC_ASSERT(count[i] >= count[j]);                          // more weight never gets less
+      if (p.weight[i] > p.weight[j]) RC_ASSERT(count[i] >= count[j]);                                            // more weight never gets less
       if (p.weight[i] == p.weight[j] && i < j) RC_ASSERT(count[i] - count[j] == 0 || count[i] - count[j] == 1);  // ties by index
       // Inside the bounds counts follow weights: n_i / n_j = w_i / w_j up to the rounding of both.
       const bool inside = p.low + 1 < count[i] && count[i] + 1 < p.high && p.low + 1 < count[j] && count[j] + 1 < p.high;

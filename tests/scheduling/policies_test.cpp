@@ -4,8 +4,8 @@
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <map>
@@ -85,8 +85,8 @@ TEST_P(EveryPolicy, RefusesStatesThatAreNotItsOwn) {
   auto state = nlohmann::json::parse(policy->save());
   EXPECT_EQ(state.at("format"), 1);
   for (const std::string broken : {"", "{}", "[1]", "not json"}) EXPECT_THROW(policy->load(broken), StorageError) << broken;
-  for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
-           {"format", 2}, {"policy", "other"}, {"prompts", 11}, {"sampler", nullptr}, {"allocator", 3}}) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, nlohmann::json>>{{"format", 2}, {"policy", "other"}, {"prompts", 11}, {"sampler", nullptr}, {"allocator", 3}}) {
     auto wrong = state;
     wrong[key] = value;
     EXPECT_THROW(policy->load(wrong.dump()), StorageError) << key;
@@ -95,9 +95,7 @@ TEST_P(EveryPolicy, RefusesStatesThatAreNotItsOwn) {
   EXPECT_EQ(policy->save(), state.dump());
 }
 
-TEST_P(EveryPolicy, RefusesUnknownKnobs) {
-  EXPECT_THROW(make_policy(GetParam(), {{"levl_decay", "0.5"}}, prompt_table(10), 1), ConfigError);
-}
+TEST_P(EveryPolicy, RefusesUnknownKnobs) { EXPECT_THROW(make_policy(GetParam(), {{"levl_decay", "0.5"}}, prompt_table(10), 1), ConfigError); }
 
 TEST(Policies, UnknownRowNamesTheNearest) {
   try {

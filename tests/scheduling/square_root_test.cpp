@@ -1,6 +1,6 @@
 // The square-root allocator: hand-worked counts, learning in the right direction, nobody starves.
-#include "base/error.hpp"
 #include "scheduling/allocator/square_root.hpp"
+#include "base/error.hpp"
 #include "scheduling/allocator/success_estimate.hpp"
 #include "scheduling/simulated_run.hpp"
 

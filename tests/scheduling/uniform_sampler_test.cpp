@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <set>

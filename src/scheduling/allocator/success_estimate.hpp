@@ -11,8 +11,8 @@
 
 namespace rollcall::scheduling {
 
-/// All counts are pseudo-counts of rollouts. The policy changes while it learns, so every count fades with the steps that pass; what has faded falls back to the
-/// level's estimate, and a level nobody tried for long to the prior.
+/// All counts are pseudo-counts of rollouts. The policy changes while it learns, so every count fades with the steps that pass; what has faded falls back to
+/// the level's estimate, and a level nobody tried for long to the prior.
 struct EstimateKnobs {
   double prior_success = 0.5;   ///< before anything is seen: the success rate of largest variance, so an unknown level gets rollouts rather than none
   double prior_strength = 4.0;  ///< worth as many rollouts; small, so one step of a level (tens of rollouts) outweighs it

@@ -24,7 +24,7 @@ class Sampler {
   virtual std::vector<Draw> choose(std::int64_t prompts) = 0;       ///< [prompts]
   virtual void learn(const std::vector<GroupReport>& reports) = 0;  ///< end of a step
   virtual nlohmann::json save() const = 0;
-  virtual void load(const nlohmann::json& state) = 0;               ///< throws StorageError or a json exception when it is not such a state
+  virtual void load(const nlohmann::json& state) = 0;  ///< throws StorageError or a json exception when it is not such a state
 };
 
 }  // namespace rollcall::scheduling

@@ -23,8 +23,8 @@ class UniformSampler final : public Sampler {
  private:
   std::vector<std::uint64_t> pass(std::uint64_t prompts);  // distinct prompts
   std::uint64_t population_, seed_;
-  std::uint64_t epoch_ = 0, cursor_ = 0;   // state: the next position of the epoch's order
-  std::vector<std::uint64_t> deferred_;    // state: prompts of this epoch that were passed over
+  std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order
+  std::vector<std::uint64_t> deferred_;   // state: prompts of this epoch that were passed over
 };
 
 }  // namespace rollcall::scheduling
