@@ -16,6 +16,7 @@ std::uint64_t components_of(const Column& column, const Stretch& stretch) { retu
 void write_stretch(hid_t file, const ColumnView& view, const Stretch& mine, hid_t transfer) {
   const Handle dataset = open_column(file, view.column);
   const Handle in_file(H5Dget_space(dataset), "get space of", view.column.name);
+  if (H5Sget_simple_extent_npoints(in_file) == 0) return;  // empty on every rank: it has no storage, and a collective write of nothing fails on it
   const std::array<hsize_t, 2> begin{mine.begin[index(view.column.rows)], 0};
   const std::array<hsize_t, 2> count{mine.length[index(view.column.rows)], components_of(view.column, mine)};
   const Handle in_memory(H5Screate_simple(view.column.by_component ? 2 : 1, count.data(), nullptr), "make space");

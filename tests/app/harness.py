@@ -1,0 +1,96 @@
+"""Starts rollcall alone or under the MPI launcher, as the end-to-end tests need it.
+
+Every test program is called as: TEST.py BINARY SOURCE_DIR MPIEXEC NUMPROC_FLAG [LAUNCHER_FLAG ...]"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT_S = 120  # a hang is a failure
+SKIPPED = 77
+LOG_LINE = re.compile(r"^\[?\d{4}-\d\d-\d\d|^\d\d:\d\d:\d\d")
+PROGRESS = re.compile(r"(sft|train|eval|validation) \[[#.]+\]")
+
+
+class Harness:
+    def __init__(self, arguments):
+        self.binary, source, mpiexec, numproc_flag, *flags = arguments
+        self.source = pathlib.Path(source)
+        self.tiny = str(self.source / "tests/app/tiny.toml")
+        self._launcher = [mpiexec, *flags, numproc_flag]
+        self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_")
+        self.work = pathlib.Path(self._folder.name)
+
+    def command(self, arguments, ranks=1):
+        alone = [self.binary, *map(str, arguments)]
+        return alone if ranks == 1 else [*self._launcher, str(ranks), *alone]
+
+    def start(self, *arguments, ranks=1, env=None, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": self.work} | options
+        return subprocess.Popen(self.command(arguments, ranks), env=os.environ | (env or {}), **options)
+
+    def run(self, *arguments, ranks=1, env=None, input=None):
+        """(exit code, stdout, stderr, seconds)"""
+        began = time.monotonic()
+        process = self.start(*arguments, ranks=ranks, env=env, stdin=subprocess.PIPE if input else subprocess.DEVNULL)
+        try:
+            out, err = process.communicate(input, timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # a launcher takes its ranks along
+            out, err = process.communicate()
+            raise AssertionError(f"no end after {LIMIT_S} s: {' '.join(map(str, arguments))}\n{out}\n{err}") from None
+        return process.returncode, out, err, time.monotonic() - began
+
+    def succeed(self, *arguments, ranks=1, code=0, **options):
+        """stdout of a command that must end with `code`"""
+        got, out, err, _ = self.run(*arguments, ranks=ranks, **options)
+        check(got == code, f"exit code {got}, not {code}: {' '.join(map(str, arguments))} on {ranks} ranks\n{out}\n{err}")
+        return out
+
+    def train(self, folder, *arguments, ranks=1, code=0, **options):
+        """stdout of a tiny run in `folder`"""
+        return self.succeed("train", self.tiny, "--set", f"run.dir={folder}", *arguments, ranks=ranks, code=code, **options)
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def sets(**values):
+    """--set arguments: section__key=value"""
+    return [word for key, value in values.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
+
+
+def result(folder):
+    return json.loads((pathlib.Path(folder) / "result.json").read_text())
+
+
+def metrics(folder, phase="train"):
+    rows = [json.loads(line) for line in (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if row["phase"] == phase]
+
+
+def policy_line(out):
+    lines = [line for line in out.splitlines() if line.startswith("policy sha256 ")]
+    check(len(lines) == 1, f"{len(lines)} lines with the policy's sha256, not 1:\n{out}")
+    return lines[0]
+
+
+def main(*tests):
+    """Runs the tests in order, each with one harness; the exit code tells ctest."""
+    harness = Harness(sys.argv[1:])
+    failures = 0
+    for test in tests:
+        began = time.monotonic()
+        try:
+            test(harness)
+            print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+        except AssertionError as failure:
+            failures += 1
+            print(f"FAIL  {test.__name__}: {failure}", flush=True)
+    sys.exit(1 if failures else 0)
