@@ -40,7 +40,7 @@ std::string pass_chart(const Rows& rows) {
       series.push_back(curve(rows, phase, name, name, palette(series.size())));
     }
   }
-  return line_chart(steps("Pass rate", Unit::share, "validation prompts"), series);
+  return line_chart(steps("Pass rate", Unit::share), series);
 }
 
 // class_share/<level>, in the order of the levels where they are numbers.
@@ -88,15 +88,20 @@ std::string budget_charts(const ReportInput& input) {
   const std::string prefix = "rollout_alloc/class_share/";
   const auto names = share_names(input.metrics, prefix);
   std::vector<Series> layers;
+  std::string note;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    layers.push_back(curve(input.metrics, "train", names[i], "level " + names[i].substr(prefix.size()), ramp(i, names.size())));
+    Series layer = curve(input.metrics, "train", names[i], "level " + names[i].substr(prefix.size()), ramp(i, names.size()));
+    // Which levels a step happens to draw would drown the trend; means of shares are shares.
+    const std::size_t window = smoothing_window(layer.x.size());
+    if (window > 1) note = fmt::format("running mean of {} points", window);
+    layers.push_back(running_mean(layer, window));
   }
   std::vector<Series> counts;
   for (const std::string name : {"max", "mean", "min"}) {
     Series s = curve(input.metrics, "train", "rollout_alloc/" + name, name, palette(counts.size()));
     if (!s.x.empty()) counts.push_back(std::move(s));
   }
-  return grid(area_chart(steps("Share of the budget by level", Unit::share), layers) + line_chart(steps("Rollouts per prompt"), counts));
+  return grid(area_chart(steps("Share of the budget by level", Unit::share, note), layers) + line_chart(steps("Rollouts per prompt"), counts));
 }
 
 std::string health_charts(const ReportInput& input) {

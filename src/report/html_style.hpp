@@ -20,7 +20,7 @@ code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 12px; margin: 24px 0 0; }
 .tile, figure, .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .tile { padding: 14px 16px; }
-.tile b { display: block; font-size: 24px; font-weight: 650; font-variant-numeric: tabular-nums; line-height: 1.3; }
+.tile b { display: block; white-space: nowrap; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; line-height: 1.3; }
 .tile span { color: var(--soft); font-size: 13px; display: block; }
 .up, .tile .up { color: var(--good); } .down, .tile .down { color: var(--bad); }
 .tile .up, .tile .down { display: inline; }

@@ -77,6 +77,8 @@ Series thin_means(const Series& s, std::size_t buckets) {
   return out;
 }
 
+std::size_t smoothing_window(std::size_t points) { return points < 40 ? 1 : points / 20 | 1; }
+
 Series running_mean(const Series& s, std::size_t window) {
   Series out = s;
   const std::size_t reach = window / 2;

@@ -23,6 +23,8 @@ std::vector<std::string> names_with(const std::vector<MetricRow>& rows, const st
 Series thin_extremes(const Series& s, std::size_t buckets);
 /// Exactly min(n, buckets) points: the mean of each bucket, so that stacked curves keep their sum.
 Series thin_means(const Series& s, std::size_t buckets);
+/// Points of a running mean that lets a trend show through noise: a twentieth of a long curve, odd; 1 for a short one.
+std::size_t smoothing_window(std::size_t points);
 /// Centred running mean over `window` points (odd), shortened at the ends; gaps do not count.
 Series running_mean(const Series& s, std::size_t window);
 

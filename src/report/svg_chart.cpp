@@ -13,8 +13,7 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kBuckets = 280;    // half the pixels of a plot: two points a bucket
-constexpr std::size_t kSmoothFrom = 40;  // points from which a running mean helps the eye
+constexpr std::size_t kBuckets = 280;  // half the pixels of a plot: two points a bucket
 
 // Path data: the pen goes ("M") or draws ("L") to a point.
 std::string point(const Frame& f, char pen, double x, double y) { return fmt::format("{}{:.1f},{:.1f}", pen, f.px(x), f.py(y)); }
@@ -40,12 +39,13 @@ Span x_span(const std::vector<Series>& series) {
 }
 
 void draw_line(Frame& f, const Series& s) {
-  if (s.x.size() < kSmoothFrom) {
+  const std::size_t window = smoothing_window(s.x.size());
+  if (window == 1) {
     f.add(path(f, s, "curve"));
     return;
   }
   f.add(path(f, thin_extremes(s, kBuckets), "curve faint"));
-  f.add(path(f, thin_means(running_mean(s, s.x.size() / 20 | 1), kBuckets), "curve"));
+  f.add(path(f, thin_means(running_mean(s, window), kBuckets), "curve"));
 }
 
 double filled(double value) { return std::isfinite(value) && value > 0 ? value : 0.0; }
@@ -73,7 +73,9 @@ std::string line_chart(const ChartText& text, const std::vector<Series>& series)
   }
   if (y.low > y.high) return "";
   ChartText titled = text;
-  if (longest >= kSmoothFrom) titled.note += fmt::format("{}bold: running mean of {} points", text.note.empty() ? "" : "; ", longest / 20 | 1);
+  if (smoothing_window(longest) > 1) {
+    titled.note += fmt::format("{}bold: running mean of {} points", text.note.empty() ? "" : "; ", smoothing_window(longest));
+  }
   Frame f(titled, x_span(series), rounded(y));
   f.y_axis();
   f.x_axis();
