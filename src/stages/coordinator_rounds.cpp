@@ -127,10 +127,36 @@ report::Evaluation Coordinator::evaluate_only() {
   return report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
 }
 
+void Coordinator::forget_archived() {
+  // A stop between packing and the next checkpoint, or a fall back to an older checkpoint, leaves steps in the state that the archive holds already.
+  // A step drawn again has the same content, so the archive's copy stands and the other is set aside.
+  const auto entries = io::read_manifest(job_->run_dir);
+  const auto archived = [&](const UnpackedFile& file) {
+    return std::any_of(entries.begin(), entries.end(), [&](const io::ArchiveEntry& entry) {
+      return entry.purpose == purpose_name(file.purpose) && entry.first_step <= file.step && file.step <= entry.last_step;
+    });
+  };
+  if (std::erase_if(state_.unpacked, archived) > 0) {
+    std::vector<io::PublishedFile> keep;
+    for (const auto& file : state_.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
+    if (const int moved = io::set_aside_unfinished(job_->run_dir, keep)) spdlog::info("set aside {} files of steps that the archive holds", moved);
+  }
+}
+
 void Coordinator::pack() {
   const Stopwatch clock;
+  forget_archived();
+  // A run resumed from before a pack has these steps in the archive already: the same rollouts, drawn from the same addresses.
+  const auto archived = io::read_manifest(job_->run_dir);
+  const auto is_archived = [&](const UnpackedFile& file) {
+    return std::any_of(archived.begin(), archived.end(), [&](const io::ArchiveEntry& entry) {
+      return entry.purpose == purpose_name(file.purpose) && entry.first_step <= file.step && file.step <= entry.last_step;
+    });
+  };
   std::map<Purpose, std::vector<UnpackedFile>> by_purpose;
-  for (auto& file : state_.unpacked) by_purpose[file.purpose].push_back(file);
+  for (const auto& file : state_.unpacked) {
+    if (!is_archived(file)) by_purpose[file.purpose].push_back(file);
+  }
   for (const auto& [purpose, files] : by_purpose) {
     const auto [first, last] = std::minmax_element(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
     PackRequest request{fmt::format("{}_{:06}-{:06}", purpose_name(purpose), first->step, last->step), {}};
