@@ -72,7 +72,7 @@ TEST_P(Conformance, any_cut_gives_the_same_derivative) {
   EXPECT_TRUE(rc::check([&] {
     const PlainStep step = any_step();
     std::vector<std::vector<std::int64_t>> leaves(4);
-    for (const auto i : step.all()) leaves[std::size_t(*rc::gen::inRange(0, 4))].push_back(i);
+    for (const auto i : step.all()) leaves[std::size_t(*any_of(0, 4))].push_back(i);
     const Result whole = evaluate(objective, step), cut = evaluate(objective, step, leaves);
     RC_ASSERT(near(whole.loss, cut.loss));
     RC_ASSERT(near(whole.derivative, cut.derivative, 1e-14));
