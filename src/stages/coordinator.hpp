@@ -53,6 +53,7 @@ class Coordinator {
   void save(const std::string& name);
   void save_and_pack(const std::string& name);
   void pack();
+  void forget_archived();                             ///< drops from `unpacked` what the archive holds
   bool stop_wanted();
   void write_status(const std::string& phase, bool force);
   std::string step_name() const;
@@ -82,7 +83,7 @@ class Coordinator {
 /// The scheduler's policy for a job: the same on a fresh start and on resume.
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job);
 
-/// Groups of a plan dealt to `ranks` generation ranks as contiguous stretches of about equal rollouts; empty stretches are left out.
+/// Groups of a plan dealt to `ranks` generation ranks as contiguous stretches of about equal rollouts, one a rank; some may be empty.
 std::vector<std::vector<GroupPlan>> deal(const std::vector<GroupPlan>& groups, std::size_t ranks);
 
 }  // namespace rollcall::stages

@@ -3,12 +3,14 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "kernels/kernel_set.hpp"
 #include "model/model_folder.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <stdexcept>
 
 namespace rollcall::stages {
 
@@ -74,9 +76,39 @@ io::RunIdentity make_identity(const RunConfig& config, const std::string& data_h
   return identity;
 }
 
+std::string excerpt(const std::string& text) {
+  constexpr std::size_t kShown = 40;
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
+}
+
+/// The kernels name no error type of ours (they depend on nothing); a wrong ROLLCALL_KERNELS is the user's to correct.
+void check_kernels() {
+  try {
+    kernels::selected_kernels();
+  } catch (const std::runtime_error& e) {
+    throw EnvironmentError(e.what());
+  }
+}
+
+/// Found at the start: a prompt of the last step that does not fit would end the run after hours.
+void check_lengths(const Job& job) {
+  const std::int64_t positions = job.store->config().max_position_embeddings, room = positions - job.config.sampling.max_new_tokens;
+  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
+    for (const Prompt& prompt : job.prompts.of(split)) {
+      const auto tokens = std::int64_t(prompt_tokens(*job.tokenizer, prompt).size());
+      require<ConfigError>(tokens <= room,
+                           fmt::format("the prompt \"{}\" has {} tokens, and with {} new ones exceeds the model's {} positions", excerpt(prompt.text), tokens,
+                                       job.config.sampling.max_new_tokens, positions),
+                           "the model has no position beyond them", "raise model.max_position_embeddings or lower sampling.max_new_tokens");
+    }
+  }
+}
+
 }  // namespace
 
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version) {
+  check_kernels();
   Job job;
   job.config = config;
   job.run_dir = config.run.dir;
@@ -89,6 +121,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.identity = make_identity(config, job.prompts.hash, binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
   job.store = initial_policy(config, *job.tokenizer);
+  check_lengths(job);
   return job;
 }
 

@@ -222,8 +222,10 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
 
 ExitCode fail(comm::Communicator& world, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
+  const ExitCode code = known ? known->code() : ExitCode::failed;
   std::cerr << fmt::format("rollcall: {}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what()) << std::endl;
-  world.abort(int(known ? known->code() : ExitCode::failed));
+  if (world.size() == 1) return code;  // nobody waits for this rank
+  world.abort(int(code));
 }
 
 }  // namespace

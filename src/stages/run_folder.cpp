@@ -43,10 +43,12 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
   RunConfig earlier;
   ConfigSchema schema = bind(earlier);
   schema.load(path);
-  const auto old_values = flatten(schema.to_toml());
-  for (const auto& [key, value] : flatten(now)) {
-    const auto old = old_values.find(key);
-    const std::string before = old == old_values.end() ? "unset" : old->second;
+  const auto old_values = flatten(schema.to_toml()), new_values = flatten(now);
+  std::map<std::string, std::string> all = old_values;  // a knob that is no longer given has changed as well
+  all.insert(new_values.begin(), new_values.end());
+  const auto value_in = [](const auto& values, const std::string& key) { return values.contains(key) ? values.at(key) : std::string("unset"); };
+  for (const auto& [key, any] : all) {
+    const std::string before = value_in(old_values, key), value = value_in(new_values, key);
     require<ConfigError>(before == value || may_change(key), fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
                          "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
   }
@@ -69,7 +71,7 @@ bool open_run_folder(const RunConfig& config, bool resume) {
 }
 
 fs::path checkpoint_folder(const std::string& reference) {
-  const auto at = reference.rfind('@');
+  const auto at = fs::is_directory(reference) ? std::string::npos : reference.rfind('@');  // a folder's own name may hold one
   const fs::path dir = reference.substr(0, at);
   if (at == std::string::npos && fs::exists(dir / "config.json")) return dir;
   const auto names = io::list_checkpoints(dir);

@@ -15,7 +15,7 @@ namespace rollcall::stages {
 // RUN/set_aside/         shards a crash left unfinished    RUN/status.json                       what the run is doing
 // RUN/stop               create it to stop the run at its next safe point
 
-/// Prepares the folder of a run: makes it, compares the run file with the one of an earlier start, writes config.toml.
+/// Prepares the folder of a run, which must exist: compares the run file with the one of an earlier start, writes config.toml.
 /// Throws EnvironmentError when the folder holds a run and `resume` is false, ConfigError when a setting that fixes the result has changed.
 /// Returns whether an earlier start was found.
 bool open_run_folder(const RunConfig& config, bool resume);
