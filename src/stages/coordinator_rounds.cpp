@@ -146,17 +146,8 @@ void Coordinator::forget_archived() {
 void Coordinator::pack() {
   const Stopwatch clock;
   forget_archived();
-  // A run resumed from before a pack has these steps in the archive already: the same rollouts, drawn from the same addresses.
-  const auto archived = io::read_manifest(job_->run_dir);
-  const auto is_archived = [&](const UnpackedFile& file) {
-    return std::any_of(archived.begin(), archived.end(), [&](const io::ArchiveEntry& entry) {
-      return entry.purpose == purpose_name(file.purpose) && entry.first_step <= file.step && file.step <= entry.last_step;
-    });
-  };
   std::map<Purpose, std::vector<UnpackedFile>> by_purpose;
-  for (const auto& file : state_.unpacked) {
-    if (!is_archived(file)) by_purpose[file.purpose].push_back(file);
-  }
+  for (const auto& file : state_.unpacked) by_purpose[file.purpose].push_back(file);
   for (const auto& [purpose, files] : by_purpose) {
     const auto [first, last] = std::minmax_element(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
     PackRequest request{fmt::format("{}_{:06}-{:06}", purpose_name(purpose), first->step, last->step), {}};
