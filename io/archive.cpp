@@ -28,7 +28,8 @@ void add(Digests& digests, const std::vector<ArchivedGroup>& groups, const std::
 /// Shards that are not packed, one (purpose, step) at a time, so that fragments of a group meet.
 void add_unpacked(const fs::path& run_dir, const Manifest& manifest, Digests& digests) {
   const auto is_packed = [&](const PublishedFile& file) {
-    return std::any_of(manifest.replaced.begin(), manifest.replaced.end(), [&](const PublishedFile& r) { return r.path == file.path && r.checksum == file.checksum; });
+    return std::any_of(manifest.replaced.begin(), manifest.replaced.end(),
+                       [&](const PublishedFile& r) { return r.path == file.path && r.checksum == file.checksum; });
   };
   std::vector<ArchivedGroup> groups;
   std::vector<std::string> component_names;

@@ -19,14 +19,16 @@ struct PackInput {
 /// One line of the manifest (archive/manifest.json).
 struct ArchiveEntry {
   PublishedFile file;
-  std::string purpose;          ///< train | validation | eval
+  std::string purpose;  ///< train | validation | eval
   std::uint64_t first_step = 0, last_step = 0;
   std::uint64_t groups = 0, rollouts = 0, tokens = 0;
 };
 
 /// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when the communicator is MPI; otherwise rank 0 writes all),
 /// rank 0 reads the file back and compares it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe at any point:
-/// until the manifest names the file, the shards stay. Returns the entry on every rank.
+/// until the manifest names the file, the shards stay, and the same call again finds the work done. Rank 0's inputs count. Whole steps of one purpose, and
+/// only such as a checkpoint has behind it: a packed step must not be drawn again. Parallel over steps. A fault on one rank is thrown on all (StorageError).
+/// Returns the entry on every rank.
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
@@ -41,12 +43,13 @@ struct ArchivedGroup {
   std::uint64_t step;
   Group group;
   ShardPrompt prompt;
-  std::vector<Score> scores;    ///< [rollouts]
+  std::vector<Score> scores;  ///< [rollouts]
   float temperature = 1.0F;
 };
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names = nullptr);
 
-/// Moves shard files of steps the run will draw again (after a crash) to run_dir/set_aside/<n>/; returns how many. Never deletes.
+/// At start: moves shard files that are not in `keep` (their steps will be drawn again) and archive files without a line in the manifest to
+/// run_dir/set_aside/<n>/; returns how many. Deletes only partial files and shards whose very bytes are in the archive.
 int set_aside_unfinished(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& keep);
 
 }  // namespace rollcall::io

@@ -94,7 +94,8 @@ void append_scored(const fs::path& run_dir, const PackInput& input, std::vector<
   const fs::path path = run_dir / input.scores.path;
   if (std::tie(shard.purpose, shard.step, shard.round, shard.producer) != std::tie(scored.purpose, scored.step, scored.round, scored.producer))
     refuse(path, fmt::format("it does not belong to {}", input.shard.path));
-  if (scored.scores.size() != shard.groups.size()) refuse(path, fmt::format("it has {} groups where {} has {}", scored.scores.size(), input.shard.path, shard.groups.size()));
+  if (scored.scores.size() != shard.groups.size())
+    refuse(path, fmt::format("it has {} groups where {} has {}", scored.scores.size(), input.shard.path, shard.groups.size()));
   if (groups.empty() && component_names.empty()) component_names = scored.component_names;
   if (component_names != scored.component_names) refuse(path, "its reward components have other names than those of the shards before");
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
@@ -116,7 +117,8 @@ std::vector<ArchivedGroup> canonical(std::vector<ArchivedGroup> groups) {
 
 std::string group_digest(const ArchivedGroup& g, const std::vector<std::string>& component_names) {
   Digest digest;
-  for (const std::uint64_t value : {std::uint64_t(g.purpose), g.step, g.group.id.step, g.group.id.prompt.value, std::uint64_t{g.group.id.draw}}) digest.number(value);
+  for (const std::uint64_t value : {std::uint64_t(g.purpose), g.step, g.group.id.step, g.group.id.prompt.value, std::uint64_t{g.group.id.draw}})
+    digest.number(value);
   digest.number(std::uint64_t(std::int64_t{g.group.level}));
   digest.list(std::vector<float>{g.temperature});
   digest.text(g.prompt.text);

@@ -8,8 +8,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <stdio.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,7 +31,9 @@ constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRe
 fs::path folder_of(const fs::path& run_dir) { return run_dir / "checkpoints"; }
 
 /// Names become paths: one plain component, not hidden.
-bool plain(const std::string& name) { return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos; }
+bool plain(const std::string& name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+}
 
 struct FileFacts {
   std::uint64_t bytes = 0, checksum = 0;
@@ -98,7 +100,8 @@ void remove_folder(const fs::path& path) {
 }
 
 void rename_folder(const fs::path& from, const fs::path& to) {
-  require<StorageError>(::rename(from.c_str(), to.c_str()) == 0, fmt::format("cannot rename {} to {}: {}", from.string(), to.filename().string(), std::strerror(errno)),
+  require<StorageError>(::rename(from.c_str(), to.c_str()) == 0,
+                        fmt::format("cannot rename {} to {}: {}", from.string(), to.filename().string(), std::strerror(errno)),
                         "the checkpoint cannot be replaced or removed in one step", "check permissions and the file system");
 }
 
@@ -126,7 +129,8 @@ void show(const fs::path& run_dir, const fs::path& hidden, const std::string& na
 
 void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
   expect(plain(checkpoint.name), "a checkpoint's name is a plain file name");
-  for (const auto& [name, content] : checkpoint.files) expect(plain(name) && name != kManifest, "a checkpoint's files have plain names other than manifest.json");
+  for (const auto& [name, content] : checkpoint.files)
+    expect(plain(name) && name != kManifest, "a checkpoint's files have plain names other than manifest.json");
   const fs::path hidden = folder_of(run_dir) / (kPartial + checkpoint.name);
   make_folder(folder_of(run_dir));
   remove_folder(hidden);
@@ -152,7 +156,8 @@ Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
   for (const auto& [file, facts] : read_manifest_of(folder).files) {
     const fs::path path = folder / file;
     if (!fs::is_regular_file(path)) corrupt(path, "the file is missing");
-    if (const auto bytes = fs::file_size(path); bytes != facts.bytes) corrupt(path, fmt::format("it has {} bytes where the manifest says {}", bytes, facts.bytes));
+    if (const auto bytes = fs::file_size(path); bytes != facts.bytes)
+      corrupt(path, fmt::format("it has {} bytes where the manifest says {}", bytes, facts.bytes));
     std::string content = read_file(path);
     if (const auto found = checksum64(content); found != facts.checksum)
       corrupt(path, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum)));
@@ -173,8 +178,9 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector
     }
   }
   if (!found && !faults.empty())
-    throw StorageError(error_message(fmt::format("none of the {} checkpoints in {} can be read; the newest: {}", faults.size(), folder_of(run_dir).string(), faults.front()),
-                                     "starting anew would overwrite the run", "restore one from a copy, or choose another run.dir"));
+    throw StorageError(
+        error_message(fmt::format("none of the {} checkpoints in {} can be read; the newest: {}", faults.size(), folder_of(run_dir).string(), faults.front()),
+                      "starting anew would overwrite the run", "restore one from a copy, or choose another run.dir"));
   if (warnings != nullptr) warnings->insert(warnings->end(), faults.begin(), faults.end());
   return found;
 }

@@ -12,7 +12,7 @@ namespace rollcall::io {
 
 /// A checkpoint's content: named blobs (file name -> bytes), for example model.safetensors, config.json, optimizer.safetensors, coordinator.json.
 struct Checkpoint {
-  std::string name;                          ///< "sft_000050", "train_000120": sorts by phase and step
+  std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
   std::map<std::string, std::string> files;
 };
 

@@ -93,7 +93,8 @@ void check_group_rows(const KeyColumns& keys) {
   std::size_t rollout = 0;
   for (std::size_t g = 0; g < keys.rollout_count.size(); ++g)
     for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i, ++rollout)
-      if (keys.group[rollout] != g) throw FileFault(fmt::format("rollouts/group says {} at row {}, which groups/rollout_count puts into group {}", keys.group[rollout], rollout, g));
+      if (keys.group[rollout] != g)
+        throw FileFault(fmt::format("rollouts/group says {} at row {}, which groups/rollout_count puts into group {}", keys.group[rollout], rollout, g));
 }
 
 }  // namespace
@@ -158,8 +159,8 @@ std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreCol
   Cursor<double> component{c.components};
   Cursor<std::uint8_t> extracted{c.extracted};
   for (std::size_t r = 0; r < keys.group.size(); ++r)
-    scores[keys.group[r]].push_back({.components = component.take(components), .reward = c.reward[r], .correct = c.correct[r] != 0,
-                                     .answer = extracted.take_text(c.extracted_bytes[r])});
+    scores[keys.group[r]].push_back(
+        {.components = component.take(components), .reward = c.reward[r], .correct = c.correct[r] != 0, .answer = extracted.take_text(c.extracted_bytes[r])});
   return scores;
 }
 

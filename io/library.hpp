@@ -5,8 +5,8 @@
 
 namespace rollcall::io {
 
-std::string hdf5_version();   ///< "1.10.8"
+std::string hdf5_version();  ///< "1.10.8"
 bool hdf5_is_parallel();
-bool hdf5_compiled_matches_loaded();   ///< headers and shared library agree
+bool hdf5_compiled_matches_loaded();  ///< headers and shared library agree
 
 }  // namespace rollcall::io

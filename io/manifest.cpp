@@ -22,7 +22,8 @@ json to_json(const PublishedFile& file) { return {{"path", file.path}, {"bytes",
 PublishedFile file_from(const json& j) {
   PublishedFile file{j.at("path").get<std::string>(), j.at("bytes").get<std::uint64_t>(), checksum_from_text(j.at("xxh3_64").get<std::string>())};
   const fs::path path(file.path);
-  if (path.is_absolute() || path.lexically_normal() != path || file.path.starts_with("..")) throw std::invalid_argument("path " + file.path + " leaves the run folder");
+  if (path.is_absolute() || path.lexically_normal() != path || file.path.starts_with(".."))
+    throw std::invalid_argument("path " + file.path + " leaves the run folder");
   return file;
 }
 
@@ -55,6 +56,7 @@ Manifest load_manifest(const fs::path& run_dir) {
     Manifest manifest;
     for (const json& entry : j.at("files")) manifest.files.push_back(entry_from(entry));
     for (const json& file : j.at("replaced")) manifest.replaced.push_back(file_from(file));
+    if (manifest.files.empty() && !manifest.replaced.empty()) throw std::invalid_argument("it replaces shards by no file");
     return manifest;
   } catch (const StorageError&) {
     throw;

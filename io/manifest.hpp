@@ -12,8 +12,8 @@
 namespace rollcall::io {
 
 struct Manifest {
-  std::vector<ArchiveEntry> files;       ///< in the order packed
-  std::vector<PublishedFile> replaced;   ///< shards and scores that the last of `files` holds; removed from shards/ at the next opportunity
+  std::vector<ArchiveEntry> files;      ///< in the order packed
+  std::vector<PublishedFile> replaced;  ///< shards and scores that the last of `files` holds; removed from shards/ at the next opportunity
 };
 
 /// An empty manifest when there is no file. Throws StorageError naming what is wrong with it.

@@ -103,18 +103,16 @@ std::string Packing::begin() {
   return to_bytes(std::pair(find_packed(), files));
 }
 
-/// A crash after the manifest was written and before the caller noted it: the same call again finds the work done.
+/// A crash after the manifest was written and before the caller noted it: the same shards are in the archive already.
 std::string Packing::find_packed() const {
   const Manifest manifest = load_manifest(run_dir_);
-  remove_replaced(run_dir_, manifest);
   const auto same = [](const PublishedFile& a, const PublishedFile& b) { return a.path == b.path && a.bytes == b.bytes && a.checksum == b.checksum; };
-  for (const ArchiveEntry& entry : manifest.files) {
-    if (entry.file.path != path_) continue;
-    const auto files = input_files();
-    const bool latest = &entry == &manifest.files.back();
-    if (latest && std::equal(files.begin(), files.end(), manifest.replaced.begin(), manifest.replaced.end(), same)) return entry_text(entry);
-    cannot_pack("the manifest has this file already, packed from other shards");
-  }
+  const auto files = input_files();
+  const bool done = std::equal(files.begin(), files.end(), manifest.replaced.begin(), manifest.replaced.end(), same);
+  remove_replaced(run_dir_, manifest);
+  if (done) return entry_text(manifest.files.back());
+  for (const ArchiveEntry& entry : manifest.files)
+    if (entry.file.path == path_) cannot_pack("the manifest has this file already, packed from other shards");
   return {};
 }
 
@@ -184,8 +182,8 @@ std::string Packing::create() const {
   Layout layout{total_, component_names_, identity_attributes(identity_, "archive", purpose())};
   layout.attributes.emplace_back("first_step", parsed(inputs_.front()).step);
   layout.attributes.emplace_back("last_step", parsed(inputs_.back()).step);
-  writing(partial(), [&] { create_empty(partial(), columns(), layout); });
-  reserve_space(partial());
+  writing(partial(), [&] { write_tables(partial(), columns(), layout, Values::later); });
+  reserve_space(partial(), columns(), total_);
   return {};
 }
 
@@ -220,7 +218,8 @@ std::string Packing::publish(const std::vector<std::string>& written) const {
 
 }  // namespace
 
-ArchiveEntry pack(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs, const RunIdentity& identity) {
+ArchiveEntry pack(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
+                  const RunIdentity& identity) {
   expect(!inputs.empty(), "there are shards to pack");
   return Packing(ranks, run_dir, name, inputs, identity).run();
 }

@@ -36,7 +36,8 @@ void check_schema(const TableReader& reader, const char* kind) {
   const auto major = reader.number<std::int32_t>("schema_major");
   if (major != kSchemaMajor)
     throw FileFault(fmt::format("it has schema {}.{} and this program reads {}.x", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor));
-  if (const std::string found = reader.text("kind"); found != kind) throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
+  if (const std::string found = reader.text("kind"); found != kind)
+    throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
 }
 
 Purpose purpose_of(const TableReader& reader) {

@@ -48,7 +48,7 @@ struct Column {
 struct KeyColumns {
   std::vector<std::uint64_t> step, prompt_id;  // [group]
   std::vector<std::uint32_t> draw, rollout_count;
-  std::vector<std::uint32_t> group, sample;    // [rollout]
+  std::vector<std::uint32_t> group, sample;  // [rollout]
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {
@@ -63,14 +63,14 @@ struct KeyColumns {
 
 /// What generation produced: in shards and archives.
 struct RolloutColumns {
-  std::vector<std::int32_t> level;           // [group]
+  std::vector<std::int32_t> level;  // [group]
   std::vector<float> temperature;
   std::vector<std::uint32_t> prompt_bytes, reference_bytes;
-  std::vector<std::int8_t> finish;           // [rollout]
+  std::vector<std::int8_t> finish;  // [rollout]
   std::vector<std::uint32_t> turn_count, completion_bytes;
-  std::vector<std::int8_t> role;             // [turn]
+  std::vector<std::int8_t> role;  // [turn]
   std::vector<std::uint32_t> token_count;
-  std::vector<std::int32_t> id;              // [token]
+  std::vector<std::int32_t> id;  // [token]
   std::vector<float> logprob, entropy;
   std::vector<std::uint64_t> policy_version;
   std::vector<std::uint8_t> prompt, reference, completion;  // [*_byte]
@@ -99,11 +99,11 @@ struct RolloutColumns {
 
 /// What scoring says of the same rollouts: in scores and archives.
 struct ScoreColumns {
-  std::vector<double> reward;                // [rollout]
+  std::vector<double> reward;  // [rollout]
   std::vector<std::uint8_t> correct;
   std::vector<std::uint32_t> extracted_bytes;
-  std::vector<double> components;            // [rollout, component]
-  std::vector<std::uint8_t> extracted;       // [extracted_byte]
+  std::vector<double> components;       // [rollout, component]
+  std::vector<std::uint8_t> extracted;  // [extracted_byte]
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {

@@ -28,7 +28,7 @@ PublishedFile publish(const fs::path& run_dir, const ShardName& name, std::span<
   try {
     writing(run_dir / path, [&] {
       layout.extents = extents_of(columns, layout.component_names.size());
-      write_tables(run_dir / partial, columns, layout);
+      write_tables(run_dir / partial, columns, layout, Values::here);
     });
     PublishedFile file = inspect(run_dir, partial);
     file.path = path;

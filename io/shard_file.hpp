@@ -19,7 +19,7 @@ struct RunIdentity {
 
 /// A published file: what a message says of it. A reader that finds other bytes refuses them.
 struct PublishedFile {
-  std::string path;            ///< relative to the run folder
+  std::string path;  ///< relative to the run folder
   std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;  ///< XXH3-64 of the whole file
 
@@ -35,7 +35,8 @@ struct ShardPrompt {
 };
 
 /// Publishes run_dir/shards/<purpose>-<step>-<round>-<producer>.h5. Throws StorageError; on failure nothing is left under the final name.
-PublishedFile write_shard(const std::filesystem::path& run_dir, const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity);
+PublishedFile write_shard(const std::filesystem::path& run_dir, const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
+                          const RunIdentity& identity);
 /// Publishes the scores beside it as ...-scores.h5.
 PublishedFile write_scores(const std::filesystem::path& run_dir, const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity);
 

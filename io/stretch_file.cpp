@@ -31,15 +31,18 @@ void write_stretch(hid_t file, const ColumnView& view, const Stretch& mine, hid_
 
 }  // namespace
 
-void reserve_space(const std::filesystem::path& path) {
+void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns, const Extents& extents) {
+  std::uint64_t bytes = 1 << 16;  // metadata, and the rounding of HDF5's allocator
+  for (const ColumnView& view : columns)
+    bytes += H5Tget_size(file_type(view.type)) * extents[index(view.column.rows)] * (view.column.by_component ? extents[index(Dim::component)] : 1);
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   int error = fd < 0 ? errno : 0;
   if (fd >= 0) {
     const off_t size = ::lseek(fd, 0, SEEK_END);
-    error = size < 0 ? errno : ::posix_fallocate(fd, 0, size);
+    error = size < 0 ? errno : ::posix_fallocate(fd, 0, size + off_t(bytes));
     ::close(fd);
   }
-  require<StorageError>(error == 0, fmt::format("cannot reserve space for {}: {}", path.string(), std::strerror(error)),
+  require<StorageError>(error == 0, fmt::format("cannot reserve {} bytes for {}: {}", bytes, path.string(), std::strerror(error)),
                         "the shards could not be packed; they stay as they are", "check free space and quota");
 }
 

@@ -14,10 +14,11 @@ struct Stretch {
   Extents begin{}, length{};
 };
 
-/// Reserves the file's whole size on disk, so that a full disk is met by one rank and before the collective writes. Throws StorageError.
-void reserve_space(const std::filesystem::path& path);
+/// Reserves on disk what the columns will need at these extents, so that a full disk is met by one rank, before the collective writes and outside of HDF5.
+/// Throws StorageError.
+void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns, const Extents& extents);
 
-/// Writes this rank's stretch of every column into a file made by create_empty(). Collective over `mpi_communicator` (pointer to an MPI_Comm),
+/// Writes this rank's stretch of every column into a file written with values `later`. Collective over `mpi_communicator` (pointer to an MPI_Comm),
 /// with every rank making the same calls even after a fault of its own; serial when it is null. Throws FileFault at the end.
 void fill_stretches(const std::filesystem::path& path, std::span<const ColumnView> columns, const Stretch& mine, const void* mpi_communicator);
 

@@ -33,9 +33,9 @@ constexpr ElementType type_of() {
     return ElementType::f64;
   }
 }
-hid_t file_type(ElementType type);            ///< little-endian; also the memory type, see table_file.cpp
-std::string path_of(const Column& column);    ///< "tokens/logprob"
-Handle file_properties();                     ///< how every file is opened: format of HDF5 1.8, no locks
+hid_t file_type(ElementType type);          ///< little-endian; also the memory type, see table_file.cpp
+std::string path_of(const Column& column);  ///< "tokens/logprob"
+Handle file_properties();                   ///< how every file is opened: format of HDF5 1.8, no locks
 inline constexpr const char* kChecksum = "xxh3_64";
 
 /// A column as it lies in memory: one rank's stretch, or the whole of it.
@@ -66,10 +66,10 @@ struct Layout {
   Attributes attributes;
 };
 
-/// Writes a file with these columns: built in memory, one write at the end. The same values give the same bytes.
-void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout);
-/// A file on disk with room for every column and zero checksums, to be filled by fill_stretches() and sealed by seal_columns().
-void create_empty(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout);
+/// Writes a file with these columns; the same values give the same bytes. With values `later` the columns have no storage and zero checksums yet:
+/// fill_stretches() and seal_columns() see to that.
+enum class Values : std::uint8_t { here, later };
+void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout, Values values);
 /// Of the names of reward components: each followed by a zero byte.
 std::uint64_t names_checksum(std::span<const std::string> names);
 Handle open_column(hid_t file, const Column& column);

@@ -20,7 +20,8 @@ class RunFolder {
   RunFolder() {
     static std::atomic<int> next{0};
     const std::filesystem::path memory = "/dev/shm";  // where fsync costs nothing
-    path_ = (std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path()) / ("rollcall_io_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
+    path_ = (std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path()) /
+            ("rollcall_io_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
     std::filesystem::create_directories(path_);
   }
   ~RunFolder() {
@@ -82,7 +83,8 @@ struct Sample {
 };
 
 /// `groups` uneven groups; samples are numbered from 100 * round, so that rounds hold fragments of the same groups.
-inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups, std::uint32_t round = 0, std::uint32_t producer = 1, Purpose purpose = Purpose::train) {
+inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups, std::uint32_t round = 0, std::uint32_t producer = 1,
+                     Purpose purpose = Purpose::train) {
   Dice dice(seed * 1000003 + step * 1009 + round * 101 + producer);
   Sample s;
   s.shard = {.purpose = purpose, .step = step, .round = round, .producer = producer, .policy = {step}, .temperature = 0.75F, .groups = {}};
@@ -119,7 +121,9 @@ inline bool same(const Group& a, const Group& b) {
          std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(), [](const Rollout& x, const Rollout& y) { return same(x, y); });
 }
 inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer; }
-inline bool same(const Score& a, const Score& b) { return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer; }
+inline bool same(const Score& a, const Score& b) {
+  return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer;
+}
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return same(x, y); });

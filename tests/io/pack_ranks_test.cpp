@@ -1,0 +1,93 @@
+// Packing by several ranks through parallel HDF5: the same bytes as by one rank, and a fault of one rank is everybody's.
+#include "base/error.hpp"
+#include "io/sample_run.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <memory>
+
+namespace rollcall::io::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Pack : public ::testing::Test {
+ protected:
+  Pack() : scope_(nullptr, nullptr), world_(scope_.world()) {
+    if (world_->rank() == 0) own_ = std::make_unique<RunFolder>();
+    std::string path = own_ ? own_->path().string() : "";
+    path = world_->gather_all(path)[0];
+    run_ = path;
+  }
+  ~Pack() override { world_->barrier(); }  // rank 0's folder outlives everyone's last look
+
+  /// Rank 0 writes `steps` uneven steps; all ranks learn of the files.
+  std::vector<PackInput> write_steps(std::uint64_t steps) {
+    std::vector<PackInput> inputs;
+    for (std::uint64_t step = 0; step < steps; ++step)
+      for (std::uint32_t round : {0U, 1U}) {
+        const Sample s = sample(5, step, 1 + step % 4, round);
+        const ShardFiles names = rank0([&] { return write(run_, s); });
+        inputs.push_back(names);
+      }
+    return inputs;
+  }
+
+  using ShardFiles = PackInput;
+  template <class F>
+  PackInput rank0(const F& f) {
+    PackInput files;
+    if (world_->rank() == 0) files = f();
+    const auto share = [&](PublishedFile& file) {
+      const std::string bytes = world_->gather_all(file.path + " " + std::to_string(file.bytes) + " " + std::to_string(file.checksum))[0];
+      const auto first = bytes.find(' '), second = bytes.rfind(' ');
+      file = {bytes.substr(0, first), std::stoull(bytes.substr(first)), std::stoull(bytes.substr(second))};
+    };
+    share(files.shard);
+    share(files.scores);
+    return files;
+  }
+
+  comm::MpiScope scope_;
+  std::unique_ptr<comm::Communicator> world_;
+  std::unique_ptr<RunFolder> own_;
+  fs::path run_;
+};
+
+TEST_F(Pack, BytesAreThoseOfOneRank) {
+  for (const std::uint64_t steps : {1, 2, 7}) {
+    const auto inputs = write_steps(steps);
+    const std::string before = archive_sha256(run_);
+    world_->barrier();
+    const ArchiveEntry entry = pack(*world_, run_, "steps" + std::to_string(steps), inputs, identity());
+    EXPECT_EQ(archive_sha256(run_), before);
+    // The same shards packed alone, in a folder of each rank's own.
+    const RunFolder alone;
+    std::vector<PackInput> copies;
+    for (std::uint64_t step = 0; step < steps; ++step)
+      for (std::uint32_t round : {0U, 1U}) copies.push_back(write(alone, sample(5, step, 1 + step % 4, round)));
+    EXPECT_EQ(pack(*comm::alone(), alone, "x", copies, identity()).file.checksum, entry.file.checksum);
+    world_->barrier();
+    if (world_->rank() == 0) fs::remove_all(run_ / "archive");
+    world_->barrier();
+  }
+}
+
+TEST_F(Pack, AFaultOnOneRankIsThrownOnAll) {
+  const auto inputs = write_steps(5);
+  const std::string damaged = inputs.back().shard.path;  // read by the last rank with a share
+  if (world_->rank() == 0) {
+    std::string bytes = content(run_ / damaged);
+    bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
+    put(run_ / damaged, bytes);
+  }
+  world_->barrier();
+  const std::string fault = fault_of([&] { pack(*world_, run_, "x", inputs, identity()); });
+  EXPECT_NE(fault.find(damaged + ": its checksum"), std::string::npos) << fault;
+  EXPECT_FALSE(fs::exists(run_ / "archive" / "x.h5"));
+  EXPECT_TRUE(fs::exists(run_ / inputs.front().shard.path));
+}
+
+}  // namespace
+}  // namespace rollcall::io::test
