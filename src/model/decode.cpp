@@ -63,7 +63,7 @@ class Decoder {
   std::int64_t slot_count_;
   CacheSlots slots_;
   RowEngine engine_;
-  std::vector<PromptCache> prompts_;                    ///< [requests], filled while samples of the request wait
+  std::vector<PromptCache> prompts_;  ///< [requests], filled while samples of the request wait
   std::size_t next_request_ = 0;
   std::uint32_t next_index_ = 0;
   std::vector<Sample> live_;
@@ -85,11 +85,17 @@ std::int64_t slot_count(std::span<const DecodeRequest> requests, CacheShape shap
 }
 
 Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop)
-    : policy_(policy), requests_(requests), sampling_(sampling), stop_(stop), sampler_(sampling, policy.config.vocab_size),
-      shape_{policy.config.num_hidden_layers, policy.kv_width()}, longest_prompt_(longest_prompt(requests)),
+    : policy_(policy),
+      requests_(requests),
+      sampling_(sampling),
+      stop_(stop),
+      sampler_(sampling, policy.config.vocab_size),
+      shape_{policy.config.num_hidden_layers, policy.kv_width()},
+      longest_prompt_(longest_prompt(requests)),
       slot_count_(slot_count(requests, shape_, longest_prompt_ + sampling.max_new_tokens)),
       slots_(shape_, longest_prompt_ + sampling.max_new_tokens, slot_count_),
-      engine_(policy, std::max({slot_count_, longest_prompt_, kPrefillRows})), prompts_(requests.size()) {
+      engine_(policy, std::max({slot_count_, longest_prompt_, kPrefillRows})),
+      prompts_(requests.size()) {
   for (const DecodeRequest& request : requests) results_.emplace_back(request.count);
 }
 
@@ -112,7 +118,8 @@ std::vector<Sample> Decoder::next_samples() {
       continue;
     }
     const std::uint32_t sample = request.first_sample + next_index_;
-    samples.push_back({.request = next_request_, .index = next_index_++,
+    samples.push_back({.request = next_request_,
+                       .index = next_index_++,
                        .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample)});
   }
   return samples;

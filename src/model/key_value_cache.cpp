@@ -26,7 +26,8 @@ std::span<const kernels::AttentionRow> CapturedPrompts::place(std::size_t layer,
   for (std::size_t s = 0; s < caches_.size(); ++s) {
     const std::int64_t begin = offsets()[s], end = offsets()[s + 1];
     float* into = caches_[s]->key_values.data() + std::int64_t(layer) * shape_.layer_floats(end - begin);
-    for (std::int64_t row = begin; row < end; ++row, into += shape_.stride()) store(k + row * shape_.kv_width, v + row * shape_.kv_width, shape_.kv_width, into);
+    for (std::int64_t row = begin; row < end; ++row, into += shape_.stride())
+      store(k + row * shape_.kv_width, v + row * shape_.kv_width, shape_.kv_width, into);
   }
   return PackedSequences::place(layer, k, v);
 }

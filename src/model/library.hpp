@@ -5,6 +5,6 @@
 
 namespace rollcall::model {
 
-std::string torch_version();   ///< "2.11.0"
+std::string torch_version();  ///< "2.11.0"
 
 }  // namespace rollcall::model

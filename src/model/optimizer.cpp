@@ -16,8 +16,8 @@ namespace {
 // The window of the largest leaf element in units of 2^-exponent. kernels::accumulate_fixed_point refuses above 2^52; below 2^36 an element
 // 2^12 times smaller than the largest would keep fewer bits than fp32 has.
 constexpr std::int64_t kLowBits = 36, kCentreBits = 46, kHighBits = 52, kSumBits = 62;
-constexpr std::int64_t kSlackBits = 4;          // a sum this near to the centre leaves its exponent alone
-constexpr std::int64_t kInitialExponent = 50;   // the window then holds largest elements from 6e-5 to 4: most first steps need no repeat
+constexpr std::int64_t kSlackBits = 4;         // a sum this near to the centre leaves its exponent alone
+constexpr std::int64_t kInitialExponent = 50;  // the window then holds largest elements from 6e-5 to 4: most first steps need no repeat
 
 /// Largest |value|, infinity when any is not finite. For floats without sign the order of the bits is the order of the values.
 double largest_magnitude(std::span<const float> values) {
@@ -40,8 +40,12 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
 }
 
 GradientSum::GradientSum(const WeightLayout& layout)
-    : layout_(layout), sum_(std::size_t(layout.size)), gradient_(std::size_t(layout.size)), exponent_(layout.slices.size(), kInitialExponent),
-      largest_(layout.slices.size()), mutex_(std::make_unique<std::mutex>()) {}
+    : layout_(layout),
+      sum_(std::size_t(layout.size)),
+      gradient_(std::size_t(layout.size)),
+      exponent_(layout.slices.size(), kInitialExponent),
+      largest_(layout.slices.size()),
+      mutex_(std::make_unique<std::mutex>()) {}
 
 void GradientSum::start() {
   const std::lock_guard lock(*mutex_);
@@ -107,8 +111,8 @@ std::span<const float> GradientSum::gradient() const { return gradient_; }
 std::vector<std::int64_t> GradientSum::exponents() const { return exponent_; }
 
 void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
-  require<StorageError>(exponents.size() == exponent_.size(), "a checkpoint's gradient exponents do not fit the model",
-                        "there is one for each weight tensor", "resume with the run file the checkpoint was written with");
+  require<StorageError>(exponents.size() == exponent_.size(), "a checkpoint's gradient exponents do not fit the model", "there is one for each weight tensor",
+                        "resume with the run file the checkpoint was written with");
   exponent_.assign(exponents.begin(), exponents.end());
 }
 
@@ -118,8 +122,13 @@ UpdateResult apply_adamw(const WeightLayout& layout, const OptimizerSection& set
   state.v.resize(std::size_t(layout.size));
   UpdateResult result{.grad_norm = std::sqrt(kernels::sum_of_squares(gradient)), .lr = lr};
   const bool clip = settings.max_grad_norm > 0 && result.grad_norm > settings.max_grad_norm;
-  kernels::AdamWStep step{.lr = lr, .beta1 = settings.beta1, .beta2 = settings.beta2, .eps = settings.eps, .weight_decay = 0.0,
-                          .gradient_scale = clip ? settings.max_grad_norm / result.grad_norm : 1.0, .step = ++state.step};
+  kernels::AdamWStep step{.lr = lr,
+                          .beta1 = settings.beta1,
+                          .beta2 = settings.beta2,
+                          .eps = settings.eps,
+                          .weight_decay = 0.0,
+                          .gradient_scale = clip ? settings.max_grad_norm / result.grad_norm : 1.0,
+                          .step = ++state.step};
   for (const Slice& slice : layout.slices) {
     const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
     step.weight_decay = slice.decay ? settings.weight_decay : 0.0;

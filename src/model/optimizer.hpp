@@ -24,12 +24,12 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
 class GradientSum {
  public:
   explicit GradientSum(const WeightLayout& layout);
-  void start();                                        ///< zero the sum
-  void add(std::span<const float> leaf_gradient);      ///< thread-safe
+  void start();                                    ///< zero the sum
+  void add(std::span<const float> leaf_gradient);  ///< thread-safe
   enum class Outcome { ready, repeat, nonfinite };
-  Outcome finish(Collectives& ranks);                  ///< collective over the update ranks
-  std::span<const float> gradient() const;             ///< valid after `ready`
-  std::vector<std::int64_t> exponents() const;         ///< state for the checkpoint: what the next sum starts from
+  Outcome finish(Collectives& ranks);           ///< collective over the update ranks
+  std::span<const float> gradient() const;      ///< valid after `ready`
+  std::vector<std::int64_t> exponents() const;  ///< state for the checkpoint: what the next sum starts from
   void set_exponents(std::span<const std::int64_t> exponents);
 
  private:
@@ -37,12 +37,12 @@ class GradientSum {
   bool fit_exponents(std::int64_t low, std::int64_t high, std::int64_t centre);
 
   WeightLayout layout_;
-  std::vector<std::int64_t> sum_;        ///< layout order, value * 2^exponent
+  std::vector<std::int64_t> sum_;  ///< layout order, value * 2^exponent
   std::vector<float> gradient_;
-  std::vector<std::int64_t> exponent_;   ///< [tensors]
-  std::vector<double> largest_;          ///< [tensors] largest |element| of any leaf; infinity when one is not finite
+  std::vector<std::int64_t> exponent_;  ///< [tensors]
+  std::vector<double> largest_;         ///< [tensors] largest |element| of any leaf; infinity when one is not finite
   std::int64_t leaves_ = 0;
-  std::unique_ptr<std::mutex> mutex_;    ///< behind a pointer so that sums can be moved
+  std::unique_ptr<std::mutex> mutex_;  ///< behind a pointer so that sums can be moved
 };
 
 /// First and second moments and the number of steps taken.

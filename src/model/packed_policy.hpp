@@ -47,8 +47,8 @@ struct Policy::Packed {
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;
-  Linear head;                                      ///< shares the embedding's slice when the embeddings are tied
-  const float* embedding = nullptr;                 ///< [V, hidden], slice 0
+  Linear head;                       ///< shares the embedding's slice when the embeddings are tied
+  const float* embedding = nullptr;  ///< [V, hidden], slice 0
 
   std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
   std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }

@@ -28,8 +28,8 @@ class PackedSequences : public KeyValues {
 
  private:
   std::vector<std::int64_t> offsets_;
-  std::vector<std::int32_t> positions_;         ///< [n] inside the sequence
-  std::vector<kernels::AttentionRow> rows_;     ///< [n]
+  std::vector<std::int32_t> positions_;      ///< [n] inside the sequence
+  std::vector<kernels::AttentionRow> rows_;  ///< [n]
   std::int64_t kv_width_;
 };
 

@@ -33,8 +33,8 @@ std::shared_ptr<const RotaryTable> rotary_table(const ModelConfig& config) {
   static std::mutex mutex;
   static std::shared_ptr<const RotaryTable> last;
   const std::lock_guard lock(mutex);
-  const bool fits = last != nullptr && last->theta == config.rope_theta && last->positions == config.max_position_embeddings &&
-                    last->half == config.head_dim / 2;
+  const bool fits =
+      last != nullptr && last->theta == config.rope_theta && last->positions == config.max_position_embeddings && last->half == config.head_dim / 2;
   if (!fits) last = make_rotary_table(config);
   return last;
 }

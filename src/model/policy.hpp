@@ -23,7 +23,7 @@ class Policy {
 
   const ModelConfig& config() const;
   PolicyVersion version() const;
-  struct Packed;                      ///< defined in policy.cpp's private header
+  struct Packed;  ///< defined in policy.cpp's private header
   const Packed& packed() const { return *packed_; }
 
  private:
@@ -32,17 +32,17 @@ class Policy {
 
 /// One prompt and the samples wanted of it. Random numbers are addressed by (seed, step, prompt, sample, token).
 struct DecodeRequest {
-  std::vector<std::int32_t> prompt;   ///< tokens, at least one
-  std::uint64_t seed = 0;             ///< key of the random stream: run seed
+  std::vector<std::int32_t> prompt;  ///< tokens, at least one
+  std::uint64_t seed = 0;            ///< key of the random stream: run seed
   std::uint64_t step = 0;
-  std::uint64_t prompt_address = 0;   ///< distinguishes prompts, draws and purposes
+  std::uint64_t prompt_address = 0;  ///< distinguishes prompts, draws and purposes
   std::uint32_t first_sample = 0, count = 1;
 };
 
 struct DecodedSequence {
-  std::vector<std::int32_t> tokens;   ///< sampled tokens, the final end-of-sequence included
+  std::vector<std::int32_t> tokens;     ///< sampled tokens, the final end-of-sequence included
   std::vector<float> logprob, entropy;  ///< [T] full softmax at the sampling temperature
-  bool stopped = false;               ///< end-of-sequence or stop text; otherwise the token limit
+  bool stopped = false;                 ///< end-of-sequence or stop text; otherwise the token limit
 };
 
 /// Returns true when the tokens sampled so far end the sequence (stop texts). Called after every token; end-of-sequence is handled before it.

@@ -23,7 +23,9 @@ constexpr std::int64_t kScratchPieces = 9;  // buffers of one half of a block, e
 }  // namespace
 
 RowEngine::RowEngine(const Policy::Packed& policy, std::int64_t max_rows)
-    : policy_(policy), max_rows_(max_rows), x_(std::size_t(max_rows * policy.config.hidden_size)),
+    : policy_(policy),
+      max_rows_(max_rows),
+      x_(std::size_t(max_rows * policy.config.hidden_size)),
       scratch_(std::size_t(max_rows * scratch_width(policy) + kScratchPieces * 16)),
       head_scratch_(std::size_t(kHeadRows * (2 * policy.config.hidden_size + policy.config.vocab_size))) {}
 

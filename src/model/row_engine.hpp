@@ -31,10 +31,10 @@ class RowEngine {
   };
   Rows linear(Rows x, const Linear& linear);
   Rows rms_norm(Rows x, const Norm& norm);
-  Rows rope(Rows x);                                        ///< in place
+  Rows rope(Rows x);  ///< in place
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
-  Rows add(Rows x, Rows y);                                 ///< into x; ends all other rows
+  Rows add(Rows x, Rows y);  ///< into x; ends all other rows
 
  private:
   Rows take(std::int64_t width);

@@ -73,7 +73,8 @@ Json parse_header(std::string_view text, const Checker& check) {
 }
 
 std::uint64_t unsigned_of(const Json& value, const std::string& name, const Checker& check) {
-  check(value.is_number_unsigned(), fmt::format("tensor {} has {} where a whole number is needed", name, value.dump(-1, ' ', true, Json::error_handler_t::replace)));
+  check(value.is_number_unsigned(),
+        fmt::format("tensor {} has {} where a whole number is needed", name, value.dump(-1, ' ', true, Json::error_handler_t::replace)));
   return value.get<std::uint64_t>();
 }
 
@@ -121,9 +122,8 @@ TensorView read_tensor(const std::string& name, const Json& entry, std::span<con
 void check_tiling(const std::map<std::string, TensorView>& tensors, std::span<const std::byte> data, const Checker& check) {
   std::vector<const TensorView*> order;
   for (const auto& [name, tensor] : tensors) order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
-    return std::pair(a->bytes.data(), a->bytes.size()) < std::pair(b->bytes.data(), b->bytes.size());
-  });
+  std::sort(order.begin(), order.end(),
+            [](const TensorView* a, const TensorView* b) { return std::pair(a->bytes.data(), a->bytes.size()) < std::pair(b->bytes.data(), b->bytes.size()); });
   const std::byte* next = data.data();
   for (const TensorView* tensor : order) {
     check(tensor->bytes.data() >= next, fmt::format("tensor {} overlaps another", tensor->name));

@@ -24,12 +24,12 @@ struct TensorView {
 /// A file read whole. Tensors view into its bytes, which copies of the object share.
 class SafetensorsFile {
  public:
-  static SafetensorsFile read(const std::filesystem::path& path);            ///< throws InputError naming the file and the fault
+  static SafetensorsFile read(const std::filesystem::path& path);  ///< throws InputError naming the file and the fault
   static SafetensorsFile parse(std::string bytes, const std::string& origin);
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  const TensorView& tensor(const std::string& name) const;                   ///< throws InputError naming the nearest
-  std::vector<float> floats(const std::string& name) const;                  ///< f32, bf16 and f16 widened
+  const TensorView& tensor(const std::string& name) const;   ///< throws InputError naming the nearest
+  std::vector<float> floats(const std::string& name) const;  ///< f32, bf16 and f16 widened
 
  private:
   std::shared_ptr<const std::string> bytes_;

@@ -11,7 +11,8 @@
 namespace rollcall::model {
 
 TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size)
-    : greedy_(params.temperature == 0.0), top_k_(params.top_k > 0 ? std::size_t(std::min(params.top_k, vocab_size)) : std::size_t(vocab_size)),
+    : greedy_(params.temperature == 0.0),
+      top_k_(params.top_k > 0 ? std::size_t(std::min(params.top_k, vocab_size)) : std::size_t(vocab_size)),
       top_p_(params.top_p) {
   require<ConfigError>(std::isfinite(params.temperature) && params.temperature >= 0.0, fmt::format("sampling.temperature is {}", params.temperature),
                        "it divides the logits", "choose 0 (greedy) or a positive number");
@@ -25,9 +26,7 @@ std::int32_t TokenSampler::draw(std::span<const float> logits, float scale, floa
   return top_k_ < logits.size() || top_p_ < 1.0 ? truncated(logits, scale, lse, u) : full(logits, scale, lse, u);
 }
 
-std::int32_t TokenSampler::greedy(std::span<const float> logits) const {
-  return std::int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
+std::int32_t TokenSampler::greedy(std::span<const float> logits) const { return std::int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin()); }
 
 std::int32_t TokenSampler::full(std::span<const float> logits, float scale, float lse, double u) const {
   double below = 0.0;

@@ -24,9 +24,9 @@ class TokenSampler {
   std::int32_t truncated(std::span<const float> logits, float scale, float lse, double u);
 
   bool greedy_;
-  std::size_t top_k_;                                       ///< vocabulary size when off
-  double top_p_;                                            ///< 1 when off
-  std::vector<std::pair<float, std::int32_t>> ranked_;      ///< scratch: (logit, token)
+  std::size_t top_k_;                                   ///< vocabulary size when off
+  double top_p_;                                        ///< 1 when off
+  std::vector<std::pair<float, std::int32_t>> ranked_;  ///< scratch: (logit, token)
 };
 
 }  // namespace rollcall::model

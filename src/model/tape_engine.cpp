@@ -13,9 +13,7 @@ namespace rollcall::model {
 namespace {
 
 /// A vector as a tensor that borrows it.
-at::Tensor borrowed(const std::vector<float>& values) {
-  return at::from_blob(const_cast<float*>(values.data()), {std::int64_t(values.size())}, at::kFloat);
-}
+at::Tensor borrowed(const std::vector<float>& values) { return at::from_blob(const_cast<float*>(values.data()), {std::int64_t(values.size())}, at::kFloat); }
 
 }  // namespace
 

@@ -22,8 +22,9 @@ struct ModelConfig {
 };
 
 ModelConfig model_config(const ModelSection& section, std::int64_t vocab_size, std::int64_t eos_token_id);
-ModelConfig read_model_config(const std::string& config_json_text, const std::string& origin);  ///< throws InputError: unsupported architecture, rope scaling, missing key
-std::string to_config_json(const ModelConfig& config);  ///< what `transformers` reads: Qwen3 with qk_norm, else Qwen2 with attention_bias, else Llama
+ModelConfig read_model_config(const std::string& config_json_text,
+                              const std::string& origin);  ///< throws InputError: unsupported architecture, rope scaling, missing key
+std::string to_config_json(const ModelConfig& config);     ///< what `transformers` reads: Qwen3 with qk_norm, else Qwen2 with attention_bias, else Llama
 
 /// One tensor: Hugging Face name, shape, and where it lies in the flat buffer [offset, offset + count).
 struct Slice {
