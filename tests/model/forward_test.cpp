@@ -35,7 +35,8 @@ TEST(Forward, GradientAgreesWithThePlainTransformerInEveryTensor) {
     const Leaf leaf = random_leaf(config, kLengths, 6);
     const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
     std::vector<float> gradient(weights.size(), 99.0F);
-    forward_backward(Policy(config, weights, {}), leaf, 1.3, [&](const Columns&) { return columns; }, gradient);
+    forward_backward(
+        Policy(config, weights, {}), leaf, 1.3, [&](const Columns&) { return columns; }, gradient);
     const std::vector<double> plain = PlainTransformer(config, weights).gradient(leaf, 1.3, columns);
     for (const Slice& slice : weight_layout(config).slices) {
       double error = 0.0, norm = 0.0;
@@ -57,13 +58,14 @@ TEST(Forward, TrainingSeesTheColumnsOfScoring) {
     const Leaf leaf = random_leaf(config, {40, 7, 30, 41, 50, 64, 64, 33}, 9);  // more than one chunk of the head
     const Columns scored = forward(policy, leaf, 0.9);
     std::vector<float> gradient(std::size_t(weight_layout(config).size));
-    forward_backward(policy, leaf, 0.9,
-                     [&](const Columns& columns) {
-                       EXPECT_EQ(columns.logprob, scored.logprob);
-                       EXPECT_EQ(columns.entropy, scored.entropy);
-                       return random_columns(columns.logprob.size(), 1);
-                     },
-                     gradient);
+    forward_backward(
+        policy, leaf, 0.9,
+        [&](const Columns& columns) {
+          EXPECT_EQ(columns.logprob, scored.logprob);
+          EXPECT_EQ(columns.entropy, scored.entropy);
+          return random_columns(columns.logprob.size(), 1);
+        },
+        gradient);
   }
 }
 
@@ -93,7 +95,8 @@ TEST(Forward, GradientsDoNotDependOnThreads) {
       workers.emplace_back([&, worker] {
         use_one_thread_per_operation();
         for (std::size_t i = worker; i < leaves.size(); i += threads) {
-          forward_backward(policy, leaves[i], 1.0, [&](const Columns& c) { return random_columns(c.logprob.size(), i); }, gradients[i]);
+          forward_backward(
+              policy, leaves[i], 1.0, [&](const Columns& c) { return random_columns(c.logprob.size(), i); }, gradients[i]);
         }
       });
     }
@@ -110,7 +113,13 @@ TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
   const Policy policy(config, random_weights(config, 13), {});
   std::vector<float> gradient(std::size_t(weight_layout(config).size), 7.0F);
   bool called = false;
-  forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0, [&](const Columns& c) { called = c.logprob.empty(); return ColumnGradient{}; }, gradient);
+  forward_backward(
+      policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0,
+      [&](const Columns& c) {
+        called = c.logprob.empty();
+        return ColumnGradient{};
+      },
+      gradient);
   EXPECT_TRUE(called);
   EXPECT_EQ(std::count(gradient.begin(), gradient.end(), 0.0F), std::ptrdiff_t(gradient.size()));
 }

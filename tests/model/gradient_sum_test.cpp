@@ -71,7 +71,8 @@ std::vector<std::vector<float>> random_leaves(std::size_t count, std::uint64_t s
   std::vector<std::vector<float>> leaves(count, std::vector<float>(32, 0.0F));
   for (std::size_t leaf = 0; leaf < count; ++leaf) {
     const RandomStream stream(seed, RandomPurpose::test, 4, leaf);
-    for (const std::size_t i : {0, 1, 2, 3, 4, 16, 17, 18}) leaves[leaf][i] = float(scale * std::pow(10.0, -4.0 * stream.uniform(2 * i)) * stream.normal(2 * i + 1));
+    for (const std::size_t i : {0, 1, 2, 3, 4, 16, 17, 18})
+      leaves[leaf][i] = float(scale * std::pow(10.0, -4.0 * stream.uniform(2 * i)) * stream.normal(2 * i + 1));
   }
   return leaves;
 }

@@ -72,7 +72,8 @@ TEST(Safetensors, FaultsAreNamed) {
   expect_fault(file_of(""), "does not start with {");
   expect_fault(file_of("[1]"), "does not start with {");
   expect_fault(file_of("{\"x\":"), "not a JSON object");
-  expect_fault(file_of("{\"x\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},\"x\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}"), "stands twice");
+  expect_fault(file_of("{\"x\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},\"x\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}"),
+               "stands twice");
   expect_fault(one("3"), "has no \"dtype\"");
   expect_fault(one("{\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]}"), "unsupported dtype F8_E4M3");
   expect_fault(one("{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}"), "whole number");
@@ -85,7 +86,8 @@ TEST(Safetensors, FaultsAreNamed) {
   expect_fault(one("{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}"), "not a pair");
   expect_fault(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}"), "4 bytes after the last tensor");
   expect_fault(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}"), "hole before tensor x");
-  expect_fault(file_of(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "12345678"), "overlaps");
+  expect_fault(file_of(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "12345678"),
+               "overlaps");
   expect_fault(file_of(R"({"__metadata__":{"a":1}})"), "metadata a is not a string");
   EXPECT_NO_THROW(SafetensorsFile::parse(file_of("{}"), "empty"));
 }
