@@ -30,9 +30,10 @@ std::vector<std::string> valid_words(const CLI::App& app) {
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
   std::string suggestion = "see rollcall --help";
   const auto words = valid_words(app);
+  const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   for (const auto& argument : arguments) {
     const std::string word = argument.substr(0, argument.find('='));
-    if (std::string(error.what()).find(word) != std::string::npos && std::find(words.begin(), words.end(), word) == words.end()) {
+    if (unexpected && std::string(error.what()).find(word) != std::string::npos && std::find(words.begin(), words.end(), word) == words.end()) {
       suggestion = fmt::format("did you mean {}? rollcall --help shows all", nearest_name(word, words));
       break;
     }

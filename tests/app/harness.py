@@ -30,7 +30,7 @@ class Harness:
         return alone if ranks == 1 else [*self._launcher, str(ranks), *alone]
 
     def start(self, *arguments, ranks=1, env=None, **options):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": self.work} | options
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "cwd": self.work} | options
         return subprocess.Popen(self.command(arguments, ranks), env=os.environ | (env or {}), **options)
 
     def run(self, *arguments, ranks=1, env=None, input=None):

@@ -1,0 +1,137 @@
+"""A run's life: stopped and resumed, run again, started from another, watched, evaluated, exported; and the small subcommands."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import check, main, metrics, policy_line, result, sets
+
+REQUEUE = 75
+LONG = sets(train__steps=60, checkpoint__every=10)
+
+
+def same_end(harness, folder, reference):
+    for key in ("policy_sha256", "archive_sha256"):
+        check(result(folder)[key] == result(reference)[key], f"{folder.name}: {key} differs from the undisturbed run")
+
+
+def wait_for_training(job, folder):
+    """Until training has its first checkpoint: well before the end, and past what the warm start alone would restore."""
+    while not list(folder.glob("checkpoints/train_*")):
+        check(job.poll() is None, "the run ended before it could be stopped")
+        time.sleep(0.02)
+
+
+def stop_and_resume(harness, name, ranks, stop):
+    reference, folder = harness.work / "undisturbed", harness.work / name
+    if not reference.exists():
+        harness.train(reference, *LONG)
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *LONG, ranks=ranks)
+    wait_for_training(job, folder)
+    stop(job, folder)
+    out, err = job.communicate(timeout=60)
+    check(job.returncode == REQUEUE, f"exit code {job.returncode} after {name}, not {REQUEUE}\n{out}\n{err}")
+    check(not (folder / "result.json").exists(), f"{name} came after the end of the run: it tested nothing")
+    harness.train(folder, "--resume", *LONG, ranks=ranks)
+    same_end(harness, folder, reference)
+
+
+def stop_file(harness):
+    stop_and_resume(harness, "stop_file", 1, lambda job, folder: (folder / "stop").touch())
+
+
+def signal_to_one_process(harness):
+    stop_and_resume(harness, "usr1_alone", 1, lambda job, _: job.send_signal(signal.SIGUSR1))
+
+
+def signal_to_the_launcher(harness):
+    stop_and_resume(harness, "usr1_launcher", 3, lambda job, _: job.send_signal(signal.SIGUSR1))
+
+
+def again_when_done(harness):
+    folder = harness.work / "again"
+    first = harness.train(folder)
+    before = sorted((p, p.stat().st_size) for p in (folder / "archive").iterdir())
+    second = harness.train(folder, "--resume")
+    table = [line for line in first.splitlines() if "->" in line]
+    check(len(table) >= 2 and table == [line for line in second.splitlines() if "->" in line], f"another table the second time:\n{first}\n{second}")
+    check(policy_line(first) == policy_line(second), "another policy the second time")
+    check(before == sorted((p, p.stat().st_size) for p in (folder / "archive").iterdir()), "the archive changed the second time")
+
+
+def finished(harness):
+    folder = harness.work / "finished"
+    if not folder.exists():
+        harness.train(folder)
+    return folder
+
+
+def init_from(harness):
+    parent, child = finished(harness), harness.work / "child"
+    harness.train(child, "--init-from", f"{parent}@6", *sets(sft__steps=0, train__steps=1, eval__after="false"))
+    check(result(child)["policy_sha256"] != result(parent)["policy_sha256"], "the child did not train")
+    check(metrics(child)[0]["step"] == 1, "the child goes on counting the parent's steps")
+    untouched = harness.work / "untouched"
+    harness.train(untouched, "--init-from", f"{parent}@6", *sets(sft__steps=0, train__steps=0))
+    check(result(untouched)["policy_sha256"] == result(parent)["policy_sha256"], "--init-from does not start from the parent's weights")
+
+
+def damaged_checkpoint(harness):
+    """The newest checkpoint is damaged: the run goes on from the one before, past what the archive holds already, to the same end."""
+    folder = harness.work / "damaged"
+    shutil.copytree(finished(harness), folder)
+    with open(folder / "checkpoints/done_000006/model.safetensors", "ab") as weights:
+        weights.write(b"x")
+    harness.train(folder, "--resume")
+    same_end(harness, folder, finished(harness))
+
+
+def evaluation(harness):
+    run, out = finished(harness), harness.work / "evaluated"
+    found = json.loads(harness.succeed("eval", run, "--out", out).splitlines()[-1])
+    check(found == json.loads((out / "eval.json").read_text()), "standard output and eval.json differ")
+    check(found["prompts"] == 8 and found["samples"] == 64, f"{found['prompts']} prompts, {found['samples']} samples")
+    check(0 <= found["pass_at_1"] <= found["pass_at_8"] <= 1, "pass@1 <= pass@8 does not hold")
+
+
+def export_and_generate(harness):
+    run, out = finished(harness), harness.work / "exported"
+    said = harness.succeed("export", run, out)
+    check(result(run)["policy_sha256"] in said and (out / "config.json").exists() and (out / "model.safetensors").exists(), f"no whole model:\n{said}")
+    lines = harness.succeed("generate", run, "21", "--samples", "3").splitlines()
+    check(len(lines) == 3, f"{len(lines)} samples, not 3")
+    greedy = [harness.succeed("generate", run, word, "--set", "sampling.temperature=0", input=given) for word, given in (("21", None), ("-", "21"))]
+    check(greedy[0] == greedy[1], "a prompt from standard input is answered otherwise")
+
+
+def descriptions(harness):
+    status = harness.succeed("status", finished(harness))
+    check("done" in status and "6 of 6" in status, f"status does not tell that the run is done:\n{status}")
+    began = time.monotonic()
+    plan = harness.succeed("plan", harness.tiny, "--ranks", "4096")
+    check("4096" in plan.replace(",", "") and time.monotonic() - began < 10, f"plan for 4096 ranks:\n{plan}")
+    doctor = harness.succeed("doctor")
+    check(all(word in doctor for word in ("MPI", "HDF5", "LibTorch", "Kokkos", "kernels", "CUDA", "Slurm")), f"doctor left something out:\n{doctor}")
+    version = harness.succeed("--version", "--verbose")
+    check(harness.succeed("--version").strip() in version and "HDF5" in version, f"--version --verbose:\n{version}")
+    script = harness.succeed("submit", harness.tiny, "--nodes", "2", "--dry-run", "--account", "someone")
+    check(script.startswith("#!") and "--nodes=2" in script and "--account=someone" in script and "@" not in script.split("set -")[0], f"script:\n{script}")
+    for command in ("train", "sft", "eval", "generate", "plan", "export", "status", "submit", "doctor"):
+        check(command in harness.succeed(command, "--help"), f"{command} --help says nothing of it")
+
+
+def closed_pipe(harness):
+    """| head -1: the reader leaves, the run goes on."""
+    folder = harness.work / "piped"
+    read, write = os.pipe()
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), stdout=write, stderr=subprocess.STDOUT)
+    os.close(write)
+    os.read(read, 1)
+    os.close(read)
+    check(job.wait(60) == 0, f"exit code {job.returncode} after its output was closed")
+    same_end(harness, folder, finished(harness))
+
+
+main(stop_file, signal_to_one_process, signal_to_the_launcher, again_when_done, init_from, damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)

@@ -1,0 +1,166 @@
+"""Every wrong input of the table gives one clear message and its exit code, at once, and leaves nothing half-written."""
+import json
+import re
+import shutil
+import struct
+import subprocess
+import time
+
+from harness import LOG_LINE, PROGRESS, check, main, sets
+from wrong_inputs_table import FILES, ROWS
+
+GRAMMAR = re.compile(r"^rollcall: (rank \d+: )?.+ \(.+\); .+$")
+QUICK_S = 2.0  # beyond what the program needs to start
+ATTEMPTS = 3  # a busy machine may delay a quick message
+
+
+class Mountless(Exception):
+    """This process may not mount; the row cannot be tried."""
+
+
+class Bench:
+    """The preparations that rows name, and how to undo them."""
+
+    def __init__(self, harness):
+        self.harness, self.work, self.run = harness, harness.work, harness.work / "finished"
+        for name, text in FILES.items():
+            (self.work / name).write_text(text)
+        harness.train(self.run)
+        self.mounts, self.jobs = [], []
+        self.limit_s = QUICK_S + harness.run("--version")[3]
+
+    def model(self, change):
+        shutil.rmtree(self.work / "model", ignore_errors=True)
+        shutil.copytree(self.run / "checkpoints/done_000006", self.work / "model")
+        change(self.work / "model/config.json", self.work / "model/model.safetensors")
+
+    def model_config(self):
+        self.model(lambda config, _: config.write_text("{"))
+
+    def model_garbage(self):
+        self.model(lambda _, weights: weights.write_text("garbage"))
+
+    def model_cut(self):
+        self.model(lambda _, weights: weights.write_bytes(weights.read_bytes()[:5000]))
+
+    def model_shape(self):
+        self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_size": 64})))
+
+    def model_nan(self):
+        self.model(lambda _, weights: weights.write_bytes(with_nan(weights.read_bytes())))
+
+    def mount(self, name, options):
+        folder = self.work / name
+        folder.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True).returncode != 0:
+            raise Mountless
+        self.mounts.append(folder)
+
+    def read_only(self):
+        self.mount("read_only", "ro")
+
+    def full(self):
+        self.mount("full", "size=64k")
+
+    def held(self):
+        """A job that runs until it is stopped."""
+        job = self.harness.start("train", self.harness.tiny, *sets(run__dir=self.work / "held", train__steps=100000), stderr=subprocess.DEVNULL)
+        self.jobs.append(job)
+        while not (self.work / "held/status.json").exists():
+            check(job.poll() is None, "the job that should hold the folder ended")
+            time.sleep(0.05)
+
+    def damage(self, names):
+        folder = self.work / "damaged"
+        shutil.rmtree(folder, ignore_errors=True)
+        # Stopped between two checkpoints of training, so that the older one is worth returning to.
+        self.harness.train(folder, *sets(train__steps=4, archive__pack_every=100, eval__after="false"))
+        for checkpoint in sorted((folder / "checkpoints").iterdir(), key=lambda path: path.stat().st_mtime_ns)[names]:
+            with open(checkpoint / "model.safetensors", "ab") as weights:
+                weights.write(b"x")
+
+    def damage_all(self):
+        self.damage(slice(None))
+
+    def damage_newest(self):
+        self.damage(slice(-1, None))
+
+    def undo(self):
+        for job in self.jobs:
+            job.kill()
+            job.communicate()
+        for folder in self.mounts:
+            subprocess.run(["umount", folder], check=True)
+        self.jobs, self.mounts = [], []
+
+
+def with_nan(weights):
+    """The safetensors bytes with NaN throughout the final norm: every logit is then NaN."""
+    start = 8 + struct.unpack("<Q", weights[:8])[0]
+    begin, end = json.loads(weights[8:start])["model.norm.weight"]["data_offsets"]
+    return weights[: start + begin] + struct.pack("<f", float("nan")) * ((end - begin) // 4) + weights[start + end :]
+
+
+def files(folder):
+    """What a failing command must not touch. The lock and logs tell who was there last; that is their purpose."""
+    return {p: (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file() and p.name != ".lock" and "held" not in p.parts}
+
+
+def messages(err):
+    return [line for line in err.replace("\r", "\n").splitlines() if line.strip() and not LOG_LINE.match(line) and not PROGRESS.match(line)]
+
+
+def judge(bench, row, options):
+    """One attempt at a row; returns the seconds it took."""
+    name, line, code, fragment, *_ = row
+    words = line.format(tiny=bench.harness.tiny, w=bench.work, run=bench.run).split()
+    before = files(bench.work)
+    got, out, err, seconds = bench.harness.run(*words, ranks=options.get("ranks", 1), env=options.get("env"))
+    check(got == code, f"exit code {got}, not {code}\n{out}\n{err}")
+    check("terminate called" not in err and "what():" not in err and "Traceback" not in err, f"a crash shows through:\n{err}")
+    if code == 0:
+        check(fragment in err and "warn" in err, f"no warning with '{fragment}':\n{err}")
+        return seconds
+    own = [text for text in messages(err) if text.startswith("rollcall: ")]
+    check(len(own) == 1, f"{len(own)} messages, not 1:\n{err}")
+    check(options.get("ranks", 1) > 1 or len(messages(err)) == 1, f"more than the message on stderr:\n{err}")
+    check(fragment in own[0], f"'{fragment}' is not in: {own[0]}")
+    check(GRAMMAR.match(own[0]), f"not \"problem (why); what to do\": {own[0]}")
+    after = files(bench.work)
+    # A disk that fills up within a checkpoint leaves its hidden folder, which no reader takes for one and the next save replaces.
+    check("full" in options.get("before", []) or not [p for p in after if ".partial" in str(p)], f"half-written: {[str(p) for p in after if '.partial' in str(p)]}")
+    check("damage" in str(options) or all(after.get(path) == state for path, state in before.items()), "an existing file was changed")
+    return seconds
+
+
+def attempt(bench, row):
+    options = row[4] if len(row) > 4 else {}
+    try:
+        for preparation in options.get("before", []):
+            getattr(bench, preparation)()
+        for _ in range(ATTEMPTS):
+            seconds = judge(bench, row, options)
+            if seconds <= bench.limit_s or not options.get("quick", True):
+                return f"ok    {row[0]} ({seconds:.1f} s)"
+            shutil.rmtree(bench.work / "new", ignore_errors=True)
+        return f"FAIL  {row[0]}: {seconds:.1f} s until the message, more than {bench.limit_s:.1f} s in {ATTEMPTS} attempts"
+    except Mountless:
+        return f"skip  {row[0]}: mounting a tmpfs is not permitted here"
+    except AssertionError as failure:
+        return f"FAIL  {row[0]}: {failure}"
+    finally:
+        bench.undo()
+        shutil.rmtree(bench.work / "new", ignore_errors=True)
+
+
+def each_wrong_input_gives_one_message(harness):
+    bench = Bench(harness)
+    lines = []
+    for row in ROWS:
+        lines.append(attempt(bench, row))
+        print(lines[-1], flush=True)
+    failed = sum(line.startswith("FAIL") for line in lines)
+    check(not failed, f"{failed} of {len(lines)} rows")
+
+
+main(each_wrong_input_gives_one_message)

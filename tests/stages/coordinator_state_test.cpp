@@ -1,0 +1,104 @@
+// What rank 0 remembers: the same bits after a round trip through JSON, and a refusal of anything else.
+#include "base/error.hpp"
+#include "stages/coordinator_state.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+
+#include <bit>
+#include <cmath>
+#include <tuple>
+
+namespace rollcall::stages {
+namespace {
+
+double any_finite() {
+  const double value = std::bit_cast<double>(*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>()));
+  return std::isfinite(value) ? value : -0.0;
+}
+
+std::string any_text() { return *rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127)); }
+
+io::PublishedFile any_file() { return {any_text(), *rc::gen::arbitrary<std::uint64_t>(), *rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>())}; }
+
+std::optional<std::vector<report::PromptOutcome>> any_outcomes() {
+  if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+  std::vector<report::PromptOutcome> outcomes(std::size_t(*rc::gen::inRange(0, 4)));
+  for (auto& o : outcomes) o = {*rc::gen::arbitrary<std::int32_t>(), *rc::gen::arbitrary<std::vector<std::uint8_t>>(), {any_text(), "数 3/4"}};
+  return outcomes;
+}
+
+CoordinatorState any_state() {
+  CoordinatorState s;
+  s.sft_steps = *rc::gen::arbitrary<std::int64_t>(), s.train_steps = *rc::gen::arbitrary<std::int64_t>(), s.metric_rows = *rc::gen::arbitrary<std::int64_t>();
+  s.bad_steps = *rc::gen::arbitrary<std::int64_t>(), s.packed_steps = *rc::gen::arbitrary<std::int64_t>();
+  s.policy_version = *rc::gen::arbitrary<std::uint64_t>(), s.rollouts_total = *rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>());
+  s.grad_norm_mean = any_finite(), s.best_validation = any_finite();
+  s.best_checkpoint = any_text(), s.scheduler = any_text();
+  s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
+  for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
+  s.before = any_outcomes(), s.after = any_outcomes();
+  return s;
+}
+
+/// Every field with doubles as their bits.
+auto bits(const CoordinatorState& s) {
+  std::vector<std::tuple<std::string, std::uint64_t>> seconds;
+  for (const auto& [stage, value] : s.seconds) seconds.emplace_back(stage, std::bit_cast<std::uint64_t>(value));
+  std::vector<std::tuple<int, std::uint64_t, std::string, std::uint64_t, std::uint64_t>> files;
+  for (const auto& f : s.unpacked)
+    for (const auto& p : {f.files.shard, f.files.scores}) files.emplace_back(int(f.purpose), f.step, p.path, p.bytes, p.checksum);
+  std::vector<std::tuple<int, std::int32_t, std::vector<std::uint8_t>, std::vector<std::string>>> outcomes;
+  for (const auto* list : {&s.before, &s.after}) {
+    outcomes.push_back({list->has_value() ? 1 : 0, 0, {}, {}});
+    for (const auto& o : list->value_or(std::vector<report::PromptOutcome>{})) outcomes.push_back({2, o.level, o.correct, o.answers});
+  }
+  return std::tuple{s.sft_steps, s.train_steps, s.policy_version, s.metric_rows, s.bad_steps, std::bit_cast<std::uint64_t>(s.grad_norm_mean), s.rollouts_total,
+                    s.rollouts_per_level, std::bit_cast<std::uint64_t>(s.best_validation), s.best_checkpoint, s.scheduler, s.packed_steps, files, seconds, outcomes};
+}
+
+TEST(CoordinatorState, SurvivesItsTextBitForBit) {
+  EXPECT_TRUE(rc::check("parse(to_json(state)) is the state", [] {
+    const CoordinatorState state = any_state();
+    RC_ASSERT(bits(parse_coordinator_state(to_json(state), "test")) == bits(state));
+  }));
+}
+
+TEST(CoordinatorState, KeepsTheHardestDoubles) {
+  for (const double value : {-0.0, 5e-324, 1.7976931348623157e308, 0.1, 1.0 / 3.0, 9007199254740993.0}) {
+    CoordinatorState state;
+    state.grad_norm_mean = value;
+    EXPECT_EQ(bits(parse_coordinator_state(to_json(state), "test")), bits(state)) << value;
+  }
+}
+
+void expect_refused(const std::string& text) {
+  try {
+    parse_coordinator_state(text, "train_000004/coordinator.json");
+    ADD_FAILURE() << "accepted: " << text;
+  } catch (const StorageError& error) {
+    EXPECT_NE(std::string(error.what()).find("train_000004/coordinator.json"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CoordinatorState, RefusesDamagedText) {
+  const std::string whole = to_json({});
+  for (std::size_t length = 0; length < whole.size(); length += 7) expect_refused(whole.substr(0, length));
+  expect_refused("[]");
+  const auto json = nlohmann::json::parse(whole);
+  for (const auto& [key, value] : json.items()) {
+    auto without = json, wrong = json;
+    without.erase(key);
+    wrong[key] = nlohmann::json{{"unlike", "anything"}};
+    expect_refused(without.dump());
+    expect_refused(wrong.dump());
+  }
+  auto newer = json;
+  newer["format"] = 2;
+  expect_refused(newer.dump());
+}
+
+}  // namespace
+}  // namespace rollcall::stages

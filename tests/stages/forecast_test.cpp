@@ -1,0 +1,67 @@
+// The forecast of a run at any size: every rank accounted for once, counts positive, the same answer twice.
+#include "base/error.hpp"
+#include "stages/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::stages {
+namespace {
+
+void check_ranges(const Forecast& f, int ranks) {
+  int next = 0;
+  for (const auto& range : f.ranks) {
+    ASSERT_EQ(range.first, next);
+    ASSERT_LE(range.first, range.last);
+    EXPECT_GT(range.memory_bytes, std::uint64_t(f.parameters) * 2 * sizeof(float) - 1);  // flat and packed weights at least
+    EXPECT_FALSE(range.stages.empty());
+    for (const int rank : {range.first, (range.first + range.last) / 2, range.last}) {
+      std::vector<comm::Stage> hosted;
+      for (std::size_t s = 0; s < f.layout.hosts.size(); ++s)
+        if (f.layout.hosts_stage(rank, comm::Stage(s))) hosted.push_back(comm::Stage(s));
+      EXPECT_EQ(range.stages, hosted) << "rank " << rank;
+    }
+    next = range.last + 1;
+  }
+  EXPECT_EQ(next, ranks);
+}
+
+void check_counts(const Forecast& f) {
+  for (const auto count : {std::uint64_t(f.parameters), f.messages_per_step, f.control_bytes_per_step, f.shard_files, f.archive_files, f.archive_bytes, f.checkpoint_files,
+                           f.checkpoint_bytes})
+    EXPECT_GT(count, 0U);
+  EXPECT_EQ(f.weight_bytes_per_step > 0, f.layout.name == "disaggregated") << "weights move only between ranks that do not share them";
+  EXPECT_EQ(f.gradient_bytes_per_step > 0, f.layout.of(comm::Stage::update).size() > 1);
+}
+
+TEST(Forecast, AccountsForEveryRankOnce) {
+  for (const int ranks : {1, 2, 3, 4, 5, 8, 17, 64, 1000, 4096}) {
+    for (const auto& layout : comm::valid_layouts(ranks)) {
+      SCOPED_TRACE(layout + " on " + std::to_string(ranks));
+      RunConfig config;
+      config.run.layout = layout;
+      const Forecast f = forecast(config, ranks, 20, 4);
+      check_ranges(f, ranks);
+      check_counts(f);
+      EXPECT_EQ(to_text(f), to_text(forecast(config, ranks, 20, 4)));
+    }
+  }
+}
+
+TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
+  RunConfig config;
+  const Forecast f = forecast(config, 1, 20, 1);
+  EXPECT_EQ(f.messages_per_step, 5U);  // plan, shard, scored, update, updated
+  EXPECT_EQ(f.gradient_bytes_per_step, 0U);
+  EXPECT_EQ(f.archive_files, 3U + 10U);  // 200 steps, 20 a file; evaluations and manifest
+}
+
+TEST(Forecast, RefusesALayoutThatDoesNotFit) {
+  RunConfig config;
+  config.run.layout = "disaggregated";
+  EXPECT_THROW(forecast(config, 3, 20, 1), EnvironmentError);
+  config.run.layout = "single";
+  EXPECT_THROW(forecast(config, 2, 20, 1), EnvironmentError);
+}
+
+}  // namespace
+}  // namespace rollcall::stages

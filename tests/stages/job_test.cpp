@@ -1,0 +1,137 @@
+// Whole jobs with ranks as threads: one result in every layout, and stop and resume that leave no trace in it.
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "io/sample_run.hpp"
+#include "report/metrics.hpp"
+#include "stages/messages.hpp"
+#include "stages/rank.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+
+namespace rollcall::stages {
+namespace {
+
+using io::test::RunFolder;
+
+struct Shape {
+  const char* layout;
+  int ranks;
+};
+
+JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = false) {
+  std::vector<std::string> settings{
+      "run.threads=1",       "run.log_level=error",      "task.name=sorting",         "task.train_prompts=32",     "task.validation_prompts=4", "task.heldout_prompts=4",
+      "task.min_level=1",    "task.max_level=2",         "task.format_weight=0.5",    "model.hidden_size=32",      "model.intermediate_size=48", "model.num_hidden_layers=1",
+      "model.num_attention_heads=2", "model.num_key_value_heads=1", "model.head_dim=16", "model.max_position_embeddings=32", "sampling.max_new_tokens=5", "sft.steps=25",
+      "sft.batch_size=16",   "sft.lr=1e-2",         "sft.warmup_steps=0",    "train.steps=2",             "train.prompts_per_step=6",  "train.rollouts_per_prompt=4", "train.lr=1e-2",
+      "train.leaf_tokens=64", "train.mini_batches=2",    "eval.samples=4",            "eval.pass_k=2",             "eval.bootstrap=10",         "eval.every=1",
+      "eval.validation_samples=2", "archive.pack_every=1", "run.deadline_s=60"};
+  settings.push_back("run.dir=\"" + folder.path().string() + "\"");
+  settings.push_back(std::string("run.layout=") + shape.layout);
+  return {.kind = JobKind::train, .run_file = {}, .assignments = settings, .resume = resume, .binary_version = "test", .evaluate = {}};
+}
+
+/// A world that leaves a stop file in the run folder when its rank first sends a message of this kind: a stop at one and the same place in every run.
+class Stopping final : public comm::Communicator {
+ public:
+  Stopping(comm::Communicator& world, Tag on, std::filesystem::path stop) : world_(&world), on_(on), stop_(std::move(stop)) {}
+  int rank() const override { return world_->rank(); }
+  int size() const override { return world_->size(); }
+  void sum(std::span<std::int64_t> values) override { world_->sum(values); }
+  void maximum(std::span<double> values) override { world_->maximum(values); }
+  void broadcast(std::span<std::byte> bytes, int root) override { world_->broadcast(bytes, root); }
+  void barrier() override { world_->barrier(); }
+  void send(int destination, int tag, std::string bytes) override {
+    if (Tag(tag) == on_) write_file_atomic(stop_, "");
+    world_->send(destination, tag, std::move(bytes));
+  }
+  std::optional<comm::Envelope> try_receive() override { return world_->try_receive(); }
+  std::unique_ptr<comm::Communicator> split(int color) override { return world_->split(color); }
+  std::vector<std::string> gather_all(const std::string& bytes) override { return world_->gather_all(bytes); }
+  [[noreturn]] void abort(int exit_code) override { for (;;) world_->abort(exit_code); }
+
+ private:
+  comm::Communicator* world_;
+  Tag on_;
+  std::filesystem::path stop_;
+};
+
+/// Runs the job; every rank must end with `expected`. With `stop_on`, it is asked to stop when that message is sent.
+void run(const RunFolder& folder, const Shape& shape, ExitCode expected, bool resume = false, std::optional<Tag> stop_on = {}) {
+  std::atomic<int> agreeing = 0;
+  const JobRequest what = request(folder, shape, resume);
+  comm::run_as_threads(shape.ranks, [&](comm::Communicator& world) {
+    Stopping stopping(world, stop_on.value_or(Tag::finish), folder.path() / "stop");
+    agreeing += run_job(stop_on ? stopping : world, what) == expected ? 1 : 0;
+  });
+  EXPECT_EQ(agreeing, shape.ranks) << shape.layout << ": not every rank ended with exit code " << int(expected);
+}
+
+/// What a result must share with every other result of the same run file.
+std::vector<std::string> outcome(const RunFolder& folder) {
+  const auto result = nlohmann::json::parse(read_file(folder.path() / "result.json"));
+  std::vector<std::string> facts;
+  for (const char* key : {"policy_sha256", "archive_sha256", "data_hash", "train_steps", "rollouts_total", "rollouts_per_level", "eval_before", "eval_after", "gain"})
+    facts.push_back(std::string(key) + " " + result.at(key).dump());
+  return facts;
+}
+
+const std::vector<std::string>& undisturbed() {
+  static const auto facts = [] {
+    const RunFolder folder;
+    run(folder, {"single", 1}, ExitCode::done);
+    for (const auto& row : report::read_metrics(folder.path())) {
+      if (row.phase != "train") continue;
+      for (const auto& [name, value] : row.values) EXPECT_TRUE(name != "actor/grad_norm" || value > 0) << "step " << row.step << " moved nothing: equal bits say nothing";
+    }
+    return outcome(folder);
+  }();
+  return facts;
+}
+
+TEST(Job, EndsWithTheSameBitsInEveryLayout) {
+  for (const Shape shape : {Shape{"colocated", 1}, Shape{"colocated", 3}, Shape{"disaggregated", 4}}) {
+    const RunFolder folder;
+    run(folder, shape, ExitCode::done);
+    EXPECT_EQ(outcome(folder), undisturbed()) << shape.layout << " on " << shape.ranks;
+  }
+}
+
+TEST(Job, StopsAndResumesWithTheSameBits) {
+  const RunFolder folder;
+  const Shape shape{"disaggregated", 4};
+  run(folder, shape, ExitCode::requeue, false, Tag::supervise);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "checkpoints/sft_000001"));
+  run(folder, shape, ExitCode::requeue, true, Tag::update);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "checkpoints/train_000001"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "result.json"));
+  run(folder, shape, ExitCode::done, true);
+  EXPECT_EQ(outcome(folder), undisturbed());
+}
+
+TEST(Job, ResumesInAnotherLayout) {
+  const RunFolder folder;
+  run(folder, {"colocated", 3}, ExitCode::requeue, false, Tag::update);
+  run(folder, {"single", 1}, ExitCode::done, true);
+  EXPECT_EQ(outcome(folder), undisturbed());
+}
+
+TEST(Job, IsDoneWhenResumedAfterItsEnd) {
+  const RunFolder folder;
+  run(folder, {"colocated", 2}, ExitCode::done);
+  run(folder, {"colocated", 2}, ExitCode::done, true);
+  EXPECT_EQ(outcome(folder), undisturbed());
+}
+
+TEST(Job, EndsEveryRankAlikeWhenRankZeroFindsAFault) {
+  const RunFolder folder;
+  run(folder, {"disaggregated", 4}, ExitCode::requeue, false, Tag::supervise);
+  run(folder, {"disaggregated", 4}, ExitCode::misconfigured);  // the folder holds a run and this is no resume
+  run(folder, {"single", 3}, ExitCode::misconfigured, true);   // no such layout
+}
+
+}  // namespace
+}  // namespace rollcall::stages

@@ -1,0 +1,33 @@
+// A step of random groups in canonical order: uneven sizes, several turns, some rollouts without a policy token.
+#pragma once
+
+#include "base/error.hpp"
+#include "io/sample_run.hpp"
+#include "stages/step_batch.hpp"
+
+namespace rollcall::stages {
+
+inline Rollout random_rollout(io::test::Dice& dice, std::uint32_t sample) {
+  Rollout rollout = io::test::rollout(dice, sample);
+  rollout.turns.front().tokens.insert(rollout.turns.front().tokens.begin(), 1);  // begin of sequence
+  return rollout;
+}
+
+inline StepBatch random_batch(std::uint64_t seed, std::size_t groups, std::uint64_t step = 3) {
+  io::test::Dice dice(seed);
+  StepBatch batch;
+  for (std::size_t g = 0; g < groups; ++g) {
+    Group group{.id = {step, {g / 2 * 3}, std::uint32_t(g % 2)}, .level = std::int32_t(dice.below(5)), .rollouts = {}};
+    auto& scores = batch.scores.emplace_back();
+    std::uint32_t sample = 0;
+    for (auto n = 1 + dice.below(5); n > 0; --n) {
+      sample += std::uint32_t(1 + dice.below(2));
+      group.rollouts.push_back(random_rollout(dice, sample));
+      scores.push_back({.components = {double(dice.below(2)), dice.value()}, .reward = dice.value(), .correct = dice.below(2) == 1, .answer = io::test::words(dice)});
+    }
+    batch.groups.push_back(std::move(group));
+  }
+  return batch;
+}
+
+}  // namespace rollcall::stages

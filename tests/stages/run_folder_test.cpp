@@ -1,0 +1,111 @@
+// The run folder: who may start in it again, with which settings, and what a reference to a checkpoint means.
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "io/checkpoint.hpp"
+#include "stages/run_folder.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace rollcall::stages {
+namespace {
+namespace fs = std::filesystem;
+
+class Folder : public ::testing::Test {
+ protected:
+  Folder() {
+    config.run.dir = (root / "run").string();
+    make_folder(config.run.dir);
+  }
+  rollcall::testing::TemporaryFolder root;
+  RunConfig config;
+};
+
+/// The message of the E that `f` throws; empty when it throws none.
+template <class E>
+std::string refusal(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST_F(Folder, TakesASecondStartOnlyAsResume) {
+  EXPECT_FALSE(open_run_folder(config, false));
+  EXPECT_NE(refusal<EnvironmentError>([&] { open_run_folder(config, false); }).find("--resume"), std::string::npos);
+  EXPECT_TRUE(open_run_folder(config, true));
+}
+
+TEST_F(Folder, ResumesWhereNothingWasStarted) { EXPECT_FALSE(open_run_folder(config, true)); }
+
+TEST_F(Folder, RefusesSettingsThatChangeTheResultNamingTheKey) {
+  open_run_folder(config, false);
+  const auto names = [&](const std::string& key, const std::function<void(RunConfig&)>& change) {
+    RunConfig changed = config;
+    change(changed);
+    EXPECT_NE(refusal<ConfigError>([&] { open_run_folder(changed, true); }).find(key), std::string::npos) << key;
+  };
+  names("train.lr", [](RunConfig& c) { c.train.optimizer.lr *= 1.0000001; });
+  names("sft.lr", [](RunConfig& c) { c.sft.optimizer.lr *= 2; });
+  names("run.seed", [](RunConfig& c) { ++c.run.seed; });
+  names("sampling.stop", [](RunConfig& c) { c.sampling.stop.emplace_back("\n"); });
+  names("objective.knobs.clip_low", [](RunConfig& c) { c.objective.knobs.emplace_back("clip_low", "0.1"); });
+  EXPECT_TRUE(open_run_folder(config, true)) << "a refused start must leave the folder as it was";
+}
+
+TEST_F(Folder, RefusesASettingThatIsNoLongerGiven) {
+  config.objective.knobs.emplace_back("clip_low", "0.1");
+  open_run_folder(config, false);
+  config.objective.knobs.clear();
+  EXPECT_NE(refusal<ConfigError>([&] { open_run_folder(config, true); }).find("objective.knobs.clip_low"), std::string::npos);
+}
+
+TEST_F(Folder, LetsAResumedRunGoFurtherElsewhere) {
+  open_run_folder(config, false);
+  config.train.steps += 100, config.run.layout = "colocated", config.run.threads = 7, config.checkpoint.every = 3, config.archive.pack_every = 5;
+  EXPECT_TRUE(open_run_folder(config, true));
+  EXPECT_EQ(read_run_folder(config.run.dir).train.steps, config.train.steps);
+}
+
+TEST_F(Folder, ForgetsAnOldWishToStop) {
+  write_file_atomic(fs::path(config.run.dir) / "stop", "");
+  open_run_folder(config, false);
+  EXPECT_FALSE(fs::exists(fs::path(config.run.dir) / "stop"));
+}
+
+TEST_F(Folder, IsNoneWithoutARunFile) { EXPECT_NE(refusal<InputError>([&] { read_run_folder(config.run.dir); }).find("config.toml"), std::string::npos); }
+
+TEST_F(Folder, FindsCheckpointsByStepAndName) {
+  const fs::path run = config.run.dir;
+  for (const char* name : {"sft_000002", "train_000004", "train_000008"}) io::write_checkpoint(run, {name, {{"config.json", "{}"}}});
+  EXPECT_EQ(checkpoint_folder(run.string()), run / "checkpoints" / "train_000008");
+  EXPECT_EQ(checkpoint_folder(run.string() + "@4"), run / "checkpoints" / "train_000004");
+  EXPECT_EQ(checkpoint_folder(run.string() + "@sft_000002"), run / "checkpoints" / "sft_000002");
+  for (const char* wanted : {"@5", "@train_000005", "@"}) {
+    EXPECT_NE(refusal<InputError>([&] { checkpoint_folder(run.string() + wanted); }).find("no checkpoint"), std::string::npos) << wanted;
+  }
+}
+
+TEST_F(Folder, TakesAtSignsInItsOwnName) {
+  const fs::path run = root / "me@cluster";
+  io::write_checkpoint(run, {"train_000004", {{"config.json", "{}"}}});
+  EXPECT_EQ(checkpoint_folder(run.string()), run / "checkpoints" / "train_000004");
+  EXPECT_EQ(checkpoint_folder(run.string() + "@4"), run / "checkpoints" / "train_000004");
+}
+
+TEST_F(Folder, TakesAModelFolderAsItIs) {
+  write_file_atomic(fs::path(config.run.dir) / "config.json", "{}");
+  EXPECT_EQ(checkpoint_folder(config.run.dir), config.run.dir);
+}
+
+TEST_F(Folder, RefusesAFolderWithoutWeights) {
+  EXPECT_NE(refusal<InputError>([&] { checkpoint_folder(config.run.dir); }).find("no checkpoint"), std::string::npos);
+  EXPECT_NE(refusal<InputError>([&] { checkpoint_folder((root / "nowhere").string()); }).find("nowhere"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rollcall::stages

@@ -1,0 +1,143 @@
+// A closed step read back: one order whatever ranks, rounds and files it was cut into; mini-batches; the control with shuffled rewards.
+#include "stages/random_batch.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rollcall::stages {
+namespace {
+
+using io::test::Dice;
+using io::test::RunFolder;
+using io::test::same;
+
+template <class T>
+void mix(std::vector<T>& values, Dice& dice) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[dice.below(i)]);
+}
+
+struct Piece {
+  RolloutShard shard;
+  ScoredShard scores;
+};
+
+/// Every rollout dealt to one of `files` files (rounds x producers), groups and samples in each in any order.
+std::vector<Piece> cut(const StepBatch& batch, std::size_t files, Dice& dice) {
+  std::vector<std::pair<std::size_t, std::size_t>> rollouts;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g)
+    for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) rollouts.emplace_back(g, i);
+  mix(rollouts, dice);
+  std::vector<Piece> pieces(files);
+  std::vector<std::map<std::size_t, std::size_t>> place(files);  // group -> position in the file
+  for (const auto& [g, i] : rollouts) {
+    const std::size_t f = dice.below(files);
+    auto& [shard, scores] = pieces[f];
+    const auto [at, fresh] = place[f].try_emplace(g, shard.groups.size());
+    if (fresh) shard.groups.push_back({batch.groups[g].id, batch.groups[g].level, {}}), scores.scores.emplace_back();
+    shard.groups[at->second].rollouts.push_back(batch.groups[g].rollouts[i]);
+    scores.scores[at->second].push_back(batch.scores[g][i]);
+  }
+  for (std::size_t f = 0; f < files; ++f) {
+    pieces[f].shard.step = pieces[f].scores.step = 3;
+    pieces[f].shard.round = pieces[f].scores.round = std::uint32_t(f % 2);
+    pieces[f].shard.producer = pieces[f].scores.producer = std::uint32_t(f / 2);
+    pieces[f].scores.component_names = {"correct", "format"};
+  }
+  return pieces;
+}
+
+ScoredFile publish(const std::filesystem::path& run_dir, const Piece& piece) {
+  const std::vector<io::ShardPrompt> prompts(piece.shard.groups.size(), {"prompt", "answer"});
+  return {io::write_shard(run_dir, piece.shard, prompts, io::test::identity()), io::write_scores(run_dir, piece.scores, piece.shard, io::test::identity())};
+}
+
+TEST(StepBatch, HasOneOrderWhateverTheCut) {
+  EXPECT_TRUE(rc::check("read_step of any cut is the step", [] {
+    const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1U << 30);
+    const StepBatch batch = random_batch(seed, std::size_t(*rc::gen::inRange(1, 7)));
+    Dice dice(seed + 1);
+    const RunFolder folder;
+    std::vector<ScoredFile> files;
+    for (const auto& piece : cut(batch, std::size_t(*rc::gen::inRange(1, 6)), dice)) {
+      if (!piece.shard.groups.empty()) files.push_back(publish(folder, piece));
+    }
+    mix(files, dice);
+    const StepBatch read = read_step(folder, files);
+    RC_ASSERT(same(read.groups, batch.groups));
+    RC_ASSERT(same(read.scores, batch.scores));
+  }));
+}
+
+TEST(StepBatch, RefusesASampleThatCameTwice) {
+  const StepBatch batch = random_batch(5, 3);
+  Dice dice(1);
+  Piece piece = cut(batch, 1, dice).front();
+  const RunFolder folder;
+  std::vector<ScoredFile> files{publish(folder, piece)};
+  EXPECT_EQ(read_step(folder, files).groups.size(), 3U);
+  piece.shard.producer = piece.scores.producer = 9;
+  files.push_back(publish(folder, piece));
+  EXPECT_THROW(read_step(folder, files), ProtocolError);
+}
+
+TEST(StepBatch, RefusesScoresOfAnotherShard) {
+  const RunFolder folder;
+  Dice dice(1);
+  const auto one = publish(folder, cut(random_batch(5, 1), 1, dice).front());
+  Piece other = cut(random_batch(6, 4), 1, dice).front();
+  other.shard.producer = other.scores.producer = 2;
+  EXPECT_THROW(read_step(folder, {{one.shard, publish(folder, other).scores}}), StorageError);
+}
+
+TEST(MiniBatch, DealsEveryGroupOnce) {
+  EXPECT_TRUE(rc::check("mini-batches partition the step and differ by one group at most", [] {
+    const auto groups = *rc::gen::inRange(1, 40), count = *rc::gen::inRange(1, 12);
+    StepBatch batch;
+    batch.groups.resize(std::size_t(groups));
+    std::multiset<std::size_t> dealt;
+    for (std::int64_t index = 0; index < count; ++index) {
+      const auto mine = mini_batch(batch, index, count);
+      RC_ASSERT(std::is_sorted(mine.begin(), mine.end()));
+      RC_ASSERT(mine.size() == std::size_t(groups / count) || mine.size() == std::size_t(groups / count + 1));
+      dealt.insert(mine.begin(), mine.end());
+    }
+    RC_ASSERT(dealt.size() == std::size_t(groups));
+    RC_ASSERT(std::set(dealt.begin(), dealt.end()).size() == dealt.size());
+    RC_ASSERT(*dealt.rbegin() == std::size_t(groups - 1));
+  }));
+}
+
+std::vector<double> rewards(const StepBatch& batch) {
+  std::vector<double> all;
+  for (const auto& group : batch.scores)
+    for (const auto& score : group) all.push_back(score.reward);
+  return all;
+}
+
+TEST(ShuffledRewards, AreThePermutationOfSeedAndStep) {
+  const StepBatch batch = random_batch(7, 20);
+  const auto shuffled = [&](StepBatch copy, std::uint64_t seed, std::uint64_t step) {
+    shuffle_rewards(copy, seed, step);
+    return copy;
+  };
+  const StepBatch once = shuffled(batch, 1, 3);
+  const auto before = rewards(batch), after = rewards(once);
+  EXPECT_NE(before, after);
+  EXPECT_TRUE(std::is_permutation(before.begin(), before.end(), after.begin(), after.end()));
+  EXPECT_TRUE(same(once.groups, batch.groups));
+  for (std::size_t g = 0; g < batch.scores.size(); ++g)
+    for (std::size_t i = 0; i < batch.scores[g].size(); ++i) EXPECT_EQ(once.scores[g][i].answer, batch.scores[g][i].answer);
+
+  StepBatch one_group{.groups = {}, .scores = {{}}};  // the same rewards under other identities
+  for (const double reward : before) one_group.scores[0].push_back({.components = {}, .reward = reward, .correct = false, .answer = {}});
+  EXPECT_EQ(rewards(shuffled(one_group, 1, 3)), after);
+  EXPECT_NE(rewards(shuffled(batch, 2, 3)), after);
+  EXPECT_NE(rewards(shuffled(batch, 1, 4)), after);
+}
+
+}  // namespace
+}  // namespace rollcall::stages

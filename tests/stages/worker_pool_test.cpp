@@ -1,0 +1,74 @@
+// Threads of a rank: every index once, the lowest failure reported, the pool usable afterwards.
+#include "stages/worker_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+namespace {
+
+void expect_each_once(WorkerPool& pool, std::int64_t count) {
+  std::vector<std::atomic<int>> calls(static_cast<std::size_t>(count));
+  std::atomic<bool> known_threads = true;
+  pool.run(count, [&](std::int64_t index, int thread) {
+    ++calls[std::size_t(index)];
+    if (thread < 0 || thread >= pool.threads()) known_threads = false;
+  });
+  EXPECT_TRUE(std::all_of(calls.begin(), calls.end(), [](const auto& n) { return n == 1; })) << count << " indices on " << pool.threads() << " threads";
+  EXPECT_TRUE(known_threads);
+}
+
+TEST(WorkerPool, CallsEveryIndexOnce) {
+  for (const int threads : {1, 2, 5}) {
+    WorkerPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const std::int64_t count : {1, 2, 7, 1000}) expect_each_once(pool, count);
+    for (int round = 0; round < 300; ++round) expect_each_once(pool, 3);  // rounds so short that workers meet the next one late
+  }
+}
+
+TEST(WorkerPool, HasNothingToDoForZeroIndices) {
+  WorkerPool pool(3);
+  pool.run(0, [](std::int64_t, int) { FAIL() << "there is no index"; });
+  expect_each_once(pool, 4);
+}
+
+TEST(WorkerPool, RethrowsTheLowestFailureAndServesOn) {
+  for (const int threads : {1, 4}) {
+    WorkerPool pool(threads);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> calls = 0;
+      std::string message;
+      try {
+        pool.run(64, [&](std::int64_t index, int) {
+          ++calls;
+          if (index % 10 == 7) throw std::runtime_error("index " + std::to_string(index));
+        });
+      } catch (const std::runtime_error& error) {
+        message = error.what();
+      }
+      EXPECT_EQ(message, "index 7");
+      EXPECT_EQ(calls, 64) << "a failure must not leave later indices undone on one run and done on the next";
+      expect_each_once(pool, 9);
+    }
+  }
+}
+
+TEST(WorkerPool, GivesEveryThreadItsOwnNumber) {
+  WorkerPool pool(4);
+  std::vector<std::atomic<int>> inside(4);
+  std::atomic<bool> shared = false;
+  pool.run(2000, [&](std::int64_t, int thread) {
+    if (++inside[std::size_t(thread)] > 1) shared = true;  // two at once under one number would share buffers
+    --inside[std::size_t(thread)];
+  });
+  EXPECT_FALSE(shared);
+}
+
+}  // namespace
+}  // namespace rollcall::stages
