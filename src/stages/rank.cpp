@@ -224,8 +224,8 @@ ExitCode fail(comm::Communicator& world, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
   const ExitCode code = known ? known->code() : ExitCode::failed;
   std::cerr << fmt::format("rollcall: {}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what()) << std::endl;
-  if (world.size() == 1) return code;  // nobody waits for this rank
-  world.abort(int(code));
+  if (world.size() > 1) world.abort(int(code));  // the others would wait for this rank
+  return code;
 }
 
 }  // namespace
