@@ -1,10 +1,10 @@
 // What rank 0 remembers: the same bits after a round trip through JSON, and a refusal of anything else.
-#include "base/error.hpp"
 #include "stages/coordinator_state.hpp"
+#include "base/error.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <bit>
 #include <cmath>
@@ -55,8 +55,21 @@ auto bits(const CoordinatorState& s) {
     outcomes.push_back({list->has_value() ? 1 : 0, 0, {}, {}});
     for (const auto& o : list->value_or(std::vector<report::PromptOutcome>{})) outcomes.push_back({2, o.level, o.correct, o.answers});
   }
-  return std::tuple{s.sft_steps, s.train_steps, s.policy_version, s.metric_rows, s.bad_steps, std::bit_cast<std::uint64_t>(s.grad_norm_mean), s.rollouts_total,
-                    s.rollouts_per_level, std::bit_cast<std::uint64_t>(s.best_validation), s.best_checkpoint, s.scheduler, s.packed_steps, files, seconds, outcomes};
+  return std::tuple{s.sft_steps,
+                    s.train_steps,
+                    s.policy_version,
+                    s.metric_rows,
+                    s.bad_steps,
+                    std::bit_cast<std::uint64_t>(s.grad_norm_mean),
+                    s.rollouts_total,
+                    s.rollouts_per_level,
+                    std::bit_cast<std::uint64_t>(s.best_validation),
+                    s.best_checkpoint,
+                    s.scheduler,
+                    s.packed_steps,
+                    files,
+                    seconds,
+                    outcomes};
 }
 
 TEST(CoordinatorState, SurvivesItsTextBitForBit) {

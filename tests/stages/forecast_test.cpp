@@ -1,6 +1,6 @@
 // The forecast of a run at any size: every rank accounted for once, counts positive, the same answer twice.
-#include "base/error.hpp"
 #include "stages/forecast.hpp"
+#include "base/error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ void check_ranges(const Forecast& f, int ranks) {
 }
 
 void check_counts(const Forecast& f) {
-  for (const auto count : {std::uint64_t(f.parameters), f.messages_per_step, f.control_bytes_per_step, f.shard_files, f.archive_files, f.archive_bytes, f.checkpoint_files,
-                           f.checkpoint_bytes})
+  for (const auto count : {std::uint64_t(f.parameters), f.messages_per_step, f.control_bytes_per_step, f.shard_files, f.archive_files, f.archive_bytes,
+                           f.checkpoint_files, f.checkpoint_bytes})
     EXPECT_GT(count, 0U);
   EXPECT_EQ(f.weight_bytes_per_step > 0, f.layout.name == "disaggregated") << "weights move only between ranks that do not share them";
   EXPECT_EQ(f.gradient_bytes_per_step > 0, f.layout.of(comm::Stage::update).size() > 1);

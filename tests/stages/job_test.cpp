@@ -22,13 +22,40 @@ struct Shape {
 };
 
 JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = false) {
-  std::vector<std::string> settings{
-      "run.threads=1",       "run.log_level=error",      "task.name=sorting",         "task.train_prompts=32",     "task.validation_prompts=4", "task.heldout_prompts=4",
-      "task.min_level=1",    "task.max_level=2",         "task.format_weight=0.5",    "model.hidden_size=32",      "model.intermediate_size=48", "model.num_hidden_layers=1",
-      "model.num_attention_heads=2", "model.num_key_value_heads=1", "model.head_dim=16", "model.max_position_embeddings=32", "sampling.max_new_tokens=5", "sft.steps=25",
-      "sft.batch_size=16",   "sft.lr=1e-2",         "sft.warmup_steps=0",    "train.steps=2",             "train.prompts_per_step=6",  "train.rollouts_per_prompt=4", "train.lr=1e-2",
-      "train.leaf_tokens=64", "train.mini_batches=2",    "eval.samples=4",            "eval.pass_k=2",             "eval.bootstrap=10",         "eval.every=1",
-      "eval.validation_samples=2", "archive.pack_every=1", "run.deadline_s=60"};
+  std::vector<std::string> settings{"run.threads=1",
+                                    "run.log_level=error",
+                                    "task.name=sorting",
+                                    "task.train_prompts=32",
+                                    "task.validation_prompts=4",
+                                    "task.heldout_prompts=4",
+                                    "task.min_level=1",
+                                    "task.max_level=2",
+                                    "task.format_weight=0.5",
+                                    "model.hidden_size=32",
+                                    "model.intermediate_size=48",
+                                    "model.num_hidden_layers=1",
+                                    "model.num_attention_heads=2",
+                                    "model.num_key_value_heads=1",
+                                    "model.head_dim=16",
+                                    "model.max_position_embeddings=32",
+                                    "sampling.max_new_tokens=5",
+                                    "sft.steps=25",
+                                    "sft.batch_size=16",
+                                    "sft.lr=1e-2",
+                                    "sft.warmup_steps=0",
+                                    "train.steps=2",
+                                    "train.prompts_per_step=6",
+                                    "train.rollouts_per_prompt=4",
+                                    "train.lr=1e-2",
+                                    "train.leaf_tokens=64",
+                                    "train.mini_batches=2",
+                                    "eval.samples=4",
+                                    "eval.pass_k=2",
+                                    "eval.bootstrap=10",
+                                    "eval.every=1",
+                                    "eval.validation_samples=2",
+                                    "archive.pack_every=1",
+                                    "run.deadline_s=60"};
   settings.push_back("run.dir=\"" + folder.path().string() + "\"");
   settings.push_back(std::string("run.layout=") + shape.layout);
   return {.kind = JobKind::train, .run_file = {}, .assignments = settings, .resume = resume, .binary_version = "test", .evaluate = {}};
@@ -51,7 +78,9 @@ class Stopping final : public comm::Communicator {
   std::optional<comm::Envelope> try_receive() override { return world_->try_receive(); }
   std::unique_ptr<comm::Communicator> split(int color) override { return world_->split(color); }
   std::vector<std::string> gather_all(const std::string& bytes) override { return world_->gather_all(bytes); }
-  [[noreturn]] void abort(int exit_code) override { for (;;) world_->abort(exit_code); }
+  [[noreturn]] void abort(int exit_code) override {
+    for (;;) world_->abort(exit_code);
+  }
 
  private:
   comm::Communicator* world_;
@@ -74,7 +103,8 @@ void run(const RunFolder& folder, const Shape& shape, ExitCode expected, bool re
 std::vector<std::string> outcome(const RunFolder& folder) {
   const auto result = nlohmann::json::parse(read_file(folder.path() / "result.json"));
   std::vector<std::string> facts;
-  for (const char* key : {"policy_sha256", "archive_sha256", "data_hash", "train_steps", "rollouts_total", "rollouts_per_level", "eval_before", "eval_after", "gain"})
+  for (const char* key :
+       {"policy_sha256", "archive_sha256", "data_hash", "train_steps", "rollouts_total", "rollouts_per_level", "eval_before", "eval_after", "gain"})
     facts.push_back(std::string(key) + " " + result.at(key).dump());
   return facts;
 }
@@ -85,7 +115,8 @@ const std::vector<std::string>& undisturbed() {
     run(folder, {"single", 1}, ExitCode::done);
     for (const auto& row : report::read_metrics(folder.path())) {
       if (row.phase != "train") continue;
-      for (const auto& [name, value] : row.values) EXPECT_TRUE(name != "actor/grad_norm" || value > 0) << "step " << row.step << " moved nothing: equal bits say nothing";
+      for (const auto& [name, value] : row.values)
+        EXPECT_TRUE(name != "actor/grad_norm" || value > 0) << "step " << row.step << " moved nothing: equal bits say nothing";
     }
     return outcome(folder);
   }();

@@ -1,8 +1,8 @@
 // The run folder: who may start in it again, with which settings, and what a reference to a checkpoint means.
+#include "stages/run_folder.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "io/checkpoint.hpp"
-#include "stages/run_folder.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,9 @@ TEST_F(Folder, ForgetsAnOldWishToStop) {
   EXPECT_FALSE(fs::exists(fs::path(config.run.dir) / "stop"));
 }
 
-TEST_F(Folder, IsNoneWithoutARunFile) { EXPECT_NE(refusal<InputError>([&] { read_run_folder(config.run.dir); }).find("config.toml"), std::string::npos); }
+TEST_F(Folder, IsNoneWithoutARunFile) {
+  EXPECT_NE(refusal<InputError>([&] { read_run_folder(config.run.dir); }).find("config.toml"), std::string::npos);
+}
 
 TEST_F(Folder, FindsCheckpointsByStepAndName) {
   const fs::path run = config.run.dir;

@@ -1,9 +1,9 @@
 // Leaves and columns made of a step: whole groups, every rollout once and in order, columns that agree with the rollouts.
 #include "stages/random_batch.hpp"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <ATen/ATen.h>
 
 namespace rollcall::stages {
 namespace {
