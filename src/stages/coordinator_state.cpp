@@ -15,10 +15,27 @@ constexpr int kFormat = 1;
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
 
+/// Answers are extracted from model text and may hold any bytes, which JSON text cannot.
+std::string to_hex(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+std::string from_hex(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) bytes += char(std::stoi(text.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
 json outcomes_json(const std::optional<std::vector<report::PromptOutcome>>& outcomes) {
   if (!outcomes) return nullptr;
   json list = json::array();
-  for (const auto& o : *outcomes) list.push_back({o.level, o.correct, o.answers});
+  for (const auto& o : *outcomes) {
+    json answers = json::array();
+    for (const auto& answer : o.answers) answers.push_back(to_hex(answer));
+    list.push_back({o.level, o.correct, std::move(answers)});
+  }
   return list;
 }
 
@@ -26,7 +43,8 @@ std::optional<std::vector<report::PromptOutcome>> outcomes_from(const json& j) {
   if (j.is_null()) return std::nullopt;
   std::vector<report::PromptOutcome> outcomes;
   for (const auto& o : j) {
-    outcomes.push_back({o.at(0).get<std::int32_t>(), o.at(1).get<std::vector<std::uint8_t>>(), o.at(2).get<std::vector<std::string>>()});
+    outcomes.push_back({o.at(0).get<std::int32_t>(), o.at(1).get<std::vector<std::uint8_t>>(), {}});
+    for (const auto& answer : o.at(2)) outcomes.back().answers.push_back(from_hex(answer.get<std::string>()));
   }
   return outcomes;
 }
@@ -52,8 +70,7 @@ std::string to_json(const CoordinatorState& s) {
          {"after", outcomes_json(s.after)}};
   j["unpacked"] = json::array();
   for (const auto& f : s.unpacked) j["unpacked"].push_back({int(f.purpose), f.step, file_json(f.files.shard), file_json(f.files.scores)});
-  // Answers are extracted from model text and may hold any bytes.
-  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+  return j.dump();
 }
 
 CoordinatorState parse_coordinator_state(const std::string& text, const std::string& origin) {
@@ -70,6 +87,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked")) s.unpacked.push_back({Purpose(f.at(0).get<int>()), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});
     return s;
+  } catch (const std::invalid_argument& e) {
+    throw StorageError(error_message(fmt::format("{}: an answer is not hexadecimal ({})", origin, e.what()), "the coordinator's state cannot be restored", "use an older checkpoint"));
   } catch (const json::exception& e) {
     throw StorageError(error_message(fmt::format("{}: {}", origin, e.what()), "the coordinator's state cannot be restored", "use an older checkpoint"));
   }

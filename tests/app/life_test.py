@@ -134,4 +134,5 @@ def closed_pipe(harness):
     same_end(harness, folder, finished(harness))
 
 
-main(stop_file, signal_to_one_process, signal_to_the_launcher, again_when_done, init_from, damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)
+main(stop_file, signal_to_one_process, signal_to_the_launcher, again_when_done, init_from, damaged_checkpoint, evaluation, export_and_generate, descriptions,
+     closed_pipe)
