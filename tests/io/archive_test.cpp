@@ -7,8 +7,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
-
 namespace rollcall::io::test {
 namespace {
 
@@ -119,8 +117,9 @@ TEST(Archive, CrashBeforeTheShardsAreRemovedIsTidiedUp) {
   fs::copy(run.path() / "shards", before.path() / "shards");
   const ArchiveEntry entry = pack_alone(run, "x", inputs);
   const std::string hash = archive_sha256(run);
-  const auto crash = [&] { fs::copy(before.path() / "shards", run.path() / "shards", fs::copy_options::overwrite_existing); };
+  const auto crash = [&] { fs::copy(before.path() / "shards", run.path() / "shards", fs::copy_options::recursive); };
   crash();
+  EXPECT_EQ(files_in(run.path() / "shards"), 2 * inputs.size());
   EXPECT_EQ(archive_sha256(run), hash) << "packed shards do not count twice";
   EXPECT_EQ(set_aside_unfinished(run, {}), 0);
   EXPECT_EQ(files_in(run.path() / "shards"), 0U);
