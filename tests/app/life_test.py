@@ -21,7 +21,8 @@ def same_end(harness, folder, reference):
 def wait_for_training(job, folder):
     """Until training has its first checkpoint: well before the end, and past what the warm start alone would restore."""
     while not list(folder.glob("checkpoints/train_*")):
-        check(job.poll() is None, "the run ended before it could be stopped")
+        if job.poll() is not None:
+            check(False, f"the run ended before it could be stopped:\n{job.communicate()}")
         time.sleep(0.02)
 
 
