@@ -28,13 +28,11 @@ class Pack : public ::testing::Test {
     for (std::uint64_t step = 0; step < steps; ++step)
       for (std::uint32_t round : {0U, 1U}) {
         const Sample s = sample(5, step, 1 + step % 4, round);
-        const ShardFiles names = rank0([&] { return write(run_, s); });
-        inputs.push_back(names);
+        inputs.push_back(rank0([&] { return write(run_, s); }));
       }
     return inputs;
   }
 
-  using ShardFiles = PackInput;
   template <class F>
   PackInput rank0(const F& f) {
     PackInput files;
@@ -72,6 +70,16 @@ TEST_F(Pack, BytesAreThoseOfOneRank) {
     if (world_->rank() == 0) fs::remove_all(run_ / "archive");
     world_->barrier();
   }
+}
+
+TEST_F(Pack, ColumnsMayBeEmptyOnEveryRank) {
+  Sample s = sample(5, 1, 3);
+  for (auto& group : s.scores.scores)
+    for (Score& score : group) score.answer.clear();  // nobody answered: text/extracted has no byte
+  std::vector<PackInput> inputs{rank0([&] { return write(run_, s); })};
+  EXPECT_EQ(pack(*world_, run_, "unanswered", inputs, identity()).groups, 3U);
+  inputs = {rank0([&] { return write(run_, sample(5, 2, 0)); })};
+  EXPECT_EQ(pack(*world_, run_, "nothing", inputs, identity()).groups, 0U);
 }
 
 TEST_F(Pack, AFaultOnOneRankIsThrownOnAll) {
