@@ -16,7 +16,7 @@ namespace rollcall::app {
 namespace {
 
 struct GenerateFlags {
-  std::string weights, prompt, tokenizer = "";
+  std::string weights, prompt;
   std::vector<std::string> assignments;
   std::int64_t samples = 1;
 };
