@@ -59,6 +59,9 @@ void Knobs::refuse_if(std::function<bool()> wrong, std::string problem, std::str
 }
 
 void Knobs::needs_column(std::function<bool()> needed, std::string column) { columns_.push_back({std::move(needed), std::move(column)}); }
+void Knobs::needs_column(std::string column) {
+  needs_column([] { return true; }, std::move(column));
+}
 
 void Knobs::set(const std::string& key, const std::string& value) {
   std::vector<std::string> keys;

@@ -35,18 +35,48 @@ constexpr Piece<Function> row() {
           }};
 }
 
-template <class Function, class... Functors>
-constexpr std::array<Piece<Function>, sizeof...(Functors)> table = {row<Function, Functors>()...};
+// clang-format off
+constexpr std::array<Piece<RewardFunction>, 0> reward_table = {};
+constexpr Piece<AdvantageFunction> advantage_table[] = {
+  row<AdvantageFunction, GroupNorm>(),
+  row<AdvantageFunction, GroupCenter>(),
+  row<AdvantageFunction, LeaveOneOut>(),
+  row<AdvantageFunction, BatchWhiten>(),
+};
+constexpr Piece<RatioFunction> ratio_table[] = {
+  row<RatioFunction, TokenRatio>(),
+  row<RatioFunction, SequenceRatio>(),
+};
+constexpr Piece<SurrogateFunction> surrogate_table[] = {
+  row<SurrogateFunction, Clip>(),
+  row<SurrogateFunction, Reinforce>(),
+};
+constexpr Piece<WeightFunction> weight_table[] = {
+  row<WeightFunction, TruncatedImportance>(),
+  row<WeightFunction, DropTruncated>(),
+};
+constexpr Piece<AggregateFunction> aggregate_table[] = {
+  row<AggregateFunction, TokenMean>(),
+  row<AggregateFunction, SeqMeanTokenMean>(),
+  row<AggregateFunction, SeqMeanTokenSum>(),
+  row<AggregateFunction, SeqMeanTokenSumNorm>(),
+  row<AggregateFunction, TokenSum>(),
+  row<AggregateFunction, PromptMean>(),
+};
+constexpr Piece<RegularizerFunction> regularizer_table[] = {
+  row<RegularizerFunction, Kl>(),
+  row<RegularizerFunction, Entropy>(),
+};
+// clang-format on
 
 }  // namespace
 
-PieceTable<AdvantageFunction> advantages() { return table<AdvantageFunction, GroupNorm, GroupCenter, LeaveOneOut, BatchWhiten>; }
-PieceTable<RatioFunction> ratios() { return table<RatioFunction, TokenRatio, SequenceRatio>; }
-PieceTable<SurrogateFunction> surrogates() { return table<SurrogateFunction, Clip, Reinforce>; }
-PieceTable<WeightFunction> weights() { return table<WeightFunction, TruncatedImportance, DropTruncated>; }
-PieceTable<AggregateFunction> aggregates() {
-  return table<AggregateFunction, TokenMean, SeqMeanTokenMean, SeqMeanTokenSum, SeqMeanTokenSumNorm, TokenSum, PromptMean>;
-}
-PieceTable<RegularizerFunction> regularizers() { return table<RegularizerFunction, Kl, Entropy>; }
+PieceTable<RewardFunction> rewards() { return reward_table; }
+PieceTable<AdvantageFunction> advantages() { return advantage_table; }
+PieceTable<RatioFunction> ratios() { return ratio_table; }
+PieceTable<SurrogateFunction> surrogates() { return surrogate_table; }
+PieceTable<WeightFunction> weights() { return weight_table; }
+PieceTable<AggregateFunction> aggregates() { return aggregate_table; }
+PieceTable<RegularizerFunction> regularizers() { return regularizer_table; }
 
 }  // namespace rollcall::objective

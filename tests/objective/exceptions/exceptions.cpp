@@ -1,0 +1,19 @@
+// Puts the exceptions together.
+#include "exceptions.hpp"
+
+namespace rollcall::objective::test {
+
+const std::vector<Exception>& exceptions() {
+  static const std::vector<Exception> all = [] {
+    std::vector<Exception> joined;
+    for (const auto& part : {
+             excused_foundation,
+         }) {
+      for (auto& exception : part()) joined.push_back(std::move(exception));
+    }
+    return joined;
+  }();
+  return all;
+}
+
+}  // namespace rollcall::objective::test
