@@ -137,8 +137,14 @@ void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
   make_folder(hidden);
   const auto complete = list(run_dir).complete;
   const std::uint64_t sequence = complete.empty() ? 1 : complete.back().first + 1;
-  for (const auto& [name, content] : checkpoint.files) write_file_atomic(hidden / name, content);
-  write_file_atomic(hidden / kManifest, manifest_text(checkpoint, sequence));
+  try {
+    for (const auto& [name, content] : checkpoint.files) write_file_atomic(hidden / name, content);
+    write_file_atomic(hidden / kManifest, manifest_text(checkpoint, sequence));
+  } catch (const StorageError&) {
+    std::error_code ignored;  // the first failure is the one to tell of
+    fs::remove_all(hidden, ignored);
+    throw;
+  }
   show(run_dir, hidden, checkpoint.name);
   remove_folder(hidden);  // what was there before
 }

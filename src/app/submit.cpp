@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/nearest.hpp"
 #include "core/run_config.hpp"
+#include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -131,7 +132,7 @@ ExitCode submit(const SubmitFlags& flags) {
     std::cout << script << std::flush;
     return ExitCode::done;
   }
-  make_folder(config.run.dir);
+  stages::make_run_folder(config.run.dir);
   const fs::path path = fs::path(config.run.dir) / "job.sbatch";
   write_file_atomic(path, script);
   return run_sbatch(path);

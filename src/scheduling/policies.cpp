@@ -33,6 +33,17 @@ constexpr Row kPolicies[] = {
     {"uniform_sqrt", uniform, make<SquareRootAllocator>},  // arXiv:2601.19280, square-root law of the variance proxy
 };
 
+/// Knobs know their own names only; a message gives the run file's.
+void set_knob(ConfigSchema& schema, const std::string& key, const std::string& value) {
+  const std::string assignment = key + "=" + value, origin = "--set " + assignment + ": ";
+  try {
+    schema.set(assignment);
+  } catch (const ConfigError& e) {
+    const std::string text = e.what();
+    throw ConfigError("scheduler.knobs." + (text.starts_with(origin) ? text.substr(origin.size()) : text));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Policy> make_policy(const std::string& row, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed) {
@@ -48,7 +59,7 @@ std::unique_ptr<Policy> make_policy(const std::string& row, const Knobs& knobs, 
   for (const auto& [key, value] : knobs) {
     require<ConfigError>(!schema.keys().empty(), fmt::format("scheduler.knobs.{} is set, but the policy {} has no knobs", key, row), "it would change nothing",
                          "remove it or choose another scheduler.policy");
-    schema.set(key + "=" + value);
+    set_knob(schema, key, value);
   }
   return std::make_unique<SingleRoundPolicy>(row, prompts, std::move(sampler), std::move(allocator));
 }

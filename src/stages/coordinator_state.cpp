@@ -49,6 +49,13 @@ std::optional<std::vector<report::PromptOutcome>> outcomes_from(const json& j) {
   return outcomes;
 }
 
+Purpose purpose_from(const json& j, const std::string& origin) {
+  const int value = j.get<int>();
+  require<StorageError>(value >= int(Purpose::train) && value <= int(Purpose::eval), fmt::format("{}: purpose {}", origin, value),
+                        "the coordinator's state cannot be restored", "use an older checkpoint");
+  return Purpose(value);
+}
+
 }  // namespace
 
 std::string to_json(const CoordinatorState& s) {
@@ -85,7 +92,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     j.at("best_validation").get_to(s.best_validation), j.at("best_checkpoint").get_to(s.best_checkpoint);
     j.at("scheduler").get_to(s.scheduler), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
-    for (const auto& f : j.at("unpacked")) s.unpacked.push_back({Purpose(f.at(0).get<int>()), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});
+    for (const auto& f : j.at("unpacked"))
+      s.unpacked.push_back({purpose_from(f.at(0), origin), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});
     return s;
   } catch (const std::invalid_argument& e) {
     throw StorageError(error_message(fmt::format("{}: an answer is not hexadecimal ({})", origin, e.what()), "the coordinator's state cannot be restored", "use an older checkpoint"));

@@ -15,8 +15,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <optional>
+#include <thread>
 
 namespace rollcall::stages {
 namespace {
@@ -193,6 +195,19 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
   config.sft.steps = 0, config.train.steps = 0;
 }
 
+/// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
+std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, CoordinatorState& state) {
+  std::vector<std::string> warnings;
+  auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
+  for (const auto& warning : warnings) spdlog::warn("{}", warning);
+  if (!checkpoint) return checkpoint;
+  state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
+  require<ConfigError>(state.train_steps <= config.train.steps,
+                       fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps), "steps cannot be undone",
+                       "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
+  return checkpoint;
+}
+
 Opening open_job(comm::Communicator& world, const JobRequest& request, int share) {
   Opening opening;
   RunConfig config = load_run_config(request.run_file, request.assignments);
@@ -201,16 +216,14 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
   make_scheduler(*opening.job);
   objective::Objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
-  make_folder(config.run.dir);
+  make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
+  CoordinatorState state;
+  const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (open_run_folder(config, request.resume)) {
-    std::vector<std::string> warnings;
-    const auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
-    for (const auto& warning : warnings) spdlog::warn("{}", warning);
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {
       opening.preamble.checkpoint = checkpoint->name;
-      const auto state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
       spdlog::info("resuming from {}", checkpoint->name);
     }
@@ -220,10 +233,14 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   return opening;
 }
 
-ExitCode fail(comm::Communicator& world, const std::exception& error) {
+/// One message from the rank that threw first. The others are quiet: its abort ends them, and if it cannot, they end the job themselves.
+ExitCode fail(comm::Communicator& world, const std::filesystem::path& run_dir, const std::exception& error) {
+  constexpr double kAbortDeadline_s = 5.0;
   const auto* known = dynamic_cast<const Error*>(&error);
   const ExitCode code = known ? known->code() : ExitCode::failed;
-  std::cerr << fmt::format("rollcall: {}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what()) << std::endl;
+  const std::string message = fmt::format("{}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what());
+  if (is_first_failure(run_dir, message + "\n")) std::cerr << "rollcall: " << message << std::endl;
+  else std::this_thread::sleep_for(std::chrono::duration<double>(kAbortDeadline_s));
   if (world.size() > 1) world.abort(int(code));  // the others would wait for this rank
   return code;
 }
@@ -243,17 +260,17 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
   }
   opening.preamble = from_bytes<Preamble>(world.gather_all(world.rank() == 0 ? to_bytes(opening.preamble) : std::string())[0]);
   if (opening.preamble.exit_code != 0) return ExitCode(opening.preamble.exit_code);
+  RunConfig config;
+  bind(config).load_text(opening.preamble.toml, "rank 0's run file");
   try {
     if (world.rank() != 0) {
-      RunConfig config;
-      bind(config).load_text(opening.preamble.toml, "rank 0's run file");
       start_log(config.run.log_level, world.rank(), world.size());
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
     }
     catch_stop_signals();
     return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
   } catch (const std::exception& e) {
-    return fail(world, e);
+    return fail(world, config.run.dir, e);
   }
 }
 

@@ -111,10 +111,14 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"updated_unix_s", now},    {"seconds", state.seconds}};
   // For people only: renamed into place, not fsynced, because a lost line costs nothing and an fsync a step costs half a millisecond.
   const fs::path path = job.run_dir / "status.json", partial = job.run_dir / "status.json.partial";
-  std::ofstream(partial) << status.dump(2) << "\n";
+  std::ofstream out(partial);
+  out << status.dump(2) << "\n";
+  out.close();
   std::error_code ec;
-  fs::rename(partial, path, ec);
-  if (ec) spdlog::warn("cannot write {}: {}", path.string(), ec.message());
+  if (out) fs::rename(partial, path, ec);
+  if (out && !ec) return;
+  spdlog::warn("cannot write {}: {}", path.string(), ec ? ec.message() : "the file system refuses it");
+  fs::remove(partial, ec);
 }
 
 }  // namespace rollcall::stages

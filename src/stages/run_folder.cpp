@@ -3,14 +3,19 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "io/checkpoint.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -25,15 +30,26 @@ bool may_change(const std::string& key) {
   return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
 }
 
+/// Where `mark` first stands outside a quoted string.
+std::size_t find_outside_quotes(const std::string& line, std::string_view mark) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!quoted && line.compare(i, mark.size(), mark) == 0) return i;
+    if (line[i] == '"') quoted = !quoted;
+    else if (quoted && line[i] == '\\') ++i;
+  }
+  return std::string::npos;
+}
+
 /// key -> value lines of a config.toml as ConfigSchema writes it.
 std::map<std::string, std::string> flatten(const std::string& toml) {
   std::map<std::string, std::string> values;
   std::istringstream lines(toml);
   for (std::string line, section; std::getline(lines, line);) {
     if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
-    const auto equals = line.find(" = ");
+    const auto equals = find_outside_quotes(line, " = ");
     if (equals == std::string::npos || line.starts_with('#')) continue;
-    const auto comment = line.find("  # ");
+    const auto comment = find_outside_quotes(line, "  # ");
     values[section + "." + line.substr(0, equals)] = line.substr(equals + 3, comment == std::string::npos ? comment : comment - equals - 3);
   }
   return values;
@@ -52,9 +68,30 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
     require<ConfigError>(before == value || may_change(key), fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
                          "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
   }
+  if (const std::string steps = "train.steps"; old_values.at(steps) != new_values.at(steps) && earlier.train.optimizer.min_lr_ratio < 1.0) {
+    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone", old_values.at(steps),
+                 new_values.at(steps));
+  }
 }
 
 }  // namespace
+
+void make_run_folder(const fs::path& run_dir) {
+  const char *why = "a run keeps all it makes there", *otherwise = "choose another folder with --set run.dir=...";
+  std::error_code ec;
+  fs::create_directories(run_dir, ec);
+  require<EnvironmentError>(!ec || fs::is_directory(run_dir), fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
+  require<EnvironmentError>(::access(run_dir.c_str(), W_OK | X_OK) == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(errno)), why, otherwise);
+}
+
+bool is_first_failure(const fs::path& run_dir, const std::string& message) {
+  const int fd = ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return errno != EEXIST;  // where nothing can be written everyone speaks
+  const bool noted = ::write(fd, message.data(), message.size()) == ssize_t(message.size());
+  if (!noted) spdlog::warn("cannot write {}", (run_dir / "failure").string());
+  ::close(fd);
+  return true;
+}
 
 bool open_run_folder(const RunConfig& config, bool resume) {
   const fs::path dir = config.run.dir, path = dir / "config.toml";
@@ -67,6 +104,7 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml);
   std::error_code ignored;
   fs::remove(dir / "stop", ignored);  // an old wish to stop must not end the new start
+  fs::remove(dir / "failure", ignored);
   return earlier;
 }
 

@@ -14,11 +14,18 @@ namespace rollcall::stages {
 // RUN/shards/            published, not yet packed         RUN/archive/                          packed rollouts with manifest.json
 // RUN/set_aside/         shards a crash left unfinished    RUN/status.json                       what the run is doing
 // RUN/stop               create it to stop the run at its next safe point
+// RUN/failure            why the last start failed; gone with the next one
+
+/// mkdir -p for run.dir. Throws EnvironmentError when it cannot be made or written to: another start would fail again.
+void make_run_folder(const std::filesystem::path& run_dir);
 
 /// Prepares the folder of a run, which must exist: compares the run file with the one of an earlier start, writes config.toml.
 /// Throws EnvironmentError when the folder holds a run and `resume` is false, ConfigError when a setting that fixes the result has changed.
 /// Returns whether an earlier start was found.
 bool open_run_folder(const RunConfig& config, bool resume);
+
+/// Several ranks may fail of one cause: true for the one that is to say so, false when another has said it in RUN/failure.
+bool is_first_failure(const std::filesystem::path& run_dir, const std::string& message);
 
 /// Folder of a checkpoint named "RUN", "RUN@STEP" or "RUN@NAME" (newest, newest of that train step, by name); a plain model folder is returned as it is.
 /// Throws InputError listing what there is.

@@ -31,6 +31,43 @@ void sort_samples(Group& group, std::vector<Score>& scores) {
   scores = std::move(sorted);
 }
 
+/// A file's groups and verdicts behind those of `part`.
+void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, StepBatch& part) {
+  RolloutShard shard = io::read_shard(run_dir, file.shard);
+  ScoredShard scores = io::read_scores(run_dir, file.scores);
+  require<StorageError>(scores.scores.size() == shard.groups.size(),
+                        fmt::format("{} scores {} groups, {} holds {}", file.scores.path, scores.scores.size(), file.shard.path, shard.groups.size()),
+                        "scores must belong to their shard", "resume from the last checkpoint");
+  std::move(shard.groups.begin(), shard.groups.end(), std::back_inserter(part.groups));
+  std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
+}
+
+/// Fragments of one group come together; `index` says where a group is in `whole`.
+void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBatch part) {
+  for (std::size_t g = 0; g < part.groups.size(); ++g) {
+    const auto [at, fresh] = index.try_emplace(part.groups[g].id, whole.groups.size());
+    if (fresh) {
+      whole.groups.push_back(std::move(part.groups[g]));
+      whole.scores.push_back(std::move(part.scores[g]));
+    } else {
+      auto& rollouts = part.groups[g].rollouts;
+      std::move(rollouts.begin(), rollouts.end(), std::back_inserter(whole.groups[at->second].rollouts));
+      std::move(part.scores[g].begin(), part.scores[g].end(), std::back_inserter(whole.scores[at->second]));
+    }
+  }
+}
+
+/// Groups ascending, samples ascending inside.
+StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index) {
+  StepBatch sorted;
+  for (const auto& [id, g] : index) {
+    sort_samples(batch.groups[g], batch.scores[g]);
+    sorted.groups.push_back(std::move(batch.groups[g]));
+    sorted.scores.push_back(std::move(batch.scores[g]));
+  }
+  return sorted;
+}
+
 void append_rollout(model::Leaf& leaf, const Rollout& rollout) {
   if (leaf.offsets.empty()) leaf.offsets.push_back(0);
   for (const auto& turn : rollout.turns) {
@@ -54,28 +91,17 @@ at::Tensor double_tensor(const std::vector<double>& values) { return at::tensor(
 
 }  // namespace
 
-StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files) {
-  std::map<GroupId, std::pair<Group, std::vector<Score>>> merged;
-  for (const auto& file : files) {
-    RolloutShard shard = io::read_shard(run_dir, file.shard);
-    ScoredShard scores = io::read_scores(run_dir, file.scores);
-    require<StorageError>(scores.scores.size() == shard.groups.size(), fmt::format("{} scores {} groups, {} holds {}", file.scores.path, scores.scores.size(), file.shard.path, shard.groups.size()),
-                          "scores must belong to their shard", "resume from the last checkpoint");
-    for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-      auto& [group, verdicts] = merged[shard.groups[g].id];
-      group.id = shard.groups[g].id;
-      group.level = shard.groups[g].level;
-      std::move(shard.groups[g].rollouts.begin(), shard.groups[g].rollouts.end(), std::back_inserter(group.rollouts));
-      std::move(scores.scores[g].begin(), scores.scores[g].end(), std::back_inserter(verdicts));
-    }
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks) {
+  StepBatch own;
+  for (auto i = std::size_t(ranks.rank()); i < files.size(); i += std::size_t(ranks.size())) append_file(run_dir, files[i], own);
+  std::map<GroupId, std::size_t> index;
+  StepBatch whole;
+  if (ranks.size() == 1) {
+    merge_into(whole, index, std::move(own));
+  } else {
+    for (const auto& bytes : ranks.gather_all(to_bytes(own))) merge_into(whole, index, from_bytes<StepBatch>(bytes));
   }
-  StepBatch batch;
-  for (auto& [id, entry] : merged) {
-    sort_samples(entry.first, entry.second);
-    batch.groups.push_back(std::move(entry.first));
-    batch.scores.push_back(std::move(entry.second));
-  }
-  return batch;
+  return in_order(std::move(whole), index);
 }
 
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {

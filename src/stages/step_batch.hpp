@@ -1,6 +1,7 @@
 // A closed step as the update sees it: groups in canonical order, cut into leaves by content alone, with the columns the objective wants.
 #pragma once
 
+#include "comm/communicator.hpp"
 #include "core/run_config.hpp"
 #include "io/shard_file.hpp"
 #include "model/policy.hpp"
@@ -17,10 +18,16 @@ namespace rollcall::stages {
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
+
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& groups& scores;
+  }
 };
 
-/// Reads the files of a closed step and merges the fragments of groups. Throws StorageError (damaged file) or ProtocolError (a sample twice).
-StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files);
+/// The whole step on every rank, fragments of groups merged. Each file is opened by one rank and its content shared: with R ranks that each opened the files
+/// of all R producers, a step would cost R^2 reads. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks);
 
 /// Control experiment: permutes the rewards over all rollouts of the step (Fisher-Yates on an addressed stream).
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);

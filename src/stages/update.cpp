@@ -194,7 +194,7 @@ void Update::on_update(const UpdatePlan& plan) {
   enter_phase(false);
   UpdateReport report;
   const Stopwatch reading;
-  StepBatch batch = read_step(job_->run_dir, plan.files);
+  StepBatch batch = read_step(job_->run_dir, plan.files, *ranks_);
   report.archive_s = reading.seconds();
   const Stopwatch clock;
   if (job_->config.task.shuffle_rewards) shuffle_rewards(batch, std::uint64_t(job_->config.run.seed), plan.step);

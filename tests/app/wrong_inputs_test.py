@@ -79,6 +79,9 @@ class Bench:
             with open(checkpoint / "model.safetensors", "ab") as weights:
                 weights.write(b"x")
 
+    def longer(self):
+        shutil.copytree(self.run, self.work / "longer")
+
     def damage_all(self):
         self.damage(slice(None))
 
@@ -127,8 +130,7 @@ def judge(bench, row, options):
     check(fragment in own[0], f"'{fragment}' is not in: {own[0]}")
     check(GRAMMAR.match(own[0]), f"not \"problem (why); what to do\": {own[0]}")
     after = files(bench.work)
-    # A disk that fills up within a checkpoint leaves its hidden folder, which no reader takes for one and the next save replaces.
-    check("full" in options.get("before", []) or not [p for p in after if ".partial" in str(p)], f"half-written: {[str(p) for p in after if '.partial' in str(p)]}")
+    check(not [p for p in after if ".partial" in str(p)], f"half-written: {[str(p) for p in after if '.partial' in str(p)]}")
     check("damage" in str(options) or all(after.get(path) == state for path, state in before.items()), "an existing file was changed")
     return seconds
 

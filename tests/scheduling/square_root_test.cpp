@@ -19,6 +19,14 @@ GroupReport report(std::uint64_t step, std::uint64_t prompt, std::int32_t level,
   return r;
 }
 
+TEST(SuccessEstimate, KeepsOneEntryAPromptHoweverLongItLearns) {
+  EstimateKnobs knobs;
+  SuccessEstimate e(knobs);
+  for (std::uint64_t step = 1; step <= 2000; ++step) e.learn({report(step, step % 10, std::int32_t(step % 3), 1, 1)});
+  EXPECT_EQ(e.save().at("prompts").size(), 10U);
+  EXPECT_EQ(e.save().at("levels").size(), 3U);
+}
+
 TEST(SuccessEstimate, HandWorked) {
   EstimateKnobs knobs;  // prior 0.5 worth 4; level memory 0.9; prompt memory 0.99; level worth 8
   SuccessEstimate e(knobs);

@@ -108,6 +108,11 @@ TEST(CoordinatorState, RefusesDamagedText) {
     expect_refused(without.dump());
     expect_refused(wrong.dump());
   }
+  for (const int purpose : {-1, 3}) {
+    auto unknown = json;
+    unknown["unpacked"] = {{purpose, 1, {"a", 1, 1}, {"b", 1, 1}}};
+    expect_refused(unknown.dump());
+  }
   auto newer = json;
   newer["format"] = 2;
   expect_refused(newer.dump());

@@ -64,6 +64,32 @@ TEST_F(Folder, RefusesASettingThatIsNoLongerGiven) {
   EXPECT_NE(refusal<ConfigError>([&] { open_run_folder(config, true); }).find("objective.knobs.clip_low"), std::string::npos);
 }
 
+TEST_F(Folder, ComparesWholeValuesWhateverTheyHold) {
+  config.sampling.stop = {"a  # b = \"c\\"}, config.text.tokenizer = "byte";
+  config.objective.knobs.emplace_back("odd = \"key  # of", "one  # two");
+  open_run_folder(config, false);
+  EXPECT_TRUE(open_run_folder(config, true));
+  RunConfig changed = config;
+  changed.sampling.stop = {"a  # b = \"d\\"};
+  EXPECT_NE(refusal<ConfigError>([&] { open_run_folder(changed, true); }).find("sampling.stop"), std::string::npos);
+  changed = config, changed.objective.knobs.back().second = "one  # three";
+  EXPECT_NE(refusal<ConfigError>([&] { open_run_folder(changed, true); }).find("one  # three"), std::string::npos);
+}
+
+TEST_F(Folder, IsRefusedWhereNothingCanBeWritten) {
+  write_file_atomic(root / "file", "");
+  EXPECT_NE(refusal<EnvironmentError>([&] { make_run_folder(root / "file" / "run"); }).find("Not a directory"), std::string::npos);
+  EXPECT_NE(refusal<EnvironmentError>([&] { make_run_folder("/proc/self"); }).find("run.dir"), std::string::npos);
+}
+
+TEST_F(Folder, LetsOneRankTellOfAFailure) {
+  EXPECT_TRUE(is_first_failure(config.run.dir, "rank 1: the cause"));
+  EXPECT_FALSE(is_first_failure(config.run.dir, "rank 0: the cause"));
+  EXPECT_EQ(read_file(fs::path(config.run.dir) / "failure"), "rank 1: the cause");
+  open_run_folder(config, false);
+  EXPECT_TRUE(is_first_failure(config.run.dir, "another"));
+}
+
 TEST_F(Folder, LetsAResumedRunGoFurtherElsewhere) {
   open_run_folder(config, false);
   config.train.steps += 100, config.run.layout = "colocated", config.run.threads = 7, config.checkpoint.every = 3, config.archive.pack_every = 5;

@@ -56,7 +56,7 @@ ScoredFile publish(const std::filesystem::path& run_dir, const Piece& piece) {
 }
 
 TEST(StepBatch, HasOneOrderWhateverTheCut) {
-  EXPECT_TRUE(rc::check("read_step of any cut is the step", [] {
+  EXPECT_TRUE(rc::check("read_step of any cut is the step, on every rank", [] {
     const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1U << 30);
     const StepBatch batch = random_batch(seed, std::size_t(*rc::gen::inRange(1, 7)));
     Dice dice(seed + 1);
@@ -66,9 +66,12 @@ TEST(StepBatch, HasOneOrderWhateverTheCut) {
       if (!piece.shard.groups.empty()) files.push_back(publish(folder, piece));
     }
     mix(files, dice);
-    const StepBatch read = read_step(folder, files);
-    RC_ASSERT(same(read.groups, batch.groups));
-    RC_ASSERT(same(read.scores, batch.scores));
+    std::vector<StepBatch> read(std::size_t(*rc::gen::inRange(1, 5)));  // [ranks], some of them without a file to read
+    comm::run_as_threads(int(read.size()), [&](comm::Communicator& ranks) { read[std::size_t(ranks.rank())] = read_step(folder, files, ranks); });
+    for (const auto& whole : read) {
+      RC_ASSERT(same(whole.groups, batch.groups));
+      RC_ASSERT(same(whole.scores, batch.scores));
+    }
   }));
 }
 
@@ -78,10 +81,10 @@ TEST(StepBatch, RefusesASampleThatCameTwice) {
   Piece piece = cut(batch, 1, dice).front();
   const RunFolder folder;
   std::vector<ScoredFile> files{publish(folder, piece)};
-  EXPECT_EQ(read_step(folder, files).groups.size(), 3U);
+  EXPECT_EQ(read_step(folder, files, *comm::alone()).groups.size(), 3U);
   piece.shard.producer = piece.scores.producer = 9;
   files.push_back(publish(folder, piece));
-  EXPECT_THROW(read_step(folder, files), ProtocolError);
+  EXPECT_THROW(read_step(folder, files, *comm::alone()), ProtocolError);
 }
 
 TEST(StepBatch, RefusesScoresOfAnotherShard) {
@@ -90,7 +93,7 @@ TEST(StepBatch, RefusesScoresOfAnotherShard) {
   const auto one = publish(folder, cut(random_batch(5, 1), 1, dice).front());
   Piece other = cut(random_batch(6, 4), 1, dice).front();
   other.shard.producer = other.scores.producer = 2;
-  EXPECT_THROW(read_step(folder, {{one.shard, publish(folder, other).scores}}), StorageError);
+  EXPECT_THROW(read_step(folder, {{one.shard, publish(folder, other).scores}}, *comm::alone()), StorageError);
 }
 
 TEST(MiniBatch, DealsEveryGroupOnce) {

@@ -38,7 +38,7 @@ class SuccessEstimate {
   static Counts faded(const Counts& counts, double decay, std::uint64_t step);
   const EstimateKnobs* knobs_;
   std::map<std::int32_t, Counts> level_;    // state
-  std::map<std::uint64_t, Counts> prompt_;  // state; only prompts with results, ordered so that equal states are equal texts
+  std::map<std::uint64_t, Counts> prompt_;  // state; at most one entry a training prompt; ordered so that equal states are equal texts
 };
 
 }  // namespace rollcall::scheduling
