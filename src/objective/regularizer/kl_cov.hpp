@@ -9,6 +9,7 @@
 #include "objective/pieces.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rollcall::objective {
 
@@ -22,9 +23,7 @@ struct KlCov {
     knobs.needs_column(column::current_logprob);
   }
 
-  at::Tensor operator()(const Leaf& leaf) const {
-    return coef * leaf.take(chosen(leaf.step)) * (leaf.logprob - leaf.old_logprob).clamp(-20.0, 20.0).abs();
-  }
+  at::Tensor operator()(const Leaf& leaf) const { return coef * leaf.take(chosen(leaf.step)) * (leaf.logprob - leaf.old_logprob).clamp(-20.0, 20.0).abs(); }
 
  private:
   at::Tensor chosen(const Step& step) const {

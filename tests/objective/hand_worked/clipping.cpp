@@ -18,6 +18,7 @@ PlainStep covariance_step() {
 
 HandWorkedTable sequence_rows() {
   const double rho = std::exp(0.2) * std::sqrt(0.9);
+  // clang-format off
   return {
       // Ratio of rollout 0: sqrt(1.5 * 0.9) = 1.162, above 1.0004 -> -1.0004a, no derivative; rollout 1: 1.1 with A < 0 is not bounded.
       {"gspo", {(-1.0004 + 1.1) * a / 2, {0.0, 0.0, 1.1 * a / 2}}},
@@ -32,12 +33,14 @@ HandWorkedTable sequence_rows() {
       {"minpro", {(-0.745 + 1.1) * a / 2, {-0.9 * a / 8, -1.08 * a / 8, -0.45 * a / 8, -0.55 * a / 8, 1.1 * a / 2},
                      [] { return ratio_step({0.9, 1.2, 0.5, 1.1}, {1.1}); }}},
   };
+  // clang-format on
 }
 
 HandWorkedTable token_rows() {
   const auto gate = [](double tau, double rho) { return 1 / (1 + std::exp(-tau * (rho - 1))); };
   const double g1 = gate(1.0, 1.5), g2 = gate(1.0, 0.9), g3 = gate(1.05, 1.1);
   const double r1 = std::log(1.5), r2 = std::log(0.9), r3 = std::log(1.1);
+  // clang-format off
   return {
       // Ratio 4 with A < 0 is above 3: +3a without derivative. Rollout 0 as grpo: -1.05a.
       {"ppo_dual_clip", {(-1.05 + 3.0) * a / 2, {0.0, -0.9 * a / 4, 0.0}, [] { return ratio_step({1.5, 0.9}, {4.0}); }}},
@@ -56,10 +59,12 @@ HandWorkedTable token_rows() {
       {"cpgd", {(-0.5 * std::log(1.2) - 0.5 * r2 + 0.5 * r3 + 0.05 * (r1 * r1 + r2 * r2 + r3 * r3)) / 3,
                    {0.1 * r1 / 3, (-0.5 + 0.1 * r2) / 3, (0.5 + 0.1 * r3) / 3}}},
   };
+  // clang-format on
 }
 
 HandWorkedTable frozen_rows() {
   const double r1 = std::log(1.5), r2 = std::log(0.9), r3 = std::log(1.1);
+  // clang-format off
   return {
       // Weights 1.2 (bounded), 0.9, 1.1 on -A lp; mean over three tokens.
       {"cispo", {(-1.2 * l1 - 0.9 * l2 + 1.1 * l3) * a / 3, {-1.2 * a / 3, -0.9 * a / 3, 1.1 * a / 3}}},
@@ -81,6 +86,7 @@ HandWorkedTable frozen_rows() {
       // The first is the largest: it pays |ln 1.5|, derivative 1. No clip: -1.5a.
       {"kl_cov", {((-1.5 - 0.9 + 1.1) * a + r1) / 3, {(-1.5 * a + 1) / 3, -0.9 * a / 3, 1.1 * a / 3}, covariance_step}},
   };
+  // clang-format on
 }
 
 }  // namespace

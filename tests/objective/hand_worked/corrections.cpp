@@ -16,6 +16,7 @@ HandWorkedTable worked_corrections() {
   const double l1 = std::log(0.75), l2 = std::log(0.45), l3 = std::log(0.55);
   const double r1 = std::log(1.5), r2 = std::log(0.9), r3 = std::log(1.1);
   // grpo on these ratios: token losses -1.2a (no derivative), -0.9a, 1.1a with coefficients 1/4, 1/4, 1/2. The weights multiply them.
+  // clang-format off
   return {
       // Weights min(6, 2), 1, 0.6: (-2.4 - 0.9) / 4 + 0.66 / 2 = -0.495.
       {"decoupled_token_is", {-0.495 * a, {0.0, -0.225 * a, 0.33 * a}, mismatched}},
@@ -48,6 +49,7 @@ HandWorkedTable worked_corrections() {
         {0.04 * 9 * r1 / 4, -0.45 / 4 + 0.04 * 0.9 * r2 / 4, 0.04 * 0.66 * r3 / 2},
         mismatched}},
   };
+  // clang-format on
 }
 
 }  // namespace rollcall::objective::test

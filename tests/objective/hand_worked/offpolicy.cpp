@@ -21,6 +21,7 @@ PlainStep with_a_correct_rollout() {
 }
 
 HandWorkedTable regularised_rows() {
+  // clang-format off
   return {
       // Forward KL: -(A + 0.1) lp, coefficients 0.6, 0.6 and -0.4.
       {"asymre", {(-0.6 * (l1 + l2) + 0.4 * l3) / 3, {-0.2, -0.2, 0.4 / 3}}},
@@ -34,6 +35,7 @@ HandWorkedTable regularised_rows() {
       // dapo: -0.36a. 0.1 times the mean of -lp over two correct tokens: -0.05 (l1 + l2), derivative -0.05 each.
       {"vapo_nll", {-0.36 * a - 0.05 * (l1 + l2), {-0.05, -0.3 * a - 0.05, 1.1 * a / 3}, with_a_correct_rollout}},
   };
+  // clang-format on
 }
 
 HandWorkedTable weighted_rows() {
@@ -41,6 +43,7 @@ HandWorkedTable weighted_rows() {
   const double b = 18 / 18.09;
   // Product 1.35 with A > 0: 1.35^2 exp(3 (1 - 1.35)); 1.1 with A < 0: 1.1^3 exp(2 (1 - 1.1)).
   const double p0 = 1.8225 * std::exp(-1.05), p1 = 1.331 * std::exp(-0.2);
+  // clang-format off
   return {
       // A = 1 - 1/2 and 0 - 1/2. Good weighs 1, bad 0.5; sums over B = 2. Log-probabilities ln 0.75, ln 0.45, ln 0.25.
       {"topr", {(-0.5 * (l1 + l2) + 0.25 * std::log(0.25)) / 2, {-0.25, -0.25, 0.125}, [] { return ratio_step({1.5, 0.9}, {0.5}); }}},
@@ -57,6 +60,7 @@ HandWorkedTable weighted_rows() {
       {"tis_loss", {(-l1 - 0.9 * l2 + l3) * a / 3, {-a / 3, -0.9 * a / 3, a / 3}}},
       {"vespo", {(-p0 * (l1 + l2) + p1 * l3) * a / 3, {-p0 * a / 3, -p0 * a / 3, p1 * a / 3}}},
   };
+  // clang-format on
 }
 
 }  // namespace
