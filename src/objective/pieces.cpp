@@ -2,22 +2,52 @@
 #include "objective/pieces.hpp"
 
 #include "objective/advantage/batch_whiten.hpp"
+#include "objective/advantage/fixed_baseline.hpp"
 #include "objective/advantage/group_center.hpp"
 #include "objective/advantage/group_norm.hpp"
 #include "objective/advantage/leave_one_out.hpp"
+#include "objective/advantage/min_variance.hpp"
 #include "objective/aggregate/prompt_mean.hpp"
 #include "objective/aggregate/seq_mean_token_mean.hpp"
 #include "objective/aggregate/seq_mean_token_sum.hpp"
 #include "objective/aggregate/seq_mean_token_sum_norm.hpp"
 #include "objective/aggregate/token_mean.hpp"
 #include "objective/aggregate/token_sum.hpp"
+#include "objective/ratio/behaviour.hpp"
+#include "objective/ratio/prefix_min.hpp"
 #include "objective/ratio/sequence.hpp"
+#include "objective/ratio/sequence_token.hpp"
 #include "objective/ratio/token.hpp"
 #include "objective/regularizer/entropy.hpp"
+#include "objective/regularizer/forward_kl.hpp"
 #include "objective/regularizer/kl.hpp"
+#include "objective/regularizer/kl_convex.hpp"
+#include "objective/regularizer/kl_cov.hpp"
+#include "objective/regularizer/positive_nll.hpp"
+#include "objective/regularizer/unbiased_kl.hpp"
+#include "objective/surrogate/cispo.hpp"
+#include "objective/surrogate/cispo_upper.hpp"
 #include "objective/surrogate/clip.hpp"
+#include "objective/surrogate/dispo.hpp"
+#include "objective/surrogate/divergence_mask.hpp"
+#include "objective/surrogate/dynamic_clip.hpp"
+#include "objective/surrogate/flipped.hpp"
+#include "objective/surrogate/gamma_weight.hpp"
+#include "objective/surrogate/geo_mean.hpp"
+#include "objective/surrogate/gradient_preserving.hpp"
+#include "objective/surrogate/hybrid.hpp"
+#include "objective/surrogate/log_clip.hpp"
+#include "objective/surrogate/minirl.hpp"
+#include "objective/surrogate/rec.hpp"
 #include "objective/surrogate/reinforce.hpp"
+#include "objective/surrogate/soft_gate.hpp"
+#include "objective/surrogate/unclipped.hpp"
+#include "objective/weight/clip_cov.hpp"
 #include "objective/weight/drop_truncated.hpp"
+#include "objective/weight/ess_lr.hpp"
+#include "objective/weight/importance.hpp"
+#include "objective/weight/opsm.hpp"
+#include "objective/weight/reject.hpp"
 #include "objective/weight/tis.hpp"
 
 #include <memory>
@@ -42,18 +72,43 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupCenter>(),
   row<AdvantageFunction, LeaveOneOut>(),
   row<AdvantageFunction, BatchWhiten>(),
+  row<AdvantageFunction, FixedBaseline>(),
+  row<AdvantageFunction, MinVariance>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),
   row<RatioFunction, SequenceRatio>(),
+  row<RatioFunction, BehaviourRatio>(),
+  row<RatioFunction, SequenceTokenRatio>(),
+  row<RatioFunction, PrefixMinRatio>(),
 };
 constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, Clip>(),
   row<SurrogateFunction, Reinforce>(),
+  row<SurrogateFunction, Cispo>(),
+  row<SurrogateFunction, CispoUpper>(),
+  row<SurrogateFunction, Dispo>(),
+  row<SurrogateFunction, GeoMean>(),
+  row<SurrogateFunction, Hybrid>(),
+  row<SurrogateFunction, SoftGate>(),
+  row<SurrogateFunction, GradientPreserving>(),
+  row<SurrogateFunction, Flipped>(),
+  row<SurrogateFunction, DynamicClip>(),
+  row<SurrogateFunction, LogClip>(),
+  row<SurrogateFunction, DivergenceMask>(),
+  row<SurrogateFunction, Unclipped>(),
+  row<SurrogateFunction, GammaWeight>(),
+  row<SurrogateFunction, Rec>(),
+  row<SurrogateFunction, MiniRl>(),
 };
 constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, TruncatedImportance>(),
   row<WeightFunction, DropTruncated>(),
+  row<WeightFunction, Importance>(),
+  row<WeightFunction, Reject>(),
+  row<WeightFunction, OffPolicySequenceMask>(),
+  row<WeightFunction, EssLearningRate>(),
+  row<WeightFunction, ClipCov>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),
@@ -66,6 +121,11 @@ constexpr Piece<AggregateFunction> aggregate_table[] = {
 constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, Kl>(),
   row<RegularizerFunction, Entropy>(),
+  row<RegularizerFunction, ForwardKl>(),
+  row<RegularizerFunction, PositiveNll>(),
+  row<RegularizerFunction, KlCov>(),
+  row<RegularizerFunction, UnbiasedKl>(),
+  row<RegularizerFunction, KlConvex>(),
 };
 // clang-format on
 

@@ -17,5 +17,8 @@ const std::vector<Exception>& exceptions();
 
 // One list a file of exceptions/.
 std::vector<Exception> excused_foundation();
+std::vector<Exception> excused_clipping();
+std::vector<Exception> excused_corrections();
+std::vector<Exception> excused_offpolicy();
 
 }  // namespace rollcall::objective::test

@@ -42,5 +42,8 @@ const HandWorkedTable& hand_worked();
 
 // One table a file of hand_worked/.
 HandWorkedTable worked_foundation();
+HandWorkedTable worked_clipping();
+HandWorkedTable worked_corrections();
+HandWorkedTable worked_offpolicy();
 
 }  // namespace rollcall::objective::test

@@ -8,6 +8,9 @@ const std::vector<Exception>& exceptions() {
     std::vector<Exception> joined;
     for (const auto& part : {
              excused_foundation,
+             excused_clipping,
+             excused_corrections,
+             excused_offpolicy,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

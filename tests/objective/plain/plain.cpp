@@ -7,6 +7,9 @@ const PlainPieces& plain_pieces() {
   static const PlainPieces pieces = [] {
     PlainPieces p;
     add_foundation(p);
+    add_clipping(p);
+    add_corrections(p);
+    add_offpolicy(p);
     return p;
   }();
   return pieces;
