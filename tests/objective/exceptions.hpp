@@ -17,5 +17,7 @@ const std::vector<Exception>& exceptions();
 
 // One list a file of exceptions/.
 std::vector<Exception> excused_foundation();
+std::vector<Exception> excused_group_losses();
+std::vector<Exception> excused_value();
 
 }  // namespace rollcall::objective::test

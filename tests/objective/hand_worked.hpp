@@ -42,5 +42,8 @@ const HandWorkedTable& hand_worked();
 
 // One table a file of hand_worked/.
 HandWorkedTable worked_foundation();
+HandWorkedTable worked_group_losses();
+HandWorkedTable worked_regularizers();
+HandWorkedTable worked_value();
 
 }  // namespace rollcall::objective::test

@@ -8,6 +8,8 @@ const std::vector<Exception>& exceptions() {
     std::vector<Exception> joined;
     for (const auto& part : {
              excused_foundation,
+             excused_group_losses,
+             excused_value,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

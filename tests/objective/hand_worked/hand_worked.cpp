@@ -10,6 +10,9 @@ const HandWorkedTable& hand_worked() {
     HandWorkedTable all;
     for (const auto& part : {
              worked_foundation,
+             worked_group_losses,
+             worked_regularizers,
+             worked_value,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second) throw std::logic_error(name + " is worked by hand twice");

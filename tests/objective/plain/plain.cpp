@@ -7,6 +7,9 @@ const PlainPieces& plain_pieces() {
   static const PlainPieces pieces = [] {
     PlainPieces p;
     add_foundation(p);
+    add_group_losses(p);
+    add_regularizers(p);
+    add_value(p);
     return p;
   }();
   return pieces;
