@@ -49,6 +49,28 @@
 #include "objective/weight/opsm.hpp"
 #include "objective/weight/reject.hpp"
 #include "objective/weight/tis.hpp"
+#include "objective/advantage/gae.hpp"
+#include "objective/advantage/macro_gae.hpp"
+#include "objective/advantage/own_group_norm.hpp"
+#include "objective/advantage/teacher_gap.hpp"
+#include "objective/advantage/win_rate.hpp"
+#include "objective/aggregate/kind_mean.hpp"
+#include "objective/ratio/sampler.hpp"
+#include "objective/regularizer/adaptive_entropy.hpp"
+#include "objective/regularizer/reweighted_kl.hpp"
+#include "objective/regularizer/kl_hinge.hpp"
+#include "objective/regularizer/lazy_likelihood.hpp"
+#include "objective/regularizer/value.hpp"
+#include "objective/reward/entropy_controller.hpp"
+#include "objective/reward/kl_controller.hpp"
+#include "objective/surrogate/expert_mix.hpp"
+#include "objective/surrogate/group_alignment.hpp"
+#include "objective/surrogate/group_classifier.hpp"
+#include "objective/surrogate/group_contrast.hpp"
+#include "objective/surrogate/group_labels.hpp"
+#include "objective/surrogate/group_regression.hpp"
+#include "objective/surrogate/negative_aware.hpp"
+#include "objective/surrogate/pair_preference.hpp"
 
 #include <memory>
 
@@ -66,7 +88,10 @@ constexpr Piece<Function> row() {
 }
 
 // clang-format off
-constexpr std::array<Piece<RewardFunction>, 0> reward_table = {};
+constexpr Piece<RewardFunction> reward_table[] = {
+  row<RewardFunction, KlController>(),
+  row<RewardFunction, EntropyController>(),
+};
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),
   row<AdvantageFunction, GroupCenter>(),
@@ -74,6 +99,11 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, BatchWhiten>(),
   row<AdvantageFunction, FixedBaseline>(),
   row<AdvantageFunction, MinVariance>(),
+  row<AdvantageFunction, Gae>(),
+  row<AdvantageFunction, MacroGae>(),
+  row<AdvantageFunction, TeacherGap>(),
+  row<AdvantageFunction, WinRate>(),
+  row<AdvantageFunction, OwnGroupNorm>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),
@@ -81,6 +111,7 @@ constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, BehaviourRatio>(),
   row<RatioFunction, SequenceTokenRatio>(),
   row<RatioFunction, PrefixMinRatio>(),
+  row<RatioFunction, SamplerRatio>(),
 };
 constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, Clip>(),
@@ -100,6 +131,14 @@ constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, GammaWeight>(),
   row<SurrogateFunction, Rec>(),
   row<SurrogateFunction, MiniRl>(),
+  row<SurrogateFunction, GroupContrast>(),
+  row<SurrogateFunction, GroupLabels>(),
+  row<SurrogateFunction, GroupClassifier>(),
+  row<SurrogateFunction, GroupRegression>(),
+  row<SurrogateFunction, PairPreference>(),
+  row<SurrogateFunction, GroupAlignment>(),
+  row<SurrogateFunction, ExpertMix>(),
+  row<SurrogateFunction, NegativeAware>(),
 };
 constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, TruncatedImportance>(),
@@ -117,6 +156,7 @@ constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, SeqMeanTokenSumNorm>(),
   row<AggregateFunction, TokenSum>(),
   row<AggregateFunction, PromptMean>(),
+  row<AggregateFunction, KindMean>(),
 };
 constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, Kl>(),
@@ -126,6 +166,11 @@ constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, KlCov>(),
   row<RegularizerFunction, UnbiasedKl>(),
   row<RegularizerFunction, KlConvex>(),
+  row<RegularizerFunction, KlHinge>(),
+  row<RegularizerFunction, LazyLikelihood>(),
+  row<RegularizerFunction, ReweightedKl>(),
+  row<RegularizerFunction, AdaptiveEntropy>(),
+  row<RegularizerFunction, Value>(),
 };
 // clang-format on
 

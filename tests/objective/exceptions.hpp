@@ -20,5 +20,7 @@ std::vector<Exception> excused_foundation();
 std::vector<Exception> excused_clipping();
 std::vector<Exception> excused_corrections();
 std::vector<Exception> excused_offpolicy();
+std::vector<Exception> excused_group_losses();
+std::vector<Exception> excused_value();
 
 }  // namespace rollcall::objective::test

@@ -45,5 +45,8 @@ HandWorkedTable worked_foundation();
 HandWorkedTable worked_clipping();
 HandWorkedTable worked_corrections();
 HandWorkedTable worked_offpolicy();
+HandWorkedTable worked_group_losses();
+HandWorkedTable worked_regularizers();
+HandWorkedTable worked_value();
 
 }  // namespace rollcall::objective::test

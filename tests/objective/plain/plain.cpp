@@ -10,6 +10,9 @@ const PlainPieces& plain_pieces() {
     add_clipping(p);
     add_corrections(p);
     add_offpolicy(p);
+    add_group_losses(p);
+    add_regularizers(p);
+    add_value(p);
     return p;
   }();
   return pieces;
