@@ -17,5 +17,8 @@ const std::vector<Exception>& exceptions();
 
 // One list a file of exceptions/.
 std::vector<Exception> excused_foundation();
+std::vector<Exception> excused_baselines();
+std::vector<Exception> excused_shaping();
+std::vector<Exception> excused_credit();
 
 }  // namespace rollcall::objective::test

@@ -42,5 +42,8 @@ const HandWorkedTable& hand_worked();
 
 // One table a file of hand_worked/.
 HandWorkedTable worked_foundation();
+HandWorkedTable worked_baselines();
+HandWorkedTable worked_shaping();
+HandWorkedTable worked_credit();
 
 }  // namespace rollcall::objective::test

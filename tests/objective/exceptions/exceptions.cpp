@@ -8,6 +8,9 @@ const std::vector<Exception>& exceptions() {
     std::vector<Exception> joined;
     for (const auto& part : {
              excused_foundation,
+             excused_baselines,
+             excused_shaping,
+             excused_credit,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

@@ -10,6 +10,9 @@ const HandWorkedTable& hand_worked() {
     HandWorkedTable all;
     for (const auto& part : {
              worked_foundation,
+             worked_baselines,
+             worked_shaping,
+             worked_credit,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second) throw std::logic_error(name + " is worked by hand twice");

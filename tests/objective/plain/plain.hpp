@@ -37,6 +37,10 @@ const PlainPieces& plain_pieces();  ///< plain.cpp: the files of this folder, pu
 
 // One function a file of this folder.
 void add_foundation(PlainPieces& pieces);
+void add_baselines(PlainPieces& pieces);
+void add_baselines_more(PlainPieces& pieces);
+void add_shaping(PlainPieces& pieces);
+void add_credit(PlainPieces& pieces);
 
 /// What a recipe makes of a step before the current policy is known, by plain loops. Throws std::out_of_range when a piece has no plain version.
 struct PlainPrepared {
