@@ -48,5 +48,8 @@ HandWorkedTable worked_offpolicy();
 HandWorkedTable worked_group_losses();
 HandWorkedTable worked_regularizers();
 HandWorkedTable worked_value();
+HandWorkedTable worked_baselines();
+HandWorkedTable worked_shaping();
+HandWorkedTable worked_credit();
 
 }  // namespace rollcall::objective::test

@@ -13,6 +13,9 @@ const std::vector<Exception>& exceptions() {
              excused_offpolicy,
              excused_group_losses,
              excused_value,
+             excused_baselines,
+             excused_shaping,
+             excused_credit,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

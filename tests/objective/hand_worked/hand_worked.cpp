@@ -16,6 +16,9 @@ const HandWorkedTable& hand_worked() {
              worked_group_losses,
              worked_regularizers,
              worked_value,
+             worked_baselines,
+             worked_shaping,
+             worked_credit,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second) throw std::logic_error(name + " is worked by hand twice");
