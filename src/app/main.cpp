@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   app::add_eval(app, arguments, action);
   app::add_generate(app, action);
   app::add_plan(app, action);
+  app::add_recipes(app, action);
   app::add_export(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);

@@ -95,8 +95,14 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt", kPositive);
   s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");
   s.bind("objective.recipe", &c.objective.recipe, "method: a row of the table of recipes");
+  s.bind("objective.prior_decay", &c.objective.prior_decay, "share of a prompt's earlier outcomes that the next one leaves (column prior)", {0, 1});
   s.bind_table("objective.pieces", &c.objective.pieces, "replace single pieces of the recipe");
   s.bind_table("objective.knobs", &c.objective.knobs, "settings of the recipe's pieces");
+  s.bind("reference.model", &c.reference.model, "model folder of the reference policy; empty: the policy as training starts");
+  s.bind("reference.decay", &c.reference.decay, "share that the moving-average reference keeps after a step; 1: frozen", {0, 1});
+  s.bind("reference.refresh_every", &c.reference.refresh_every, "the reference becomes the policy every so many steps; 0: never", kCount);
+  s.bind("teacher.model", &c.teacher.model, "model folder of the teacher, for objectives that distil");
+  bind_optimizer(s, "critic", c.critic.optimizer);
 
   s.bind("eval.samples", &c.eval.samples, "rollouts per held-out prompt", kPositive);
   s.bind("eval.pass_k", &c.eval.pass_k, "k of pass@k and maj@k", kPositive);

@@ -98,8 +98,26 @@ struct SchedulerSection {
 
 struct ObjectiveSection {
   std::string recipe = "grpo";            ///< a row of objective/recipes.cpp
-  std::vector<std::pair<std::string, std::string>> pieces;  ///< overrides: advantage, ratio, surrogate, weight, aggregate, regularizer
+  double prior_decay = 0.875;             ///< of the counts behind the column "prior": SPO's rho_min, arXiv:2509.13232
+  std::vector<std::pair<std::string, std::string>> pieces;  ///< overrides: reward, advantage, ratio, surrogate, weight, aggregate, regularizer
   std::vector<std::pair<std::string, std::string>> knobs;
+};
+
+/// The policy that KL terms and some objectives compare with. Only computed where the objective asks for it.
+struct ReferenceSection {
+  std::string model;                      ///< model folder; empty: the policy as training starts
+  double decay = 1.0;                     ///< moving average: reference = decay * reference + (1 - decay) * policy after every step; 1: frozen
+  std::int64_t refresh_every = 0;         ///< the reference becomes the policy every so many training steps; 0: never
+};
+
+/// The model that distillation follows. Only read where the objective asks for it.
+struct TeacherSection {
+  std::string model;                      ///< model folder with the policy's tokenizer
+};
+
+/// The value head's optimizer, where the objective has a critic.
+struct CriticSection {
+  OptimizerSection optimizer{.lr = 1e-3};
 };
 
 struct EvalSection {
@@ -132,6 +150,9 @@ struct RunConfig {
   TrainSection train;
   SchedulerSection scheduler;
   ObjectiveSection objective;
+  ReferenceSection reference;
+  TeacherSection teacher;
+  CriticSection critic;
   EvalSection eval;
   CheckpointSection checkpoint;
   ArchiveSection archive;

@@ -204,7 +204,7 @@ void Decoder::choose(std::size_t first_live, std::span<const float* const> hidde
   std::vector<std::int32_t> tokens(RowEngine::kHeadRows);
   std::vector<float> logprob(tokens.size()), entropy(tokens.size()), lse(tokens.size());
   std::vector<bool> finished(live_.size(), false);
-  engine_.logits(hidden, [&](std::size_t first, std::size_t count, const float* logits) {
+  engine_.logits(hidden, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
     const auto columns = [&] {
       policy_.kernels->token_columns(engine_.context(), logits, std::int64_t(count), vocab, scale, tokens.data(), logprob.data(), entropy.data(), lse.data());
     };

@@ -20,22 +20,33 @@ LoadedModel read_model_folder(const std::filesystem::path& folder) {
   return model;
 }
 
-std::vector<float> read_weights(const ModelConfig& config, const std::filesystem::path& safetensors) {
-  require<InputError>(std::filesystem::exists(safetensors), fmt::format("{} does not exist", safetensors.string()), "the weights are read from one file",
-                      "merge a model that is split into several files");
-  const SafetensorsFile file = SafetensorsFile::read(safetensors);
+namespace {
+
+std::vector<float> weights_of(const ModelConfig& config, const SafetensorsFile& file, const std::string& origin) {
   const WeightLayout layout = weight_layout(config);
   std::vector<float> weights(std::size_t(layout.size), 0.0F);
   for (const Slice& slice : layout.slices) {
     const TensorView& tensor = file.tensor(slice.name);
     require<InputError>(tensor.shape == slice.shape,
-                        fmt::format("tensor {} of {} has shape [{}] where config.json asks for [{}]", slice.name, safetensors.string(),
-                                    fmt::join(tensor.shape, ","), fmt::join(slice.shape, ",")),
+                        fmt::format("tensor {} of {} has shape [{}] where config.json asks for [{}]", slice.name, origin, fmt::join(tensor.shape, ","),
+                                    fmt::join(slice.shape, ",")),
                         "the two files do not belong together", "copy both from the same model");
     const std::vector<float> values = file.floats(slice.name);
     std::copy(values.begin(), values.end(), weights.begin() + slice.offset);
   }
   return weights;
+}
+
+}  // namespace
+
+std::vector<float> read_weights(const ModelConfig& config, const std::filesystem::path& safetensors) {
+  require<InputError>(std::filesystem::exists(safetensors), fmt::format("{} does not exist", safetensors.string()), "the weights are read from one file",
+                      "merge a model that is split into several files");
+  return weights_of(config, SafetensorsFile::read(safetensors), safetensors.string());
+}
+
+std::vector<float> parse_weights(const ModelConfig& config, const std::string& bytes, const std::string& origin) {
+  return weights_of(config, SafetensorsFile::parse(bytes, origin), origin);
 }
 
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights) {

@@ -21,6 +21,9 @@ LoadedModel read_model_folder(const std::filesystem::path& folder);
 /// Weights of `config` from one safetensors file; F32, BF16 and F16 are widened.
 std::vector<float> read_weights(const ModelConfig& config, const std::filesystem::path& safetensors);
 
+/// The same from the bytes of such a file; `origin` is named in messages.
+std::vector<float> parse_weights(const ModelConfig& config, const std::string& bytes, const std::string& origin);
+
 /// The bytes of model.safetensors for these weights.
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights);
 

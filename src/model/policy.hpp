@@ -59,11 +59,20 @@ struct Leaf {
   std::vector<std::int32_t> tokens;   ///< [N] all tokens of all sequences
   std::vector<std::int64_t> offsets;  ///< [S+1] sequence i is tokens[offsets[i] .. offsets[i+1])
   std::vector<std::int64_t> targets;  ///< [M] ascending positions of policy tokens in `tokens`, each > its sequence's start: the columns
+  bool hidden = false;                ///< Columns::hidden is wanted
 };
 
 /// Columns of a leaf's policy tokens, in the order of Leaf::targets.
 struct Columns {
   std::vector<float> logprob, entropy;  ///< [M] nats, at the temperature given
+  std::vector<float> hidden;            ///< [M, hidden_size] after the final norm, where the token is predicted; only where the leaf wants it
+};
+
+/// Columns that need the whole distribution, without gradient.
+struct WideColumns {
+  Columns columns;
+  std::vector<float> sum_squares;  ///< [M] sum over the vocabulary of p^2
+  std::vector<float> second_kl;    ///< [M] exact KL(policy || second); empty without a second model
 };
 
 /// dLoss / dcolumn, same order.
@@ -73,6 +82,9 @@ struct ColumnGradient {
 
 /// Forward without gradient.
 Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
+
+/// The same with what the whole distribution tells; `second` (or nullptr) is another model over the same vocabulary, at the same temperature.
+WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
 
 /// Forward through the kernels (as autograd functions), `loss` called once with the columns, backward; d(loss)/d(weights) is written to
 /// `gradient` (layout order, padding zero). Thread-safe for distinct gradient buffers. Call use_one_thread_per_operation() on each thread before.

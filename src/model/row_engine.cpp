@@ -51,7 +51,7 @@ void RowEngine::logits(std::span<const float* const> rows, const VisitLogits& vi
     for (std::size_t i = 0; i < count; ++i) std::copy_n(rows[first + i], width, gathered + std::int64_t(i) * width);
     kernels.rms_norm(context_, gathered, std::int64_t(count), width, policy_.final_norm.weight, policy_.eps(), normed);
     kernels.linear(context_, normed, std::int64_t(count), width, policy_.head.panels, policy_.head.outputs, nullptr, out);
-    visit(first, count, out);
+    visit(first, count, out, normed);
   }
 }
 

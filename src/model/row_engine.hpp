@@ -18,8 +18,8 @@ class RowEngine {
   /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
   const float* hidden(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory);
 
-  /// Final norm and head over `rows` (pointers to [hidden]), at most kHeadRows at a time: visit(first, count, logits [count, V]).
-  using VisitLogits = std::function<void(std::size_t first, std::size_t count, const float* logits)>;
+  /// Final norm and head over `rows` (pointers to [hidden]), at most kHeadRows at a time: visit(first, count, logits [count, V], normed [count, hidden]).
+  using VisitLogits = std::function<void(std::size_t first, std::size_t count, const float* logits, const float* normed)>;
   void logits(std::span<const float* const> rows, const VisitLogits& visit);
 
   kernels::ExecutionContext& context() { return context_; }

@@ -35,8 +35,9 @@ TapeEngine::Scored TapeEngine::forward(const Leaf& leaf, double temperature) {
   }
   const at::Tensor x = run_blocks(*this, tape_.policy, EmbedRows::apply(weight(0), &leaf.tokens));
   const at::Tensor predicting = x.index_select(0, at::tensor(rows, at::kLong));
-  const Tensors columns = HeadColumns::apply(rms_norm(predicting, tape_.policy.final_norm), weight(tape_.policy.head.weight_slice), &tape_, &call_);
-  return {columns[0], columns[1]};
+  const at::Tensor normed = rms_norm(predicting, tape_.policy.final_norm);
+  const Tensors columns = HeadColumns::apply(normed, weight(tape_.policy.head.weight_slice), &tape_, &call_);
+  return {columns[0], columns[1], normed.detach()};
 }
 
 void TapeEngine::backward(const Scored& scored, const ColumnGradient& columns, std::span<float> gradient) {

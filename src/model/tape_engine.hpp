@@ -30,6 +30,7 @@ class TapeEngine {
 
   struct Scored {
     at::Tensor logprob, entropy;  ///< [M], with gradient
+    at::Tensor hidden;            ///< [M, hidden], detached
   };
   Scored forward(const Leaf& leaf, double temperature);
   /// Gradients of sum(dlogprob * logprob + dentropy * entropy), copied to `gradient` in layout order.

@@ -2,10 +2,12 @@
 #include "objective/columns.hpp"
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace rollcall::objective {
@@ -33,17 +35,23 @@ Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
   expect(is_column(c.old_logprob, tokens, at::kDouble) && is_column(c.rollout_logprob, tokens, at::kDouble), "log-probs are [N] float64");
   require<NumericsError>(at::isfinite(c.reward).all().item<bool>(), "a reward is not finite",
                          "one such value would make the advantages of its whole group meaningless", "find the rollout in the archive and correct its verifier");
-  const at::Tensor length = c.offsets.diff();
-  expect((length >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(), "offsets and group ascend");
+  const at::Tensor lengths = c.offsets.diff();
+  expect((lengths >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(), "offsets and group ascend");
   prompts = c.group[rollouts - 1].item<std::int64_t>() + 1;
-  rollout = at::repeat_interleave(length);
+  rollout = at::repeat_interleave(lengths);
+  place = at::arange(tokens) - columns.offsets.index_select(0, rollout);
+  length = lengths.to(at::kDouble);
   group_size = group_sum(at::ones({rollouts}, at::kDouble));
   expect((group_size >= 1).all().item<bool>(), "groups are numbered without gaps");
+  group_begin_ = {0};
+  const auto size = group_size.accessor<double, 1>();
+  for (std::int64_t g = 0; g < prompts; ++g) group_begin_.push_back(group_begin_.back() + std::int64_t(size[g]));
+  reward = columns.reward;
   count();
 }
 
 void Step::count() {
-  trained_length = keep.defined() ? rollout_sum(keep) : columns.offsets.diff().to(at::kDouble);
+  trained_length = keep.defined() ? rollout_sum(keep) : length;
   normalizer.tokens = at_least_one(trained_length.sum());
   normalizer.rollouts = at_least_one((trained_length > 0).sum());
   normalizer.prompts = at_least_one((group_sum(trained_length) > 0).sum());
@@ -51,17 +59,62 @@ void Step::count() {
 }
 
 at::Tensor Step::group_sum(const at::Tensor& per_rollout) const { return zeros(prompts).index_add_(0, columns.group, per_rollout); }
+at::Tensor Step::group_mean(const at::Tensor& per_rollout) const { return group_sum(per_rollout) / group_size; }
+at::Tensor Step::group_max(const at::Tensor& per_rollout) const {
+  return at::full({prompts}, -std::numeric_limits<double>::infinity(), at::kDouble).index_reduce_(0, columns.group, per_rollout, "amax");
+}
+at::Tensor Step::group_min(const at::Tensor& per_rollout) const { return -group_max(-per_rollout); }
 at::Tensor Step::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts).index_add_(0, rollout, per_token); }
+at::Tensor Step::rollout_mean(const at::Tensor& per_token) const { return rollout_sum(per_token) / length.clamp_min(1); }
 at::Tensor Step::over_rollouts(const at::Tensor& per_group) const { return per_group.index_select(0, columns.group); }
 at::Tensor Step::over_tokens(const at::Tensor& per_rollout) const { return per_rollout.index_select(0, rollout); }
 
-at::Tensor Step::baseline() const { return over_rollouts(group_sum(columns.reward) / group_size * (group_size > 1)); }
+at::Tensor Step::baseline() const { return over_rollouts(group_mean(reward) * (group_size > 1)); }
 
-const at::Tensor& Step::named(const std::string& column) const {
-  const auto found = columns.named.find(column);
-  require<ConfigError>(found != columns.named.end(), fmt::format("the step carries no column {}", column), "a chosen piece of the objective reads it",
-                       "configure the model that computes it, or choose another piece");
+at::Tensor Step::spread(bool population) const {
+  const at::Tensor centred = reward - over_rollouts(group_mean(reward));
+  const at::Tensor deviation = (group_sum(centred.square()) / (population ? group_size : (group_size - 1).clamp_min(1))).sqrt();
+  return over_rollouts(at::where(group_size > 1, deviation, 1.0));
+}
+
+double Step::horizon() const {
+  require<ConfigError>(columns.max_new_tokens > 0.0, "a chosen piece measures lengths against the sampler's token limit", "the sampler states none",
+                       "set the sampler's token limit");
+  return columns.max_new_tokens;
+}
+
+const at::Tensor& Step::named(const std::string& name) const {
+  const auto found = columns.named.find(name);
+  require<ConfigError>(found != columns.named.end(), fmt::format("the step carries no column {}", name), "a chosen piece of the objective reads it",
+                       "configure what computes it (see METHODS.md), or choose another piece");
   return found->second;
+}
+
+double Step::statistic(const std::string& name, double initial) const {
+  const auto found = columns.statistics.find(name);
+  return found == columns.statistics.end() ? initial : found->second;
+}
+
+at::Tensor Step::uniform_rollouts(std::uint64_t purpose) const {
+  at::Tensor drawn = zeros(rollouts);
+  auto* out = drawn.data_ptr<double>();
+  const auto* key = columns.key.defined() ? columns.key.const_data_ptr<std::int64_t>() : nullptr;
+  for (std::int64_t i = 0; i < rollouts; ++i) {
+    out[i] = RandomStream(columns.seed, RandomPurpose::objective, columns.step, std::uint64_t(key ? key[i] : i)).uniform(purpose << 32U);
+  }
+  return drawn;
+}
+
+at::Tensor Step::uniform_tokens(std::uint64_t purpose) const {
+  at::Tensor drawn = zeros(tokens);
+  auto* out = drawn.data_ptr<double>();
+  const auto* key = columns.key.defined() ? columns.key.const_data_ptr<std::int64_t>() : nullptr;
+  const auto* offset = columns.offsets.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < rollouts; ++i) {
+    const RandomStream stream(columns.seed, RandomPurpose::objective, columns.step, std::uint64_t(key ? key[i] : i));
+    for (std::int64_t t = offset[i]; t < offset[i + 1]; ++t) out[t] = stream.uniform((purpose << 32U) + std::uint64_t(t - offset[i]));
+  }
+  return drawn;
 }
 
 Leaf::Leaf(const Step& whole, const LeafColumns& c) : step(whole) {
@@ -73,8 +126,10 @@ Leaf::Leaf(const Step& whole, const LeafColumns& c) : step(whole) {
     length.push_back(offsets[r + 1] - offsets[r]);
   }
   length_ = at::tensor(length, at::kLong);
+  rollouts_ = at::tensor(c.rollouts, at::kLong);
   const std::int64_t m = std::accumulate(length.begin(), length.end(), std::int64_t{0});
   expect(is_column(c.logprob, m, at::kDouble) && is_column(c.entropy, m, at::kDouble), "a leaf's columns are [M] float64 over its rollouts' tokens");
+  expect(!c.value.defined() || is_column(c.value, m, at::kDouble), "a leaf's values are [M] float64");
   if (m > 0) first_ = offsets[c.rollouts.front()];
   if (m > 0 && offsets[c.rollouts.back() + 1] - first_ != m) {  // other leaves' tokens lie in between
     index_ = at::empty({m}, at::kLong);
@@ -83,6 +138,7 @@ Leaf::Leaf(const Step& whole, const LeafColumns& c) : step(whole) {
   }
   logprob = c.logprob.detach().requires_grad_(true);
   entropy = c.entropy.detach().requires_grad_(true);
+  if (c.value.defined()) value = c.value.detach().requires_grad_(true);
   old_logprob = take(step.columns.old_logprob);
   advantage = take(step.advantage);
 }
@@ -92,12 +148,59 @@ at::Tensor Leaf::take(const at::Tensor& per_token) const {
   return index_.defined() ? frozen.index_select(0, index_) : frozen.narrow(0, first_, tokens());
 }
 
+at::Tensor Leaf::take_rollouts(const at::Tensor& per_rollout) const { return per_rollout.detach().index_select(0, rollouts_); }
+
 at::Tensor Leaf::rollout() const { return at::repeat_interleave(length_); }
 
-at::Tensor Leaf::rollout_mean(const at::Tensor& per_token) const {
-  return zeros(length_.size(0)).index_add(0, rollout(), per_token) / length_.clamp_min(1).to(at::kDouble);
-}
+at::Tensor Leaf::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts()).index_add(0, rollout(), per_token); }
+
+at::Tensor Leaf::rollout_mean(const at::Tensor& per_token) const { return rollout_sum(per_token) / length_.clamp_min(1).to(at::kDouble); }
 
 at::Tensor Leaf::over_tokens(const at::Tensor& per_rollout) const { return per_rollout.index_select(0, rollout()); }
+
+at::Tensor Leaf::present() const { return (take_rollouts(step.trained_length) > 0).to(at::kDouble); }
+
+std::int64_t Leaf::groups() const { return rollouts() == 0 ? 0 : group()[rollouts() - 1].item<std::int64_t>() + 1; }
+
+at::Tensor Leaf::group() const {
+  const at::Tensor of_step = take_rollouts(step.columns.group);
+  if (rollouts() == 0) return of_step;
+  // Ascending, so the groups of the leaf are numbered by counting the changes.
+  return at::cat({at::zeros({1}, at::kLong), (of_step.diff() != 0).to(at::kLong)}).cumsum(0);
+}
+
+at::Tensor Leaf::group_sum(const at::Tensor& per_rollout) const { return zeros(groups()).index_add(0, group(), per_rollout); }
+
+at::Tensor Leaf::over_group(const at::Tensor& per_group) const { return per_group.index_select(0, group()); }
+
+at::Tensor Leaf::group_logsumexp(const at::Tensor& per_rollout, const at::Tensor& mask) const {
+  const double lowest = -std::numeric_limits<double>::infinity();
+  const at::Tensor counted = mask > 0;
+  const at::Tensor largest =
+      at::full({groups()}, lowest, at::kDouble).index_reduce_(0, group(), at::where(counted, per_rollout.detach(), lowest), "amax").clamp_min(-1e300);
+  const at::Tensor shifted = at::where(counted, per_rollout - over_group(largest), 0.0).exp() * counted.to(at::kDouble);
+  return group_sum(shifted).log() + largest;
+}
+
+std::pair<at::Tensor, at::Tensor> Leaf::pairs() const {
+  const at::Tensor groups = group(), counts = present();
+  const auto* g = groups.const_data_ptr<std::int64_t>();
+  const auto* there = counts.const_data_ptr<double>();
+  std::vector<std::int64_t> first, second;
+  for (std::int64_t begin = 0, end = 0; begin < rollouts(); begin = end) {
+    while (end < rollouts() && g[end] == g[begin]) ++end;
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::int64_t j = begin; j < end; ++j) {
+        if (i != j && there[i] > 0 && there[j] > 0) first.push_back(i), second.push_back(j);
+      }
+    }
+  }
+  return {at::tensor(first, at::kLong), at::tensor(second, at::kLong)};
+}
+
+void Leaf::expect_whole_groups() const {
+  const at::Tensor sizes = zeros(groups()).index_add(0, group(), at::ones({rollouts()}, at::kDouble));
+  expect(at::equal(over_group(sizes), step.over_rollouts(step.group_size).index_select(0, rollouts_)), "this objective needs leaves of whole groups");
+}
 
 }  // namespace rollcall::objective

@@ -6,8 +6,29 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rollcall::objective {
+
+/// Names of the optional columns (StepColumns::named) that pieces may ask for. Who computes them is in METHODS.md.
+namespace column {
+inline constexpr const char* reference_logprob = "reference_logprob";  ///< [N] under the reference policy
+inline constexpr const char* teacher_logprob = "teacher_logprob";      ///< [N] under the teacher
+inline constexpr const char* teacher_kl = "teacher_kl";                ///< [N] exact KL(old policy || teacher) at the token's place
+inline constexpr const char* current_logprob = "current_logprob";      ///< [N] under the policy that this optimizer step starts from
+inline constexpr const char* current_entropy = "current_entropy";      ///< [N] entropy of that policy
+inline constexpr const char* old_entropy = "old_entropy";              ///< [N] entropy of the policy that sampled the token
+inline constexpr const char* sum_squares = "sum_squares";              ///< [N] sum over the vocabulary of that policy's squared probabilities
+inline constexpr const char* value = "value";                          ///< [N] value head before the update
+inline constexpr const char* prior = "prior";                          ///< [B] success of the prompt as expected before the rollout, [0, 1]
+inline constexpr const char* prompt_best_length = "prompt_best_length";  ///< [B] shortest correct answer to the prompt so far, tokens; 0: none yet
+inline constexpr const char* answer = "answer";                        ///< [B] number of the distinct final answer within the group, from 0
+inline constexpr const char* correct = "correct";                      ///< [B] 1 where the verifier accepted the answer, else 0
+inline constexpr const char* greedy_reward = "greedy_reward";          ///< [B] reward of the prompt's greedy answer
+inline constexpr const char* expert = "expert";                        ///< [B] 1 for a rollout that no policy of this run sampled, else 0
+inline constexpr const char* version_lag = "version_lag";              ///< [B] optimizer steps since the rollout was sampled
+}  // namespace column
 
 /// Denominators of the whole step: no piece counts for itself, so no piece can divide by the size of its leaf.
 /// Each is at least 1: where nothing is trained the numerator is zero as well.
@@ -27,8 +48,13 @@ class Step {
   StepColumns columns;
   std::int64_t rollouts = 0, prompts = 0, tokens = 0;  ///< B, P, N
   at::Tensor rollout;                                  ///< [N] int64, the rollout of each token
+  at::Tensor place;                                    ///< [N] int64, the token's place in its rollout, from 0
+  at::Tensor length;                                   ///< [B] float64, policy tokens
   at::Tensor group_size;                               ///< [P] float64, >= 1
+  at::Tensor reward;                                   ///< [B] as the reward pieces have shaped it; columns.reward is the verifier's
+  at::Tensor token_reward;                             ///< [N] reward of single tokens besides; undefined: none
   at::Tensor advantage;                                ///< [N] once the advantage piece has run
+  at::Tensor value_target;                             ///< [N] what the value head is to learn; undefined: nothing
   at::Tensor factor;                                   ///< [N] product of the weight pieces; undefined: all 1
   at::Tensor keep;                                     ///< [N] float64, 1 for trained tokens, 0 for dropped ones; undefined: all trained
   at::Tensor trained_length;                           ///< [B] float64, trained tokens of each rollout
@@ -38,33 +64,65 @@ class Step {
   void count();
 
   at::Tensor group_sum(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
+  at::Tensor group_mean(const at::Tensor& per_rollout) const;   ///< [B] -> [P]
+  at::Tensor group_max(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
+  at::Tensor group_min(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
   at::Tensor rollout_sum(const at::Tensor& per_token) const;    ///< [N] -> [B]
+  at::Tensor rollout_mean(const at::Tensor& per_token) const;   ///< [N] -> [B], 0 for a rollout without tokens
   at::Tensor over_rollouts(const at::Tensor& per_group) const;  ///< [P] -> [B]
   at::Tensor over_tokens(const at::Tensor& per_rollout) const;  ///< [B] -> [N]
+  /// First rollout of each group and the end of the last, [P+1]: for loops where tensors say it badly (medians, ranks, pairs).
+  const std::vector<std::int64_t>& group_begin() const { return group_begin_; }
+
   /// Mean reward of the group, [B]. A group of one has nothing to compare with: its baseline is 0, so that its advantage is the plain
   /// reward (an unbiased estimate without a baseline; as verl and RLOO have it) rather than an identical zero.
   at::Tensor baseline() const;
-  const at::Tensor& named(const std::string& column) const;  ///< throws ConfigError when the step does not carry it
+  /// Standard deviation of the reward within the group, [B]: with n - 1, or n if `population`. A group of one has 1.
+  at::Tensor spread(bool population = false) const;
+
+  double horizon() const;                                  ///< the sampler's token limit; throws ConfigError when it states none
+  const at::Tensor& named(const std::string& name) const;  ///< throws ConfigError when the step does not carry it
+  double statistic(const std::string& name, double initial) const;
+  at::Tensor uniform_rollouts(std::uint64_t purpose) const;  ///< [B] in [0, 1), addressed by seed, step and rollout key: no order, no rank
+  at::Tensor uniform_tokens(std::uint64_t purpose) const;    ///< [N] the same, with the token's place
+
+ private:
+  std::vector<std::int64_t> group_begin_;
 };
 
-/// A leaf's tokens. `logprob` and `entropy` are what the loss is differentiated by; everything else is frozen.
+/// A leaf's tokens. `logprob`, `entropy` and `value` are what the loss is differentiated by; everything else is frozen.
 class Leaf {
  public:
   Leaf(const Step& whole, const LeafColumns& columns);
 
   const Step& step;
-  at::Tensor logprob, entropy;        ///< [M], require grad
-  at::Tensor old_logprob, advantage;  ///< [M]
+  at::Tensor logprob, entropy, value;  ///< [M], require grad; value: undefined where the leaf brings none
+  at::Tensor old_logprob, advantage;   ///< [M]
 
   std::int64_t tokens() const { return logprob.size(0); }
-  at::Tensor take(const at::Tensor& per_token) const;           ///< [N] -> [M]
-  at::Tensor rollout_mean(const at::Tensor& per_token) const;   ///< [M] -> [L], differentiable; 0 for a rollout without tokens
-  at::Tensor over_tokens(const at::Tensor& per_rollout) const;  ///< [L] -> [M], differentiable
+  std::int64_t rollouts() const { return length_.size(0); }                 ///< L
+  at::Tensor take(const at::Tensor& per_token) const;                       ///< [N] -> [M]
+  at::Tensor take_rollouts(const at::Tensor& per_rollout) const;            ///< [B] -> [L]
+  at::Tensor rollout_sum(const at::Tensor& per_token) const;                ///< [M] -> [L], differentiable
+  at::Tensor rollout_mean(const at::Tensor& per_token) const;               ///< [M] -> [L], differentiable; 0 for a rollout without tokens
+  at::Tensor over_tokens(const at::Tensor& per_rollout) const;              ///< [L] -> [M], differentiable
+
+  /// For losses that couple a group (Knobs::needs_whole_groups): only rollouts with a trained token take part.
+  at::Tensor present() const;                                               ///< [L] float64 1 or 0
+  std::int64_t groups() const;                                              ///< groups of the leaf
+  at::Tensor group() const;                                                 ///< [L] int64, 0 .. groups()-1
+  at::Tensor group_sum(const at::Tensor& per_rollout) const;                ///< [L] -> [groups], differentiable
+  at::Tensor group_logsumexp(const at::Tensor& per_rollout, const at::Tensor& mask) const;  ///< [L] -> [groups], over mask > 0; -inf where none
+  at::Tensor over_group(const at::Tensor& per_group) const;                 ///< [groups] -> [L], differentiable
+  /// Ordered pairs (i, j), i != j, of present rollouts of the same group: two [K] int64 columns of leaf rollouts.
+  std::pair<at::Tensor, at::Tensor> pairs() const;
+  void expect_whole_groups() const;  ///< throws std::logic_error
 
  private:
   std::int64_t first_ = 0;     // first token in the step, when the leaf's tokens lie side by side
   at::Tensor index_;           // [M] tokens in the step, otherwise
   at::Tensor length_;          // [L] int64
+  at::Tensor rollouts_;        // [L] int64 rollouts of the step
   at::Tensor rollout() const;  // [M] int64, the rollout of each token within the leaf
 };
 

@@ -59,6 +59,9 @@ void Knobs::refuse_if(std::function<bool()> wrong, std::string problem, std::str
 }
 
 void Knobs::needs_column(std::function<bool()> needed, std::string column) { columns_.push_back({std::move(needed), std::move(column)}); }
+void Knobs::needs_column(std::string column) {
+  needs_column([] { return true; }, std::move(column));
+}
 
 void Knobs::set(const std::string& key, const std::string& value) {
   std::vector<std::string> keys;
@@ -82,7 +85,7 @@ void Knobs::check() const {
 std::vector<std::string> Knobs::columns() const {
   std::vector<std::string> names;
   for (const auto& column : columns_) {
-    if (column.needed()) names.push_back(column.name);
+    if (column.needed() && std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
   }
   return names;
 }

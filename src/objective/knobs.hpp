@@ -37,8 +37,15 @@ class Knobs {
   }
   /// A mix of settings that cannot be meant: checked by check(), after all settings are made.
   void refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion);
-  /// An optional column (StepColumns::named) that the piece reads under these settings.
+  /// An optional column (StepColumns::named) that the piece reads, always or under some settings.
   void needs_column(std::function<bool()> needed, std::string column);
+  void needs_column(std::string column);
+  /// The piece reads Leaf::value, so the value head must run.
+  void needs_value() { needs_value_ = true; }
+  /// The piece couples the rollouts of a group under the current policy, so a leaf must hold all of them.
+  void needs_whole_groups() { needs_whole_groups_ = true; }
+  bool value_needed() const { return needs_value_; }
+  bool whole_groups_needed() const { return needs_whole_groups_; }
 
   /// `key` is "clip_low" or "surrogate.clip_low". Throws ConfigError: unknown or ambiguous key, value out of range.
   void set(const std::string& key, const std::string& value);
@@ -62,6 +69,7 @@ class Knobs {
   std::vector<Knob> knobs_;
   std::vector<Rule> rules_;
   std::vector<Column> columns_;
+  bool needs_value_ = false, needs_whole_groups_ = false;
 };
 
 }  // namespace rollcall::objective

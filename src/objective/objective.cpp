@@ -19,10 +19,13 @@ class Objective::Prepared {
   Step step;
   at::Tensor policy_coefficient;       ///< [N] aggregate times weights: what the surrogate is multiplied by
   at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
+  std::map<std::string, double> statistics;
+  double lr_factor = 1.0;
 };
 
 namespace {
 
+at::Tensor plus(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a + b : a.defined() ? a : b; }
 at::Tensor times(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a * b : a.defined() ? a : b; }
 
 /// Extremes over the leaf's trained tokens; nothing is noted where there are none.
@@ -35,13 +38,14 @@ void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, co
 }
 
 /// Metrics as shares of the step's means, so that leaves add up.
-void note_metrics(LeafLoss& out, const Leaf& leaf, const at::Tensor& ratio, const at::Tensor& clipped) {
+void note_metrics(LeafLoss& out, const Leaf& leaf, const at::Tensor& ratio, const SurrogateLoss& surrogate) {
   const at::NoGradGuard no_grad;
   const at::Tensor keep = leaf.step.keep.defined() ? leaf.take(leaf.step.keep) : at::Tensor();
   const auto mean = [&](const at::Tensor& x) { return times(x, keep).sum(at::kDouble).item<double>() / leaf.step.normalizer.tokens; };
   note_extremes(out, "actor/ratio", ratio, keep);
   out.sums["actor/ratio_mean"] = mean(ratio);
-  out.sums["actor/pg_clipfrac"] = clipped.defined() ? mean(clipped) : 0.0;
+  out.sums["actor/pg_clipfrac"] = surrogate.clipped.defined() ? mean(surrogate.clipped) : 0.0;
+  for (const auto& [name, values] : surrogate.means) out.sums["actor/" + name] = mean(values.detach());
   out.sums["actor/ppo_kl"] = mean(leaf.old_logprob - leaf.logprob);
   out.sums["actor/entropy"] = mean(leaf.entropy);
 }
@@ -65,11 +69,24 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
   auto prepared = std::make_shared<Prepared>(columns);
   Step& step = prepared->step;
   for (const auto& column : resolved_->knobs.columns()) step.named(column);
-  step.advantage = resolved_->advantage(step);
+  prepared->statistics = columns.statistics;
+  const auto remember = [&](const auto& changed) {
+    for (const auto& [name, value] : changed) prepared->statistics[name] = value;
+  };
+  for (const auto& reward : resolved_->rewards) {
+    const ShapedReward shaped = reward(step);
+    if (shaped.reward.defined()) step.reward = shaped.reward;
+    step.token_reward = plus(step.token_reward, shaped.token_reward);
+    remember(shaped.statistics);
+  }
+  const Advantage estimate = resolved_->advantage(step);
+  step.advantage = estimate.advantage, step.value_target = estimate.value_target;
+  remember(estimate.statistics);
   for (const auto& weight : resolved_->weights) {
     const TokenWeight w = weight(step);
     step.factor = times(step.factor, w.factor);
     step.keep = times(step.keep, w.keep);
+    prepared->lr_factor *= w.lr_factor;
   }
   step.count();
   prepared->regularizer_coefficient = times(resolved_->aggregate(step), step.keep);
@@ -80,6 +97,8 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
 LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& columns) const {
   const at::AutoGradMode with_grad(true);
   const Leaf leaf(prepared.step, columns);
+  if (whole_groups()) leaf.expect_whole_groups();
+  expect(!needs_value() || leaf.value.defined(), "this objective trains the value head: its output must come with the leaf");
   const at::Tensor ratio = resolved_->ratio(leaf);
   const SurrogateLoss surrogate = resolved_->surrogate(leaf, ratio);
   at::Tensor loss = (surrogate.loss * leaf.take(prepared.policy_coefficient)).sum();
@@ -93,11 +112,15 @@ LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& column
   }
   out.loss = loss.item<double>();
 
-  const auto derivative = torch::autograd::grad({loss}, {leaf.logprob, leaf.entropy}, {}, false, false, /*allow_unused=*/true);
+  std::vector<at::Tensor> inputs{leaf.logprob, leaf.entropy};
+  if (leaf.value.defined()) inputs.push_back(leaf.value);
+  std::vector<at::Tensor> derivative(inputs.size());
+  if (loss.requires_grad()) derivative = torch::autograd::grad({loss}, inputs, {}, false, false, /*allow_unused=*/true);
   const auto or_zero = [](const at::Tensor& d, const at::Tensor& like) { return d.defined() ? d : at::zeros_like(like).detach(); };
   out.dlogprob = or_zero(derivative[0], leaf.logprob);
   out.dentropy = or_zero(derivative[1], leaf.entropy);
-  note_metrics(out, leaf, ratio.detach(), surrogate.clipped);
+  if (leaf.value.defined()) out.dvalue = or_zero(derivative[2], leaf.value);
+  note_metrics(out, leaf, ratio.detach(), surrogate);
   return out;
 }
 
@@ -109,6 +132,10 @@ std::string Objective::describe() const {
 }
 
 std::vector<std::string> Objective::columns() const { return resolved_->knobs.columns(); }
+bool Objective::needs_value() const { return resolved_->knobs.value_needed(); }
+bool Objective::whole_groups() const { return resolved_->knobs.whole_groups_needed(); }
+std::map<std::string, double> Objective::statistics(const Prepared& prepared) { return prepared.statistics; }
+double Objective::lr_factor(const Prepared& prepared) { return prepared.lr_factor; }
 
 std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves) {
   std::map<std::string, double> metrics;
@@ -126,7 +153,9 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared, const s
   const at::Tensor& keep = prepared.step.keep;
   const at::Tensor& advantage = prepared.step.advantage;
   note_column(metrics, "critic/advantages", keep.defined() ? advantage.masked_select(keep > 0) : advantage);
-  note_column(metrics, "critic/rewards", prepared.step.columns.reward);
+  note_column(metrics, "critic/score", prepared.step.columns.reward);
+  note_column(metrics, "critic/rewards", prepared.step.reward);
+  if (prepared.lr_factor != 1.0) metrics["actor/lr_factor"] = prepared.lr_factor;
   return metrics;
 }
 

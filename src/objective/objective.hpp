@@ -23,19 +23,28 @@ struct StepColumns {
   at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
   at::Tensor truncated;        ///< [B] bool: ended by the token limit
   double max_new_tokens = 0;   ///< horizon H
-  /// Optional per-token columns [N] by name, read by single pieces (Objective::columns() says which): "reference_logprob".
+  at::Tensor token;            ///< [N] int64 token ids; undefined: unknown
+  at::Tensor key;              ///< [B] int64, the same for the same rollout in any order: addresses random choices; undefined: the rollout's place
+  std::uint64_t seed = 0;      ///< of the run, for random choices
+  std::uint64_t step = 0;      ///< training step, from 0
+  double progress = 0.0;       ///< share of the training steps already done, [0, 1]
+  /// Optional columns by name, read by single pieces (Objective::columns() says which): per token [N] ("reference_logprob") or per rollout [B] ("prior").
   std::map<std::string, at::Tensor> named;
+  /// Moving statistics that pieces left behind in the step before (Objective::statistics), by name; empty at the start of a run.
+  std::map<std::string, double> statistics;
 };
 
 /// Columns of some rollouts of the step under the current policy.
 struct LeafColumns {
   std::vector<std::int64_t> rollouts;  ///< indices into StepColumns, ascending
   at::Tensor logprob, entropy;         ///< [M] float64, tokens of those rollouts one after the other
+  at::Tensor value;                    ///< [M] float64, of the value head; only where Objective::needs_value()
 };
 
 struct LeafLoss {
   double loss = 0.0;              ///< this leaf's share; shares of all leaves sum to the step's loss
   at::Tensor dlogprob, dentropy;  ///< [M] float64
+  at::Tensor dvalue;              ///< [M] float64 where the leaf brought values
   /// Metric sums and extremes over this leaf's tokens, by name; see merge().
   std::map<std::string, double> sums, minima, maxima;
 };
@@ -56,7 +65,13 @@ class Objective {
   LeafLoss evaluate(const Prepared& prepared, const LeafColumns& leaf) const;
 
   std::string describe() const;              ///< pieces with formulas and knobs with values, one line each
-  std::vector<std::string> columns() const;  ///< names that StepColumns::named must hold
+  std::vector<std::string> columns() const;  ///< names that StepColumns::named must hold, see columns.hpp
+  bool needs_value() const;                  ///< a piece trains the value head: leaves must bring its output
+  bool whole_groups() const;                 ///< the loss couples the rollouts of a group: a leaf must hold all of them
+  /// Moving statistics after this step: what the next step is to be given. Those that no piece changed stay.
+  static std::map<std::string, double> statistics(const Prepared& prepared);
+  /// Factor on this optimizer step's learning rate; 1 unless a piece scales it.
+  static double lr_factor(const Prepared& prepared);
 
   struct Resolved;  ///< resolve.hpp
  private:
@@ -64,7 +79,8 @@ class Objective {
 };
 
 /// Folds leaf metrics into step metrics under the field's names: actor/pg_loss, actor/ratio_min, actor/ratio_max, actor/ratio_mean, actor/pg_clipfrac,
-/// actor/ppo_kl, actor/entropy, critic/advantages/{mean,min,max}, critic/rewards/{mean,min,max}. Order of leaves fixes the rounding.
+/// actor/ppo_kl, actor/entropy, critic/advantages/{mean,min,max}, critic/score/{mean,min,max} (from the verifier),
+/// critic/rewards/{mean,min,max} (as shaped). Order of leaves fixes the rounding.
 std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves);
 
 std::vector<std::string> recipe_names();

@@ -9,14 +9,14 @@
 
 namespace rollcall::objective {
 
-enum class Family : std::size_t { advantage, ratio, surrogate, weight, aggregate, regularizer };
-inline constexpr std::array<std::string_view, 6> family_names = {"advantage", "ratio", "surrogate", "weight", "aggregate", "regularizer"};
+enum class Family : std::size_t { reward, advantage, ratio, surrogate, weight, aggregate, regularizer };
+inline constexpr std::array<std::string_view, 7> family_names = {"reward", "advantage", "ratio", "surrogate", "weight", "aggregate", "regularizer"};
 
 /// One paper: the pieces it is made of, and the settings in which it departs from their defaults.
 struct Recipe {
   std::string_view name, title, paper;
   int year = 0;
-  std::array<std::string_view, 6> pieces;  ///< by Family; several weights or regularizers are joined by '+'
+  std::array<std::string_view, 7> pieces;  ///< by Family; several rewards, weights or regularizers are joined by '+'
   std::vector<std::pair<std::string_view, std::string_view>> settings;
   std::string_view piece(Family family) const { return pieces[static_cast<std::size_t>(family)]; }
 };

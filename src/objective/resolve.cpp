@@ -11,7 +11,7 @@
 namespace rollcall::objective {
 namespace {
 
-using Choice = std::array<std::string, 6>;  // piece names by Family
+using Choice = std::array<std::string, family_names.size()>;  // piece names by Family
 
 constexpr std::string_view none = "none";
 
@@ -53,7 +53,7 @@ Choice choose(const Recipe& recipe, const Settings& overrides) {
   for (const auto& [family, piece] : overrides) {
     const auto found = std::find(family_names.begin(), family_names.end(), family);
     require<ConfigError>(found != family_names.end(), fmt::format("objective.pieces: {} is not a family of pieces", family),
-                         "a policy-gradient objective is six choices", suggest_name(family, {family_names.begin(), family_names.end()}));
+                         "an objective is one choice of each family", suggest_name(family, {family_names.begin(), family_names.end()}));
     choice[std::size_t(found - family_names.begin())] = piece;
   }
   for (const Mix& mix : impossible) {
@@ -116,6 +116,7 @@ void append_cards(Family family, PieceTable<Function> table, std::vector<PieceCa
 
 Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& overrides, const Settings& settings) : recipe(&find_recipe(recipe_name)) {
   Choice choice = choose(*recipe, overrides);
+  for (auto& [name, reward] : make_all(Family::reward, objective::rewards(), of(choice, Family::reward), *this)) rewards.push_back(std::move(reward));
   advantage = make(Family::advantage, advantages(), of(choice, Family::advantage), *this);
   ratio = make(Family::ratio, ratios(), of(choice, Family::ratio), *this);
   surrogate = make(Family::surrogate, surrogates(), of(choice, Family::surrogate), *this);
@@ -139,6 +140,7 @@ std::vector<std::string> recipe_names() {
 
 std::vector<PieceCard> piece_cards() {
   std::vector<PieceCard> cards;
+  append_cards(Family::reward, rewards(), cards);
   append_cards(Family::advantage, advantages(), cards);
   append_cards(Family::ratio, ratios(), cards);
   append_cards(Family::surrogate, surrogates(), cards);

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "objective/columns.hpp"
 
 #include <fmt/format.h>
 
@@ -38,12 +39,14 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
   require<StorageError>(scores.scores.size() == shard.groups.size(),
                         fmt::format("{} scores {} groups, {} holds {}", file.scores.path, scores.scores.size(), file.shard.path, shard.groups.size()),
                         "scores must belong to their shard", "resume from the last checkpoint");
+  part.component_names = scores.component_names;
   std::move(shard.groups.begin(), shard.groups.end(), std::back_inserter(part.groups));
   std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
 }
 
 /// Fragments of one group come together; `index` says where a group is in `whole`.
 void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBatch part) {
+  if (whole.component_names.empty()) whole.component_names = part.component_names;
   for (std::size_t g = 0; g < part.groups.size(); ++g) {
     const auto [at, fresh] = index.try_emplace(part.groups[g].id, whole.groups.size());
     if (fresh) {
@@ -60,6 +63,7 @@ void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBat
 /// Groups ascending, samples ascending inside.
 StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index) {
   StepBatch sorted;
+  sorted.component_names = std::move(batch.component_names);
   for (const auto& [id, g] : index) {
     sort_samples(batch.groups[g], batch.scores[g]);
     sorted.groups.push_back(std::move(batch.groups[g]));
@@ -88,6 +92,63 @@ std::int64_t group_tokens(const Group& group) {
 
 at::Tensor int64_tensor(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
 at::Tensor double_tensor(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
+
+/// Columns of groups one after the other, in the order they are appended.
+class ColumnBuilder {
+ public:
+  std::int64_t rollouts() const { return std::int64_t(reward_.size()); }
+
+  void append(const StepBatch& batch, std::size_t g) {
+    const Group& group = batch.groups[g];
+    std::map<std::string, double> answers;  // numbered in the order they appear; only sameness matters
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      const Rollout& rollout = group.rollouts[i];
+      const Score& score = batch.scores[g][i];
+      for (const auto& turn : rollout.turns) {
+        logprob_.insert(logprob_.end(), turn.logprob.begin(), turn.logprob.end());
+        entropy_.insert(entropy_.end(), turn.entropy.begin(), turn.entropy.end());
+        if (turn.role == Role::policy) token_.insert(token_.end(), turn.tokens.begin(), turn.tokens.end());
+      }
+      offsets_.push_back(std::int64_t(logprob_.size()));
+      reward_.push_back(score.reward);
+      group_.push_back(groups_);
+      level_.push_back(group.level);
+      truncated_.push_back(rollout.finish == FinishReason::length ? 1 : 0);
+      // The stream of a rollout has its own address, so that what is drawn for it does not depend on who else is in the step.
+      key_.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective, group.id.step, group.id.draw, rollout.sample).bits(0) >> 1U));
+      per_rollout_["correct"].push_back(score.correct ? 1.0 : 0.0);
+      per_rollout_["answer"].push_back(answers.try_emplace(score.answer, double(answers.size())).first->second);
+      for (std::size_t k = 0; k < score.components.size(); ++k) per_rollout_["component/" + batch.component_names.at(k)].push_back(score.components[k]);
+    }
+    for (const auto& [name, by_group] : batch.columns) per_token_[name].insert(per_token_[name].end(), by_group.at(g).begin(), by_group.at(g).end());
+    ++groups_;
+  }
+
+  objective::StepColumns finish(std::int64_t max_new_tokens) const {
+    objective::StepColumns c;
+    c.reward = double_tensor(reward_), c.group = int64_tensor(group_), c.prompt_level = int64_tensor(level_), c.offsets = int64_tensor(offsets_);
+    c.rollout_logprob = double_tensor(logprob_);
+    c.old_logprob = c.rollout_logprob;  // the generator is the policy at the start of the update: one engine, staleness 0
+    c.truncated = int64_tensor(truncated_).to(at::kBool);
+    c.max_new_tokens = double(max_new_tokens);
+    c.token = int64_tensor(token_), c.key = int64_tensor(key_);
+    c.named[objective::column::old_entropy] = double_tensor(entropy_);
+    c.named[objective::column::expert] = at::zeros_like(c.reward);
+    c.named[objective::column::version_lag] = at::zeros_like(c.reward);
+    for (const auto& [name, values] : per_rollout_) c.named[name] = double_tensor(values);
+    for (const auto& [name, values] : per_token_) {
+      if (values.size() == logprob_.size()) c.named[name] = at::tensor(values, at::kFloat).to(at::kDouble);
+    }
+    return c;
+  }
+
+ private:
+  std::vector<double> reward_, logprob_, entropy_;
+  std::vector<std::int64_t> group_, level_, offsets_{0}, truncated_, token_, key_;
+  std::map<std::string, std::vector<double>> per_rollout_;
+  std::map<std::string, std::vector<float>> per_token_;
+  std::int64_t groups_ = 0;
+};
 
 }  // namespace
 
@@ -120,29 +181,18 @@ std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, 
 
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens, std::int64_t max_new_tokens) {
   TrainBatch out;
-  std::vector<double> reward, logprob;
-  std::vector<std::int64_t> group_index, level, offsets{0}, truncated;
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    const Group& group = batch.groups[groups[k]];
+  ColumnBuilder columns;
+  for (const std::size_t g : groups) {
+    const Group& group = batch.groups[g];
     const auto tokens = std::int64_t(out.leaves.empty() ? 0 : out.leaves.back().leaf.tokens.size());
     if (out.leaves.empty() || (tokens > 0 && tokens + group_tokens(group) > leaf_tokens)) out.leaves.emplace_back();
-    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
-      out.leaves.back().rollouts.push_back(std::int64_t(reward.size()));
-      append_rollout(out.leaves.back().leaf, group.rollouts[i]);
-      for (const auto& turn : group.rollouts[i].turns) logprob.insert(logprob.end(), turn.logprob.begin(), turn.logprob.end());
-      offsets.push_back(std::int64_t(logprob.size()));
-      reward.push_back(batch.scores[groups[k]][i].reward);
-      group_index.push_back(std::int64_t(k));
-      level.push_back(group.level);
-      truncated.push_back(group.rollouts[i].finish == FinishReason::length ? 1 : 0);
+    for (const auto& rollout : group.rollouts) {
+      out.leaves.back().rollouts.push_back(columns.rollouts() + std::int64_t(&rollout - group.rollouts.data()));
+      append_rollout(out.leaves.back().leaf, rollout);
     }
+    columns.append(batch, g);
   }
-  auto& c = out.columns;
-  c.reward = double_tensor(reward), c.group = int64_tensor(group_index), c.prompt_level = int64_tensor(level), c.offsets = int64_tensor(offsets);
-  c.rollout_logprob = double_tensor(logprob);
-  c.old_logprob = c.rollout_logprob;  // the generator is the policy at the start of the update: one engine, staleness 0
-  c.truncated = int64_tensor(truncated).to(at::kBool);
-  c.max_new_tokens = double(max_new_tokens);
+  out.columns = columns.finish(max_new_tokens);
   return out;
 }
 

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace rollcall::stages {
@@ -18,10 +20,13 @@ namespace rollcall::stages {
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
+  std::vector<std::string> component_names;  ///< of Score::components
+  /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other. Not shared: every rank computes or receives them.
+  std::map<std::string, std::vector<std::vector<float>>> columns;
 
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& groups& scores;
+    ar& groups& scores& component_names;
   }
 };
 

@@ -7,6 +7,7 @@
 #include "kernels/parameter_kernels.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
+#include "objective/columns.hpp"
 
 #include <fmt/format.h>
 
@@ -66,7 +67,7 @@ std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<Pro
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
     : job_(&job), mail_(&mail), ranks_(&ranks), objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
-      sum_(job.store->layout()) {
+      companions_(job, objective_, ranks), sum_(job.store->layout()) {
   const auto size = std::size_t(job.store->layout().size);
   optimizer_ = {std::vector<float>(size, 0.0F), std::vector<float>(size, 0.0F), 0};
   gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(size));
@@ -85,15 +86,16 @@ std::vector<objective::LeafLoss> Update::run_leaves(std::int64_t leaves, const L
   return losses;
 }
 
-std::optional<std::vector<objective::LeafLoss>> Update::sum_leaves(std::int64_t leaves, const LeafTask& task) {
+std::optional<std::vector<objective::LeafLoss>> Update::sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic) {
+  using Outcome = model::GradientSum::Outcome;
   for (int attempt = 0; attempt < 8; ++attempt) {
     sum_.start();
+    if (critic != nullptr) critic->start();
     auto losses = run_leaves(leaves, task);
-    switch (sum_.finish(*ranks_)) {
-      case model::GradientSum::Outcome::ready: return share_losses(leaves, std::move(losses));
-      case model::GradientSum::Outcome::nonfinite: return std::nullopt;
-      case model::GradientSum::Outcome::repeat: break;
-    }
+    // Both sums repeat until both are ready; a sum that already was gives the same bits again.
+    const Outcome policy = sum_.finish(*ranks_), value = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
+    if (policy == Outcome::nonfinite || value == Outcome::nonfinite) return std::nullopt;
+    if (policy == Outcome::ready && value == Outcome::ready) return share_losses(leaves, std::move(losses));
   }
   throw NumericsError(error_message("the fixed-point gradient sum found no exponent in 8 attempts", "the gradient cannot be summed exactly",
                                     "lower the learning rate or look at the data of this step"));
@@ -165,23 +167,51 @@ void Update::on_supervise(const SupervisePlan& plan) {
   finish(std::move(report));
 }
 
-UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, const StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
+objective::StepColumns Update::with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
+                                         const std::vector<std::size_t>& groups) const {
+  const auto& config = job_->config;
+  columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
+  columns.progress = double(plan.step - 1) / double(std::max<std::int64_t>(config.train.steps, 1));
+  columns.statistics = objective_state_.statistics;
+  std::vector<double> prior, best_length;
+  for (const std::size_t g : groups) {
+    const PromptHistory history = objective_state_.of(batch.groups[g].id.prompt);
+    prior.insert(prior.end(), batch.groups[g].rollouts.size(), history.prior());
+    best_length.insert(best_length.end(), batch.groups[g].rollouts.size(), double(history.best_length));
+  }
+  columns.named[objective::column::prior] = at::tensor(prior, at::kDouble);
+  columns.named[objective::column::prompt_best_length] = at::tensor(best_length, at::kDouble);
+  return columns;
+}
+
+UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
-  const auto train = make_train_batch(batch, mini_batch(batch, index, settings.mini_batches), settings.leaf_tokens, job_->config.sampling.max_new_tokens);
-  const auto prepared = objective_.prepare(train.columns);
+  const auto groups = mini_batch(batch, index, settings.mini_batches);
+  companions_.add_current_columns(batch, groups, first);
+  auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
+  const auto prepared = objective_.prepare(with_step(std::move(train.columns), plan, batch, groups));
+  model::ValueHead* const critic = objective_.needs_value() ? companions_.value_head() : nullptr;
   const auto task = [&](std::int64_t i, std::span<float> gradient) {
-    const auto& part = train.leaves[std::size_t(i)];
+    auto& part = train.leaves[std::size_t(i)];
+    part.leaf.hidden = critic != nullptr;
     objective::LeafLoss loss;
     model::forward_backward(job_->store->policy(), part.leaf, temperature_of(job_->config.sampling), [&](const model::Columns& columns) {
-      loss = objective_.evaluate(*prepared, {part.rollouts, as_double(columns.logprob), as_double(columns.entropy)});
+      const at::Tensor value = critic != nullptr ? as_double(critic->values(columns.hidden)) : at::Tensor();
+      loss = objective_.evaluate(*prepared, {part.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
+      if (critic != nullptr) critic->add(columns.hidden, as_floats(loss.dvalue));
       return model::ColumnGradient{as_floats(loss.dlogprob), as_floats(loss.dentropy)};
     }, gradient);
     return loss;
   };
-  const auto losses = sum_leaves(std::int64_t(train.leaves.size()), task);
+  const auto losses = sum_leaves(std::int64_t(train.leaves.size()), task, critic);
   if (!losses) return UpdateOutcome::nonfinite;
   auto step_metrics = objective::merge(*prepared, *losses);
-  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr, plan.grad_norm_limit, step_metrics);
+  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * objective::Objective::lr_factor(*prepared), plan.grad_norm_limit, step_metrics);
+  if (outcome == UpdateOutcome::applied) {
+    const auto& critic_settings = job_->config.critic.optimizer;
+    if (critic != nullptr) step_metrics["critic/grad_norm"] = critic->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
+    objective_state_.statistics = objective::Objective::statistics(*prepared);
+  }
   // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
   for (const auto& [name, value] : step_metrics) {
     if (first) metrics[name] = value;
@@ -192,17 +222,23 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, const StepBatch& 
 
 void Update::on_update(const UpdatePlan& plan) {
   enter_phase(false);
+  companions_.begin_training();
   UpdateReport report;
   const Stopwatch reading;
   StepBatch batch = read_step(job_->run_dir, plan.files, *ranks_);
   report.archive_s = reading.seconds();
   const Stopwatch clock;
   if (job_->config.task.shuffle_rewards) shuffle_rewards(batch, std::uint64_t(job_->config.run.seed), plan.step);
+  companions_.add_step_columns(batch);
   for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
     for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
   }
+  if (companions_.wants(objective::column::prior) || companions_.wants(objective::column::prompt_best_length)) {
+    objective_state_.learn(batch, job_->config.objective.prior_decay);
+  }
+  companions_.after_step(plan.step);
   report.update_s = clock.seconds();
   finish(std::move(report));
 }
@@ -219,7 +255,7 @@ std::string Update::optimizer_bytes() const {
   return model::to_safetensors(tensors, {{"format_number", "1"}});
 }
 
-void Update::restore(const std::string& bytes, const std::string& origin) {
+void Update::restore_optimizer(const std::string& bytes, const std::string& origin) {
   const auto file = model::SafetensorsFile::parse(bytes, origin);
   const auto read_i64 = [&](const std::string& name, std::size_t count) {
     const auto& tensor = file.tensor(name);
@@ -237,12 +273,25 @@ void Update::restore(const std::string& bytes, const std::string& origin) {
   optimizer_.step = counters[0], supervised_phase_ = counters[1] != 0;
 }
 
+void Update::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
+  const auto file = [&](const char* name) -> const std::string& {
+    const auto found = files.find(name);
+    require<StorageError>(found != files.end(), fmt::format("checkpoint {} has no {}", origin, name), "the run cannot go on from it", "remove it to use the one before");
+    return found->second;
+  };
+  restore_optimizer(file("optimizer.safetensors"), origin + "/optimizer.safetensors");
+  objective_state_ = ObjectiveState::parse(file("objective.json"), origin + "/objective.json");
+  companions_.restore(files, origin);
+}
+
 void Update::on_save(const SaveRequest& request) {
   const Stopwatch clock;
   io::Checkpoint checkpoint{request.name, request.files};
   checkpoint.files["config.json"] = model::to_config_json(job_->store->config());
   checkpoint.files["model.safetensors"] = model::to_model_safetensors(job_->store->layout(), job_->store->weights());
   checkpoint.files["optimizer.safetensors"] = optimizer_bytes();
+  checkpoint.files["objective.json"] = objective_state_.to_json();
+  companions_.save(checkpoint.files);
   io::write_checkpoint(job_->run_dir, checkpoint);
   mail_->send(0, Tag::saved, SaveReport{job_->store->sha256(), clock.seconds()});
 }
@@ -251,7 +300,7 @@ void Update::on_rollback(const std::string& name) {
   const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
   const auto weights = model::read_weights(job_->store->config(), job_->run_dir / "checkpoints" / name / "model.safetensors");
   std::copy(weights.begin(), weights.end(), job_->store->weights().begin());
-  restore(checkpoint.files.at("optimizer.safetensors"), name);
+  restore(checkpoint.files, name);
   // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
 }

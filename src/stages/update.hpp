@@ -4,10 +4,13 @@
 #include "comm/communicator.hpp"
 #include "model/optimizer.hpp"
 #include "objective/objective.hpp"
+#include "stages/companions.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
+#include "stages/objective_state.hpp"
 #include "stages/step_batch.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -21,18 +24,20 @@ class Update {
   void on_update(const UpdatePlan& plan);
   void on_save(const SaveRequest& request);
   void on_rollback(const std::string& checkpoint);
-  /// Takes optimizer state and gradient exponents from a checkpoint's bytes.
-  void restore(const std::string& optimizer_bytes, const std::string& origin);
+  /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a checkpoint's files.
+  void restore(const std::map<std::string, std::string>& files, const std::string& origin);
 
  private:
   /// Runs one leaf: writes its gradient and returns the loss share with metrics.
   using LeafTask = std::function<objective::LeafLoss(std::int64_t leaf, std::span<float> gradient)>;
+  objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups) const;
+  void restore_optimizer(const std::string& bytes, const std::string& origin);
   /// Sums the gradients of all leaves over threads and ranks and returns every leaf's loss in leaf order; empty when a gradient was not finite.
-  std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task);
+  std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic = nullptr);
   std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
   std::vector<objective::LeafLoss> share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine);
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
-  UpdateOutcome train_mini_batch(const UpdatePlan& plan, const StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
+  UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
   bool leader() const { return ranks_->rank() == 0; }
@@ -42,6 +47,8 @@ class Update {
   Mailbox* mail_;
   comm::Communicator* ranks_;
   objective::Objective objective_;
+  Companions companions_;
+  ObjectiveState objective_state_;
   model::GradientSum sum_;
   model::OptimizerState optimizer_;
   bool supervised_phase_ = true;                  ///< which phase optimizer_ belongs to

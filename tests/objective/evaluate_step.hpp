@@ -1,7 +1,7 @@
 // Loss, derivative and metrics of a whole step, evaluated leaf by leaf.
 #pragma once
 
-#include "plain_pieces.hpp"
+#include "plain/plain.hpp"
 
 #include <algorithm>
 #include <map>
@@ -14,30 +14,42 @@ namespace rollcall::objective::test {
 
 struct Result {
   double loss = 0;
-  Column derivative, entropy_derivative;
+  Column derivative, entropy_derivative, value_derivative;  ///< in the step's order
   std::map<std::string, double> metrics;
 };
 
-/// Evaluates leaves of rollouts, as ranks would: each prepares the step by itself. Derivatives come back in the step's order.
+/// Puts a leaf's column back in the step's order.
+inline void scatter(const PlainStep& step, const std::vector<std::int64_t>& leaf, const at::Tensor& column, std::vector<Column>& by_rollout) {
+  if (!column.defined()) return;
+  const Column flat = values(column);
+  auto next = flat.begin();
+  for (const auto i : leaf) {
+    const auto end = next + std::ptrdiff_t(step.rollouts[std::size_t(i)].length());
+    by_rollout[std::size_t(i)].assign(next, end);
+    next = end;
+  }
+}
+
+inline Column joined(const std::vector<Column>& by_rollout) {
+  Column all;
+  for (const auto& column : by_rollout) all.insert(all.end(), column.begin(), column.end());
+  return all;
+}
+
+/// Evaluates leaves of rollouts, as ranks would: each prepares the step by itself.
 inline Result evaluate(const Objective& objective, const PlainStep& step, const std::vector<std::vector<std::int64_t>>& leaves) {
-  std::vector<Column> by_rollout(step.rollouts.size()), entropy_by_rollout(step.rollouts.size());
+  std::vector<Column> logprob(step.rollouts.size()), entropy(step.rollouts.size()), value(step.rollouts.size());
   std::vector<LeafLoss> losses;
   Result result;
   for (const auto& leaf : leaves) {
     const auto prepared = objective.prepare(step.columns());
     losses.push_back(objective.evaluate(*prepared, step.leaf(leaf)));
     result.loss += losses.back().loss;
-    const Column d = values(losses.back().dlogprob), e = values(losses.back().dentropy);
-    std::size_t begin = 0;
-    for (const auto i : leaf) {
-      const std::size_t end = begin + step.rollouts[std::size_t(i)].length();
-      by_rollout[std::size_t(i)].assign(d.begin() + std::ptrdiff_t(begin), d.begin() + std::ptrdiff_t(end));
-      entropy_by_rollout[std::size_t(i)].assign(e.begin() + std::ptrdiff_t(begin), e.begin() + std::ptrdiff_t(end));
-      begin = end;
-    }
+    scatter(step, leaf, losses.back().dlogprob, logprob);
+    scatter(step, leaf, losses.back().dentropy, entropy);
+    scatter(step, leaf, losses.back().dvalue, value);
   }
-  for (const auto& column : by_rollout) result.derivative.insert(result.derivative.end(), column.begin(), column.end());
-  for (const auto& column : entropy_by_rollout) result.entropy_derivative.insert(result.entropy_derivative.end(), column.begin(), column.end());
+  result.derivative = joined(logprob), result.entropy_derivative = joined(entropy), result.value_derivative = joined(value);
   result.metrics = merge(*objective.prepare(step.columns()), losses);
   return result;
 }
@@ -46,7 +58,7 @@ inline Result evaluate(const Objective& objective, const PlainStep& step) { retu
 
 inline bool all_finite(const Result& r) {
   const auto finite = [](const Column& c) { return std::all_of(c.begin(), c.end(), [](double x) { return std::isfinite(x); }); };
-  return std::isfinite(r.loss) && finite(r.derivative) && finite(r.entropy_derivative) &&
+  return std::isfinite(r.loss) && finite(r.derivative) && finite(r.entropy_derivative) && finite(r.value_derivative) &&
          std::all_of(r.metrics.begin(), r.metrics.end(), [](const auto& m) { return std::isfinite(m.second); });
 }
 
@@ -62,7 +74,8 @@ inline Shuffled shuffle(const PlainStep& step, std::mt19937& engine) {
   std::shuffle(order.begin(), order.end(), engine);
   const auto new_group = [&](std::int64_t i) { return groups[std::size_t(step.rollouts[std::size_t(i)].group)]; };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return new_group(a) < new_group(b); });
-  PlainStep shuffled{{}, step.horizon};
+  PlainStep shuffled = step;
+  shuffled.rollouts.clear();
   for (const auto i : order) {
     shuffled.rollouts.push_back(step.rollouts[std::size_t(i)]);
     shuffled.rollouts.back().group = new_group(i);

@@ -1,9 +1,12 @@
 // Every piece against its plain double loop, on any shape of step.
 #include "evaluate_step.hpp"
 #include "objective/advantage/batch_whiten.hpp"
+#include "objective/columns.hpp"
+#include "objective/pieces.hpp"
 #include "objective/recipes.hpp"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 
@@ -36,14 +39,55 @@ bool agrees(const Result& outcome, const PlainStep& step, const Column& coeffici
   return near(outcome.loss, loss) && near(outcome.derivative, derivative);
 }
 
+template <class Function>
+Function make(PieceTable<Function> table, const std::string& name, Knobs& knobs) {
+  return std::find_if(table.begin(), table.end(), [&](const auto& p) { return p.name == name; })->make(knobs);
+}
+template <class Function>
+Function make(PieceTable<Function> table, const std::string& name) {
+  Knobs knobs;  // the piece keeps its own settings alive
+  knobs.enter("", name);
+  return make(table, name, knobs);
+}
+
+/// The step as a piece late in the order finds it: with standardised rewards for advantages.
+Step step_with_advantage(const PlainStep& plain) {
+  Step step(plain.columns());
+  step.advantage = at::tensor(plain_advantage("group_norm", plain), at::kDouble);
+  return step;
+}
+Column or_ones(const at::Tensor& column, std::size_t n) { return column.defined() ? values(column) : Column(n, 1.0); }
+Column or_ones(const Column& column, std::size_t n) { return column.empty() ? Column(n, 1.0) : column; }
+
+TEST(Pieces, RewardsEqualTheirPlainLoops) {
+  for (const auto& name : names_of("reward")) {
+    EXPECT_TRUE(rc::check(name, [&] {
+      const PlainStep step = any_step();
+      const at::Tensor shaped = make(rewards(), name)(Step(step.columns())).reward;
+      if (shaped.defined()) RC_ASSERT(near(values(shaped), plain_pieces().reward.at(name)(step)));
+    }));
+  }
+}
+
 TEST(Pieces, AdvantagesEqualTheirPlainLoops) {
   for (const auto& name : names_of("advantage")) {
     EXPECT_TRUE(rc::check(name, [&] {
       const PlainStep step = any_step();
-      const Column a = plain_advantage(name, step), c = plain_aggregate("token-sum", step);
-      // With -A lp and a plain sum the derivative is -A.
-      RC_ASSERT(agrees(run({{"advantage", name}, {"surrogate", "reinforce"}, {"aggregate", "token-sum"}}, {}, step), step, c,
-                       [&](std::size_t token, const PlainRollout& r, std::size_t t) { return std::pair(-a[token] * r.now[t], -a[token]); }));
+      RC_ASSERT(near(values(make(advantages(), name)(Step(step.columns())).advantage), plain_advantage(name, step)));
+    }));
+  }
+}
+
+TEST(Pieces, WeightsEqualTheirPlainLoops) {
+  for (const auto& name : names_of("weight")) {
+    EXPECT_TRUE(rc::check(name, [&] {
+      const PlainStep plain = any_step();
+      const Step step = step_with_advantage(plain);
+      const TokenWeight w = make(weights(), name)(step);
+      const PlainWeight expected = plain_pieces().weight.at(name)(plain, values(step.advantage));
+      const auto n = std::size_t(step.tokens);
+      RC_ASSERT(near(or_ones(w.factor, n), or_ones(expected.factor, n)));
+      RC_ASSERT(near(or_ones(w.keep, n), or_ones(expected.keep, n)));
     }));
   }
 }
@@ -51,16 +95,73 @@ TEST(Pieces, AdvantagesEqualTheirPlainLoops) {
 TEST(Pieces, AggregatesEqualTheirPlainLoops) {
   for (const auto& name : names_of("aggregate")) {
     EXPECT_TRUE(rc::check(name, [&] {
-      const PlainStep step = any_step();
-      const bool drop = *rc::gen::arbitrary<bool>();
-      const Column a = plain_group_norm(step);
-      const Column c = plain_aggregate(name, step, [&](std::size_t i) { return !drop || !step.rollouts[i].truncated; });
-      RC_ASSERT(agrees(run({{"aggregate", name}, {"weight", drop ? "drop_truncated" : "none"}}, {}, step), step, c,
-                       [&](std::size_t token, const PlainRollout& r, std::size_t t) {
-                         const double ratio = std::exp(r.now[t] - r.old[t]);
-                         const auto [loss, clipped] = plain_clip(ratio, a[token], 0.2, 0.2);
-                         return std::pair(loss, clipped ? 0.0 : -ratio * a[token]);
-                       }));
+      const PlainStep plain = any_step();
+      Step step = step_with_advantage(plain);
+      if (*rc::gen::arbitrary<bool>()) step.keep = make(weights(), "drop_truncated")(step).keep, step.count();
+      const Column keep = or_ones(step.keep, std::size_t(step.tokens));
+      Column got = values(make(aggregates(), name)(step)), expected = plain_pieces().aggregate.at(name)(plain, values(step.advantage), keep);
+      for (std::size_t t = 0; t < got.size(); ++t) got[t] *= keep[t], expected[t] *= keep[t];
+      RC_ASSERT(near(got, expected));
+    }));
+  }
+}
+
+TEST(Pieces, RatiosEqualTheirPlainLoops) {
+  for (const auto& name : names_of("ratio")) {
+    EXPECT_TRUE(rc::check(name, [&] {
+      const PlainStep plain = any_step();
+      const Step step = step_with_advantage(plain);
+      RC_ASSERT(near(values(make(ratios(), name)(Leaf(step, plain.leaf(plain.all())))), plain_pieces().ratio.at(name)(plain)));
+    }));
+  }
+}
+
+/// Loss and derivative of `tensor`, under random coefficients, against a plain version that may leave the derivative to central differences.
+template <class Plain>
+bool agrees(const at::Tensor& loss, const Leaf& leaf, const PlainStep& step, Plain plain) {
+  const TokenLosses expected = plain(step);
+  Column coefficient;
+  for (std::size_t t = 0; t < expected.loss.size(); ++t) coefficient.push_back(0.1 + double(t % 7));
+  if (!near(values(loss), expected.loss)) return false;
+  std::vector<at::Tensor> inputs{leaf.logprob, leaf.entropy, leaf.value};
+  std::vector<at::Tensor> slope(3);
+  const at::Tensor total = (loss * at::tensor(coefficient, at::kDouble)).sum();
+  if (total.requires_grad()) slope = torch::autograd::grad({total}, inputs, {}, false, false, true);
+  const auto against = [&](const at::Tensor& got, Column wanted) {
+    for (std::size_t t = 0; t < wanted.size(); ++t) wanted[t] *= coefficient[t];
+    return near(got.defined() ? values(got) : Column(coefficient.size(), 0.0), wanted.empty() ? Column(coefficient.size(), 0.0) : wanted);
+  };
+  if (!against(slope[1], expected.entropy_slope) || !against(slope[2], expected.value_slope)) return false;
+  if (!expected.slope.empty()) return against(slope[0], expected.slope);
+  const Column numeric = numerical_slope(step, [&](const PlainStep& moved) {
+    const Column l = plain(moved).loss;
+    double sum = 0;
+    for (std::size_t t = 0; t < l.size(); ++t) sum += coefficient[t] * l[t];
+    return sum;
+  });
+  return near(slope[0].defined() ? values(slope[0]) : Column(coefficient.size(), 0.0), numeric, 1e-5);
+}
+
+TEST(Pieces, SurrogatesEqualTheirPlainLoops) {
+  for (const auto& name : names_of("surrogate")) {
+    EXPECT_TRUE(rc::check(name, [&] {
+      const PlainStep plain = any_step();
+      const Step step = step_with_advantage(plain);
+      const Leaf leaf(step, plain.leaf(plain.all()));
+      const Column a = values(step.advantage);
+      const at::Tensor loss = make(surrogates(), name)(leaf, make(ratios(), "token")(leaf)).loss;
+      RC_ASSERT(agrees(loss, leaf, plain, [&](const PlainStep& s) { return plain_pieces().surrogate.at(name)(s, a, plain_pieces().ratio.at("token")(s)); }));
+    }));
+  }
+}
+
+TEST(Pieces, RegularizersEqualTheirPlainLoops) {
+  for (const auto& name : names_of("regularizer")) {
+    EXPECT_TRUE(rc::check(name, [&] {
+      const PlainStep plain = any_step();
+      const Step step = step_with_advantage(plain);
+      const Leaf leaf(step, plain.leaf(plain.all()));
+      RC_ASSERT(agrees(make(regularizers(), name)(leaf), leaf, plain, plain_pieces().regularizer.at(name)));
     }));
   }
 }
@@ -69,7 +170,7 @@ TEST(Pieces, ClipEqualsItsCases) {
   EXPECT_TRUE(rc::check([] {
     const PlainStep step = any_step(0.8);
     const double dual = *rc::gen::element(0.0, 1.6, 3.0);
-    const Column a = plain_group_norm(step), c = plain_aggregate("seq-mean-token-mean", step);
+    const Column a = plain_advantage("group_norm", step), c = plain_aggregate("seq-mean-token-mean", step);
     const Result outcome = run({}, {{"clip_low", "0.1"}, {"surrogate.clip_high", "0.5"}, {"dual_clip", std::to_string(dual)}}, step);
     double clipped_tokens = 0;
     RC_ASSERT(agrees(outcome, step, c, [&](std::size_t token, const PlainRollout& r, std::size_t t) {
@@ -82,23 +183,10 @@ TEST(Pieces, ClipEqualsItsCases) {
   }));
 }
 
-TEST(Pieces, SequenceRatioIsTheGeometricMean) {
-  EXPECT_TRUE(rc::check([] {
-    const PlainStep step = any_step();
-    const Column a = plain_group_norm(step), c = plain_aggregate("seq-mean-token-mean", step);
-    RC_ASSERT(agrees(run({{"ratio", "sequence"}}, {}, step), step, c, [&](std::size_t token, const PlainRollout& r, std::size_t) {
-      double mean = 0;
-      for (std::size_t t = 0; t < r.length(); ++t) mean += (r.now[t] - r.old[t]) / double(r.length());
-      const auto [loss, clipped] = plain_clip(std::exp(mean), a[token], 0.2, 0.2);
-      return std::pair(loss, clipped ? 0.0 : -std::exp(mean) * a[token]);  // T_i tokens, each with 1/T_i of the derivative
-    }));
-  }));
-}
-
 TEST(Pieces, TisMultipliesTheLossAndIsFrozen) {
   EXPECT_TRUE(rc::check([] {
     const PlainStep step = any_step(0.8);
-    const Column a = plain_group_norm(step), c = plain_aggregate("seq-mean-token-mean", step);
+    const Column a = plain_advantage("group_norm", step), c = plain_aggregate("seq-mean-token-mean", step);
     RC_ASSERT(agrees(run({{"weight", "tis"}, {"surrogate", "reinforce"}}, {{"tis_cap", "1.5"}}, step), step, c,
                      [&](std::size_t token, const PlainRollout& r, std::size_t t) {
                        const double w = std::min(std::exp(r.old[t] - r.rollout[t]), 1.5);
@@ -144,19 +232,19 @@ TEST(Pieces, EntropyBonusAndKlAddUp) {
 }
 
 TEST(Pieces, ReturnsAreDiscountedFromTheLastToken) {
-  EXPECT_TRUE(rc::check([] {
-    const PlainStep step = any_step();
-    BatchWhiten piece;
-    piece.gamma = 0.9;
-    RC_ASSERT(near(values(piece(Step(step.columns()))), plain_batch_whiten(step, 0.9)));
-  }));
+  // Tokens to go: 2, 1, 0 at gamma 1/2 and reward 1: returns 1/4, 1/2, 1; mean 7/12, squares (16 + 1 + 25) / 144 / 3 = 7/72.
+  PlainStep step{{PlainRollout{0, 1.0, false, {-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}, {1, 1, 1}, {-1, -1, -1}}}};
+  BatchWhiten piece;
+  piece.gamma = 0.5;
+  const double spread = std::sqrt(7.0 / 72) + 1e-8;
+  EXPECT_TRUE(near(values(piece(Step(step.columns()))), Column{-4.0 / 12 / spread, -1.0 / 12 / spread, 5.0 / 12 / spread}));
 }
 
 TEST(Pieces, MetricsAreMeansOfTheWholeStep) {
   const PlainStep step = random_step({3, 2}, 2, 0.3);
   const auto metrics = run({}, {}, step).metrics;
   double ratio = 0, kl = 0, entropy = 0, advantage = 0, n = 0;
-  const Column a = plain_group_norm(step);
+  const Column a = plain_advantage("group_norm", step);
   for (const auto& r : step.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t, ++n) {
       ratio += std::exp(r.now[t] - r.old[t]);

@@ -1,13 +1,16 @@
 // A step as plain vectors, small enough to loop over: what the tests compute by hand, and the columns the objective gets of it.
 #pragma once
 
+#include "objective/columns.hpp"
 #include "objective/objective.hpp"
 
 #include <rapidcheck.h>
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace rollcall::objective::test {
@@ -17,17 +20,73 @@ struct PlainRollout {
   double reward = 0.0;
   bool truncated = false;
   std::vector<double> now, old, rollout, entropy, reference;  ///< [T] of each policy token
+  /// The optional columns of columns.hpp. Those per token may be left empty: current is then old, teacher is reference, the rest is 0.
+  std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{}, sum_squares{}, old_value{}, value{};
+  std::vector<std::int64_t> token{};
+  double prior = 0.5, best_length = 0, answer = 0, correct = 0, greedy = 0, expert = 0, lag = 0;
+  std::map<std::string, double> components{};
+  std::int64_t key = 0;
   std::size_t length() const { return old.size(); }
 };
 
 struct PlainStep {
   std::vector<PlainRollout> rollouts;
   double horizon = 10.0;
+  double progress = 0.0;
+  std::uint64_t index = 0;
+  std::map<std::string, double> statistics{};
+  std::vector<double> keep{};                  ///< [N] what earlier weight pieces kept, for plain weights; empty: all tokens
+  std::map<std::string, std::string> knobs{};  ///< settings that plain pieces are to use instead of their defaults
+
+  double knob(const std::string& name, double otherwise) const { return knobs.contains(name) ? std::stod(knobs.at(name)) : otherwise; }
+  std::string choice(const std::string& name, const std::string& otherwise) const { return knobs.contains(name) ? knobs.at(name) : otherwise; }
 
   std::vector<double> flat(std::vector<double> PlainRollout::*column) const {
     std::vector<double> all;
     for (const auto& r : rollouts) all.insert(all.end(), (r.*column).begin(), (r.*column).end());
     return all;
+  }
+
+  /// A column that may have been left empty.
+  at::Tensor optional(std::vector<double> PlainRollout::*column, std::vector<double> PlainRollout::*otherwise) const {
+    std::vector<double> all;
+    for (const auto& r : rollouts) {
+      for (std::size_t t = 0; t < r.length(); ++t) all.push_back(!(r.*column).empty() ? (r.*column)[t] : otherwise ? (r.*otherwise)[t] : 0.0);
+    }
+    return at::tensor(all, at::kDouble);
+  }
+  at::Tensor per_rollout(double PlainRollout::*column) const {
+    std::vector<double> all;
+    for (const auto& r : rollouts) all.push_back(r.*column);
+    return at::tensor(all, at::kDouble);
+  }
+  void add_optional(StepColumns& c) const {
+    std::vector<std::int64_t> token, key;
+    for (const auto& r : rollouts) {
+      key.push_back(r.key);
+      for (std::size_t t = 0; t < r.length(); ++t) token.push_back(r.token.empty() ? 0 : r.token[t]);
+      for (const auto& [name, unused] : r.components) {
+        std::vector<double> values;
+        for (const auto& other : rollouts) values.push_back(other.components.contains(name) ? other.components.at(name) : 0.0);
+        c.named["component/" + name] = at::tensor(values, at::kDouble);
+      }
+    }
+    c.token = at::tensor(token, at::kLong), c.key = at::tensor(key, at::kLong);
+    c.named[column::reference_logprob] = at::tensor(flat(&PlainRollout::reference), at::kDouble);
+    c.named[column::teacher_logprob] = optional(&PlainRollout::teacher, &PlainRollout::reference);
+    c.named[column::teacher_kl] = optional(&PlainRollout::teacher_kl, nullptr);
+    c.named[column::current_logprob] = optional(&PlainRollout::current, &PlainRollout::old);
+    c.named[column::current_entropy] = optional(&PlainRollout::current_entropy, &PlainRollout::entropy);
+    c.named[column::old_entropy] = optional(&PlainRollout::old_entropy, &PlainRollout::entropy);
+    c.named[column::sum_squares] = optional(&PlainRollout::sum_squares, nullptr);
+    c.named[column::value] = optional(&PlainRollout::old_value, nullptr);
+    c.named[column::prior] = per_rollout(&PlainRollout::prior);
+    c.named[column::prompt_best_length] = per_rollout(&PlainRollout::best_length);
+    c.named[column::answer] = per_rollout(&PlainRollout::answer);
+    c.named[column::correct] = per_rollout(&PlainRollout::correct);
+    c.named[column::greedy_reward] = per_rollout(&PlainRollout::greedy);
+    c.named[column::expert] = per_rollout(&PlainRollout::expert);
+    c.named[column::version_lag] = per_rollout(&PlainRollout::lag);
   }
 
   StepColumns columns() const {
@@ -49,18 +108,20 @@ struct PlainStep {
     c.rollout_logprob = at::tensor(flat(&PlainRollout::rollout), at::kDouble);
     c.truncated = at::tensor(truncated, at::kLong).to(at::kBool);
     c.max_new_tokens = horizon;
-    c.named["reference_logprob"] = at::tensor(flat(&PlainRollout::reference), at::kDouble);
+    c.seed = 7, c.step = index, c.progress = progress, c.statistics = statistics;
+    add_optional(c);
     return c;
   }
 
   LeafColumns leaf(const std::vector<std::int64_t>& indices) const {
-    std::vector<double> now, entropy;
+    std::vector<double> now, entropy, value;
     for (const auto i : indices) {
       const auto& r = rollouts[std::size_t(i)];
+      for (std::size_t t = 0; t < r.length(); ++t) value.push_back(r.value.empty() ? 0.0 : r.value[t]);
       now.insert(now.end(), r.now.begin(), r.now.end());
       entropy.insert(entropy.end(), r.entropy.begin(), r.entropy.end());
     }
-    return {indices, at::tensor(now, at::kDouble), at::tensor(entropy, at::kDouble)};
+    return {indices, at::tensor(now, at::kDouble), at::tensor(entropy, at::kDouble), at::tensor(value, at::kDouble)};
   }
 
   std::vector<std::int64_t> all() const {
@@ -89,7 +150,24 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
         r.rollout.push_back(r.old.back() + spread * normal(engine));
         r.reference.push_back(r.old.back() + spread * normal(engine));
         r.entropy.push_back(uniform(engine));
+        r.teacher.push_back(r.old.back() + spread * normal(engine));
+        r.teacher_kl.push_back(0.1 * uniform(engine));
+        r.current.push_back(r.old.back());
+        r.current_entropy.push_back(r.entropy.back());
+        r.old_entropy.push_back(r.entropy.back());
+        r.sum_squares.push_back(0.3 * uniform(engine));
+        r.old_value.push_back(uniform(engine) / 3);
+        r.value.push_back(r.old_value.back() + 0.1 * normal(engine));
+        r.token.push_back(std::int64_t(engine() % 4));
       }
+      r.prior = 0.1 + 0.25 * uniform(engine);
+      r.best_length = double(engine() % 5);
+      r.correct = r.reward == 1.0 ? 1.0 : 0.0;
+      r.answer = r.correct == 1.0 ? 0.0 : double(1 + engine() % 3);
+      r.greedy = double(engine() % 2);
+      r.lag = double(engine() % 3);
+      r.components = {{"correct", r.correct}, {"format", double(engine() % 2)}};
+      r.key = std::int64_t(engine());
       step.rollouts.push_back(std::move(r));
     }
   }

@@ -22,7 +22,7 @@ struct BatchWhiten {
   }
 
   at::Tensor operator()(const Step& step) const {
-    at::Tensor returns = step.over_tokens(step.columns.reward);
+    at::Tensor returns = step.over_tokens(step.reward);
     if (gamma != 1.0) {
       const at::Tensor last = step.over_tokens(step.columns.offsets.slice(0, 1)) - 1;
       returns = returns * at::pow(gamma, (last - at::arange(step.tokens)).to(at::kDouble));

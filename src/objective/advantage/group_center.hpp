@@ -13,7 +13,7 @@ namespace rollcall::objective {
 struct GroupCenter {
   static constexpr std::string_view name = "group_center", formula = "A_i = r_i - mean_g";
 
-  at::Tensor operator()(const Step& step) const { return step.over_tokens(step.columns.reward - step.baseline()); }
+  at::Tensor operator()(const Step& step) const { return step.over_tokens(step.reward - step.baseline()); }
 };
 
 }  // namespace rollcall::objective

@@ -18,7 +18,7 @@ struct GroupNorm {
   void bind(Knobs& knobs) { knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's standard deviation"); }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor centred = step.columns.reward - step.baseline();
+    const at::Tensor centred = step.reward - step.baseline();
     const at::Tensor variance = step.group_sum(centred.square()) / (step.group_size - 1).clamp_min(1);
     const at::Tensor spread = at::where(step.group_size > 1, variance.sqrt() + eps, 1.0);
     return step.over_tokens(centred / step.over_rollouts(spread));

@@ -15,7 +15,7 @@ struct LeaveOneOut {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor stretch = at::where(step.group_size > 1, step.group_size / (step.group_size - 1).clamp_min(1), 1.0);
-    return step.over_tokens((step.columns.reward - step.baseline()) * step.over_rollouts(stretch));
+    return step.over_tokens((step.reward - step.baseline()) * step.over_rollouts(stretch));
   }
 };
 

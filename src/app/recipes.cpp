@@ -1,0 +1,78 @@
+// rollcall recipes: the table of objectives, filtered, or one row in full.
+#include "app/commands.hpp"
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "objective/objective.hpp"
+#include "objective/recipes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+struct Filter {
+  std::string slot, paper;
+  int year = 0;
+};
+
+/// "weight" asks for rows with any weight piece, "weight=tis" for rows with that one.
+bool has_piece(const objective::Recipe& recipe, const std::string& slot) {
+  const std::string family = slot.substr(0, slot.find('='));
+  const std::vector<std::string> families(objective::family_names.begin(), objective::family_names.end());
+  const auto at = std::find(families.begin(), families.end(), family);
+  require<ConfigError>(at != families.end(), fmt::format("--slot {} is no slot of an objective", family), "an objective is one choice of each slot",
+                       suggest_name(family, families));
+  const std::string_view pieces = recipe.pieces[std::size_t(at - families.begin())];
+  if (family == slot) return pieces != "none";
+  return fmt::format("+{}+", pieces).find(fmt::format("+{}+", slot.substr(family.size() + 1))) != std::string::npos;
+}
+
+bool matches(const objective::Recipe& recipe, const Filter& filter) {
+  return (filter.slot.empty() || has_piece(recipe, filter.slot)) && (filter.year == 0 || recipe.year == filter.year) &&
+         (filter.paper.empty() || recipe.paper.find(filter.paper) != std::string_view::npos || recipe.title.find(filter.paper) != std::string_view::npos);
+}
+
+ExitCode list(const Filter& filter) {
+  std::size_t shown = 0;
+  for (const auto& recipe : objective::recipes()) {
+    if (!matches(recipe, filter)) continue;
+    std::cout << fmt::format("{:<28} {:<18} {}  {}\n", recipe.name, recipe.paper, recipe.year, recipe.title);
+    ++shown;
+  }
+  std::cout << fmt::format("{} of {} recipes; rollcall recipes NAME shows one in full\n", shown, objective::recipes().size()) << std::flush;
+  return shown > 0 ? ExitCode::done : ExitCode::misconfigured;
+}
+
+ExitCode show(const std::string& name) {
+  const objective::Objective recipe(name);
+  std::cout << recipe.describe();
+  if (const auto columns = recipe.columns(); !columns.empty()) std::cout << fmt::format("  needs columns: {}\n", fmt::join(columns, ", "));
+  if (recipe.needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
+  if (recipe.whole_groups()) std::cout << "  couples the rollouts of a group\n";
+  std::cout << fmt::format("  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n", name)
+            << std::flush;
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_recipes(CLI::App& app, Action& action) {
+  struct Flags {
+    std::string name;
+    Filter filter;
+  };
+  auto flags = std::make_shared<Flags>();
+  auto* command = app.add_subcommand("recipes", "the objectives there are, or one in full: pieces, formulas, knobs, source");
+  auto* name = command->add_option("name", flags->name, "recipe to show in full");
+  command->add_option("--slot", flags->filter.slot, "only rows that choose something for this slot (weight), or this piece (weight=tis)")->excludes(name);
+  command->add_option("--paper", flags->filter.paper, "only rows whose paper or title contains this text")->excludes(name);
+  command->add_option("--year", flags->filter.year, "only rows of this year")->excludes(name);
+  command->callback([flags, &action] { action = [flags] { return flags->name.empty() ? list(flags->filter) : show(flags->name); }; });
+}
+
+}  // namespace rollcall::app

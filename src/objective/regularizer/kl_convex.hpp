@@ -1,0 +1,31 @@
+// Regularizer kl_convex: one divergence from the base model and one from the policy before the update, mixed.
+//   loss += kl_convex_coef * (kl_convex_base k3(reference - lp) + (1 - kl_convex_base) k3(old - lp)),  k3(d) = exp(d) - d - 1, d within +-20
+// Source: Squeeze the Soaked Sponge (ReMix), arXiv:2507.06892, KL-Convex constraint. Estimator and coefficients are inferred.
+// Shapes: [M] -> [M].   Knobs: kl_convex_coef, kl_convex_base.
+// What differs from kl: two anchors at once: the base model keeps what it knows, the old policy keeps the update small.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+namespace rollcall::objective {
+
+struct KlConvex {
+  static constexpr std::string_view name = "kl_convex", formula = "kl_convex_coef * (base k3(reference - lp) + (1 - base) k3(old - lp))";
+  double coef = 0.04, base = 0.5;
+
+  void bind(Knobs& knobs) {
+    knobs.number("kl_convex_coef", coef, {0.0, 1e6}, "weight of the mixed divergence in the loss");
+    knobs.number("kl_convex_base", base, {0.0, 1.0}, "share of the divergence from the reference policy");
+    knobs.needs_column(column::reference_logprob);
+  }
+
+  at::Tensor operator()(const Leaf& leaf) const {
+    const auto k3 = [&](const at::Tensor& anchor) {
+      const at::Tensor d = (anchor - leaf.logprob).clamp(-20.0, 20.0);
+      return d.exp() - d - 1.0;
+    };
+    return coef * (base * k3(leaf.take(leaf.step.named(column::reference_logprob))) + (1.0 - base) * k3(leaf.old_logprob));
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,31 @@
+// Regularizer positive_nll: likelihood of the correct rollouts.
+//   loss -= positive_nll_coef * mean of lp over the trained tokens of rollouts with correct = 1
+// Source: VAPO, arXiv:2504.05118, "positive example LM loss" (coefficient 0.1).
+// Shapes: [M] -> [M].   Knobs: positive_nll_coef.
+// What differs from forward_kl: correct rollouts only (column correct), as a mean over their tokens. It is that mean under aggregate token-mean, by
+//   which it is averaged again; under another aggregate the rollouts weigh as they do there.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+#include <algorithm>
+
+namespace rollcall::objective {
+
+struct PositiveNll {
+  static constexpr std::string_view name = "positive_nll", formula = "-positive_nll_coef * mean of lp over tokens of correct rollouts";
+  double coef = 0.1;
+
+  void bind(Knobs& knobs) {
+    knobs.number("positive_nll_coef", coef, {0.0, 1e6}, "weight of the likelihood of correct rollouts");
+    knobs.needs_column(column::correct);
+  }
+
+  at::Tensor operator()(const Leaf& leaf) const {
+    const at::Tensor& correct = leaf.step.named(column::correct);
+    const double counted = std::max(1.0, (correct * leaf.step.trained_length).sum().item<double>());
+    return (-coef * leaf.step.normalizer.tokens / counted) * leaf.over_tokens(leaf.take_rollouts(correct)) * leaf.logprob;
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,175 @@
+// Forward passes over leaves shared out to the update ranks; the columns come back to every rank.
+#include "stages/companions.hpp"
+
+#include "base/error.hpp"
+#include "core/serialize.hpp"
+#include "model/model_folder.hpp"
+#include "model/safetensors.hpp"
+#include "objective/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace rollcall::stages {
+namespace {
+
+namespace column = objective::column;
+
+constexpr std::array from_the_batch = {column::old_entropy, column::correct, column::answer, column::expert, column::version_lag,
+                                       column::prior, column::prompt_best_length};
+constexpr std::array from_a_pass = {column::reference_logprob, column::teacher_logprob, column::teacher_kl, column::current_logprob,
+                                    column::current_entropy, column::sum_squares, column::value};
+
+bool among(const auto& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
+
+model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key) {
+  auto loaded = model::read_model_folder(folder);
+  require<ConfigError>(loaded.config.vocab_size == store.config().vocab_size,
+                       fmt::format("{} = {} has {} tokens, the policy {}", key, folder, loaded.config.vocab_size, store.config().vocab_size),
+                       "log-probs of the same tokens are compared", "use a model with the policy's tokenizer");
+  return model::Policy(loaded.config, loaded.weights, PolicyVersion{0});
+}
+
+}  // namespace
+
+Companions::Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
+  for (const auto& name : objective.columns()) {
+    require<ConfigError>(among(from_the_batch, name) || among(from_a_pass, name) || name.starts_with("component/"),
+                         fmt::format("objective.recipe {} reads the column {}, which no stage provides", job.config.objective.recipe, name),
+                         "the loss cannot be computed without it", "choose another recipe or replace the piece that reads it");
+    wanted_.insert(name);
+  }
+  if (objective.needs_value()) wanted_.insert(column::value);
+  if (wants(column::value)) value_head_.emplace(job.store->config().hidden_size);
+  if (wants(column::teacher_logprob) || wants(column::teacher_kl)) {
+    require<ConfigError>(!job.config.teacher.model.empty(), fmt::format("objective.recipe {} follows a teacher, but teacher.model is empty", job.config.objective.recipe),
+                         "there is nothing to distil from", "set teacher.model to a model folder");
+    teacher_.emplace(read_policy(job.config.teacher.model, *job.store, "teacher.model"));
+  }
+  if (wants(column::reference_logprob) && !job.config.reference.model.empty()) {
+    auto loaded = model::read_model_folder(job.config.reference.model);
+    require<ConfigError>(loaded.weights.size() == job.store->weights().size() && loaded.config.vocab_size == job.store->config().vocab_size,
+                         fmt::format("reference.model = {} has another shape than the policy", job.config.reference.model),
+                         "the reference is kept beside the policy, weight by weight", "use a model of the same architecture");
+    set_reference(std::move(loaded.weights));
+  }
+}
+
+void Companions::set_reference(std::vector<float> weights) {
+  reference_weights_ = std::move(weights);
+  reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
+}
+
+void Companions::begin_training() {
+  if (!wants(column::reference_logprob) || !reference_weights_.empty()) return;
+  const auto weights = job_->store->weights();
+  set_reference({weights.begin(), weights.end()});
+}
+
+void Companions::after_step(std::uint64_t step) {
+  if (!wants(column::reference_logprob)) return;
+  const auto& settings = job_->config.reference;
+  const auto policy = job_->store->weights();
+  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
+    set_reference({policy.begin(), policy.end()});
+  } else if (settings.decay < 1.0) {
+    for (std::size_t i = 0; i < policy.size(); ++i) {
+      reference_weights_[i] = float(settings.decay * double(reference_weights_[i]) + (1.0 - settings.decay) * double(policy[i]));
+    }
+    reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
+  }
+}
+
+void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass) {
+  const auto train = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens);
+  const auto leaves = std::int64_t(train.leaves.size()), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
+  const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
+  std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};
+  job_->workers->run(mine, [&](std::int64_t i, int) {
+    own[std::size_t(i)] = {first + i * stride, pass(train.leaves[std::size_t(first + i * stride)].leaf)};
+  });
+  std::vector<LeafColumns> all{std::size_t(leaves)};
+  for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
+    for (auto& [leaf, columns] : from_bytes<std::vector<std::pair<std::int64_t, LeafColumns>>>(bytes)) all.at(std::size_t(leaf)) = std::move(columns);
+  }
+  // Leaves hold whole groups in the order given, so their columns are dealt out again by length.
+  std::size_t leaf = 0, at = 0;
+  for (const std::size_t g : groups) {
+    std::size_t length = 0;
+    for (const auto& rollout : batch.groups[g].rollouts)
+      for (const auto& turn : rollout.turns) length += turn.logprob.size();
+    if (length == 0) continue;
+    while (at == train.leaves.at(leaf).leaf.targets.size()) ++leaf, at = 0;
+    for (const auto& [name, values] : all[leaf]) {
+      auto& column = batch.columns[name];
+      column.resize(batch.groups.size());
+      column[g].assign(values.begin() + std::ptrdiff_t(at), values.begin() + std::ptrdiff_t(at + length));
+    }
+    at += length;
+  }
+}
+
+void Companions::add_step_columns(StepBatch& batch) {
+  const bool wide = wants(column::sum_squares) || wants(column::teacher_kl);
+  if (!wide && !wants(column::reference_logprob) && !wants(column::teacher_logprob) && !value_head_) return;
+  const double temperature = temperature_of(job_->config.sampling);
+  std::vector<std::size_t> groups(batch.groups.size());
+  std::iota(groups.begin(), groups.end(), std::size_t{0});
+  fill(batch, groups, [&](const model::Leaf& leaf) {
+    LeafColumns out;
+    if (wants(column::reference_logprob)) out[column::reference_logprob] = model::forward(*reference_, leaf, temperature).logprob;
+    if (wants(column::teacher_logprob)) out[column::teacher_logprob] = model::forward(*teacher_, leaf, temperature).logprob;
+    if (wide) {
+      auto columns = model::forward_wide(job_->store->policy(), wants(column::teacher_kl) ? &*teacher_ : nullptr, leaf, temperature);
+      out[column::sum_squares] = std::move(columns.sum_squares);
+      if (wants(column::teacher_kl)) out[column::teacher_kl] = std::move(columns.second_kl);
+    }
+    if (value_head_) {
+      model::Leaf with_hidden = leaf;
+      with_hidden.hidden = true;
+      out[column::value] = value_head_->values(model::forward(job_->store->policy(), with_hidden, temperature).hidden);
+    }
+    return out;
+  });
+}
+
+void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged) {
+  if (!wants(column::current_logprob) && !wants(column::current_entropy)) return;
+  if (!unchanged) {
+    fill(batch, groups, [&](const model::Leaf& leaf) {
+      auto columns = model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
+      return LeafColumns{{column::current_logprob, std::move(columns.logprob)}, {column::current_entropy, std::move(columns.entropy)}};
+    });
+    return;
+  }
+  for (const auto* name : {column::current_logprob, column::current_entropy}) batch.columns[name].resize(batch.groups.size());
+  for (const std::size_t g : groups) {
+    auto &logprob = batch.columns[column::current_logprob][g], &entropy = batch.columns[column::current_entropy][g];
+    logprob.clear(), entropy.clear();
+    for (const auto& rollout : batch.groups[g].rollouts) {
+      for (const auto& turn : rollout.turns) {
+        logprob.insert(logprob.end(), turn.logprob.begin(), turn.logprob.end());
+        entropy.insert(entropy.end(), turn.entropy.begin(), turn.entropy.end());
+      }
+    }
+  }
+}
+
+void Companions::save(std::map<std::string, std::string>& files) const {
+  if (!reference_weights_.empty()) files["reference.safetensors"] = model::to_model_safetensors(job_->store->layout(), reference_weights_);
+  if (value_head_) files["critic.safetensors"] = value_head_->to_bytes();
+}
+
+void Companions::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
+  if (const auto found = files.find("reference.safetensors"); found != files.end() && wants(column::reference_logprob)) {
+    set_reference(model::parse_weights(job_->store->config(), found->second, origin + "/reference.safetensors"));
+  }
+  if (const auto found = files.find("critic.safetensors"); found != files.end() && value_head_) value_head_->restore(found->second, origin + "/critic.safetensors");
+}
+
+}  // namespace rollcall::stages

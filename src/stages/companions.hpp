@@ -1,0 +1,51 @@
+// The models beside the policy that an objective may ask columns of: a reference, a teacher, a value head; and the columns that need a forward pass.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "model/value_head.hpp"
+#include "objective/objective.hpp"
+#include "stages/job.hpp"
+#include "stages/step_batch.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+class Companions {
+ public:
+  /// Reads the teacher, and the reference where it is a folder. Throws ConfigError when the objective asks for what the run file does not provide,
+  /// InputError for a model folder that does not fit.
+  Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks);
+
+  bool wants(const std::string& column) const { return wanted_.contains(column); }
+  model::ValueHead* value_head() { return value_head_ ? &*value_head_ : nullptr; }
+
+  /// Columns under the policy before the update, the reference, the teacher and the value head, for the whole step. Collective over the update ranks.
+  void add_step_columns(StepBatch& batch);
+  /// Columns under the policy of this moment for these groups; `unchanged`: it still is the one that sampled them, whose columns are known.
+  void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged);
+
+  void begin_training();                     ///< the reference becomes the policy, unless it was read or restored
+  void after_step(std::uint64_t step);       ///< moving average or refresh
+  void save(std::map<std::string, std::string>& files) const;
+  void restore(const std::map<std::string, std::string>& files, const std::string& origin);
+
+ private:
+  using LeafColumns = std::map<std::string, std::vector<float>>;
+  using LeafPass = std::function<LeafColumns(const model::Leaf& leaf)>;
+  void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass);
+  void set_reference(std::vector<float> weights);
+
+  Job* job_;
+  comm::Communicator* ranks_;
+  std::set<std::string> wanted_;
+  std::vector<float> reference_weights_;  ///< empty until training begins
+  std::optional<model::Policy> reference_, teacher_;
+  std::optional<model::ValueHead> value_head_;
+};
+
+}  // namespace rollcall::stages

@@ -1,0 +1,57 @@
+"""Objectives in whole runs: models beside the policy, their state over a stop, the table on the command line, and one check row by row."""
+from harness import check, main, metrics, result, sets
+
+SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="false", checkpoint__every=2)
+# What each row below needs that a plain run does not have.
+MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
+CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)
+
+
+def same_on_three_ranks(harness):
+    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("batches", sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov"))):
+        one, three = harness.work / f"{name}_1", harness.work / f"{name}_3"
+        harness.train(one, *SMALL, *settings)
+        harness.train(three, *SMALL, *settings, ranks=3)
+        check(result(one)["policy_sha256"] == result(three)["policy_sha256"], f"{name}: 1 and 3 ranks end with other bits")
+
+
+def goes_on_after_a_stop(harness):
+    """The reference and the value head are in the checkpoint: two halves are the whole."""
+    for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm")):
+        folder = harness.work / f"{name}_halves"
+        half = ["--set" if word == "--set" else word.replace("train.steps=4", "train.steps=2") for word in SMALL]
+        # The same schedule in both halves: a constant rate, since another number of steps is another cosine.
+        flat = sets(train__min_lr_ratio=1, critic__min_lr_ratio=1)
+        harness.train(folder, *half, *settings, *flat)
+        harness.train(folder, "--resume", *SMALL, *settings, *flat)
+        whole = harness.work / f"{name}_whole"
+        harness.train(whole, *SMALL, *settings, *flat)
+        check(result(folder)["policy_sha256"] == result(whole)["policy_sha256"], f"{name}: a run in two halves ends with other bits")
+        check([r[row] for r in metrics(folder)] == [r[row] for r in metrics(whole)], f"{name}: {row} differs")
+        check(metrics(whole)[-1][row] > 0, f"{name}: {row} is zero, so equal bits say nothing")
+
+
+def a_teacher_is_followed(harness):
+    teacher = harness.work / "teacher"
+    harness.succeed("export", harness.work / "moving_1", teacher)
+    settings = sets(objective__recipe="vopd", teacher__model=teacher)
+    out = harness.train(harness.work / "distilled", *SMALL, *settings)
+    check("policy sha256" in out, "no policy after distillation")
+    code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "no_teacher", objective__recipe="vopd"))
+    check(code == 2 and "teacher.model is empty" in err, f"exit code {code} without a teacher:\n{err}")
+
+
+def the_table_is_listed(harness):
+    listed = harness.succeed("recipes")
+    check("grpo " in listed and " recipes; " in listed, listed)
+    check("dapo" in harness.succeed("recipes", "--paper", "2503.14476"), "dapo is not found by its paper")
+    by_piece = harness.succeed("recipes", "--slot", "surrogate=reinforce")
+    check("rloo" in by_piece and "\ngrpo " not in by_piece, by_piece)
+    shown = harness.succeed("recipes", "dapo")
+    check("clip_high" in shown and "0.28" in shown and "arXiv:2503.14476" in shown, shown)
+    for wrong, expected in ((["grop"], "did you mean grpo"), (["--slot", "wieght"], "did you mean weight")):
+        code, _, err, _ = harness.run("recipes", *wrong)
+        check(code == 2 and expected in err, f"recipes {wrong}: exit code {code}\n{err}")
+
+
+main(same_on_three_ranks, goes_on_after_a_stop, a_teacher_is_followed, the_table_is_listed)
