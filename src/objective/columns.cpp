@@ -77,6 +77,12 @@ at::Tensor Step::spread(bool population) const {
   return over_rollouts(at::where(group_size > 1, deviation, 1.0));
 }
 
+double Step::horizon() const {
+  require<ConfigError>(columns.max_new_tokens > 0.0, "a chosen piece measures lengths against the sampler's token limit", "the sampler states none",
+                       "set the sampler's token limit");
+  return columns.max_new_tokens;
+}
+
 const at::Tensor& Step::named(const std::string& name) const {
   const auto found = columns.named.find(name);
   require<ConfigError>(found != columns.named.end(), fmt::format("the step carries no column {}", name), "a chosen piece of the objective reads it",

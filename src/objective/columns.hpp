@@ -80,6 +80,7 @@ class Step {
   /// Standard deviation of the reward within the group, [B]: with n - 1, or n if `population`. A group of one has 1.
   at::Tensor spread(bool population = false) const;
 
+  double horizon() const;                                  ///< the sampler's token limit; throws ConfigError when it states none
   const at::Tensor& named(const std::string& name) const;  ///< throws ConfigError when the step does not carry it
   double statistic(const std::string& name, double initial) const;
   at::Tensor uniform_rollouts(std::uint64_t purpose) const;  ///< [B] in [0, 1), addressed by seed, step and rollout key: no order, no rank

@@ -1,12 +1,34 @@
 // The tables of pieces: the only file that includes them all.
 #include "objective/pieces.hpp"
 
+#include "objective/advantage/baseline_scale.hpp"
 #include "objective/advantage/batch_whiten.hpp"
 #include "objective/advantage/fixed_baseline.hpp"
+#include "objective/advantage/best_minus_second.hpp"
+#include "objective/advantage/best_of_group.hpp"
+#include "objective/advantage/beta_norm.hpp"
+#include "objective/advantage/bundle_risk.hpp"
+#include "objective/advantage/consistency_blend.hpp"
+#include "objective/advantage/decoupled_norm.hpp"
+#include "objective/advantage/entropy_charged.hpp"
+#include "objective/advantage/gpg_scale.hpp"
 #include "objective/advantage/group_center.hpp"
+#include "objective/advantage/group_median.hpp"
 #include "objective/advantage/group_norm.hpp"
+#include "objective/advantage/group_quantile.hpp"
+#include "objective/advantage/hybrid_modes.hpp"
 #include "objective/advantage/leave_one_out.hpp"
 #include "objective/advantage/min_variance.hpp"
+#include "objective/advantage/length_baseline.hpp"
+#include "objective/advantage/mean_norm.hpp"
+#include "objective/advantage/optimal_token_baseline.hpp"
+#include "objective/advantage/outcome_weights.hpp"
+#include "objective/advantage/pass_at_k.hpp"
+#include "objective/advantage/prior_shrinkage.hpp"
+#include "objective/advantage/running_baseline.hpp"
+#include "objective/advantage/virtual_best.hpp"
+#include "objective/aggregate/balanced.hpp"
+#include "objective/aggregate/control_token.hpp"
 #include "objective/aggregate/prompt_mean.hpp"
 #include "objective/aggregate/seq_mean_token_mean.hpp"
 #include "objective/aggregate/seq_mean_token_sum.hpp"
@@ -27,6 +49,16 @@
 #include "objective/regularizer/unbiased_kl.hpp"
 #include "objective/surrogate/cispo.hpp"
 #include "objective/surrogate/cispo_upper.hpp"
+#include "objective/reward/constrained.hpp"
+#include "objective/reward/decaying_exit.hpp"
+#include "objective/reward/history_length.hpp"
+#include "objective/reward/kl_in_reward.hpp"
+#include "objective/reward/mode_reward.hpp"
+#include "objective/reward/overlong.hpp"
+#include "objective/reward/pass_rate_length.hpp"
+#include "objective/reward/triangular_length.hpp"
+#include "objective/reward/unlikely.hpp"
+#include "objective/reward/zero_truncated.hpp"
 #include "objective/surrogate/clip.hpp"
 #include "objective/surrogate/dispo.hpp"
 #include "objective/surrogate/divergence_mask.hpp"
@@ -49,6 +81,42 @@
 #include "objective/weight/opsm.hpp"
 #include "objective/weight/reject.hpp"
 #include "objective/weight/tis.hpp"
+#include "objective/advantage/gae.hpp"
+#include "objective/advantage/macro_gae.hpp"
+#include "objective/advantage/own_group_norm.hpp"
+#include "objective/advantage/teacher_gap.hpp"
+#include "objective/advantage/win_rate.hpp"
+#include "objective/aggregate/kind_mean.hpp"
+#include "objective/ratio/sampler.hpp"
+#include "objective/regularizer/adaptive_entropy.hpp"
+#include "objective/regularizer/reweighted_kl.hpp"
+#include "objective/regularizer/kl_hinge.hpp"
+#include "objective/regularizer/lazy_likelihood.hpp"
+#include "objective/regularizer/value.hpp"
+#include "objective/reward/entropy_controller.hpp"
+#include "objective/reward/kl_controller.hpp"
+#include "objective/surrogate/expert_mix.hpp"
+#include "objective/surrogate/group_alignment.hpp"
+#include "objective/surrogate/group_classifier.hpp"
+#include "objective/surrogate/group_contrast.hpp"
+#include "objective/surrogate/group_labels.hpp"
+#include "objective/surrogate/group_regression.hpp"
+#include "objective/surrogate/negative_aware.hpp"
+#include "objective/surrogate/pair_preference.hpp"
+#include "objective/weight/confidence_penalty.hpp"
+#include "objective/weight/conflict_tokens.hpp"
+#include "objective/weight/down_sample.hpp"
+#include "objective/weight/drop_equal_reward.hpp"
+#include "objective/weight/drop_pivot.hpp"
+#include "objective/weight/drop_truncated.hpp"
+#include "objective/weight/drop_uncertain.hpp"
+#include "objective/weight/entropy_shaping.hpp"
+#include "objective/weight/keep_advantage.hpp"
+#include "objective/weight/novelty.hpp"
+#include "objective/weight/reference_ratio.hpp"
+#include "objective/weight/resample.hpp"
+#include "objective/weight/tis.hpp"
+#include "objective/weight/top_entropy.hpp"
 
 #include <memory>
 
@@ -66,7 +134,20 @@ constexpr Piece<Function> row() {
 }
 
 // clang-format off
-constexpr std::array<Piece<RewardFunction>, 0> reward_table = {};
+constexpr Piece<RewardFunction> reward_table[] = {
+  row<RewardFunction, KlController>(),
+  row<RewardFunction, EntropyController>(),
+  row<RewardFunction, Overlong>(),
+  row<RewardFunction, KlInReward>(),
+  row<RewardFunction, ZeroTruncated>(),
+  row<RewardFunction, PassRateLength>(),
+  row<RewardFunction, HistoryLength>(),
+  row<RewardFunction, DecayingExit>(),
+  row<RewardFunction, Constrained>(),
+  row<RewardFunction, ModeReward>(),
+  row<RewardFunction, Unlikely>(),
+  row<RewardFunction, TriangularLength>(),
+};
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),
   row<AdvantageFunction, GroupCenter>(),
@@ -74,6 +155,31 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, BatchWhiten>(),
   row<AdvantageFunction, FixedBaseline>(),
   row<AdvantageFunction, MinVariance>(),
+  row<AdvantageFunction, Gae>(),
+  row<AdvantageFunction, MacroGae>(),
+  row<AdvantageFunction, TeacherGap>(),
+  row<AdvantageFunction, WinRate>(),
+  row<AdvantageFunction, OwnGroupNorm>(),
+  row<AdvantageFunction, RunningBaseline>(),
+  row<AdvantageFunction, BaselineScale>(),
+  row<AdvantageFunction, GroupMedian>(),
+  row<AdvantageFunction, BetaNorm>(),
+  row<AdvantageFunction, VirtualBest>(),
+  row<AdvantageFunction, OutcomeWeights>(),
+  row<AdvantageFunction, PriorShrinkage>(),
+  row<AdvantageFunction, BundleRisk>(),
+  row<AdvantageFunction, DecoupledNorm>(),
+  row<AdvantageFunction, ConsistencyBlend>(),
+  row<AdvantageFunction, LengthBaseline>(),
+  row<AdvantageFunction, GpgScale>(),
+  row<AdvantageFunction, MeanNorm>(),
+  row<AdvantageFunction, BestMinusSecond>(),
+  row<AdvantageFunction, PassAtK>(),
+  row<AdvantageFunction, GroupQuantile>(),
+  row<AdvantageFunction, BestOfGroup>(),
+  row<AdvantageFunction, OptimalTokenBaseline>(),
+  row<AdvantageFunction, EntropyCharged>(),
+  row<AdvantageFunction, HybridModes>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),
@@ -81,6 +187,7 @@ constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, BehaviourRatio>(),
   row<RatioFunction, SequenceTokenRatio>(),
   row<RatioFunction, PrefixMinRatio>(),
+  row<RatioFunction, SamplerRatio>(),
 };
 constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, Clip>(),
@@ -100,6 +207,14 @@ constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, GammaWeight>(),
   row<SurrogateFunction, Rec>(),
   row<SurrogateFunction, MiniRl>(),
+  row<SurrogateFunction, GroupContrast>(),
+  row<SurrogateFunction, GroupLabels>(),
+  row<SurrogateFunction, GroupClassifier>(),
+  row<SurrogateFunction, GroupRegression>(),
+  row<SurrogateFunction, PairPreference>(),
+  row<SurrogateFunction, GroupAlignment>(),
+  row<SurrogateFunction, ExpertMix>(),
+  row<SurrogateFunction, NegativeAware>(),
 };
 constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, TruncatedImportance>(),
@@ -109,6 +224,18 @@ constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, OffPolicySequenceMask>(),
   row<WeightFunction, EssLearningRate>(),
   row<WeightFunction, ClipCov>(),
+  row<WeightFunction, DropEqualReward>(),
+  row<WeightFunction, DropPivot>(),
+  row<WeightFunction, KeepAdvantage>(),
+  row<WeightFunction, ConfidencePenalty>(),
+  row<WeightFunction, Novelty>(),
+  row<WeightFunction, TopEntropy>(),
+  row<WeightFunction, ConflictTokens>(),
+  row<WeightFunction, DropUncertain>(),
+  row<WeightFunction, EntropyShaping>(),
+  row<WeightFunction, DownSample>(),
+  row<WeightFunction, Resample>(),
+  row<WeightFunction, ReferenceRatio>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),
@@ -117,6 +244,9 @@ constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, SeqMeanTokenSumNorm>(),
   row<AggregateFunction, TokenSum>(),
   row<AggregateFunction, PromptMean>(),
+  row<AggregateFunction, KindMean>(),
+  row<AggregateFunction, Balanced>(),
+  row<AggregateFunction, ControlToken>(),
 };
 constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, Kl>(),
@@ -126,6 +256,11 @@ constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, KlCov>(),
   row<RegularizerFunction, UnbiasedKl>(),
   row<RegularizerFunction, KlConvex>(),
+  row<RegularizerFunction, KlHinge>(),
+  row<RegularizerFunction, LazyLikelihood>(),
+  row<RegularizerFunction, ReweightedKl>(),
+  row<RegularizerFunction, AdaptiveEntropy>(),
+  row<RegularizerFunction, Value>(),
 };
 // clang-format on
 

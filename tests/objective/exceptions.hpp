@@ -20,5 +20,10 @@ std::vector<Exception> excused_foundation();
 std::vector<Exception> excused_clipping();
 std::vector<Exception> excused_corrections();
 std::vector<Exception> excused_offpolicy();
+std::vector<Exception> excused_group_losses();
+std::vector<Exception> excused_value();
+std::vector<Exception> excused_baselines();
+std::vector<Exception> excused_shaping();
+std::vector<Exception> excused_credit();
 
 }  // namespace rollcall::objective::test

@@ -45,5 +45,11 @@ HandWorkedTable worked_foundation();
 HandWorkedTable worked_clipping();
 HandWorkedTable worked_corrections();
 HandWorkedTable worked_offpolicy();
+HandWorkedTable worked_group_losses();
+HandWorkedTable worked_regularizers();
+HandWorkedTable worked_value();
+HandWorkedTable worked_baselines();
+HandWorkedTable worked_shaping();
+HandWorkedTable worked_credit();
 
 }  // namespace rollcall::objective::test

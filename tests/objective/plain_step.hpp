@@ -35,6 +35,7 @@ struct PlainStep {
   double progress = 0.0;
   std::uint64_t index = 0;
   std::map<std::string, double> statistics{};
+  std::vector<double> keep{};                  ///< [N] what earlier weight pieces kept, for plain weights; empty: all tokens
   std::map<std::string, std::string> knobs{};  ///< settings that plain pieces are to use instead of their defaults
 
   double knob(const std::string& name, double otherwise) const { return knobs.contains(name) ? std::stod(knobs.at(name)) : otherwise; }

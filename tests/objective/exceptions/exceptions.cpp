@@ -11,6 +11,11 @@ const std::vector<Exception>& exceptions() {
              excused_clipping,
              excused_corrections,
              excused_offpolicy,
+             excused_group_losses,
+             excused_value,
+             excused_baselines,
+             excused_shaping,
+             excused_credit,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

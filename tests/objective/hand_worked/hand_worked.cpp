@@ -13,6 +13,12 @@ const HandWorkedTable& hand_worked() {
              worked_clipping,
              worked_corrections,
              worked_offpolicy,
+             worked_group_losses,
+             worked_regularizers,
+             worked_value,
+             worked_baselines,
+             worked_shaping,
+             worked_credit,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second) throw std::logic_error(name + " is worked by hand twice");

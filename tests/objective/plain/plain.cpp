@@ -10,6 +10,13 @@ const PlainPieces& plain_pieces() {
     add_clipping(p);
     add_corrections(p);
     add_offpolicy(p);
+    add_group_losses(p);
+    add_regularizers(p);
+    add_value(p);
+    add_baselines(p);
+    add_baselines_more(p);
+    add_shaping(p);
+    add_credit(p);
     return p;
   }();
   return pieces;
@@ -37,6 +44,7 @@ PlainPrepared plain_prepare(const Recipe& recipe, PlainStep step) {
   out.advantage = p.advantage.at(std::string(recipe.piece(Family::advantage)))(step);
   out.factor.assign(out.advantage.size(), 1.0), out.keep = out.factor;
   for (const auto& name : split_names(recipe.piece(Family::weight))) {
+    step.keep = out.keep;
     const PlainWeight w = p.weight.at(name)(step, out.advantage);
     for (std::size_t t = 0; t < out.keep.size(); ++t) {
       if (!w.factor.empty()) out.factor[t] *= w.factor[t];

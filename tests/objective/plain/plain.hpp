@@ -40,6 +40,13 @@ void add_foundation(PlainPieces& pieces);
 void add_clipping(PlainPieces& pieces);
 void add_corrections(PlainPieces& pieces);
 void add_offpolicy(PlainPieces& pieces);
+void add_group_losses(PlainPieces& pieces);
+void add_regularizers(PlainPieces& pieces);
+void add_value(PlainPieces& pieces);
+void add_baselines(PlainPieces& pieces);
+void add_baselines_more(PlainPieces& pieces);
+void add_shaping(PlainPieces& pieces);
+void add_credit(PlainPieces& pieces);
 
 /// What a recipe makes of a step before the current policy is known, by plain loops. Throws std::out_of_range when a piece has no plain version.
 struct PlainPrepared {

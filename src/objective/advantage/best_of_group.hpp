@@ -1,0 +1,24 @@
+// Advantage best_of_group: 1 for the best rewarded rollouts of a group, 0 for the others.
+//   A_i = 1 where r_i = max_g and r_i > best_above, else 0
+// Source: RAFT, arXiv:2304.06767; all best rollouts of a solved prompt, as in arXiv:2504.11343, section 2.
+// Shapes: [B] -> [N].   Knobs: best_above.
+// What differs: with surrogate reinforce this is the negative log-likelihood of the selected answers: no negative signal and no baseline.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+namespace rollcall::objective {
+
+struct BestOfGroup {
+  static constexpr std::string_view name = "best_of_group", formula = "A_i = 1 where r_i = max_g > best_above, else 0";
+  double above = 0.0;
+
+  void bind(Knobs& knobs) { knobs.number("best_above", above, {-1e6, 1e6}, "reward that the best must exceed to be learned from"); }
+
+  at::Tensor operator()(const Step& step) const {
+    const at::Tensor best = step.reward >= step.over_rollouts(step.group_max(step.reward));
+    return step.over_tokens(best.logical_and(step.reward > above).to(at::kDouble));
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,59 @@
+// Advantage bundle_risk: a risk measure of bundles of prompts, shared out to their rollouts.
+//   A bundle's paper takes one rollout of each of its prompts; S = sum of their rewards.  rvar = (max(S-lo,0) - max(S-hi,0) [+ lo - hi]) / (u - l);
+//   cvar = -max(lo - S, 0) / l;  R = (w cvar + rvar) / (w + 1);  A_i = R (r_i - mean_g) / sum_paper (r - mean_g), or R / size where that sum is 0
+//   lo <- lo + lr (l - share of S < lo), hi likewise with u: moving quantiles of S
+// Source: RiskPO, arXiv:2510.00911, section 4 (l 0.2, u 0.8, w 1.5, bundles of 5, lr 0.1; released script: no natural baseline).
+// Shapes: [B] -> [N].   Knobs: risk_low, risk_high, risk_weight, risk_rate, bundle_size, natural_baseline.
+// What differs from group_center: papers that are good anyway push nothing, the lower tail pushes hardest. Which prompts share a bundle is drawn by
+//   address. Groups without tokens belong to no bundle. Both quantiles start at level * bundle_size.
+#pragma once
+
+#include "objective/pieces.hpp"
+#include "objective/selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::objective {
+
+struct BundleRisk {
+  static constexpr std::string_view name = "bundle_risk", formula = "A_i = mixed VaR of the bundle's score, shared by r_i - mean_g";
+  enum class Natural { no, yes };
+  double low = 0.2, high = 0.8, weight = 1.5, rate = 0.1, size = 5.0;
+  Natural natural = Natural::no;
+
+  void bind(Knobs& knobs) {
+    knobs.number("risk_low", low, {1e-6, 1.0}, "level l of the lower quantile");
+    knobs.number("risk_high", high, {1e-6, 1.0}, "level u of the upper quantile");
+    knobs.number("risk_weight", weight, {0.0, 1e6}, "weight w of the lower tail");
+    knobs.number("risk_rate", rate, {0.0, 1e6}, "step size of the moving quantiles");
+    knobs.number("bundle_size", size, {1.0, 1e6}, "prompts of a bundle");
+    knobs.choice("natural_baseline", natural, {"no", "yes"}, "whether lo - hi is added: no paper is above 0");
+    knobs.refuse_if([this] { return high <= low; }, "advantage.risk_high is not above advantage.risk_low", "the middle range would be empty", "use 0.2 and 0.8");
+  }
+
+  Advantage operator()(const Step& step) const {
+    const double lo = step.statistic("risk_low", low * size), hi = step.statistic("risk_high", high * size);
+    at::Tensor a = at::zeros({step.rollouts}, at::kDouble);
+    auto out = a.accessor<double, 1>();
+    const at::Tensor centred = step.reward - step.over_rollouts(step.group_mean(step.reward));
+    const auto reward = step.reward.accessor<double, 1>(), lead = centred.accessor<double, 1>();
+    double papers = 0, below_lo = 0, below_hi = 0;
+    for (const auto& paper : bundled(step.uniform_rollouts(11), step.group_sum(step.length), step.group_begin(), std::size_t(size))) {
+      double score = 0, leads = 0;
+      for (const auto i : paper) score += reward[i], leads += lead[i];
+      papers += 1, below_lo += score < lo - 1e-9, below_hi += score < hi - 1e-9;
+      for (const auto i : paper) out[i] = risk(score, lo, hi) * (std::abs(leads) > 1e-9 ? lead[i] / leads : 1.0 / double(paper.size()));
+    }
+    Advantage shared(step.over_tokens(a));
+    if (papers > 0) shared.statistics = {{"risk_low", lo + rate * (low - below_lo / papers)}, {"risk_high", hi + rate * (high - below_hi / papers)}};
+    return shared;
+  }
+
+  double risk(double score, double lo, double hi) const {
+    const double middle = std::max(score - lo, 0.0) - std::max(score - hi, 0.0) + (natural == Natural::yes ? lo - hi : 0.0);
+    return (weight * -std::max(lo - score, 0.0) / low + middle / (high - low)) / (weight + 1.0);
+  }
+};
+
+}  // namespace rollcall::objective

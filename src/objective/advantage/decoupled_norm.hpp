@@ -1,0 +1,38 @@
+// Advantage decoupled_norm: every reward component is standardised within its group by itself, their sum over the step.
+//   a_i = sum_k (r_ki - mean_kg) / (std_kg + eps), std with n - 1;  A_i = (a_i - mean(a)) / (std(a) + eps) over the step's rollouts with tokens
+// Source: GDPO, arXiv:2601.05242, section 3 (eps 1e-4, equal weights; the spread over the step divides by the count).
+// Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps.
+// What differs from group_norm: summing first maps different mixes of components to one advantage; here they stay apart. Without component
+//   columns the reward is the only component. A group of one keeps its plain values.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+namespace rollcall::objective {
+
+struct DecoupledNorm {
+  static constexpr std::string_view name = "decoupled_norm", formula = "A = whiten(sum_k (r_k - mean_kg) / (std_kg + adv_eps))";
+  double eps = 1e-4;
+
+  void bind(Knobs& knobs) { knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to every standard deviation"); }
+
+  at::Tensor operator()(const Step& step) const {
+    at::Tensor sum;
+    for (const auto& [key, values] : step.columns.named) {
+      if (key.starts_with("component/")) sum = sum.defined() ? sum + standardised(step, values) : standardised(step, values);
+    }
+    if (!sum.defined()) sum = standardised(step, step.reward);
+    const at::Tensor counted = (step.length > 0).to(at::kDouble), share = counted / counted.sum().clamp_min(1.0);
+    const at::Tensor centred = sum - (sum * share).sum();
+    return step.over_tokens(centred / ((centred.square() * share).sum().sqrt() + eps));
+  }
+
+  at::Tensor standardised(const Step& step, const at::Tensor& values) const {
+    const at::Tensor alone = step.over_rollouts(step.group_size) == 1;
+    const at::Tensor centred = values - step.over_rollouts(step.group_mean(values));
+    const at::Tensor deviation = (step.group_sum(centred.square()) / (step.group_size - 1).clamp_min(1)).sqrt();
+    return at::where(alone, values, centred / (step.over_rollouts(deviation) + eps));
+  }
+};
+
+}  // namespace rollcall::objective

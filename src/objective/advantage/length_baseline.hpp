@@ -1,0 +1,21 @@
+// Advantage length_baseline: the group's baseline is its mean reward per token.
+//   A_i = r_i - sum_j T_j r_j / sum_j T_j over the group
+// Source: OPO, arXiv:2505.23585, section 3.2 (the variance-optimal baseline where the squared gradient grows with the length).
+// Shapes: [B] -> [N].   Knobs: none.
+// What differs from group_center: long rollouts weigh more in the baseline. A group of one keeps its plain reward.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+namespace rollcall::objective {
+
+struct LengthBaseline {
+  static constexpr std::string_view name = "length_baseline", formula = "A_i = r_i - sum_g T r / sum_g T";
+
+  at::Tensor operator()(const Step& step) const {
+    const at::Tensor mean = step.group_sum(step.length * step.reward) / step.group_sum(step.length).clamp_min(1.0);
+    return step.over_tokens(step.reward - step.over_rollouts(at::where(step.group_size > 1, mean, 0.0)));
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,30 @@
+// Advantage virtual_best: rewards standardised within their group as if it held one more rollout with the best reward.
+//   A_i = (r_i - mu) / (sigma + eps), mu and sigma (n - 1) of r_1 .. r_n and best_reward
+// Source: NGRPO, arXiv:2509.18851, section 3.1 (advantage calibration).
+// Shapes: [B] -> [N].   Knobs: best_reward, adv_eps.
+// What differs from group_norm: an all-wrong group gets equal negative advantages instead of none, so failures teach exploration. An all-right
+//   group has spread 0 and teaches nothing. A group of one is like any other.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+namespace rollcall::objective {
+
+struct VirtualBest {
+  static constexpr std::string_view name = "virtual_best", formula = "A_i = (r_i - mu) / (sigma + adv_eps) over r_1 .. r_n and best_reward";
+  double best = 1.0, eps = 1e-6;
+
+  void bind(Knobs& knobs) {
+    knobs.number("best_reward", best, {-1e6, 1e6}, "reward of the imagined rollout");
+    knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the standard deviation");
+  }
+
+  at::Tensor operator()(const Step& step) const {
+    const at::Tensor n = step.group_size, mean = (step.group_sum(step.reward) + best) / (n + 1);
+    const at::Tensor centred = step.reward - step.over_rollouts(mean);
+    const at::Tensor sigma = ((step.group_sum(centred.square()) + (best - mean).square()) / n).sqrt();
+    return step.over_tokens(centred / (step.over_rollouts(sigma) + eps));
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,94 @@
+// Choices among rollouts or tokens of a step that do not depend on their order.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace rollcall::objective {
+
+/// Column of 1 for the `count` candidates (> 0) with the largest score, else 0. Equal scores (as floats: rounding must not decide) go by the
+/// smaller `tie`, a column addressed by the rollout and not by its place.
+inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate, const at::Tensor& tie, std::int64_t count) {
+  const auto values = score.to(at::kFloat).contiguous();
+  const auto open = candidate.contiguous(), ties = tie.contiguous();
+  const auto* value = values.const_data_ptr<float>();
+  const auto* may = open.const_data_ptr<double>();
+  const auto* rank = ties.const_data_ptr<double>();
+  std::vector<std::int64_t> index;
+  for (std::int64_t i = 0; i < score.size(0); ++i) {
+    if (may[i] > 0) index.push_back(i);
+  }
+  count = std::min(count, std::int64_t(index.size()));
+  const auto before = [&](auto a, auto b) { return value[a] != value[b] ? value[a] > value[b] : rank[a] < rank[b]; };
+  std::nth_element(index.begin(), index.begin() + count, index.end(), before);
+  at::Tensor chosen = at::zeros({score.size(0)}, at::kDouble);
+  auto* out = chosen.data_ptr<double>();
+  for (std::int64_t k = 0; k < count; ++k) out[index[std::size_t(k)]] = 1.0;
+  return chosen;
+}
+
+/// How many a share of n is, rounded up; a product that only rounding lifts above an integer stays at it.
+inline std::int64_t share_of(double share, double n) { return std::int64_t(std::ceil(share * n - 1e-9)); }
+
+/// Column of 1 for the `count` candidates whose values have the largest variance: some of the lowest and some of the highest. Values at 0 come last.
+inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate, const at::Tensor& tie, std::int64_t count) {
+  const at::Tensor apart = candidate * (values.abs() > 1e-9).to(at::kDouble);
+  const auto nonzero = apart.sum().item<std::int64_t>();
+  if (count >= nonzero) return apart + largest(at::zeros_like(values), candidate - apart, tie, count - nonzero);
+  const auto v = values.accessor<double, 1>(), ties = tie.accessor<double, 1>(), in = apart.accessor<double, 1>();
+  std::vector<std::int64_t> index;
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    if (in[i] > 0) index.push_back(i);
+  }
+  std::sort(index.begin(), index.end(), [&](auto a, auto b) { return float(v[a]) != float(v[b]) ? v[a] < v[b] : ties[a] < ties[b]; });
+  std::vector<double> sum{0.0}, square{0.0};
+  for (const auto i : index) sum.push_back(sum.back() + v[i]), square.push_back(square.back() + v[i] * v[i]);
+  const std::size_t n = index.size(), m = std::size_t(count);
+  std::size_t lowest = 0;
+  double best = -1.0;
+  for (std::size_t low = 0; low <= m; ++low) {  // `low` of the smallest, the rest of the largest
+    const std::size_t high = n - (m - low);
+    const double total = sum[low] + sum[n] - sum[high], squares = square[low] + square[n] - square[high];
+    const double variance = m > 0 ? squares / double(m) - total * total / double(m * m) : 0.0;
+    if (variance > best + 1e-9) best = variance, lowest = low;
+  }
+  at::Tensor chosen = at::zeros_like(values);
+  auto out = chosen.accessor<double, 1>();
+  for (std::size_t k = 0; k < n; ++k) {
+    if (k < lowest || k >= n - (m - lowest)) out[index[k]] = 1.0;
+  }
+  return chosen;
+}
+
+/// Bundles of `size` groups that have tokens, and in each bundle papers of one rollout of each group; who meets whom goes by the addressed `draw`.
+inline std::vector<std::vector<std::int64_t>> bundled(const at::Tensor& draw, const at::Tensor& group_tokens, const std::vector<std::int64_t>& begin,
+                                                      std::size_t size) {
+  const auto u = draw.accessor<double, 1>(), tokens = group_tokens.accessor<double, 1>();
+  const auto before = [&](auto a, auto b) { return u[a] < u[b]; };
+  std::vector<std::vector<std::int64_t>> groups, papers;
+  for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
+    if (tokens[std::int64_t(g)] <= 0) continue;
+    groups.emplace_back();
+    for (auto i = begin[g]; i < begin[g + 1]; ++i) groups.back().push_back(i);
+    std::sort(groups.back().begin(), groups.back().end(), before);
+  }
+  std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return before(a.front(), b.front()); });
+  for (std::size_t first = 0; first < groups.size(); first += size) {
+    for (std::size_t k = 0;; ++k) {
+      std::vector<std::int64_t> paper;
+      for (std::size_t g = first; g < std::min(first + size, groups.size()); ++g) {
+        if (k < groups[g].size()) paper.push_back(groups[g][k]);
+      }
+      if (paper.empty()) break;
+      papers.push_back(std::move(paper));
+    }
+  }
+  return papers;
+}
+
+}  // namespace rollcall::objective

@@ -1,0 +1,74 @@
+// Surrogate pair_preference: the better of two answers to a prompt gains on the worse one.
+//   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2 beta))^2;  mean over the group's pairs
+//   l = sum or mean over t of lp - anchor;  a = anisotropy where the verifier accepted w, else 1
+//   groups of one level, on request: mean_i -log sigmoid(+-beta l_i), + where accepted
+// Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq. 17; levels and anisotropy: TRPA, arXiv:2504.04524.
+// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice, pair_anchor, pair_pool, anisotropy, lone_levels.
+// What differs: only the order of the rewards counts. pair_choice extremes: best against worst, ties all taking part.
+#pragma once
+
+#include "objective/groups.hpp"
+#include "objective/pieces.hpp"
+
+#include <limits>
+
+namespace rollcall::objective {
+
+struct PairPreference {
+  static constexpr std::string_view name = "pair_preference", formula = "L_g = mean_{r_w > r_l} -log sigmoid(beta (l_w - l_l)), l = sum_t (lp - anchor)";
+  enum class Form { logistic, square };
+  enum class Chosen { all, extremes };
+  enum class Anchor { reference, old };
+  enum class Pool { sum, mean };
+  enum class Lone { skip, push };
+  double beta = 0.1, anisotropy = 1.0;
+  Form form = Form::logistic;
+  Chosen chosen = Chosen::all;
+  Anchor anchor = Anchor::reference;
+  Pool pool = Pool::sum;
+  Lone lone = Lone::skip;
+
+  void bind(Knobs& knobs) {
+    knobs.number("pair_beta", beta, {1e-6, 1e6}, "weight of the pull to the anchor");
+    knobs.number("anisotropy", anisotropy, {0.0, 1e6}, "factor on pairs whose winner the verifier accepted");
+    knobs.choice("pair_loss", form, {"logistic", "square"}, "loss of a pair");
+    knobs.choice("pair_choice", chosen, {"all", "extremes"}, "all pairs of different reward, or best against worst");
+    knobs.choice("pair_anchor", anchor, {"reference", "old"}, "policy the log-ratio is taken against");
+    knobs.choice("pair_pool", pool, {"sum", "mean"}, "log-ratio of a rollout from its tokens");
+    knobs.choice("lone_levels", lone, {"skip", "push"}, "groups without a pair: left out, or each rollout pushed by itself");
+    knobs.needs_column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
+    knobs.needs_column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
+    knobs.needs_whole_groups();
+  }
+
+  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& /*ratio*/) const {
+    const at::Tensor target = anchor == Anchor::old ? leaf.old_logprob : leaf.take(leaf.step.named(column::reference_logprob));
+    const at::Tensor l = rollout_score(leaf, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio, target);
+    const auto [winner, loser] = ordered(leaf);
+    const at::Tensor gap = l.index_select(0, winner) - l.index_select(0, loser);
+    const auto [loss, count] = group_mean_of_pairs(leaf, form == Form::square ? (gap - 0.5 / beta).square() : logistic(leaf, gap, winner), winner);
+    if (lone == Lone::skip) return {group_loss_on_tokens(leaf, loss), {}};
+    const at::Tensor alone = masked_group_mean(leaf, -at::log_sigmoid(beta * l * (2 * accepted(leaf) - 1)), leaf.present());
+    return {group_loss_on_tokens(leaf, at::where(count > 0, loss, alone)), {}};
+  }
+
+ private:
+  at::Tensor logistic(const Leaf& leaf, const at::Tensor& gap, const at::Tensor& winner) const {
+    if (anisotropy == 1.0) return -at::log_sigmoid(beta * gap);
+    return -at::log_sigmoid(beta * gap * (1.0 + (anisotropy - 1.0) * accepted(leaf).index_select(0, winner)));
+  }
+  std::pair<at::Tensor, at::Tensor> ordered(const Leaf& leaf) const {
+    const auto [i, j] = leaf.pairs();
+    const at::Tensor r = leaf.take_rollouts(leaf.step.reward), ri = r.index_select(0, i), rj = r.index_select(0, j);
+    at::Tensor taken = ri > rj;
+    if (chosen == Chosen::extremes) taken = taken.logical_and(ri == best(leaf, r).index_select(0, i)).logical_and(rj == -best(leaf, -r).index_select(0, j));
+    return {i.masked_select(taken), j.masked_select(taken)};
+  }
+  static at::Tensor best(const Leaf& leaf, const at::Tensor& r) {
+    const double lowest = -std::numeric_limits<double>::infinity();
+    const at::Tensor counted = at::where(leaf.present() > 0, r, lowest);
+    return leaf.over_group(at::full({leaf.groups()}, lowest, at::kDouble).index_reduce_(0, leaf.group(), counted, "amax"));
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,41 @@
+// Weight drop_pivot: of an odd group, the one rollout that is the median leaves the step.
+//   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such rollouts the one with the smallest addressed draw
+// Source: MC-GRPO, arXiv:2601.22582, section 3 (G + 1 rollouts are sampled, G are trained).
+// Shapes: [B] -> [N].   Knobs: none.
+// What differs from dropping all zero advantages: exactly one rollout goes, so a prompt trains the same number whatever the rewards.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace rollcall::objective {
+
+struct DropPivot {
+  static constexpr std::string_view name = "drop_pivot", formula = "keep_it = 0 for one median rollout of every odd group of 3 and more";
+
+  TokenWeight operator()(const Step& step) const {
+    at::Tensor keep = at::ones({step.rollouts}, at::kDouble);
+    auto out = keep.accessor<double, 1>();
+    const at::Tensor draws = step.uniform_rollouts(12);
+    const auto reward = step.reward.accessor<double, 1>(), draw = draws.accessor<double, 1>();
+    const auto& begin = step.group_begin();
+    for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
+      const auto n = begin[g + 1] - begin[g];
+      if (n < 3 || n % 2 == 0) continue;
+      std::vector<std::int64_t> order;
+      for (auto i = begin[g]; i < begin[g + 1]; ++i) order.push_back(i);
+      std::sort(order.begin(), order.end(), [&](auto a, auto b) { return reward[a] < reward[b]; });
+      const double median = reward[order[std::size_t(n / 2)]];
+      std::int64_t pivot = -1;
+      for (const auto i : order) {
+        if (reward[i] == median && (pivot < 0 || draw[i] < draw[pivot])) pivot = i;
+      }
+      out[pivot] = 0.0;
+    }
+    return {{}, step.over_tokens(keep)};
+  }
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,116 @@
+// Hand-worked numbers of the rows that choose another baseline or spread.
+#include "hand_worked.hpp"
+
+namespace rollcall::objective::test {
+namespace {
+
+// On worked_step() a rollout advantage a0 >= 0 meets ratios 1.5 and 0.9, and a1 <= 0 meets 1.1. With upper bound `top`:
+// token losses -top a0 (no derivative, as 1.5 > top), -0.9 a0, -1.1 a1; each derivative is the loss itself, as d rho / d lp = rho.
+HandWorked by_tokens(double a0, double a1, double top = 1.2) {  // mean over the three tokens
+  return {-(top * a0 + 0.9 * a0 + 1.1 * a1) / 3, {0.0, -0.9 * a0 / 3, -1.1 * a1 / 3}};
+}
+HandWorked by_rollouts(double a0, double a1, double top = 1.2) {  // mean over two tokens and over one, then over both
+  return {-(top * a0 + 0.9 * a0) / 4 - 1.1 * a1 / 2, {0.0, -0.9 * a0 / 4, -1.1 * a1 / 2}};
+}
+HandWorked on(HandWorked numbers, std::function<PlainStep()> step) {
+  numbers.step = std::move(step);
+  return numbers;
+}
+
+const double s = 1 / std::sqrt(2.0), grpo = 0.5 / (s + 1e-6);                // spread and advantage of rewards 1 and 0
+const double l0 = std::log(0.75), l1 = std::log(0.45), l2 = std::log(0.55);  // the three log-probs
+
+PlainStep with_prior(double p0, double p1) {
+  PlainStep step = worked_step();
+  step.rollouts[0].prior = p0, step.rollouts[1].prior = p1;
+  return step;
+}
+PlainStep apart() {  // two prompts of one rollout
+  PlainStep step = worked_step();
+  step.rollouts[1].group = 1;
+  return step;
+}
+PlainStep greedy_solved() {
+  PlainStep step = worked_step();
+  for (auto& r : step.rollouts) r.greedy = 1.0;
+  return step;
+}
+PlainStep even_odds() {  // sum over the vocabulary of p^2 where two tokens have 1/2 each
+  PlainStep step = worked_step();
+  for (auto& r : step.rollouts) r.sum_squares.assign(r.length(), 0.5);
+  return step;
+}
+PlainStep one_of_five() {
+  PlainStep step = worked_step();
+  for (int i = 0; i < 3; ++i) step.rollouts.push_back(step.rollouts[1]);
+  return step;
+}
+PlainStep one_answer_a_mode() {  // token 0 opens thinking; the first ratio is 2, above the bound 1.5
+  PlainStep step = worked_step();
+  step.rollouts[0].token = {0, 5}, step.rollouts[1].token = {3};
+  step.rollouts[0].now[0] = 0.0;
+  return step;
+}
+
+}  // namespace
+
+HandWorkedTable worked_baselines() {
+  const double median = 0.5 / 0.501, virtual_best = (1.0 / 3) / (1 / std::sqrt(3.0) + 1e-6), mean_norm = 0.5 / (0.5 + 1e-6), lead = 1 / (s + 1e-6);
+  const double component = 0.5 / (s + 1e-4), global = 0.5 / (0.5 + 1e-6);
+  return {
+      // First step: baseline 0, A = 1 and 0. -(ln 0.75 + ln 0.45) over two rollouts.
+      {"reinforce", {-(l0 + l1) / 2, {-0.5, -0.5, 0.0}}},
+      // Token advantages 1/2, 1/2, -1/2: mean 1/6; 1/3, 1/3, -2/3; spread sqrt((1/9 + 1/9 + 4/9) / 3) = sqrt(2)/3. A = s, s, -2s.
+      {"reinforce_plus_plus_baseline", {by_tokens(s, -2 * s)}},
+      // A = 1 - 1 and 0 - 1.
+      {"remax", {l2 / 2, {0.0, 0.0, 0.5}, greedy_solved}},
+      // Baseline (2 * 1 + 1 * 0) / 3 = 2/3. A = 1/3, -2/3.
+      {"opo", {(-l0 / 3 - l1 / 3 + 2 * l2 / 3) / 3, {-1.0 / 9, -1.0 / 9, 2.0 / 9}}},
+      // alpha = 2 / 1; A = 2 * (+-1/2).
+      {"gpg", {(-l0 - l1 + l2) / 3, {-1.0 / 3, -1.0 / 3, 1.0 / 3}}},
+      // (1 - 1/2) / (1/2 + 1e-6) and its negative.
+      {"maxrl", {by_tokens(mean_norm, -mean_norm)}},
+      // (1 - 0) / (s + 1e-6) for the best, 0 for the other.
+      {"grpo_passk", {by_tokens(lead, 0.0)}},
+      // C(4,4)/C(5,4) = 1/5; spread sqrt(1/5 * 4/5) = 2/5; success (1/5) / (2/5) = 1/2; failure (1/5 - C(3,3)/C(4,3)) / (2/5) = (1/5 - 1/4) / (2/5) = -1/8.
+      // Six tokens: -1.2/2 - 0.9/2 + 4 * 1.1/8 = -0.5.
+      {"passk_training", {-0.5 / 6, {0.0, -0.45 / 6, 0.1375 / 6, 0.1375 / 6, 0.1375 / 6, 0.1375 / 6}, one_of_five}},
+      // ceil(0.4 * 2) = 1: the smaller reward, 0, is the baseline.
+      {"qae", {by_tokens(lead, 0.0, 1.28)}},
+      // Every token has energy 1 - 2/2 + 1/2 = 1/2. First place: b = (1 * 1/2 + 0) / 1 = 1/2; second place: one rollout, b = 0, A = 1.
+      // (-1.2/2 - 0.9 + 1.1/2) / 3 = -0.95 / 3.
+      {"optimal_token_baseline", {-0.95 / 3, {0.0, -0.3, 0.55 / 3}, even_odds}},
+      // The success alone, 1 in front of its log-prob, mean over its two tokens.
+      {"raft", {-(l0 + l1) / 2, {-0.5, -0.5, 0.0}}},
+      // Median 1/2, deviations 1/2 and 1/2: A = +-0.5 / 0.501. Two rollouts have no pivot.
+      {"mc-grpo", {by_rollouts(median, -median)}},
+      // One prompt: alpha = beta = 1, density 1, A = +-1/2. Rollout 0: -(1.28 + 0.9)/2 = -1.09; rollout 1: 0.55; over two: -0.27.
+      {"bnpo", {-0.27, {0.0, -0.225, 0.275}}},
+      {"psr-nsr-w-reinforce", {by_tokens(0.1, -1.0)}},
+      // Rewards 1, 0, 1: mean 2/3; squares (1 + 4 + 1) / 9 over 2 = 1/3. A = (1/3, -2/3) / (1/sqrt(3) + 1e-6).
+      {"ngrpo", {by_tokens(virtual_best, -2 * virtual_best, 1.24)}},
+      // A = +-1/2, mean 0, spread 1/2.
+      {"dler", {by_tokens(1.0, -1.0, 1.28)}},
+      // Spread of the rewards 1, 0 with n: 1/2.
+      {"lite-ppo", {by_tokens(1.0, -1.0)}},
+      // Answers of each prompt agree: H = 0, w = sigmoid(-30) < 1e-13. Prompt means 1, 0: mean 1/2, spread 1/2.
+      {"copo", {on(by_rollouts(global, -global), apart)}},
+      // One prompt a bundle. lo = 1, hi = 4. Score 1: not below lo, nothing above it: 0. Score 0: tail -1 / 0.2 = -5, (1.5 * -5 + 0) / 2.5 = -3, all its own.
+      {"riskpo", {by_tokens(0.0, -3.0)}},
+      // x = +-0.5 / (s + 1e-4), mean 0, spread x.
+      {"gdpo", {by_rollouts(component / (component + 1e-4), -component / (component + 1e-4))}},
+      // V = 0, mean 1/2, q = 1/4/2 = 1/8, D = 1/4 - 1/8 = 1/8, w = 1/2, baseline 1/4.
+      {"v0-5", {on(by_tokens(0.75, -0.25), [] { return with_prior(0.0, 0.0); })}},
+      // 1 - 0.2 = 0.8, 0 - 0.6 = -0.6; mean 0.1; +-0.7 over 0.7.
+      {"spo-single-stream", {on(by_tokens(1.0, -1.0, 1.28), [] { return with_prior(0.2, 0.6); })}},
+      {"pcl", {on(by_tokens(0.75, -0.25), [] { return with_prior(0.25, 0.25); })}},
+      {"dars", {by_tokens(0.5, -0.5)}},
+      // Best of each mode is its only answer: norm 0. Thinking wins by 1 > 0.2: first tokens +-grpo, second token 0. Ratios 2 -> 1.5, and 1.1:
+      // (-1.5 grpo / 2 + 1.1 grpo) / 2 = 0.175 grpo. k3 = 1/rho + ln rho - 1 with coefficients 1/4, 1/4, 1/2; its derivative 1 - 1/rho.
+      {"lhrm-hgpo", {0.175 * grpo + 0.001 * ((0.5 + std::log(2.0) - 1) / 4 + (1 / 0.9 + std::log(0.9) - 1) / 4 + (1 / 1.1 + std::log(1.1) - 1) / 2),
+                     {0.001 * 0.5 / 4, -0.001 / 9 / 4, 0.55 * grpo + 0.001 / 11 / 2},
+                     one_answer_a_mode}},
+  };
+}
+
+}  // namespace rollcall::objective::test

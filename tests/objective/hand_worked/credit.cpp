@@ -1,0 +1,62 @@
+// Hand-worked numbers of the rows that weigh, choose and average tokens.
+#include "hand_worked.hpp"
+
+namespace rollcall::objective::test {
+namespace {
+
+const double s = 1 / std::sqrt(2.0), a = 0.5 / (s + 1e-6);  // grpo's advantages are +-a
+
+HandWorked by_tokens(double a0, double a1, double top) { return {-(top * a0 + 0.9 * a0 + 1.1 * a1) / 3, {0.0, -0.9 * a0 / 3, -1.1 * a1 / 3}}; }
+
+PlainStep second_token_open() {  // the second token is the most undecided
+  PlainStep step = worked_step();
+  step.rollouts[0].current_entropy = {1.0, 2.0};
+  return step;
+}
+PlainStep less_likely_success() {  // log-probs of rollout 0 a factor 1/4 lower, ratios as they were
+  PlainStep step = worked_step();
+  auto& r = step.rollouts[0];
+  for (std::size_t t = 0; t < r.length(); ++t) r.old[t] += std::log(0.25), r.now[t] += std::log(0.25);
+  r.correct = 1.0;
+  return step;
+}
+PlainStep same_first_token() {
+  PlainStep step = worked_step();
+  step.rollouts[0].token = {5, 6}, step.rollouts[1].token = {5};
+  step.rollouts[0].old_entropy = {0.5, 0.5}, step.rollouts[1].old_entropy = {0.25};
+  return step;
+}
+PlainStep moved_from_reference() {
+  PlainStep step = worked_step();
+  step.rollouts[0].current = {std::log(0.75), std::log(0.6)};
+  step.rollouts[1].current = {std::log(0.5)};
+  return step;
+}
+
+}  // namespace
+
+HandWorkedTable worked_credit() {
+  return {
+      // Nothing has moved from the reference: softplus(0) = ln 2 on the negative side.
+      {"ace-confidence-penalty", {by_tokens(a, -a * (1 + std::log(2.0)), 1.28)}},
+      // Prior 1/2: A = +-1/2, spread 1/2: +-1. Entropy 1: min(0.4, 1/2) = 0.4 is added to both.
+      {"mssr", {by_tokens(1.4, -0.6, 1.2)}},
+      // One answer on either side: (1/2) / 2 for each token of the first, (1/2) / 1 for the other's.
+      {"balanced-aggregation", {-(1.2 + 0.9) * a / 4 + 1.1 * a / 2, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},
+      // ceil(0.25 * 2) = 1 rollout: no choice of one has a variance, so none of the lowest is taken: the highest. ceil(0.25 * 2) = 1 token: the second.
+      {"d3s", {-0.9 * a, {0.0, -0.9 * a, 0.0}, second_token_open}},
+      // Multiplicities 2 * 1/1 and 2 * 0/1.
+      {"pf_ppo", {by_tokens(2 * a, 0.0, 1.2)}},
+      // ln p per token ln(1/8) and ln(1/2), mean ln(1/4): eta = 1/2, gain 1/2 < a. A = a + 1/2 and -a.
+      {"xrpo", {-(1.2 + 0.9) * (a + 0.5) / 4 + 1.1 * a / 2, {0.0, -0.9 * (a + 0.5) / 4, 1.1 * a / 2}, less_likely_success}},
+      // No answer is near the limit 10. ceil(0.2 * 3) = 1 token: the second.
+      {"entropy-80-20", {-0.9 * a, {0.0, -0.9 * a, 0.0}, second_token_open}},
+      // Mean entropies 1/2 and 1/4: A = a - 0.05 and -a - 0.025. The shared first token weighs 2 and 0; the last tokens differ.
+      // (-(2 * 1.2 + 0.9)(a - 0.05) / 2 + 0) / 2.
+      {"gtpo", {-3.3 * (a - 0.05) / 4, {0.0, -0.9 * (a - 0.05) / 4, 0.0}, same_first_token}},
+      // A = 1/2 and, dropped, -1/2. Ratio (0.75 / 0.5)(0.6 / 0.5) = 1.8, inside 1.9. -0.5 * 1.8 * (ln 0.75 + ln 0.45) / 2.
+      {"a-lol", {-0.45 * (std::log(0.75) + std::log(0.45)), {-0.45, -0.45, 0.0}, moved_from_reference}},
+  };
+}
+
+}  // namespace rollcall::objective::test

@@ -1,0 +1,89 @@
+// Hand-worked numbers of the rows that shape rewards or join regularizers.
+#include "hand_worked.hpp"
+
+namespace rollcall::objective::test {
+namespace {
+
+// As in baselines.cpp: advantages a0 >= 0 at ratios 1.5 (above `top`, no derivative) and 0.9, a1 <= 0 at 1.1.
+HandWorked by_tokens(double a0, double a1, double top, std::function<PlainStep()> step) {
+  return {-(top * a0 + 0.9 * a0 + 1.1 * a1) / 3, {0.0, -0.9 * a0 / 3, -1.1 * a1 / 3}, std::move(step)};
+}
+HandWorked by_rollouts(double a0, double a1, std::function<PlainStep()> step) {
+  return {-(1.2 * a0 + 0.9 * a0) / 4 - 1.1 * a1 / 2, {0.0, -0.9 * a0 / 4, -1.1 * a1 / 2}, std::move(step)};
+}
+/// Standardised advantage of the larger of two rewards that lie x apart: +-x/2 over x / sqrt(2) + 1e-6.
+double pair_norm(double x) { return x / 2 / (x / std::sqrt(2.0) + 1e-6); }
+/// k3 = exp(-ln rho) + ln rho - 1 against a reference at ratio 1.
+double k3(double rho) { return 1 / rho + std::log(rho) - 1; }
+
+PlainStep changed(const std::function<void(PlainStep&)>& change) {
+  PlainStep step = worked_step();
+  change(step);
+  return step;
+}
+PlainStep near_the_limit() {
+  return changed([](PlainStep& step) { step.horizon = 2.2; });
+}
+PlainStep drifted() {
+  return changed([](PlainStep& step) { step.rollouts[0].reference[0] -= 0.4; });
+}
+PlainStep known_short() {  // the shortest correct answer so far had one token
+  return changed([](PlainStep& step) {
+    for (auto& r : step.rollouts) r.best_length = 1.0;
+    step.rollouts[0].correct = 1.0;
+  });
+}
+PlainStep both_right() {
+  return changed([](PlainStep& step) {
+    for (auto& r : step.rollouts) r.correct = 1.0;
+  });
+}
+PlainStep first_right() {
+  return changed([](PlainStep& step) { step.rollouts[0].correct = 1.0; });
+}
+PlainStep planted_exploit() {
+  return changed([](PlainStep& step) {
+    step.rollouts[1].reward = 1.0;
+    step.rollouts[0].components["judge"] = 1.0, step.rollouts[1].components["judge"] = 0.0;
+  });
+}
+PlainStep at_the_end() {
+  return changed([](PlainStep& step) { step.progress = 1.0; });
+}
+
+}  // namespace
+
+HandWorkedTable worked_shaping() {
+  const double l0 = std::log(0.75), l1 = std::log(0.45), l2 = std::log(0.55), longer = pair_norm(0.5), grpo = pair_norm(1.0);
+  const double all_k3 = k3(1.5) + k3(0.9) + k3(1.1);
+  return {
+      // H = 2.2: the buffer is 0.44 long and begins at 1.76. Two tokens are 0.24 / 0.44 = 6/11 into it: reward 5/11; one token: 0.
+      {"dapo_overlong", {by_tokens(pair_norm(5.0 / 11), -pair_norm(5.0 / 11), 1.28, near_the_limit)}},
+      // Divergence 0.4 of rollout 0 costs 0.05 * 0.4 = 0.02: A = +-0.98.
+      {"rloo_kl", {0.98 * (-l0 - l1 + l2) / 2, {-0.49, -0.49, 0.49}, drifted}},
+      // ln p: 2 ln(1/2) < ln(1/2), so rank 1 of 2: 1 - 0.25 * (2 - 1) / 2 = 0.875.
+      {"unlikeliness", {by_rollouts(pair_norm(0.875), -pair_norm(0.875), worked_step)}},
+      // Pass rate 1/2: 0.2 * 1/2 * 2/10 = 0.02 and 0.01. Rewards 0.98 and -0.01.
+      {"apriel-reasoner", {by_tokens(pair_norm(0.99), -pair_norm(0.99), 1.2, worked_step)}},
+      // Two tokens against one: cos(pi) = -1, held at -0.7: reward 0.3. The wrong answer: min(0, cos(pi/2)) = 0.
+      {"hapo", {by_rollouts(pair_norm(0.3), -pair_norm(0.3), known_short)}},
+      // Rewards 0.5 and -1: A = +-0.75. First tokens: (-1.2 + 1.1) * 0.75 / 2 times 0.001; the other token: -0.9 * 0.75.
+      // k3 under the same coefficients 0.0005, 1, 0.0005, times 0.001; derivative of k3: 1 - 1/rho = 1/3, -1/9, 1/11.
+      {"thinkless-degrpo", {-0.0000375 - 0.675 + 0.001 * (0.0005 * k3(1.5) + k3(0.9) + 0.0005 * k3(1.1)),
+                            {0.001 * 0.0005 / 3, -0.675 - 0.001 / 9, 0.0005 * 0.825 + 0.001 * 0.0005 / 11},
+                            first_right}},
+      // The shorter answer (rollout 1) earns 1, the longer 1/2: A = -b, +b. Ratio 1.5 pushed down: 1.5 b; 0.9 b; -1.1 b.
+      // (2.4 b / 2 - 1.1 b) / 2 = 0.05 b.
+      {"s-grpo", {0.05 * longer, {1.5 * longer / 4, 0.9 * longer / 4, -1.1 * longer / 2}, both_right}},
+      // Rewards 1 and, violated, 0: A = +-1/2.
+      {"cgpo-mixture-of-judges", {(-l0 - l1 + l2) / 4, {-0.25, -0.25, 0.25}, planted_exploit}},
+      // grpo's advantages over tokens: (-1.2 - 0.9 + 1.1) grpo / 3; 0.001 times the mean of k3; entropy 1 everywhere: -0.001.
+      {"one-shot-rlvr", {-grpo / 3 + 0.001 * all_k3 / 3 - 0.001, {0.001 / 9, -0.3 * grpo - 0.001 / 27, 1.1 * grpo / 3 + 0.001 / 33}}},
+      // rloo, plus half the sum of 0.001 k3, less half of 3 * 0.001.
+      {"t1-inference-scaling", {(-l0 - l1 + l2) / 2 + 0.0005 * all_k3 - 0.0015, {-0.5 + 0.0005 / 3, -0.5 - 0.0005 / 9, 0.5 + 0.0005 / 11}}},
+      // Budget floor(800 * 0.2) = 160: 0.9 + 0.1 * 2/160 and 0.1 * 1/160, which lie 0.900625 apart.
+      {"rmt", {by_rollouts(pair_norm(0.900625), -pair_norm(0.900625), at_the_end)}},
+  };
+}
+
+}  // namespace rollcall::objective::test

@@ -1,0 +1,162 @@
+// What the papers with other baselines and spreads promise, in numbers.
+#include "objective/advantage/baseline_scale.hpp"
+#include "objective/advantage/beta_norm.hpp"
+#include "objective/advantage/bundle_risk.hpp"
+#include "objective/advantage/decoupled_norm.hpp"
+#include "objective/advantage/group_median.hpp"
+#include "objective/advantage/group_norm.hpp"
+#include "objective/advantage/outcome_weights.hpp"
+#include "objective/advantage/prior_shrinkage.hpp"
+#include "objective/advantage/virtual_best.hpp"
+#include "objective/weight/drop_equal_reward.hpp"
+#include "objective/weight/drop_pivot.hpp"
+#include "works_when/small_step.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rollcall::objective::test {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+auto about(double x, double within = 1e-3) { return DoubleNear(x, within); }
+
+double kept(const TokenWeight& w) { return w.keep.sum().item<double>(); }
+
+TEST(WorksWhen, mc_grpo_centres_on_the_median_and_trains_one_less) {
+  const PlainStep three = answers({{0, 0.0}, {0, 0.2}, {0, 1.0}});
+  GroupMedian piece;
+  piece.eps = 1e-12;
+  EXPECT_THAT(advantages_of(piece, three), ElementsAre(about(-1), about(0), about(4)));
+  EXPECT_EQ(kept(DropPivot()(Step(three.columns()))), 2);
+  // 0/1 rewards of an odd group: exactly one goes although several are the median, and no advantage explodes.
+  const PlainStep binary = answers({{0, 0.0}, {0, 0.0}, {0, 1.0}, {0, 0.0}, {0, 0.0}});
+  EXPECT_EQ(kept(DropPivot()(Step(binary.columns()))), 4);
+  for (const double a : advantages_of(GroupMedian(), binary)) EXPECT_LT(std::abs(a), 3.0);
+}
+
+TEST(WorksWhen, mc_grpo_flips_fewer_signs_than_the_mean) {
+  // Rewards with rare large outliers. A sign is flipped where it differs from that against the same baseline of a thousand rewards.
+  std::mt19937 engine(3);
+  const auto draw = [&] { return engine() % 10 == 0 ? 10.0 : double(engine() % 1000) / 1000.0; };
+  std::vector<double> all;
+  double mean = 0;
+  for (int i = 0; i < 1000; ++i) all.push_back(draw()), mean += all.back() / 1000;
+  const double median = GroupMedian::median(all);
+  int by_mean = 0, by_median = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const PlainStep step = answers({{0, draw()}, {0, draw()}, {0, draw()}});
+    const Column from_mean = advantages_of(GroupNorm(), step), from_median = advantages_of(GroupMedian(), step);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double reward = step.rollouts[i].reward;
+      by_mean += from_mean[i] * (reward - mean) < 0, by_median += from_median[i] * (reward - median) < 0;
+    }
+  }
+  EXPECT_LT(by_median, by_mean);
+}
+
+TEST(WorksWhen, bnpo_divides_by_the_fitted_density) {
+  const PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}, {1, 1.0}, {1, 1.0}, {1, 1.0}, {1, 0.0}});
+  const auto [alpha, beta] = BetaNorm::fit(at::tensor({0.25, 0.75}, at::kDouble), at::ones({2}, at::kDouble));
+  EXPECT_NEAR(alpha, 1.16667, 1e-5);
+  EXPECT_NEAR(beta, 1.16667, 1e-5);
+  const Column a = advantages_of(BetaNorm(), step);
+  EXPECT_NEAR(a[0], 0.7166, 1e-4);
+  EXPECT_NEAR(a[1], -0.2389, 1e-4);
+  // Equal pass rates leave alpha = beta = 1, and with it R - p to the bit.
+  EXPECT_THAT(advantages_of(BetaNorm(), answers({{0, 1.0}, {0, 0.0}, {1, 1.0}, {1, 0.0}})), ElementsAre(0.5, -0.5, 0.5, -0.5));
+}
+
+TEST(WorksWhen, psr_nsr_w_reinforce_weighs_outcomes_and_drops_a_side) {
+  const PlainStep step = answers({{0, 1.0}, {0, 0.0}});
+  EXPECT_THAT(advantages_of(OutcomeWeights(), step), ElementsAre(about(0.1, 1e-15), -1.0));
+  const Objective negative_only("psr-nsr-w-reinforce", {}, {{"positive_weight", "0"}});
+  const Result r = evaluate(negative_only, step);
+  EXPECT_THAT(r.derivative, ElementsAre(0.0, 1.0));  // the mean is over the wrong answer alone
+}
+
+TEST(WorksWhen, ngrpo_pushes_all_wrong_groups_and_drops_all_right_ones) {
+  std::vector<Answer> wrong(8, {0, 0.0}), right(8, {0, 1.0});
+  for (const double a : advantages_of(VirtualBest(), answers(wrong))) EXPECT_NEAR(a, -0.3333, 1e-4);
+  const Objective objective("ngrpo");
+  for (const double d : evaluate(objective, answers(right)).derivative) EXPECT_EQ(d, 0.0);
+  for (const double d : evaluate(objective, answers(wrong)).derivative) EXPECT_GT(d, 0.0);
+}
+
+TEST(WorksWhen, dler_standardises_over_the_step_and_lite_ppo_by_the_rewards) {
+  const PlainStep step = answers({{0, 1.0}, {0, 0.0}, {1, 1.0}, {1, 1.0}});
+  BaselineScale dler, lite;
+  dler.recentre = BaselineScale::Recentre::yes;
+  lite.spread = BaselineScale::Spread::reward;
+  EXPECT_THAT(advantages_of(dler, step), ElementsAre(about(1.414), about(-1.414), about(0), about(0)));
+  EXPECT_THAT(advantages_of(lite, step), ElementsAre(about(1.155), about(-1.155), about(0), about(0)));
+  EXPECT_EQ(kept(DropEqualReward()(Step(step.columns()))), 2);  // the second prompt leaves
+}
+
+TEST(WorksWhen, spo_single_stream_and_mssr_have_no_forced_zero) {
+  PlainStep step = answers({{0, 1.0}, {1, 1.0}, {2, 1.0}});
+  step.rollouts[0].prior = 0.7222, step.rollouts[1].prior = 0.6, step.rollouts[2].prior = 0.3;
+  BaselineScale piece;
+  piece.baseline = BaselineScale::Baseline::prior, piece.recentre = BaselineScale::Recentre::yes;
+  const Column a = advantages_of(piece, step);
+  EXPECT_NEAR(a[0] + a[1] + a[2], 0.0, 1e-12);
+  EXPECT_NEAR((a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) / 3, 1.0, 1e-12);
+  for (const double x : a) EXPECT_NE(x, 0.0);
+}
+
+TEST(WorksWhen, v0_5_trusts_the_prior_within_the_noise) {
+  PriorShrinkage piece;
+  piece.low = -1.0;
+  const auto baseline = [&](double right, double prior) {
+    PlainStep step = answers({{0, right > 0 ? 1.0 : -1.0}, {0, right > 1 ? 1.0 : -1.0}, {0, right > 2 ? 1.0 : -1.0}, {0, right > 3 ? 1.0 : -1.0}});
+    for (auto& r : step.rollouts) r.prior = prior;
+    return step.rollouts[0].reward - advantages_of(piece, step)[0];
+  };
+  EXPECT_NEAR(baseline(3, 0.25), 0.25, 1e-12);  // mean 0.5, V -0.5
+  EXPECT_NEAR(baseline(2, 0.3), -0.4, 1e-12);   // mean 0, V -0.4
+}
+
+TEST(WorksWhen, riskpo_scores_bundles_and_tracks_quantiles) {
+  BundleRisk piece;
+  const double natural[] = {-5, -2, -1.3333, -0.6667, 0, 0}, released[] = {-3, 0, 0.6667, 1.3333, 2, 2};
+  for (int s = 0; s < 6; ++s) {
+    piece.natural = BundleRisk::Natural::yes;
+    EXPECT_NEAR(piece.risk(s, 1, 4), natural[s], 1e-4);
+    piece.natural = BundleRisk::Natural::no;
+    EXPECT_NEAR(piece.risk(s, 1, 4), released[s], 1e-4);
+  }
+  // Scores uniform on 0 .. 1: single prompts, many steps. The quantiles approach 0.2 and 0.8.
+  piece.size = 1;
+  std::map<std::string, double> state;
+  std::mt19937 engine(5);
+  for (int step_index = 0; step_index < 400; ++step_index) {
+    std::vector<Answer> list;
+    for (int g = 0; g < 40; ++g) list.push_back({g, double(engine() % 10007) / 10007.0});
+    PlainStep step = answers(list);
+    step.statistics = state;
+    state = piece(Step(step.columns())).statistics;
+  }
+  EXPECT_NEAR(state.at("risk_low"), 0.2, 0.08);
+  EXPECT_NEAR(state.at("risk_high"), 0.8, 0.08);
+}
+
+TEST(WorksWhen, gdpo_keeps_mixes_of_components_apart) {
+  const auto pair = [](double a, double b) {  // two answers: components (0, 0) and (a, b); the reward is their sum
+    PlainStep step = answers({{0, 0.0}, {0, a + b}});
+    step.rollouts[0].components = {{"x", 0.0}, {"y", 0.0}}, step.rollouts[1].components = {{"x", a}, {"y", b}};
+    return step;
+  };
+  const auto before_whitening = [&](const PlainStep& plain) {
+    const Step step(plain.columns());
+    const DecoupledNorm piece;
+    return values(piece.standardised(step, step.named("component/x")) + piece.standardised(step, step.named("component/y")));
+  };
+  EXPECT_THAT(before_whitening(pair(1, 1)), ElementsAre(about(-1.414), about(1.414)));
+  EXPECT_THAT(before_whitening(pair(1, 0)), ElementsAre(about(-0.707), about(0.707)));
+  EXPECT_THAT(advantages_of(GroupNorm(), pair(1, 1)), ElementsAre(about(-0.707), about(0.707)));  // summing first cannot tell them apart
+  EXPECT_THAT(advantages_of(GroupNorm(), pair(1, 0)), ElementsAre(about(-0.707), about(0.707)));
+}
+
+}  // namespace
+}  // namespace rollcall::objective::test

@@ -1,0 +1,155 @@
+// What the methods that couple a group promise in numbers.
+#include "evaluate_step.hpp"
+#include "objective/recipes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::objective::test {
+namespace {
+
+PlainRollout rollout(double reward, const Column& now, const Column& old) {
+  PlainRollout r{0, reward, false, now, old, old, Column(now.size(), 1.0), old};
+  r.correct = reward == 1.0 ? 1.0 : 0.0;
+  return r;
+}
+PlainStep group(const std::vector<PlainRollout>& rollouts) { return {rollouts, 10.0}; }
+Result run(const std::string& recipe, const PlainStep& step, const Settings& knobs = {}, const Settings& pieces = {}) {
+  return evaluate(Objective(recipe, pieces, knobs), step);
+}
+
+/// Single tokens of the given scores: one right answer, the others wrong.
+PlainStep scored(const Column& scores) {
+  PlainStep step = group({});
+  for (const double s : scores) step.rollouts.push_back(rollout(step.rollouts.empty() ? 1.0 : 0.0, {s}, {s}));
+  return step;
+}
+
+TEST(WorksWhen, disco_TheSoftFormTendsToThePlainOne) {
+  const PlainStep step = scored({-0.2, -1.0, -0.4});
+  EXPECT_NEAR(run("disco", step, {{"contrast_form", "plain"}}).loss, -0.5, 1e-9);
+  EXPECT_NEAR(run("disco", step, {{"contrast_tau", "1"}}).loss, -0.4557, 1e-4);
+  EXPECT_NEAR(run("disco", step).loss, -0.4955, 1e-3);  // tau 10
+  EXPECT_NEAR(run("disco", step, {{"contrast_tau", "1e6"}}).loss, -0.5, 1e-6);
+}
+
+TEST(WorksWhen, disco_APromptsDerivativeDoesNotDependOnItsSuccessRate) {
+  for (const int wrong : {1, 3, 7}) {
+    const Result result = run("disco", scored(Column(std::size_t(wrong + 1), -1.0)));
+    EXPECT_NEAR(result.derivative[0], -1.0, 1e-12);
+    for (int i = 1; i <= wrong; ++i) EXPECT_NEAR(result.derivative[std::size_t(i)], 1.0 / wrong, 1e-12);
+  }
+}
+
+TEST(WorksWhen, drpo_WeightsAreTheRightAnswersOwn) {
+  const double first = 1 / (1 + std::exp(-1.0));
+  for (const std::size_t wrong : {1U, 2U, 5U}) {
+    PlainStep step = group({rollout(1, {-1}, {-1}), rollout(1, {-2, -1}, {-2, -1})});
+    for (std::size_t i = 0; i < wrong; ++i) step.rollouts.push_back(rollout(0, {-0.5 - double(i)}, {-0.5 - double(i)}));
+    const Column d = run("drpo-decoupled-reward", step).derivative;
+    EXPECT_NEAR(d[0], -first, 1e-12);  // 0.7311
+    EXPECT_NEAR(d[1] + d[2], -(1 - first), 1e-12);
+    EXPECT_NEAR(run("drpo-decoupled-reward", step, {{"length_tau", "0"}}).derivative[0], -0.5, 1e-12);
+  }
+}
+
+TEST(WorksWhen, reg_grpo_NoDeadZoneAndZeroAtTheTarget) {
+  const double a = 0.5 / (1 / std::sqrt(2.0) + 1e-6);
+  PlainStep step = group({rollout(1, {-1 + a}, {-1}), rollout(0, {-1 - a}, {-1})});
+  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step).loss, 0.0, 1e-20);
+  step.rollouts[0].now = {-1 + std::log(2.0)}, step.rollouts[1].now = {-1};
+  EXPECT_LT(run("deepvideo-r1-reg-grpo", step).derivative[0], -0.1);  // at ratio 2 clip has no derivative left
+  EXPECT_EQ(run("grpo", step).derivative[0], 0.0);
+  // Standardised log-ratios of two rollouts are +-1 (spread with n), up to the floor.
+  const Settings standardised = {{"standardise", "on"}, {"std_floor", "1e-9"}};
+  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step, standardised).loss, (1 - a) * (1 - a), 1e-9);
+  EXPECT_TRUE(all_finite(run("deepvideo-r1-reg-grpo", random_step({3, 2}, 1, 500.0), standardised)));
+}
+
+TEST(WorksWhen, trpa_PairsAndAnisotropy) {
+  const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  const Settings bare = {{"kl_coef", "0"}};
+  const auto loss = [&](double high, double low) { return run("trpa", group({rollout(high, {-1.0}, {-2.0}), rollout(low, {-1.0}, {-1.0})}), bare).loss; };
+  EXPECT_NEAR(loss(1.0, 0.0), softplus(-0.25), 1e-12);  // 0.5759
+  EXPECT_NEAR(loss(0.5, 0.0), softplus(-0.1), 1e-12);   // 0.6444: the winner is not accepted
+  // Levels of 3, 2 and 3 rollouts: 3*2 + 3*3 + 2*3 = 21 pairs, each with derivative -+ beta/2 over 21. One of the lowest level loses 5 of them.
+  PlainStep step = group({});
+  for (const double r : {1.0, 1.0, 1.0, 0.5, 0.5, 0.0, 0.0, 0.0}) step.rollouts.push_back(rollout(r, {-1.0}, {-1.0}));
+  const Settings isotropic = {{"kl_coef", "0"}, {"anisotropy", "1"}};
+  EXPECT_NEAR(run("trpa", step, isotropic).derivative[7], 0.05 * 5 / 21, 1e-12);
+  // The loss only knows differences within a prompt.
+  const double before = run("trpa", step, isotropic).loss;
+  for (auto& r : step.rollouts) r.now[0] += 0.3;
+  EXPECT_NEAR(run("trpa", step, isotropic).loss, before, 1e-12);
+}
+
+TEST(WorksWhen, trpa_GroupsOfOneLevelArePushedOneByOne) {
+  const Settings bare = {{"kl_coef", "0"}};
+  const PlainStep right = group({rollout(1, {-1.0}, {-2.0}), rollout(1, {-1.0}, {-1.0})});
+  const PlainStep wrong = group({rollout(0, {-1.0}, {-2.0}), rollout(0, {-1.0}, {-1.0})});
+  EXPECT_NEAR(run("trpa", right, bare).loss, (std::log1p(std::exp(-0.1)) + std::log(2.0)) / 2, 1e-12);
+  EXPECT_LT(run("trpa", right, bare).derivative[1], 0.0);
+  EXPECT_GT(run("trpa", wrong, bare).derivative[1], 0.0);
+}
+
+TEST(WorksWhen, copg_TheMinimumIsTheTiltedReferenceFromAnySamples) {
+  // Two arms, reward 1 and 0, beta 1, uniform reference: optimum 0.7311, 0.2689.
+  const double p = 1 / (1 + std::exp(-1.0)), half = std::log(0.5);
+  for (const int of_first : {1, 5, 9}) {
+    PlainStep step = group({});
+    for (int i = 0; i < 10; ++i) step.rollouts.push_back(rollout(i < of_first ? 1 : 0, {std::log(i < of_first ? p : 1 - p)}, {half}));
+    const Result result = run("copg", step, {{"regression_beta", "1"}});
+    EXPECT_NEAR(result.loss, 0.0, 1e-20);
+    for (const double d : result.derivative) EXPECT_NEAR(d, 0.0, 1e-12);
+  }
+}
+
+TEST(WorksWhen, copg_OnPolicyItIsLeaveOneOutWithKl) {
+  PlainStep step = group({rollout(1, {-1}, {-1}), rollout(0, {-2}, {-2}), rollout(1, {-0.5}, {-0.5})});
+  const double beta = 0.1;
+  step.rollouts[1].reference = {-1.2}, step.rollouts[2].reference = {-1.5};
+  PlainStep regularised = step;  // RLOO with the reward R - beta log(pi / ref)
+  for (auto& r : regularised.rollouts) r.reward -= beta * (r.now[0] - r.reference[0]);
+  const Column contrast = run("copg", step).derivative, rloo = run("rloo", regularised).derivative;
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(contrast[i], 2 * beta * rloo[i], 1e-12);
+}
+
+TEST(WorksWhen, pacs_StartsAtLnTwoAndItsPushSumsToZero) {
+  EXPECT_NEAR(run("pacs", group({rollout(1, {-1}, {-1}), rollout(0, {-2}, {-2}), rollout(0, {-3}, {-3})})).loss, std::log(2.0), 1e-12);
+  const PlainStep step = group({rollout(1, {-0.8}, {-1}), rollout(0, {-2.2}, {-2})});  // u = 0.2, -0.2: psi = 0.4, -0.4
+  const Result result = run("pacs", step);
+  EXPECT_NEAR(result.loss, 0.5130, 1e-4);
+  EXPECT_NEAR(result.derivative[0] + result.derivative[1], 0.0, 1e-12);
+}
+
+TEST(WorksWhen, real_labels_BoundedWeights) {
+  const auto at = [](double score) { return group({rollout(1, {-1 + score}, {-1}), rollout(0, {-1}, {-1})}); };
+  const Result start = run("real-labels", at(0.0));
+  EXPECT_NEAR(start.loss, 2 * std::log(2.0), 1e-12);
+  EXPECT_NEAR(start.derivative[0], -1.0, 1e-12);
+  EXPECT_NEAR(start.derivative[1], 1.0, 1e-12);
+  EXPECT_NEAR(run("real-labels", at(-15.0)).derivative[0], -2.0, 1e-9);  // 1 / tau
+  double before = -2.0;
+  for (const double score : {-5.0, -1.0, 0.0, 1.0, 5.0}) {
+    const double now = run("real-labels", at(score)).derivative[0];
+    EXPECT_GT(now, before);
+    before = now;
+  }
+  EXPECT_NEAR(run("real-labels", at(0.0), {{"label_form", "product"}}).loss, std::log(2.0), 1e-12);
+  EXPECT_NEAR(run("real-labels", at(0.0), {{"label_form", "bce"}}).loss, std::log(2.0), 1e-12);
+  EXPECT_EQ(run("real-labels", group({rollout(1, {-1}, {-2}), rollout(1, {-3}, {-1})})).loss, 0.0);  // one class only
+}
+
+TEST(WorksWhen, gvpo_and_rebel_AreTheSameResidualsScaled) {
+  const PlainStep step = random_step({4}, 9, 0.2);
+  const Settings same = {{"regression_beta", "1"}, {"regression_scale", "1"}, {"regression_pairs", "off"}};
+  EXPECT_NEAR(run("gvpo", step, same).loss, run("rebel", step, same).loss, 1e-12);
+}
+
+TEST(WorksWhen, nft_OnPolicyItIsGrpo) {
+  const PlainStep step = random_step({4, 3}, 5, 0.0);
+  const Column nft = run("nft", step).derivative, dapo = run("dapo", step).derivative;
+  EXPECT_TRUE(near(nft, dapo, 1e-9));
+}
+
+}  // namespace
+}  // namespace rollcall::objective::test

@@ -1,0 +1,162 @@
+// What the regularizers, their schedules and controllers, and the rows with expert or replayed rollouts promise in numbers.
+#include "evaluate_step.hpp"
+#include "hand_worked.hpp"
+#include "objective/recipes.hpp"
+#include "objective/surrogate/expert_mix.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::objective::test {
+namespace {
+
+Result run(const std::string& recipe, const PlainStep& step, const Settings& knobs = {}, const Settings& pieces = {}) {
+  return evaluate(Objective(recipe, pieces, knobs), step);
+}
+
+/// The worked step; the policy that the optimizer step starts from has lost `divergence` on every token.
+PlainStep drifted(double divergence) {
+  PlainStep step = worked_step();
+  for (auto& r : step.rollouts) {
+    r.current = r.old;
+    for (double& lp : r.current) lp -= divergence;
+  }
+  return step;
+}
+
+TEST(WorksWhen, disco_TheHingeIsFreeUpToItsBound) {
+  const auto coefficient = [](double divergence) { return -3 * run("dapo", drifted(divergence), {}, {{"regularizer", "kl_hinge"}}).derivative[0]; };
+  // The first token of the worked step is clipped, so its derivative is the hinge's: -c / 3.
+  EXPECT_NEAR(coefficient(3e-4), 0.2, 1e-9);
+  EXPECT_EQ(coefficient(1e-5), 0.0);
+  EXPECT_EQ(coefficient(-1e-3), 0.0);
+}
+
+TEST(WorksWhen, llds_NothingWhereNothingIsLost) {
+  PlainStep step;
+  step.rollouts.push_back({0, 1.0, false, {-1.5, -0.8, -2.2}, {-1, -1, -2}, {-1, -1, -2}, {1, 1, 1}, {-1, -1, -2}});
+  EXPECT_NEAR(run("llds", step).metrics.at("actor/lazy_likelihood_loss"), 0.04667, 1e-5);
+  step.rollouts[0].reward = -1.0;  // a negative advantage
+  EXPECT_EQ(run("llds", step).metrics.at("actor/lazy_likelihood_loss"), 0.0);
+  step.rollouts[0].reward = 1.0, step.rollouts[0].now = {-1.5, -0.5, -2.0};  // the sum has not dropped
+  EXPECT_EQ(run("llds", step).metrics.at("actor/lazy_likelihood_loss"), 0.0);
+  EXPECT_TRUE(near(run("llds", step).derivative, run("grpo", step).derivative));
+}
+
+TEST(WorksWhen, rapo_TheEstimatorIsNeverNegative) {
+  const auto estimate = [](double u) {
+    PlainStep step;
+    step.rollouts.push_back({0, 1.0, false, {-2 - std::log(u)}, {-2}, {-2}, {1}, {-2}});  // phi(1) = 1: u = exp(ref - lp)
+    return run("rapo", step, {{"reweighted_coef", "1"}}).metrics.at("actor/reweighted_kl_loss");
+  };
+  EXPECT_NEAR(estimate(1.0), 0.0, 1e-15);
+  EXPECT_NEAR(estimate(2.0), 0.386, 1e-3);
+  EXPECT_NEAR(estimate(0.5), 0.153, 1e-3);
+}
+
+TEST(WorksWhen, othink_TheCoefficientFollowsItsSchedule) {
+  PlainStep step = random_step({3, 2}, 3, 0.3);
+  const auto share = [&](const std::string& recipe, const Settings& knobs) { return run(recipe, step, knobs).metrics.at("actor/kl_loss"); };
+  const double at_one = share("grpo_kl", {{"kl_coef", "1"}});
+  for (const auto& [progress, coef] : {std::pair(0.0, 0.001), {0.5, 0.0205}, {1.0, 0.04}}) {
+    step.progress = progress;
+    EXPECT_NEAR(share("othink-grpo-d", {}), coef * at_one, 1e-12);
+    EXPECT_EQ(share("othink-grpo-d", {{"kl_coef", "0.04"}, {"kl_coef_end", "0.04"}}), share("grpo_kl", {}));
+  }
+}
+
+TEST(WorksWhen, kl_AbsoluteAndCorrectedEstimators) {
+  PlainStep step;  // old 1/2, now 1/4, reference 1/2: d = ln 2, ratio 1/2; reward 0: no policy loss
+  step.rollouts.push_back({0, 0.0, false, {std::log(0.25)}, {std::log(0.5)}, {std::log(0.5)}, {1}, {std::log(0.5)}});
+  const Result absolute = run("grpo_kl", step, {{"kl_coef", "1"}, {"kl_estimator", "abs"}});
+  EXPECT_NEAR(absolute.loss, std::log(2.0), 1e-12);
+  EXPECT_NEAR(absolute.derivative[0], -1.0, 1e-12);
+  // rho k3 = (2 - ln 2 - 1) / 2; its derivative is rho times that of d^2/2: -rho d, the gradient of the reverse divergence.
+  const Result corrected = run("grpo_kl", step, {{"kl_coef", "1"}, {"kl_correction", "ratio"}});
+  EXPECT_NEAR(corrected.loss, (1 - std::log(2.0)) / 2, 1e-12);
+  EXPECT_NEAR(corrected.derivative[0], -std::log(2.0) / 2, 1e-12);
+}
+
+std::map<std::string, double> after(const std::string& recipe, const PlainStep& step, const Settings& knobs = {}) {
+  const Objective objective(recipe, {}, knobs);
+  return Objective::statistics(*objective.prepare(step.columns()));
+}
+
+TEST(WorksWhen, ppo_kl_penalty_TheCoefficientDoublesAndHalves) {
+  EXPECT_EQ(after("ppo_kl_penalty", drifted(0.016)).at("kl_coef"), 2.0);
+  EXPECT_EQ(after("ppo_kl_penalty", drifted(0.010)).at("kl_coef"), 1.0);
+  EXPECT_EQ(after("ppo_kl_penalty", drifted(0.006)).at("kl_coef"), 0.5);
+  EXPECT_EQ(after("ppo_kl_penalty", drifted(0.0)).at("kl_coef"), 1.0);
+  EXPECT_NEAR(after("ppo_kl_penalty", drifted(0.5), {{"kl_rule", "proportional"}, {"kl_horizon", "2"}}).at("kl_coef"), 1.2, 1e-12);
+  PlainStep step = drifted(0.016);
+  const double before = run("ppo_kl_penalty", step).metrics.at("actor/kl_loss");
+  step.statistics = after("ppo_kl_penalty", step);
+  EXPECT_NEAR(run("ppo_kl_penalty", step).metrics.at("actor/kl_loss"), 2 * before, 1e-12);
+}
+
+TEST(WorksWhen, skywork_or1_TheBonusGrowsWhileEntropyIsLow) {
+  PlainStep low = worked_step(), high = worked_step();
+  for (auto& r : low.rollouts) r.entropy.assign(r.length(), 0.1);
+  for (int step = 1; step <= 3; ++step) {
+    EXPECT_NEAR(run("skywork_or1", low).metrics.at("actor/adaptive_entropy_loss"), -0.1 * 0.005 * (step - 1), 1e-15);
+    low.statistics = after("skywork_or1", low);
+    EXPECT_NEAR(low.statistics.at("entropy_coef"), 0.005 * step, 1e-15);
+  }
+  high.statistics = low.statistics;  // entropy 1: off at once, and the coefficient falls
+  EXPECT_EQ(run("skywork_or1", high).metrics.at("actor/adaptive_entropy_loss"), 0.0);
+  EXPECT_NEAR(after("skywork_or1", high).at("entropy_coef"), 0.010, 1e-15);
+}
+
+TEST(WorksWhen, chord_TheShareOfTheExpert) {
+  const ExpertMix piece;
+  EXPECT_NEAR(piece.mu(100), 0.25, 1e-12);
+  EXPECT_NEAR(piece.mu(400), 0.26, 1e-12);
+  EXPECT_NEAR(piece.mu(600), 0.02, 1e-12);
+  EXPECT_NEAR(piece.mu(1e6), 0.02, 1e-12);
+  const PlainStep step = random_step({3, 2}, 3, 0.3);  // training step 0: mu = 0
+  const Result mixed = run("chord", step), plain = run("grpo", step);
+  EXPECT_EQ(mixed.loss, plain.loss);
+  EXPECT_EQ(mixed.derivative, plain.derivative);
+}
+
+/// Group 0: all wrong; group 1: mixed; group 2: all right. Each has an expert's trace besides.
+PlainStep three_kinds() {
+  PlainStep step = random_step({3, 3, 3}, 21, 0.2);
+  for (std::size_t i = 0; i < 9; ++i) {
+    auto& r = step.rollouts[i];
+    r.now = r.old = r.rollout = r.reference = {-1.0, -2.0}, r.entropy = {1, 1}, r.current.clear(), r.truncated = false;
+    for (auto* column : {&r.teacher, &r.teacher_kl, &r.current_entropy, &r.old_entropy, &r.sum_squares, &r.old_value, &r.value}) column->clear();
+    r.token.clear();
+    r.expert = i % 3 == 2;
+    r.correct = r.reward = r.expert == 1.0 || i / 3 == 2 || i == 3;
+  }
+  return step;
+}
+
+TEST(WorksWhen, dypo_PromptsGoThreeWays) {
+  const Column d = run("dypo", three_kinds()).derivative;
+  const auto pushed = [&](std::size_t rollout) { return d[2 * rollout] != 0.0; };
+  EXPECT_FALSE(pushed(0) || pushed(1));               // all wrong: only the expert is learned from
+  EXPECT_NEAR(d[4], -1.0 / 6, 1e-12);                 // over the six tokens of experts
+  EXPECT_TRUE(pushed(3) && pushed(4) && !pushed(5));  // mixed: the policy's own rollouts
+  EXPECT_FALSE(pushed(6) || pushed(7) || pushed(8));  // all right: nothing
+  // One pair at d = 0: loss ln 2, weight 1/2; alpha 0 leaves it alone. Two of six own rollouts carry it.
+  const Result aligned = run("dypo", three_kinds(), {{"alignment_alpha", "0"}, {"expert_coef", "0"}});
+  EXPECT_NEAR(aligned.loss, std::log(2.0) * 2 / 6, 1e-12);
+  EXPECT_NEAR(aligned.derivative[6], -0.5 * 2 / 6, 1e-12);
+}
+
+TEST(WorksWhen, replay_StoredProbabilitiesAreTheRatiosBase) {
+  for (const std::string recipe : {"dots-rr", "skywork-r1v2-ssb"}) {
+    PlainStep step = random_step({3, 2}, 8, 0.3);
+    const double before = run(recipe, step).loss;
+    for (auto& r : step.rollouts) {
+      for (double& lp : r.old) lp -= 0.3;  // what the step's own policy says does not enter
+    }
+    EXPECT_EQ(run(recipe, step).loss, before);
+    for (auto& r : step.rollouts) r.rollout = r.now;
+    EXPECT_NEAR(run(recipe, step).metrics.at("actor/ratio_max"), 1.0, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace rollcall::objective::test

@@ -1,0 +1,135 @@
+// What the methods with a value head or a teacher promise in numbers.
+#include "evaluate_step.hpp"
+#include "objective/advantage/gae.hpp"
+#include "objective/advantage/macro_gae.hpp"
+#include "objective/advantage/teacher_gap.hpp"
+#include "objective/recipes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::objective::test {
+namespace {
+
+PlainStep with_values(const Column& values, double reward, bool truncated = false) {
+  const Column lp(values.size(), -1.0);
+  PlainRollout r{0, reward, truncated, lp, lp, lp, Column(values.size(), 1.0), lp};
+  r.old_value = r.value = values;
+  return {{r}, 100.0};
+}
+
+TEST(WorksWhen, ppo_AdvantagesAtTheTwoEndsOfLambda) {
+  const PlainStep step = random_step({3, 2}, 4, 0.2);
+  Gae piece;
+  piece.lambda = 1.0;  // return less value
+  const Step prepared(step.columns());
+  const Column a = values(piece(prepared).advantage), target = values(piece(prepared).value_target), v = step.flat(&PlainRollout::old_value);
+  std::size_t token = 0;
+  for (const auto& r : step.rollouts) {
+    for (std::size_t t = 0; t < r.length(); ++t, ++token) {
+      EXPECT_NEAR(a[token], r.reward - v[token], 1e-12);
+      EXPECT_NEAR(target[token], r.reward, 1e-12);
+    }
+  }
+}
+
+TEST(WorksWhen, ppo_RewardsOfSingleTokensCount) {
+  Step step(with_values({0, 0, 0}, 1.0).columns());
+  step.token_reward = at::tensor(Column{0.1, 0.2, 0.3}, at::kDouble);
+  Gae piece;
+  piece.lambda = 1.0, piece.gamma = 0.5;
+  EXPECT_TRUE(near(values(piece(step).advantage), Column{0.1 + 0.5 * 0.2 + 0.25 * 1.3, 0.2 + 0.5 * 1.3, 1.3}));
+}
+
+TEST(WorksWhen, ppo_TheValueStopsAtItsBoundAndIsPulledBack) {
+  const auto slope = [](double value, double reward) {
+    PlainStep step = with_values({0.0}, reward);
+    step.rollouts[0].value = {value};
+    return evaluate(Objective("ppo"), step).value_derivative[0];
+  };
+  EXPECT_EQ(slope(0.6, 1.0), 0.0);           // beyond 0 + 0.5 in the wanted direction
+  EXPECT_NEAR(slope(0.4, 1.0), -0.6, 1e-12);
+  EXPECT_NEAR(slope(0.6, 0.0), 0.6, 1e-12);  // away from the target: still pulled back
+}
+
+TEST(WorksWhen, vapo_LambdaGrowsWithLength) {
+  Gae piece;
+  piece.alpha = 0.05, piece.value_lambda = 1.0;
+  // 40 tokens: lambda = 1 - 1 / 2; values 0, reward 1: A = 0.5^(tokens to go); targets are returns.
+  const Step step(with_values(Column(40, 0.0), 1.0).columns());
+  const Column a = values(piece(step).advantage);
+  EXPECT_NEAR(a[39], 1.0, 1e-12);
+  EXPECT_NEAR(a[36], 0.125, 1e-12);
+  for (const double target : values(piece(step).value_target)) EXPECT_NEAR(target, 1.0, 1e-12);
+}
+
+TEST(WorksWhen, t_ppo_TheLastValueIsCarriedOn) {
+  Gae extended, ordinary;
+  extended.truncation = Gae::Truncation::extend;
+  const Column a = values(extended(Step(with_values({0.2, 0.4, 0.5}, 0.0, true).columns())).advantage);
+  EXPECT_TRUE(near(a, Column{0.295, 0.1, 0.0}));
+  PlainStep finished = random_step({3, 3}, 6, 0.2);
+  for (auto& r : finished.rollouts) r.truncated = false;
+  const Step step(finished.columns());
+  EXPECT_EQ(values(extended(step).advantage), values(ordinary(step).advantage));
+}
+
+TEST(WorksWhen, t_ppo_TheValueLearnsFromFinishedRolloutsOnly) {
+  PlainStep step = with_values({0.2, 0.4}, 1.0, true);
+  EXPECT_EQ(evaluate(Objective("t-ppo"), step).value_derivative, (Column{0.0, 0.0}));
+  step.rollouts[0].truncated = false;
+  EXPECT_TRUE(near(evaluate(Objective("t-ppo"), step).value_derivative, Column{-0.4, -0.3}));  // (V - return) / 2 tokens
+}
+
+TEST(WorksWhen, ma_rlhf_SegmentsOfOneAreTokens) {
+  MacroGae macro;
+  Gae token;
+  macro.length = 1;
+  const Step step(random_step({4, 3}, 12, 0.3).columns());
+  EXPECT_EQ(values(macro(step).advantage), values(token(step).advantage));
+  EXPECT_EQ(values(macro(step).value_target), values(token(step).value_target));
+}
+
+TEST(WorksWhen, ma_rlhf_ASegmentSharesItsAdvantage) {
+  // 12 tokens: segments of 5, 5, 1 and the last token. Pooled values 0.1, 0.2, 0.3, 0.4, reward 1.
+  Column v(12, 0.1);
+  std::fill(v.begin() + 5, v.begin() + 10, 0.2), v[10] = 0.3, v[11] = 0.4;
+  const double d = 0.1, last = 0.6, l = 0.95, third = d + l * last, second = d + l * third, first = d + l * second;
+  Column expected(12, first);
+  std::fill(expected.begin() + 5, expected.begin() + 10, second), expected[10] = third, expected[11] = last;
+  EXPECT_TRUE(near(values(MacroGae()(Step(with_values(v, 1.0).columns())).advantage), expected));
+}
+
+TEST(WorksWhen, vopd_TheBaselineIsTheExactValue) {
+  const double kl = 0.5 * std::log(0.5 / 0.8) + 0.5 * std::log(0.5 / 0.2);
+  EXPECT_NEAR(-kl, -0.2231, 1e-4);
+  PlainStep step = with_values({0, 0}, 0.0);
+  auto& r = step.rollouts[0];
+  r.old = r.now = r.rollout = {std::log(0.5), std::log(0.5)}, r.teacher = {std::log(0.8), std::log(0.2)}, r.teacher_kl = {kl, kl};
+  const Column a = values(TeacherGap()(Step(step.columns())));
+  EXPECT_NEAR(a[0], 0.6931, 1e-4);
+  EXPECT_NEAR(a[1], -0.6931, 1e-4);
+  EXPECT_NEAR(0.5 * a[0] + 0.5 * a[1], 0.0, 1e-12);  // weighted by the student
+}
+
+/// Mean and mean square of the sampled gradient in one logit, exactly, over all tokens of one place.
+std::pair<double, double> moments(const Column& p, const Column& q, std::size_t logit, double baseline) {
+  double mean = 0, square = 0;
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    const double gradient = (std::log(q[k] / p[k]) - baseline) * ((k == logit ? 1.0 : 0.0) - p[logit]);
+    mean += p[k] * gradient, square += p[k] * gradient * gradient;
+  }
+  return {mean, square};
+}
+
+TEST(WorksWhen, vopd_TheBaselineKeepsTheMeanGradient) {
+  for (const auto& [p, q] : {std::pair(Column{0.6, 0.3, 0.1}, Column{0.2, 0.5, 0.3}), {Column{0.5, 0.5}, Column{0.8, 0.2}}}) {
+    double value = 0;
+    for (std::size_t k = 0; k < p.size(); ++k) value += p[k] * std::log(q[k] / p[k]);
+    for (std::size_t logit = 0; logit < p.size(); ++logit) EXPECT_NEAR(moments(p, q, logit, value).first, moments(p, q, logit, 0.0).first, 1e-12);
+  }
+  // Less variance for p = 1/2, 1/2 and q = 0.8, 0.2; not for every pair of distributions: the value is not the best constant.
+  EXPECT_LT(moments({0.5, 0.5}, {0.8, 0.2}, 0, 0.5 * std::log(0.64)).second, moments({0.5, 0.5}, {0.8, 0.2}, 0, 0.0).second);
+}
+
+}  // namespace
+}  // namespace rollcall::objective::test
