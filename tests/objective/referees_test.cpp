@@ -36,9 +36,10 @@ StepColumns columns_of(const json& step) {
   c.max_new_tokens = step["horizon"].get<double>();
   c.named["reference_logprob"] = reals(step["reference"]);
   c.named["current_logprob"] = reals(step["now"]);  // the peers take covariances and masks under the policy they evaluate
+  c.named["current_entropy"] = reals(step["entropy"]);
   c.named["sum_squares"] = reals(step["sum_squares"]);
   c.named["value"] = reals(step["value"]);
-  c.named["greedy_reward"] = reals(step["greedy_reward"]);
+  for (const char* name : {"greedy_reward", "component/correct", "component/format"}) c.named[name] = reals(step[name]);
   return c;
 }
 

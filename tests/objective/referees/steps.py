@@ -67,6 +67,8 @@ def random_step(seed, sizes, spread, lowest, far=False, empty=()):
         columns["sum_squares"].append(round(min(1.0, torch.tensor(2 * old).exp().item() + dice.uniform(0.001, 0.1)), 3))
         columns["value"].append(round(dice.uniform(0, 1), 3))
         columns["value_now"].append(round(columns["value"][-1] + dice.gauss(0, 0.4), 3))
+    for name in ("component/correct", "component/format"):
+        columns[name] = [float(dice.randint(0, 1)) for _ in columns["group"]]
     columns["horizon"] = HORIZON
     return Step(columns)
 

@@ -31,6 +31,7 @@ class Case:
     knobs: dict = dataclasses.field(default_factory=dict)
     steps: tuple = NO_FAR + ("far",)
     kl: tuple = ()  # estimator and coefficient
+    reward_kl: float = 0.0
     entropy: float = 0.0
     value: bool = False
     bessel: bool = False  # verl's whitening divides by N - 1, ours by N
@@ -79,6 +80,9 @@ ADVANTAGES = [
     Case("grpo_passk", advantage="grpo_passk", mode=TOKEN, knobs=DUAL, steps=FULL),
     Case("optimal_token_baseline", advantage="optimal_token_baseline", mode=TOKEN, knobs=DUAL),
     Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 1.0, "lam": 0.95}, pieces={"regularizer": "none"}, knobs=DUAL, bessel=True),
+    Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 1.0, "lam": 0.95}, reward_kl=0.05,
+         pieces={"reward": "kl_in_reward", "regularizer": "none"}, knobs={"kl_reward_to": "token", **DUAL}, steps=NO_FAR, bessel=True),
+    Case("rloo_kl", advantage="rloo", loss="gpg", mode=ROLLOUT_SUM, reward_kl=0.05, steps=NO_FAR),
     Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 0.97, "lam": 0.9}, value=True,
          knobs={"gamma": "0.97", "lambda": "0.9", **DUAL}, bessel=True),
 ]
@@ -88,6 +92,8 @@ MODES = [Case("grpo", mode=mode, pieces={"aggregate": mode}, knobs=DUAL, steps=(
 
 DIVERGENCES = [Case("grpo", kl=(estimator, 0.04), pieces={"regularizer": "kl"}, knobs={"kl_estimator": estimator, **DUAL}, steps=steps)
                for estimator, steps in (("k2", NO_FAR), ("k3", NO_FAR + ("far",)), ("k1+", NO_FAR), ("k3+", NO_FAR))]
+DIVERGENCES.append(Case("grpo_kl", kl=("low_var_kl", 0.04), knobs=DUAL))
+DIVERGENCES.append(Case("entropy_grpo", entropy=0.001, knobs=DUAL))
 DIVERGENCES.append(Case("grpo", entropy=0.001, pieces={"regularizer": "entropy"}, knobs=DUAL, steps=("uneven",)))
 
 CORRECTIONS = [
@@ -123,7 +129,10 @@ def small_eps(case, step):
 def advantages(case, step):
     columns = step.columns
     estimate = core_algos.get_adv_estimator_fn(case.advantage)
-    reward, config = step.token_reward(), AlgoConfig(**{k: v for k, v in case.algorithm.items() if k != "lam"})
+    reward = step.token_reward()
+    if case.reward_kl:  # as verl's apply_kl_penalty takes it off
+        reward = reward - case.reward_kl * step.mask * core_algos.kl_penalty(step.padded("old"), step.padded("reference"), "kl")
+    config = AlgoConfig(**{k: v for k, v in case.algorithm.items() if k != "lam"})
     if case.advantage == "gae":
         return estimate(reward, step.padded("value"), step.mask, case.algorithm["gamma"], case.algorithm["lam"])
     if case.advantage == "optimal_token_baseline":
