@@ -7,7 +7,8 @@
 
 namespace rollcall {
 
-/// Sets level ("debug", "info", "warn", "error") and the rank shown on every line. Call once per process.
+/// Sets level ("debug", "info", "warn", "error") and the rank shown on every line. The first call of a process counts: ranks that are
+/// threads share one log.
 void start_log(const std::string& level, int rank, int ranks);
 
 }  // namespace rollcall

@@ -16,6 +16,7 @@ inline Rollout random_rollout(io::test::Dice& dice, std::uint32_t sample) {
 inline StepBatch random_batch(std::uint64_t seed, std::size_t groups, std::uint64_t step = 3) {
   io::test::Dice dice(seed);
   StepBatch batch;
+  batch.component_names = {"correct", "format"};
   for (std::size_t g = 0; g < groups; ++g) {
     Group group{.id = {step, {g / 2 * 3}, std::uint32_t(g % 2)}, .level = std::int32_t(dice.below(5)), .rollouts = {}};
     auto& scores = batch.scores.emplace_back();
