@@ -3,6 +3,8 @@
 
 #include "objective/columns.hpp"
 
+#include <limits>
+
 namespace rollcall::objective {
 
 enum class RolloutScore { log_likelihood, ratio, log_ratio, log_ratio_sum };
@@ -32,6 +34,22 @@ inline at::Tensor masked_logsumexp(const Leaf& leaf, const at::Tensor& x, const 
   const at::Tensor sum = leaf.group_sum(at::where(counted, x - leaf.over_group(largest), 0.0).exp() * counted.to(at::kDouble));
   if (anchored) return (sum + (-largest).exp()).log() + largest;
   return at::where(sum > 0, at::where(sum > 0, sum, 1.0).log() + largest, 0.0);
+}
+
+/// [L] the largest r of the group's rollouts with a trained token.
+inline at::Tensor group_best(const Leaf& leaf, const at::Tensor& r) {
+  const double lowest = -std::numeric_limits<double>::infinity();
+  const at::Tensor counted = at::where(leaf.present() > 0, r, lowest);
+  return leaf.over_group(at::full({leaf.groups()}, lowest, at::kDouble).index_reduce_(0, leaf.group(), counted, "amax"));
+}
+
+/// Pairs (w, l) of a group with r_w > r_l, as two columns [K]; of the extremes only the best w and the worst l.
+inline std::pair<at::Tensor, at::Tensor> ordered_pairs(const Leaf& leaf, const at::Tensor& r, bool extremes) {
+  const auto [i, j] = leaf.pairs();
+  const at::Tensor ri = r.index_select(0, i), rj = r.index_select(0, j);
+  at::Tensor taken = ri > rj;
+  if (extremes) taken = taken.logical_and(ri == group_best(leaf, r).index_select(0, i)).logical_and(rj == -group_best(leaf, -r).index_select(0, j));
+  return {i.masked_select(taken), j.masked_select(taken)};
 }
 
 /// A group's loss on each of its tokens, for prompt-mean or another aggregate to average again.

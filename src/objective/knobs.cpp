@@ -85,7 +85,7 @@ void Knobs::check() const {
 std::vector<std::string> Knobs::columns() const {
   std::vector<std::string> names;
   for (const auto& column : columns_) {
-    if (column.needed()) names.push_back(column.name);
+    if (column.needed() && std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
   }
   return names;
 }

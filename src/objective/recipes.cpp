@@ -154,13 +154,13 @@ const std::vector<Recipe>& recipes() {
     {"t-ppo", "Truncated PPO", "arXiv:2506.15050", 2025,
       {"none", "gae", "token", "clip", "none", "token-mean", "value"}, {{"truncation", "extend"}, {"value_lambda", "1"}, {"value_rollouts", "finished"}}},
     {"skywork-r1v2-ssb", "Selective Sample Buffer (Skywork R1V2)", "arXiv:2504.16656", 2025,
-      {"none", "group_norm", "sampler", "clip", "none", "token-mean", "none"}, {}},
+      {"none", "group_norm", "behaviour", "clip", "none", "token-mean", "none"}, {}},
     {"dots-rr", "Difficulty-targeted selection and Rollout Replay", "arXiv:2506.05316", 2025,
-      {"none", "group_norm", "sampler", "clip", "none", "seq-mean-token-mean", "none"}, {}},
+      {"none", "group_norm", "behaviour", "clip", "none", "seq-mean-token-mean", "none"}, {}},
     {"ppo", "Proximal Policy Optimization", "arXiv:1707.06347", 2017,
       {"none", "gae", "token", "clip", "none", "token-mean", "value"}, {{"whiten", "on"}}},
     {"vapo", "Value-based Augmented PPO", "arXiv:2504.05118", 2025,
-      {"none", "gae", "token", "clip", "none", "token-mean", "value"}, {{"length_alpha", "0.05"}, {"value_lambda", "1"}, {"clip_high", "0.28"}}},
+      {"none", "gae", "token", "clip", "none", "token-mean", "value+positive_nll"}, {{"length_alpha", "0.05"}, {"value_lambda", "1"}, {"clip_high", "0.28"}}},
     {"a2c", "Advantage Actor-Critic", "arXiv:1602.01783", 2016,
       {"none", "gae", "token", "reinforce", "none", "token-mean", "value+entropy"},
       {{"lambda", "1"}, {"value_coef", "0.5"}, {"value_clip", "0"}, {"entropy_coef", "0.01"}}},
@@ -282,6 +282,8 @@ const std::vector<Recipe>& recipes() {
       {"none", "hybrid_modes", "token", "clip", "none", "seq-mean-token-mean", "kl"}, {{"clip_low", "0.5"}, {"clip_high", "0.5"}, {"kl_coef", "0.001"}}},
     {"rmt", "Reinforcement Mid-Training: length budget", "arXiv:2509.24375", 2025,
       {"triangular_length", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {}},
+    {"scalerl", "The Art of Scaling RL Compute: the ScaleRL loss", "arXiv:2510.13786", 2025,
+      {"none", "baseline_scale", "token", "cispo_upper", "drop_equal_reward", "prompt-mean", "none"}, {}},
   };
   // clang-format on
   return table;

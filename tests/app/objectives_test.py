@@ -33,7 +33,7 @@ def goes_on_after_a_stop(harness):
 
 def a_teacher_is_followed(harness):
     teacher = harness.work / "teacher"
-    harness.succeed("export", harness.work / "moving_1", "--to", teacher)
+    harness.succeed("export", harness.work / "moving_1", teacher)
     settings = sets(objective__recipe="vopd", teacher__model=teacher)
     out = harness.train(harness.work / "distilled", *SMALL, *settings)
     check("policy sha256" in out, "no policy after distillation")

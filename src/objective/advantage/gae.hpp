@@ -16,11 +16,9 @@ namespace rollcall::objective {
 
 struct Gae {
   static constexpr std::string_view name = "gae", formula = "A_t = sum_k (gamma lambda)^k delta_{t+k}, delta_t = r_t + gamma V_{t+1} - V_t";
-  enum class Truncation { end, extend };
-  enum class Whiten { off, on };
   double gamma = 1.0, lambda = 0.95, value_lambda = -1.0, alpha = 0.0;
-  Truncation truncation = Truncation::end;
-  Whiten whiten = Whiten::off;
+  enum class Truncation { end, extend } truncation = Truncation::end;
+  enum class Whiten { off, on } whiten = Whiten::off;
 
   void bind(Knobs& knobs) {
     knobs.number("gamma", gamma, {0.0, 1.0}, "discount per token");
@@ -41,8 +39,7 @@ struct Gae {
 
  private:
   at::Tensor backwards(const Step& step, const at::Tensor& value, double fixed, double adaptive) const {
-    const at::Tensor reward = rewards_of_tokens(step).contiguous();
-    at::Tensor out = at::zeros_like(reward);
+    at::Tensor reward = rewards_of_tokens(step).contiguous(), out = at::zeros_like(reward);
     const auto cut = step.columns.truncated.accessor<bool, 1>();
     const auto offset = step.columns.offsets.accessor<std::int64_t, 1>();
     const auto outcome = step.reward.accessor<double, 1>();

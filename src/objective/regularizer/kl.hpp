@@ -15,13 +15,10 @@ namespace rollcall::objective {
 
 struct Kl {
   static constexpr std::string_view name = "kl", formula = "kl_coef * k(d), d = anchor - lp";
-  enum class Estimator { k1, k2, k3, k1_plus, k3_plus, abs };
-  enum class Anchor { old, reference, rollout };
-  enum class Correction { none, ratio };
   double coef = 0.04, coef_end = -1.0;
-  Estimator estimator = Estimator::k3;
-  Anchor anchor = Anchor::reference;
-  Correction correction = Correction::none;
+  enum class Estimator { k1, k2, k3, k1_plus, k3_plus, abs } estimator = Estimator::k3;
+  enum class Anchor { old, reference, rollout } anchor = Anchor::reference;
+  enum class Correction { none, ratio } correction = Correction::none;
 
   void bind(Knobs& knobs) {
     knobs.number("kl_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
@@ -43,11 +40,8 @@ struct Kl {
     return correction == Correction::none ? k : k * (leaf.logprob - leaf.old_logprob).clamp(-20.0, 20.0).exp();
   }
 
-  double weight(const Step& step) const {
-    return step.statistic("kl_coef", coef_end < 0.0 ? coef : coef + (coef_end - coef) * step.columns.progress);
-  }
-
  private:
+  double weight(const Step& step) const { return step.statistic("kl_coef", coef_end < 0.0 ? coef : coef + (coef_end - coef) * step.columns.progress); }
   static constexpr const char* reference = "reference_logprob";
   at::Tensor estimate(const at::Tensor& d) const {
     const at::Tensor k2 = 0.5 * d.square();

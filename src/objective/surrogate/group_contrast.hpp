@@ -40,8 +40,8 @@ struct GroupContrast {
     const at::Tensor mixed = (leaf.group_sum(right) > 0).logical_and(wrongs > 0).to(at::kDouble);
     const at::Tensor weight = right * preference(leaf);
     const at::Tensor up = leaf.group_sum(weight * s) / leaf.group_sum(weight).clamp_min(1e-60);
-    const at::Tensor down = form == Form::plain ? masked_group_mean(leaf, s, wrong)
-                                                : tau * (masked_logsumexp(leaf, s / tau, wrong, false) - wrongs.clamp_min(1).log());
+    const at::Tensor down =
+        form == Form::plain ? masked_group_mean(leaf, s, wrong) : tau * (masked_logsumexp(leaf, s / tau, wrong, false) - wrongs.clamp_min(1).log());
     return {group_loss_on_tokens(leaf, -mixed * (up - down)), {}};
   }
 

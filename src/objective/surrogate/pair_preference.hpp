@@ -10,23 +10,16 @@
 #include "objective/groups.hpp"
 #include "objective/pieces.hpp"
 
-#include <limits>
-
 namespace rollcall::objective {
 
 struct PairPreference {
   static constexpr std::string_view name = "pair_preference", formula = "L_g = mean_{r_w > r_l} -log sigmoid(beta (l_w - l_l)), l = sum_t (lp - anchor)";
-  enum class Form { logistic, square };
-  enum class Chosen { all, extremes };
-  enum class Anchor { reference, old };
-  enum class Pool { sum, mean };
-  enum class Lone { skip, push };
   double beta = 0.1, anisotropy = 1.0;
-  Form form = Form::logistic;
-  Chosen chosen = Chosen::all;
-  Anchor anchor = Anchor::reference;
-  Pool pool = Pool::sum;
-  Lone lone = Lone::skip;
+  enum class Form { logistic, square } form = Form::logistic;
+  enum class Chosen { all, extremes } chosen = Chosen::all;
+  enum class Anchor { reference, old } anchor = Anchor::reference;
+  enum class Pool { sum, mean } pool = Pool::sum;
+  enum class Lone { skip, push } lone = Lone::skip;
 
   void bind(Knobs& knobs) {
     knobs.number("pair_beta", beta, {1e-6, 1e6}, "weight of the pull to the anchor");
@@ -44,7 +37,7 @@ struct PairPreference {
   SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& /*ratio*/) const {
     const at::Tensor target = anchor == Anchor::old ? leaf.old_logprob : leaf.take(leaf.step.named(column::reference_logprob));
     const at::Tensor l = rollout_score(leaf, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio, target);
-    const auto [winner, loser] = ordered(leaf);
+    const auto [winner, loser] = ordered_pairs(leaf, leaf.take_rollouts(leaf.step.reward), chosen == Chosen::extremes);
     const at::Tensor gap = l.index_select(0, winner) - l.index_select(0, loser);
     const auto [loss, count] = group_mean_of_pairs(leaf, form == Form::square ? (gap - 0.5 / beta).square() : logistic(leaf, gap, winner), winner);
     if (lone == Lone::skip) return {group_loss_on_tokens(leaf, loss), {}};
@@ -54,20 +47,7 @@ struct PairPreference {
 
  private:
   at::Tensor logistic(const Leaf& leaf, const at::Tensor& gap, const at::Tensor& winner) const {
-    if (anisotropy == 1.0) return -at::log_sigmoid(beta * gap);
-    return -at::log_sigmoid(beta * gap * (1.0 + (anisotropy - 1.0) * accepted(leaf).index_select(0, winner)));
-  }
-  std::pair<at::Tensor, at::Tensor> ordered(const Leaf& leaf) const {
-    const auto [i, j] = leaf.pairs();
-    const at::Tensor r = leaf.take_rollouts(leaf.step.reward), ri = r.index_select(0, i), rj = r.index_select(0, j);
-    at::Tensor taken = ri > rj;
-    if (chosen == Chosen::extremes) taken = taken.logical_and(ri == best(leaf, r).index_select(0, i)).logical_and(rj == -best(leaf, -r).index_select(0, j));
-    return {i.masked_select(taken), j.masked_select(taken)};
-  }
-  static at::Tensor best(const Leaf& leaf, const at::Tensor& r) {
-    const double lowest = -std::numeric_limits<double>::infinity();
-    const at::Tensor counted = at::where(leaf.present() > 0, r, lowest);
-    return leaf.over_group(at::full({leaf.groups()}, lowest, at::kDouble).index_reduce_(0, leaf.group(), counted, "amax"));
+    return -at::log_sigmoid(beta * (anisotropy == 1.0 ? gap : gap * (1.0 + (anisotropy - 1.0) * accepted(leaf).index_select(0, winner))));
   }
 };
 

@@ -60,6 +60,11 @@ HandWorkedTable worked_group_losses() {
   const double x = a - half, y = 0.5 - 0.1 * half, z = 0.5 - half, w0 = 1 / (1 + std::exp(-1.0));
   const double lone = sigmoid(-0.25 * (q0 / 2 - q1)), dpo = sigmoid(-0.1 * gap), bce = sigmoid(-gap);
   const double won = 0.5 - 0.001 * q0, lost = -0.5 - 0.001 * q1;
+  const double trpa = softplus(-0.25 * (q0 / 2 - q1)) + 0.001 / 3 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 + q0 + q1 - 3);
+  const std::vector<double> trpa_slopes{-0.125 * lone + 0.001 / 3 * (1 - 1 / 1.5), -0.125 * lone + 0.001 / 3 * (1 - 1 / 0.9),
+                                        0.25 * lone + 0.001 / 3 * (1 - 1 / 1.1)};
+  const double chord = 0.75 * 0.025 * a - 0.125 * (0.25 * std::log(0.5) + 0.09 * std::log(0.9));
+  const std::vector<double> chord_slopes{0.0, -0.75 * 0.9 * a / 4, 0.75 * 1.1 * a / 2, -0.125 * 0.25, -0.125 * 0.09};
   return {
       // Scores: mean lp. Right: ln(0.75 * 0.45) / 2, wrong: ln 0.55; one wrong answer, so log-mean-exp is its score. L = wrong - right = -0.05474212.
       // The hinge: D = 3e-4, c = 1000 (3e-4 - 1e-4) = 0.2, times -(ln 1.5 + ln 0.9 + ln 1.1) / 3.  Derivatives: -1/2, -1/2, 1, each - 0.2 / 3.
@@ -70,9 +75,7 @@ HandWorkedTable worked_group_losses() {
       {"deepvideo-r1-reg-grpo", {x * x, {-x, -x, x}}},
       // h = 0.1 * 2.5 (m0 - m1); -log sigmoid(h); dL/dm0 = -0.25 sigmoid(-h), half of it a token.
       // k3 from old, d = -ln rho: 1/rho + ln rho - 1, times 0.001 / 3; derivative 0.001 / 3 (1 - 1/rho).
-      {"trpa", {softplus(-0.25 * (q0 / 2 - q1)) + 0.001 / 3 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 + q0 + q1 - 3),
-        {-0.125 * lone + 0.001 / 3 * (1 - 1 / 1.5), -0.125 * lone + 0.001 / 3 * (1 - 1 / 0.9), 0.25 * lone + 0.001 / 3 * (1 - 1 / 1.1)},
-        labelled}},
+      {"trpa", {trpa, trpa_slopes, labelled}},
       // R - 0.1 q: residuals +-y, y = 1/2 - 0.1 gap/2. One pair, (2y)^2 / (n - 1) = 4 y^2, over two rollouts: 2 y^2; dL/dq0 = 4 y (-0.1 / 2) = -0.2 y.
       {"copg", {2 * y * y, {-0.2 * y, -0.2 * y, 0.2 * y}}},
       // psi = +-gap, labels 1 and 0: both terms softplus(-gap); each also sees the other's ratio: dL/dq0 = -sigmoid(-gap).
@@ -82,9 +85,7 @@ HandWorkedTable worked_group_losses() {
       // Half of grpo's 0.025 a and of the one pair's softplus(-gap); the derivatives likewise.
       {"dypo", {0.0125 * a + 0.5 * softplus(-gap), {-0.5 * bce, -0.45 * a / 4 - 0.5 * bce, 0.55 * a / 2 + 0.5 * bce}, labelled}},
       // mu = 0.5 * 100 / 200 = 0.25. Own: 0.75 of grpo's number (the expert is not in the moments). Expert: p (1 - p) = 0.25 and 0.09 over its 2 tokens.
-      {"chord", {0.75 * 0.025 * a - 0.125 * (0.25 * std::log(0.5) + 0.09 * std::log(0.9)),
-        {0.0, -0.75 * 0.9 * a / 4, 0.75 * 1.1 * a / 2, -0.125 * 0.25, -0.125 * 0.09},
-        with_expert}},
+      {"chord", {chord, chord_slopes, with_expert}},
       // beta 0.1, mean over rollouts of half the square: y^2 / 2; dL/dq0 = y (-0.1 / 2).
       {"gvpo", {0.5 * y * y, {-0.05 * y, -0.05 * y, 0.05 * y}}},
       // (gap - 1)^2 = 4 z^2; derivative 2 (gap - 1) = -4 z.

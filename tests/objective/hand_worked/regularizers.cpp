@@ -39,14 +39,16 @@ HandWorkedTable worked_regularizers() {
   const auto grpo_and_k3 = [&](double c) {
     return std::vector<double>{c * (1 - 1 / 1.5) / 4, -0.9 * a / 4 + c * (1 - 1 / 0.9) / 4, 1.1 * a / 2 + c * (1 - 1 / 1.1) / 2};
   };
+  const double llds = -a * (std::exp(-0.5) + 1.2 + std::exp(-0.2)) / 6 + a / 2 + 0.2 * 0.7 / 6;
+  const std::vector<double> llds_slopes{-(a * std::exp(-0.5) + 0.2) / 6, 0.0, -(a * std::exp(-0.2) + 0.2) / 6, a / 2};
+  const double rapo = 0.025 * a + 0.01 * ((forward(2.0 / 3) + forward(10.0 / 9)) / 4 + forward(u) / 2) - 0.001;
+  const std::vector<double> rapo_slopes{-0.01 * 2 / 3 * std::log(2.0 / 3) / 4, -0.9 * a / 4 - 0.01 * 10 / 9 * std::log(10.0 / 9) / 4,
+                                        1.1 * a / 2 - 0.01 * u * std::log(u) / 2};
   return {
       // Ratios e^-0.5, e^0.2, e^-0.2 and 1; e^0.2 is above 1.2. The sum lost 0.5 > 0, so 0.5 and 0.2 are charged: 0.2 * 0.7 / 3, half of it in the mean.
-      {"llds", {-a * (std::exp(-0.5) + 1.2 + std::exp(-0.2)) / 6 + a / 2 + 0.2 * 0.7 / 6,
-        {-(a * std::exp(-0.5) + 0.2) / 6, 0.0, -(a * std::exp(-0.2) + 0.2) / 6, a / 2},
-        lost_likelihood}},
+      {"llds", {llds, llds_slopes, lost_likelihood}},
       // Reward 1: phi 1, u = 0.5 / 0.75 and 0.5 / 0.45. Reward 0: phi 1/2, u = sqrt(0.5) / 0.55. Times 0.01; slope -u ln u. Entropy 1: -0.001.
-      {"rapo", {0.025 * a + 0.01 * ((forward(2.0 / 3) + forward(10.0 / 9)) / 4 + forward(u) / 2) - 0.001,
-        {-0.01 * 2 / 3 * std::log(2.0 / 3) / 4, -0.9 * a / 4 - 0.01 * 10 / 9 * std::log(10.0 / 9) / 4, 1.1 * a / 2 - 0.01 * u * std::log(u) / 2}}},
+      {"rapo", {rapo, rapo_slopes}},
       // 0.001 + (0.04 - 0.001) / 2 = 0.0205.
       {"othink-grpo-d", {0.025 * a + 0.0205 * k3, grpo_and_k3(0.0205), half_way}},
       {"grpo_kl", {0.025 * a + 0.04 * k3, grpo_and_k3(0.04)}},

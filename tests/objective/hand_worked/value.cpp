@@ -64,24 +64,31 @@ HandWorkedTable worked_value() {
   double sum = 0;
   std::vector<double> slopes;
   for (const double x : m) sum += x / 8, slopes.push_back(-x / 8);
+  const double penalty = -(1.5 * w[0] + 0.9 * w[1] + 1.1 * w[2]) / 3 + (l15 * l15 + l09 * l09 + l11 * l11) / 6 + value_loss;
+  const std::vector<double> penalty_slopes{(-1.5 * w[0] + l15) / 3, (-0.9 * w[1] + l09) / 3, (-1.1 * w[2] + l11) / 3};
+  const double distilled = -(std::log(1.6) * std::log(0.6) + std::log(0.4) * std::log(0.4)) / 2;
+  const std::vector<double> distilled_slopes{-std::log(1.6) / 2, -std::log(0.4) / 2};
   return {
       // Bounds 1.2 on the first token only: 0.9 and, for a negative advantage, 1.1 pass.
       {"ppo", {-(1.2 * w[0] + 0.9 * w[1] + 1.1 * w[2]) / 3 + value_loss, {0.0, -0.9 * w[1] / 3, -1.1 * w[2] / 3}, valued}},
       // Length 2: 1 - 1 / 0.1 < 0, so lambda 0 and A = 0, 1/2; length 1: -1/2. Targets are returns 1, 1, 0: errors 1/2, squares 1/4 each, halved: 1/8.
-      {"vapo", {(-0.45 + 0.55) / 3 + 0.125, {0.0, -0.15, 0.55 / 3}, valued}},
+      // The likelihood term: 0.1 times the mean of -ln 0.75 and -ln 0.45 over the two tokens of the correct rollout; slope -0.05 each.
+      {"vapo", {(-0.45 + 0.55) / 3 + 0.125 - 0.05 * std::log(0.75 * 0.45), {-0.05, -0.15 - 0.05, 0.55 / 3}, [] {
+         PlainStep step = valued();
+         step.rollouts[0].correct = 1.0;
+         return step;
+       }}},
       // Returns less values: 1/2, 1/2, -1/2; errors of the value the same: 0.5 / 2 * 1/4; entropy 1: -0.01.
       {"a2c", {-(std::log(0.75) + std::log(0.45) - std::log(0.55)) / 6 + 0.0625 - 0.01, {-0.5 / 3, -0.5 / 3, 0.5 / 3}, valued}},
       // Unclipped: -rho A. k2 from old: ln(rho)^2 / 2, coefficient 1; derivative ln rho.
-      {"ppo_kl_penalty", {-(1.5 * w[0] + 0.9 * w[1] + 1.1 * w[2]) / 3 + (l15 * l15 + l09 * l09 + l11 * l11) / 6 + value_loss,
-        {(-1.5 * w[0] + l15) / 3, (-0.9 * w[1] + l09) / 3, (-1.1 * w[2] + l11) / 3},
-        valued}},
+      {"ppo_kl_penalty", {penalty, penalty_slopes, valued}},
       // Whitened advantages sum to 0; value errors are A: five times first^2, 0.95^2, 1, halved, over 8 tokens.
       {"ma-rlhf", {-sum + (5 * first * first + 0.95 * 0.95 + 1) / 16, slopes, segments}},
       // Errors 0.2, 0.1, 0 (the last value is carried on): A = 0.2 + 0.95 * 0.1, 0.1, 0. Finished: A = 1/2. The value learns from that token alone: 1/8 / 4.
       {"t-ppo", {-(0.295 + 0.1 + 0.5) / 4 + 0.03125, {-0.295 / 4, -0.025, 0.0, -0.125}, cut_off}},
       // A = ln 1.6 + KL = ln 2 and ln 0.4 + KL = -ln 2. L = -ln 2 (ln 0.6 - ln 0.4) / 2.
       {"vopd", {-ln2 * l15 / 2, {-ln2 / 2, ln2 / 2}, taught}},
-      {"on_policy_distillation", {-(std::log(1.6) * std::log(0.6) + std::log(0.4) * std::log(0.4)) / 2, {-std::log(1.6) / 2, -std::log(0.4) / 2}, taught}},
+      {"on_policy_distillation", {distilled, distilled_slopes, taught}},
   };
 }
 

@@ -205,14 +205,6 @@ Column kind_mean(const PlainStep& s, const Column&, const Column& keep) {
   return over_tokens(s, c);
 }
 
-Column sampler_ratio(const PlainStep& s) {
-  Column all;
-  for (const auto& r : s.rollouts) {
-    for (std::size_t t = 0; t < r.length(); ++t) all.push_back(std::exp(r.now[t] - r.rollout[t]));
-  }
-  return all;
-}
-
 }  // namespace
 
 void add_group_losses(PlainPieces& p) {
@@ -227,7 +219,6 @@ void add_group_losses(PlainPieces& p) {
   p.advantage["own_group_norm"] = own_group_norm;
   p.advantage["win_rate"] = win_rate;
   p.aggregate["kind-mean"] = kind_mean;
-  p.ratio["sampler"] = sampler_ratio;
 }
 
 }  // namespace rollcall::objective::test

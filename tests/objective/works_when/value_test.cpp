@@ -46,7 +46,7 @@ TEST(WorksWhen, ppo_TheValueStopsAtItsBoundAndIsPulledBack) {
     step.rollouts[0].value = {value};
     return evaluate(Objective("ppo"), step).value_derivative[0];
   };
-  EXPECT_EQ(slope(0.6, 1.0), 0.0);           // beyond 0 + 0.5 in the wanted direction
+  EXPECT_EQ(slope(0.6, 1.0), 0.0);  // beyond 0 + 0.5 in the wanted direction
   EXPECT_NEAR(slope(0.4, 1.0), -0.6, 1e-12);
   EXPECT_NEAR(slope(0.6, 0.0), 0.6, 1e-12);  // away from the target: still pulled back
 }
