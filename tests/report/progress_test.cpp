@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <unistd.h>
@@ -90,10 +91,14 @@ TEST(Progress, ATerminalGetsOneLineRedrawnWithinItsWidth) {
     Progress p("train", 0, 5, {.fd = slave, .bar_interval_s = 0.0});
     for (int i = 1; i <= 3; ++i) p.update(i, {{"reward", 0.1}, {"entropy", 0.2}});
   }
-  char buffer[4096];
-  const ssize_t n = ::read(master, buffer, sizeof buffer);
-  ASSERT_GT(n, 0);
-  const std::string text(buffer, std::size_t(n));
+  // What was written may come through the terminal in pieces: read up to the destructor's line end, or for two seconds.
+  std::string text;
+  for (pollfd wait{master, POLLIN, 0}; text.find('\n') == std::string::npos && ::poll(&wait, 1, 2000) == 1;) {
+    char buffer[4096];
+    const ssize_t n = ::read(master, buffer, sizeof buffer);
+    ASSERT_GT(n, 0);
+    text.append(buffer, std::size_t(n));
+  }
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);  // the destructor's
   for (std::size_t at = text.find('\r'); at != std::string::npos && text[at + 1] != '\n';) {
     const auto end = text.find("\x1b[K", at);
