@@ -38,7 +38,7 @@ struct StepColumns {
 struct LeafColumns {
   std::vector<std::int64_t> rollouts;  ///< indices into StepColumns, ascending
   at::Tensor logprob, entropy;         ///< [M] float64, tokens of those rollouts one after the other
-  at::Tensor value;                    ///< [M] float64, of the value head; only where Objective::needs_value()
+  at::Tensor value{};                  ///< [M] float64, of the value head; only where Objective::needs_value()
 };
 
 struct LeafLoss {

@@ -20,9 +20,9 @@ namespace rollcall::stages {
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
-  std::vector<std::string> component_names;  ///< of Score::components
+  std::vector<std::string> component_names{};  ///< of Score::components
   /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other. Not shared: every rank computes or receives them.
-  std::map<std::string, std::vector<std::vector<float>>> columns;
+  std::map<std::string, std::vector<std::vector<float>>> columns{};
 
   template <class A>
   void serialize(A& ar, unsigned) {
