@@ -85,6 +85,8 @@ class PrivateCluster:
         missing = [name for name in DAEMONS if not shutil.which(name, path=PATH)]
         if missing:
             raise Unavailable(f"no {', '.join(missing)} (scripts/setup --tests installs slurm-wlm and munge)")
+        if not any(pathlib.Path("/sys/fs/cgroup").glob("*")):
+            raise Unavailable("no cgroup file system at /sys/fs/cgroup, without which slurmd does not start (a bare chroot has none)")
         self._nodes, self._cores, self._shared, self._daemons = nodes, cores_per_node, list(map(str, shared)), []
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="slurm_"))
         self.isolated = subprocess.run([*NAMESPACES, "true"], capture_output=True, env=os.environ | {"PATH": PATH}).returncode == 0

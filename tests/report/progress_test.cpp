@@ -86,7 +86,7 @@ TEST(Progress, AReaderThatLeavesBreaksNothing) {
 TEST(Progress, ATerminalGetsOneLineRedrawnWithinItsWidth) {
   int master = -1, slave = -1;
   const winsize size{24, 50, 0, 0};
-  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  if (::openpty(&master, &slave, nullptr, nullptr, &size) != 0) GTEST_SKIP() << "no pseudo-terminals here (is /dev/ptmx missing?)";
   {
     Progress p("train", 0, 5, {.fd = slave, .bar_interval_s = 0.0});
     for (int i = 1; i <= 3; ++i) p.update(i, {{"reward", 0.1}, {"entropy", 0.2}});
