@@ -91,6 +91,8 @@ class PrivateCluster:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "PMIX_", "OMPI_COMM"))}
         # The nodes' only common network is the loopback, which Open MPI leaves out unless it is named.
         self.env |= {"PATH": PATH, "SLURM_CONF": str(self.folder / "slurm.conf"), "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo"}
+        if not self.isolated:
+            self.env["OMPI_MCA_btl"] = "self,tcp"  # in one /dev/shm two nodes' segments have the same names
         self.env["OMPI_MCA_mpi_yield_when_idle"] = "1"  # each node counts this host's cores as its own, so MPI does not see that they are shared
 
     def __enter__(self):
