@@ -65,6 +65,11 @@ struct Print {
   std::string operator()(const double* v) const { return number(*v); }
   std::string operator()(const std::string* v) const { return toml_string(*v); }
   std::string operator()(const std::vector<std::int64_t>* v) const { return fmt::format("[{}]", fmt::join(*v, ", ")); }
+  std::string operator()(const std::vector<double>* v) const {
+    std::vector<std::string> parts;
+    for (const double x : *v) parts.push_back(number(x));
+    return fmt::format("[{}]", fmt::join(parts, ", "));
+  }
   std::string operator()(const std::vector<std::string>* v) const {
     std::vector<std::string> parts;
     for (const auto& s : *v) parts.push_back(toml_string(s));
@@ -103,7 +108,8 @@ struct ConfigSchema::Reader {
     else if (value.is_integer()) text << *value.value<std::int64_t>();
     else if (value.is_number()) text << number(*value.value<double>());
     else if (value.is_boolean()) text << (*value.value<bool>() ? "true" : "false");
-    else reject(origin, value, open.key + "." + knob, "is not a number, a boolean or a word", "knobs are plain values", "write a plain value");
+    else if (value.is_array()) text << toml::toml_formatter(*value.as_array());
+    else reject(origin, value, open.key + "." + knob, "is not a number, a boolean, a word or a list of them", "knobs are plain values", "write a plain value");
     // Sorted by name, so that the written run file does not tell in which order settings were given.
     const auto at = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first >= knob; });
     if (at != open.target->end() && at->first == knob) at->second = text.str();

@@ -21,7 +21,7 @@ struct Range {
 /// A table of (key, variable, meaning). The variables' values at binding time are the defaults.
 class ConfigSchema {
  public:
-  using Target = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::int64_t>*, std::vector<std::string>*>;
+  using Target = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::int64_t>*, std::vector<double>*, std::vector<std::string>*>;
   using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
   /// `key` is dotted ("train.steps"). For strings, a non-empty `choices` lists the only valid values.

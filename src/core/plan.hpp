@@ -5,6 +5,7 @@
 #include "core/rollout.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,13 @@ struct StepPlan {
 struct GroupReport {
   GroupId id;
   std::int32_t level = 0;
-  std::vector<double> rewards;      ///< [n]
-  std::vector<std::uint8_t> correct;  ///< [n]
-  std::vector<std::int32_t> lengths;  ///< [n] policy tokens
-  std::vector<std::string> answers;   ///< [n] extracted answers; filled for eval and validation only (majority votes)
+  std::vector<double> rewards{};    ///< [n]
+  std::vector<std::uint8_t> correct{};  ///< [n]
+  std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
+  std::vector<std::string> answers{};   ///< [n] extracted answers; filled for eval and validation only (majority votes)
+  // After the update; NaN where nobody has told.
+  double loss = std::numeric_limits<double>::quiet_NaN();                ///< mean surrogate loss of its rollouts
+  double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();  ///< over its rollouts
 };
 
 /// From a scoring rank to the coordinator, one per shard.

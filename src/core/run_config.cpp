@@ -90,7 +90,11 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean is a spike; 0: off", {0, kBig});
   s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
 
-  s.bind("scheduler.policy", &c.scheduler.policy, "sampler and budget allocator");
+  s.bind("scheduler.policy", &c.scheduler.policy, "how prompts and budgets are chosen: a row of the table of policies");
+  s.bind("scheduler.sampler", &c.scheduler.sampler, "replaces the policy's sampler; empty: keep it");
+  s.bind("scheduler.allocator", &c.scheduler.allocator, "replaces the policy's allocator; empty: keep it");
+  s.bind("scheduler.rounds", &c.scheduler.rounds, "replaces the policy's rounds; empty: keep them");
+  s.bind("scheduler.selection", &c.scheduler.selection, "replaces the policy's selection; empty: keep it");
   s.bind("scheduler.min_rollouts", &c.scheduler.min_rollouts, "fewest rollouts of a chosen prompt", kPositive);
   s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt", kPositive);
   s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");

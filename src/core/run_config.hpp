@@ -91,6 +91,7 @@ struct TrainSection {
 
 struct SchedulerSection {
   std::string policy = "uniform_sqrt";    ///< a row of scheduling/policies.cpp
+  std::string sampler, allocator, rounds, selection;  ///< pieces that replace the row's; empty: the row's own
   std::int64_t min_rollouts = 2;          ///< per prompt
   std::int64_t max_rollouts = 32;
   std::vector<std::pair<std::string, std::string>> knobs;

@@ -1,4 +1,4 @@
-// Rank 0's decisions as pure functions of numbers: which prompts, how many rollouts each. No clocks, files, MPI or tensors.
+// Rank 0's decisions as pure functions of numbers: which prompts, how many rollouts each, which of them train. No clocks, files, MPI or tensors.
 #pragma once
 
 #include "base/id.hpp"
@@ -14,7 +14,10 @@ namespace rollcall::scheduling {
 
 /// What the scheduler knows of the training prompts before it starts.
 struct PromptTable {
-  std::vector<std::int32_t> level;  ///< [prompts] indexed by PromptId
+  std::vector<std::int32_t> level{};   ///< [prompts] indexed by PromptId
+  std::vector<std::int32_t> domain{};  ///< [prompts] task or category; empty: all in domain 0
+  std::vector<float> prior{};          ///< [prompts] success expected before anything is seen, by any value model; empty: none
+  std::size_t size() const { return level.size(); }
 };
 
 struct StepRequest {
@@ -22,20 +25,36 @@ struct StepRequest {
   std::int64_t prompts = 0;                         ///< prompts to choose
   std::int64_t budget = 0;                          ///< rollouts to spend in total
   std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< per prompt
+  double progress = 0.0;                            ///< share of the run that is done, [0, 1): schedules follow it
 };
 
 /// A choice: budget[i] rollouts for prompt[i]; draws of the same prompt in one step are numbered.
 struct Decision {
-  std::vector<GroupPlan> groups;
-  bool last_round = true;  ///< false: the policy wants to see this round's reports before it closes the step
+  std::vector<GroupPlan> groups{};
+  bool last_round = true;             ///< false: the policy wants to see this round's reports before it closes the step
+  std::vector<double> probability{};  ///< [groups] chance of each choice as the sampler states it; empty: it states none
+};
+
+/// How one group enters the update. Groups without an entry enter with weight 1 and all their rollouts.
+struct GroupTraining {
+  GroupId id;
+  double weight = 1.0;               ///< multiplies the group's advantages
+  std::vector<std::uint8_t> keep{};  ///< [n] 1: trains; 0: counts in the group's statistics only. Empty: all train
+};
+
+/// Ascending GroupId.
+struct Training {
+  std::vector<GroupTraining> groups{};
+  std::int64_t drawn = 0, trained = 0;  ///< rollouts
 };
 
 /// Traits a user or a test may rely on.
 struct PolicyTraits {
-  bool exact_total = true;  ///< spends exactly StepRequest::budget in every step (2b.15)
+  bool exact_total = true;  ///< draws exactly StepRequest::budget in every step; otherwise never more than hard_cap()
 };
 
 /// One row of the table at work. The state is a value: save() and load() carry all of it, so resume equals no interruption.
+/// A step is begin_step, any number of next_round, settle, end_step. State is saved between steps only.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -43,18 +62,31 @@ class Policy {
   virtual Decision begin_step(const StepRequest& request) = 0;
   /// Further rounds, asked only after a decision with last_round == false, with the reports of the round before.
   virtual Decision next_round(const StepRequest& request, const std::vector<GroupReport>& reports) = 0;
-  /// End of a step: everything the step's groups returned, ascending GroupId. All learning happens here.
+  /// All rounds are in: what of it trains, and how strongly. `reports`: everything the step returned, ascending GroupId.
+  virtual Training settle(const StepRequest& request, const std::vector<GroupReport>& reports) = 0;
+  /// End of a step, after the update: the same reports, now with loss and mean_abs_advantage. All learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual PolicyTraits traits() const = 0;
+  virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
   virtual std::string save() const = 0;             ///< JSON text with a format number
   virtual void load(const std::string& state) = 0;  ///< throws StorageError when it is not such a state
-  /// Named numbers for the metrics: rollout_alloc/min, max, mean, std, entropy, total_budget, class_share/<level>.
+  /// What a user may want to see of a prompt: its difficulty bin (-1: the policy has no bins) and the weight its advantages would get now.
+  virtual std::int32_t bin(PromptId prompt) const = 0;
+  virtual double weight(PromptId prompt) const = 0;
+  /// Named numbers for the metrics: rollout_alloc/min, max, mean, std, entropy, total_budget, class_share/<level>; then those of the pieces (gdro/*, ...).
   virtual std::vector<std::pair<std::string, double>> metrics() const = 0;
 };
 
 using Knobs = std::vector<std::pair<std::string, std::string>>;
-/// Throws ConfigError on an unknown row or knob, naming the nearest.
-std::unique_ptr<Policy> make_policy(const std::string& row, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed);
+
+/// A row of the table, and pieces that replace the row's by name (empty: the row's own).
+struct PolicyChoice {
+  std::string row{};
+  std::string sampler{}, allocator{}, rounds{}, selection{};
+};
+
+/// Throws ConfigError on an unknown row, piece or knob, naming the nearest.
+std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed);
 std::vector<std::string> policy_names();
 
 /// Integer counts n_i in [low, high] that sum to `total` exactly and follow `weight` as closely as the bounds allow: bounded largest-remainder

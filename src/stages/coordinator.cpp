@@ -33,7 +33,8 @@ double mean_of(const std::vector<GroupReport>& reports, const std::function<doub
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
   scheduling::PromptTable table;
   for (const auto& prompt : job.prompts.train) table.level.push_back(prompt.level);
-  return scheduling::make_policy(job.config.scheduler.policy, job.config.scheduler.knobs, table, std::uint64_t(job.config.run.seed));
+  const auto& s = job.config.scheduler;
+  return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, table, std::uint64_t(job.config.run.seed));
 }
 
 Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state)
@@ -141,7 +142,7 @@ void Coordinator::train_step() {
   const Stopwatch clock;
   const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
   const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
-                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts};
+                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts, double(state_.train_steps) / double(config.train.steps)};
   double scheduling_s = 0.0;
   const Round round = play_step(step, request, scheduling_s);
   const UpdateReport report = update(step, round.files);

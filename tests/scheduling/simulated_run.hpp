@@ -57,6 +57,7 @@ inline std::vector<Decision> simulate_step(Policy& policy, const StepRequest& re
   }
   std::vector<GroupReport> reports;
   for (auto& [id, r] : whole) reports.push_back(std::move(r));
+  policy.settle(request, reports);
   policy.end_step(reports);
   return rounds;
 }

@@ -35,7 +35,11 @@ class PilotPolicy final : public Policy {
     ++steps_;
     groups_ = reports.size();
   }
+  Training settle(const StepRequest&, const std::vector<GroupReport>&) override { return {}; }
   PolicyTraits traits() const override { return {}; }
+  std::int64_t hard_cap(const StepRequest& r) const override { return r.budget; }
+  std::int32_t bin(PromptId) const override { return -1; }
+  double weight(PromptId) const override { return 1.0; }
   std::string save() const override { return nlohmann::json{{"format", 1}, {"steps", steps_}}.dump(); }
   void load(const std::string& s) override { steps_ = nlohmann::json::parse(s).at("steps"); }
   std::vector<std::pair<std::string, double>> metrics() const override { return {}; }

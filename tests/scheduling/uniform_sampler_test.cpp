@@ -57,7 +57,7 @@ TEST(UniformSampler, EveryPromptOnceAnEpochForAnyStepSizes) {
     for (int step = 0; step < 30; ++step) {
       const auto prompts = std::int64_t(*rc::gen::inRange(1, 60));
       std::set<std::pair<std::uint64_t, std::uint32_t>> in_step;
-      for (const auto& d : sampler.choose(prompts)) {
+      for (const auto& d : sampler.choose({.prompts = prompts}, {})) {
         RC_ASSERT(d.prompt.value < population);
         RC_ASSERT(in_step.emplace(d.prompt.value, d.draw).second);
         // Draw numbers count whole passes: a repeat happens only once every prompt is in the step.
@@ -74,7 +74,7 @@ TEST(UniformSampler, EveryPromptOnceAnEpochForAnyStepSizes) {
 
 TEST(UniformSampler, RefusesAStateOfAnotherPopulation) {
   UniformSampler large(100, 1), small(10, 1);
-  large.choose(50);
+  large.choose({.prompts = 50}, {});
   EXPECT_THROW(small.load(large.save()), StorageError);
 }
 

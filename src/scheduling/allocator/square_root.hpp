@@ -1,7 +1,7 @@
 // The allocator `square_root`: rollouts in proportion to the standard deviation of a prompt's reward.
 #pragma once
 
-#include "scheduling/allocator/allocator.hpp"
+#include "scheduling/piece.hpp"
 #include "scheduling/allocator/success_estimate.hpp"
 
 namespace rollcall::scheduling {
@@ -14,7 +14,7 @@ class SquareRootAllocator final : public Allocator {
   SquareRootAllocator(const SquareRootAllocator&) = delete;  // the estimate points to the knobs
   SquareRootAllocator& operator=(const SquareRootAllocator&) = delete;
   void bind(ConfigSchema& knobs) override;
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) const override;
+  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override { estimate_.learn(reports); }
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;

@@ -11,12 +11,13 @@
 
 namespace rollcall::scheduling {
 
-std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts) {
+std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts, const std::vector<PromptId>& held) {
+  std::vector<std::uint64_t> chosen, waiting;
+  std::unordered_set<std::uint64_t> seen;
+  for (const PromptId prompt : held) seen.insert(prompt.value);
   // What an earlier step passed over comes first.
-  const std::size_t waiting = std::min(std::size_t(prompts), deferred_.size());
-  std::vector<std::uint64_t> chosen(deferred_.begin(), deferred_.begin() + std::ptrdiff_t(waiting));
-  deferred_.erase(deferred_.begin(), deferred_.begin() + std::ptrdiff_t(waiting));
-  std::unordered_set<std::uint64_t> seen(chosen.begin(), chosen.end());
+  for (const std::uint64_t prompt : deferred_) (chosen.size() < prompts && seen.insert(prompt).second ? chosen : waiting).push_back(prompt);
+  deferred_ = std::move(waiting);
   Permutation order(population_, seed_, epoch_);
   while (chosen.size() < prompts) {
     if (cursor_ == population_) {
@@ -29,11 +30,14 @@ std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts) {
   return chosen;
 }
 
-std::vector<Draw> UniformSampler::choose(std::int64_t prompts) {
+std::vector<Draw> UniformSampler::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+  const auto wanted = std::size_t(request.prompts);
   std::vector<Draw> draws;
-  draws.reserve(std::size_t(prompts));
-  for (std::uint32_t draw = 0; draws.size() < std::size_t(prompts); ++draw) {
-    for (const std::uint64_t prompt : pass(std::min<std::uint64_t>(std::uint64_t(prompts) - draws.size(), population_))) draws.push_back({{prompt}, draw});
+  draws.reserve(wanted);
+  const std::size_t fresh = std::min<std::uint64_t>(wanted, population_ - std::min<std::uint64_t>(held.size(), population_));
+  for (const std::uint64_t prompt : pass(fresh, held)) draws.push_back({{prompt}});
+  for (std::uint32_t draw = 1; draws.size() < wanted; ++draw) {
+    for (const std::uint64_t prompt : pass(std::min<std::uint64_t>(wanted - draws.size(), population_), {})) draws.push_back({{prompt}, draw});
   }
   return draws;
 }

@@ -1,7 +1,7 @@
 // The sampler `uniform`: every prompt once an epoch in an addressed random order, without a list of prompts in memory.
 #pragma once
 
-#include "scheduling/sampler/sampler.hpp"
+#include "scheduling/piece.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -14,14 +14,12 @@ namespace rollcall::scheduling {
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::uint64_t population, std::uint64_t seed) : population_(population), seed_(seed) {}
-  void bind(ConfigSchema&) override {}
-  std::vector<Draw> choose(std::int64_t prompts) override;
-  void learn(const std::vector<GroupReport>&) override {}
+  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
 
  private:
-  std::vector<std::uint64_t> pass(std::uint64_t prompts);  // distinct prompts
+  std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);  // distinct prompts
   std::uint64_t population_, seed_;
   std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order
   std::vector<std::uint64_t> deferred_;   // state: prompts of this epoch that were passed over

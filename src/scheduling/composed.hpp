@@ -1,0 +1,56 @@
+// A policy put together from a sampler, an allocator, rounds and a selection over shared knowledge.
+#pragma once
+
+#include "scheduling/knowledge.hpp"
+#include "scheduling/piece.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// The four pieces at work.
+struct Pieces {
+  std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<Allocator> allocator;
+  std::unique_ptr<Rounds> rounds;
+  std::unique_ptr<Selection> selection;
+};
+
+class ComposedPolicy final : public Policy {
+ public:
+  /// `choice`: resolved. Sets the knobs; throws ConfigError on an unknown one or a value out of range.
+  ComposedPolicy(PolicyChoice choice, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed);
+  Decision begin_step(const StepRequest& request) override;
+  Decision next_round(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  Training settle(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  void end_step(const std::vector<GroupReport>& reports) override;
+  PolicyTraits traits() const override { return {.exact_total = pieces_.rounds->exact_total()}; }
+  std::int64_t hard_cap(const StepRequest& request) const override { return pieces_.rounds->hard_cap(request); }
+  std::string save() const override;
+  void load(const std::string& state) override;
+  std::int32_t bin(PromptId prompt) const override { return knowledge_.has_bins() ? knowledge_.bins().of(prompt) : -1; }
+  double weight(PromptId prompt) const override { return pieces_.selection->weight(prompt); }
+  std::vector<std::pair<std::string, double>> metrics() const override { return metrics_; }
+  const ConfigSchema& knobs() const { return schema_; }
+
+ private:
+  void set(const std::string& key, const std::string& value);
+  void complete(Decision& decision, const StepRequest& request);  ///< levels of new groups, hard cap, metrics
+  PolicyChoice choice_;
+  Knowledge knowledge_;
+  Pieces pieces_;
+  ConfigSchema schema_;
+  std::vector<std::int32_t> levels_;                     // distinct, ascending
+  std::vector<GroupReport> pool_;                        // of the step at hand, ascending GroupId; empty between steps
+  std::vector<GroupPlan> drawn_;                         // of the step at hand: one entry a group, counts of all rounds
+  std::uint32_t round_ = 0;
+  std::vector<std::pair<std::string, double>> metrics_;  // state: of the latest step
+};
+
+/// Reports of one group from several fragments become one, samples in order of arrival; ascending GroupId.
+void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>& more);
+
+}  // namespace rollcall::scheduling

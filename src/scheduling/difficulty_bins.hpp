@@ -1,0 +1,46 @@
+// The online difficulty classifier of GDRO: bins over the estimated pass rate, with hysteresis, and the members of each bin.
+#pragma once
+
+#include "base/id.hpp"
+#include "scheduling/prompt_history.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// Bin b holds estimates in [edge_b, edge_{b+1}), the last one its upper edge too (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its
+/// estimate passes the edge by the margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1).
+class DifficultyBins {
+ public:
+  struct Place {
+    std::uint32_t prompt = 0;
+    std::uint8_t bin = 0;
+    std::uint32_t slot = 0;
+  };
+  DifficultyBins() = default;
+  /// `edges`: 0 = a_0 < ... < a_B = 1. `where` keeps each prompt's bin and must outlive this object; every prompt is then placed once, in ascending order.
+  DifficultyBins(std::vector<double> edges, double margin, PromptHistory& where);
+  std::size_t size() const { return members_.size(); }
+  std::int32_t of(PromptId prompt) const;
+  void place(PromptId prompt, double estimate);          ///< without hysteresis: the start
+  /// With it. Returns the prompts whose place has changed: none, or the one that moved and the one that took its slot.
+  std::vector<std::uint32_t> update(PromptId prompt, double estimate);
+  std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
+  /// Puts the named prompts where they were saved, over the start. False (and an unspecified state) when the places do not fit together.
+  bool restore(const std::vector<Place>& places);
+  std::span<const std::uint32_t> members(std::int32_t bin) const { return members_[std::size_t(bin)]; }
+  const std::vector<double>& edges() const { return edges_; }
+
+ private:
+  std::int32_t bin_of(double estimate) const;
+  std::vector<std::uint32_t> move(PromptId prompt, std::int32_t to);
+  std::vector<double> edges_;
+  double margin_ = 0.0;
+  PromptHistory* history_ = nullptr;                 // keeps each prompt's bin
+  std::vector<std::vector<std::uint32_t>> members_;  // [bins] ids
+  std::vector<std::uint32_t> slot_;                  // [prompts] place in its bin's list
+};
+
+}  // namespace rollcall::scheduling

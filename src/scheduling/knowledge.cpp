@@ -1,0 +1,92 @@
+// Outcomes into histories, histories into bins.
+#include "scheduling/knowledge.hpp"
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace rollcall::scheduling {
+
+Knowledge::Knowledge(const PromptTable& prompts, std::uint64_t seed) : prompts_(prompts), seed_(seed) {
+  require<ConfigError>(prompts.size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
+  require<ConfigError>(prompts.size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", prompts.size()), "prompts are numbered with 32 bits",
+                       "split the prompts over several runs");
+}
+
+void Knowledge::bind(ConfigSchema& schema) {
+  if (!uses_history_) return;
+  schema.bind("history_window", &window_, "outcomes remembered of a prompt", {1, PromptHistory::kLongest});
+  schema.bind("prior_success", &prior_success_, "pass rate assumed of a prompt without results", {0, 1});
+  if (!uses_bins_) return;
+  schema.bind("bin_edges", &inner_edges_, "inner edges of the difficulty bins over the pass rate, ascending", {0, 1});
+  schema.bind("bin_margin", &margin_, "how far past an edge an estimate must lie before the prompt changes its bin", {0, 0.5});
+}
+
+void Knowledge::start() {
+  if (!uses_history_) return;
+  history_ = PromptHistory(size(), int(window_));
+  touched_.assign(size(), false);
+  if (!uses_bins_) return;
+  std::vector<double> edges = {0.0};
+  edges.insert(edges.end(), inner_edges_.begin(), inner_edges_.end());
+  edges.push_back(1.0);
+  const bool ascending = std::adjacent_find(edges.begin(), edges.end(), [](double a, double b) { return a >= b; }) == edges.end();
+  require<ConfigError>(ascending && edges.size() <= 256, fmt::format("scheduler.knobs.bin_edges = [{}]", fmt::join(inner_edges_, ", ")),
+                       "the inner edges cut (0, 1) into at most 255 bins", "write them ascending, strictly between 0 and 1");
+  bins_ = DifficultyBins(std::move(edges), margin_, history_);
+  for (std::uint64_t p = 0; p < size(); ++p) bins_.place({p}, pass_rate({p}));
+}
+
+double Knowledge::pass_rate(PromptId prompt) const {
+  const int seen = history_.seen(prompt);
+  if (seen > 0) return double(history_.passed(prompt)) / seen;
+  return prompts_.prior.empty() ? prior_success_ : double(prompts_.prior[prompt.value]);
+}
+
+void Knowledge::learn(const std::vector<GroupReport>& reports) {
+  if (!uses_history_) return;
+  for (const GroupReport& report : reports) {
+    const PromptId prompt = report.id.prompt;
+    history_.add(prompt, std::any_of(report.correct.begin(), report.correct.end(), [](std::uint8_t c) { return c != 0; }));
+    touched_[prompt.value] = true;
+    if (!uses_bins_) continue;
+    for (const std::uint32_t moved : bins_.update(prompt, pass_rate(prompt))) touched_[moved] = true;
+  }
+}
+
+nlohmann::json Knowledge::save() const {
+  auto rows = nlohmann::json::array();
+  for (std::uint64_t p = 0; p < touched_.size(); ++p) {
+    if (!touched_[p]) continue;
+    const auto& e = history_.entry({p});
+    rows.push_back({p, e.low, e.middle, e.high, e.length, e.bin, uses_bins_ ? bins_.slot({p}) : 0});
+  }
+  return {{"prompts", std::move(rows)}};
+}
+
+void Knowledge::load(const nlohmann::json& state) {
+  start();
+  const char* why = "the run would not continue where it stopped";
+  std::vector<DifficultyBins::Place> places;
+  for (const auto& row : state.at("prompts")) {
+    const auto p = row.at(0).get<std::uint64_t>();
+    require<StorageError>(p < size() && uses_history_, fmt::format("a saved history of prompt {}", p), why, "resume with the task section the run was started with");
+    PromptHistory::Entry& e = history_.entry({p});
+    const std::uint8_t start_bin = e.bin;
+    e = {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(), start_bin};
+    touched_[p] = true;
+    if (uses_bins_) places.push_back({std::uint32_t(p), row.at(5).get<std::uint8_t>(), row.at(6).get<std::uint32_t>()});
+  }
+  if (uses_bins_) require<StorageError>(bins_.restore(places), "the saved difficulty bins do not fit together", why, "resume from an older checkpoint");
+}
+
+std::vector<std::pair<std::string, double>> Knowledge::metrics() const {
+  std::vector<std::pair<std::string, double>> metrics;
+  for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b) metrics.emplace_back(fmt::format("gdro/population/{}", b), double(bins_.members(std::int32_t(b)).size()));
+  return metrics;
+}
+
+}  // namespace rollcall::scheduling

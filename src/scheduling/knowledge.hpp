@@ -1,0 +1,58 @@
+// What all pieces of a policy know of the prompts: table, recent outcomes, difficulty bins. Learned once a step, shared by the pieces.
+#pragma once
+
+#include "base/config.hpp"
+#include "base/random.hpp"
+#include "scheduling/difficulty_bins.hpp"
+#include "scheduling/policy.hpp"
+#include "scheduling/prompt_history.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+class Knowledge {
+ public:
+  Knowledge(const PromptTable& prompts, std::uint64_t seed);
+  Knowledge(const Knowledge&) = delete;  // the bins point to the history
+  Knowledge& operator=(const Knowledge&) = delete;
+  /// A piece that reads bins says so when it is made; history and bins are kept only where some piece does.
+  void use_history() { uses_history_ = true; }
+  void use_bins() { uses_history_ = uses_bins_ = true; }
+
+  void bind(ConfigSchema& schema);  ///< history_window, prior_success, bin_edges, bin_margin where they are used
+  void start();                     ///< after the knobs are set
+  void learn(const std::vector<GroupReport>& reports);
+
+  const PromptTable& prompts() const { return prompts_; }
+  std::uint64_t size() const { return prompts_.size(); }
+  std::uint64_t seed() const { return seed_; }
+  /// pass@k estimate of eq. 10 (arXiv:2601.19280): mean of the last outcomes; the prompt's prior, else prior_success, for a prompt without any.
+  double pass_rate(PromptId prompt) const;
+  const PromptHistory& history() const { return history_; }
+  const DifficultyBins& bins() const { return bins_; }
+  bool has_bins() const { return uses_bins_; }
+  /// Random numbers of one step: `use` keeps pieces apart.
+  RandomStream random(std::uint64_t step, std::uint64_t use) const { return {seed_, RandomPurpose::schedule, step, 0, use}; }
+
+  nlohmann::json save() const;
+  void load(const nlohmann::json& state);
+  std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population/<bin>
+
+ private:
+  PromptTable prompts_;
+  std::uint64_t seed_;
+  bool uses_history_ = false, uses_bins_ = false;
+  std::int64_t window_ = 50;        // released launchers: 50 to 100
+  double prior_success_ = 0.5;      // trap 7: a new prompt starts in the middle
+  std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
+  double margin_ = 0.03;            // hysteresis of the released launchers
+  PromptHistory history_;      // state
+  DifficultyBins bins_;        // state
+  std::vector<bool> touched_;  // state: prompts that differ from the start
+};
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,33 @@
+// The table of scheduling policies and the four tables of pieces that its rows name. README.md has the same rows for people.
+#pragma once
+
+#include "scheduling/piece.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// One published way to choose prompts and budgets.
+struct PolicyRow {
+  const char* name;
+  const char* title;
+  const char* paper;  ///< arXiv number, or the program it comes from
+  int year;
+  PolicyChoice pieces;  ///< `row` empty
+  Knobs settings;       ///< where the paper departs from the pieces' defaults
+};
+
+const std::vector<PolicyRow>& policies();
+std::span<const PieceRow<Sampler>> samplers();
+std::span<const PieceRow<Allocator>> allocators();
+std::span<const PieceRow<Rounds>> rounds();
+std::span<const PieceRow<Selection>> selections();
+
+/// A choice with every piece named. Throws ConfigError on an unknown row or piece.
+PolicyChoice resolve(const PolicyChoice& choice);
+/// Every knob of the resolved pieces: key, default as the row sets it, meaning; one line each.
+std::string describe_knobs(const PolicyChoice& choice);
+
+}  // namespace rollcall::scheduling
