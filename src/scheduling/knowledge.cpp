@@ -11,9 +11,9 @@
 
 namespace rollcall::scheduling {
 
-Knowledge::Knowledge(const PromptTable& prompts, std::uint64_t seed) : prompts_(prompts), seed_(seed) {
-  require<ConfigError>(prompts.size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
-  require<ConfigError>(prompts.size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", prompts.size()), "prompts are numbered with 32 bits",
+Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::move(prompts)), seed_(seed) {
+  require<ConfigError>(size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
+  require<ConfigError>(size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", size()), "prompts are numbered with 32 bits",
                        "split the prompts over several runs");
 }
 

@@ -17,7 +17,7 @@ namespace rollcall::scheduling {
 
 class Knowledge {
  public:
-  Knowledge(const PromptTable& prompts, std::uint64_t seed);
+  Knowledge(PromptTable prompts, std::uint64_t seed);
   Knowledge(const Knowledge&) = delete;  // the bins point to the history
   Knowledge& operator=(const Knowledge&) = delete;
   /// A piece that reads bins says so when it is made; history and bins are kept only where some piece does.
