@@ -103,7 +103,9 @@ void Rank::restore(const std::string& name) {
   const auto weights = model::read_weights(job_.store->config(), job_.run_dir / "checkpoints" / name / "model.safetensors");
   std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
   job_.store->publish(PolicyVersion{state_.policy_version});
-  if (update_) update_->restore(checkpoint.files, name);
+  if (!update_) return;
+  update_->restore(checkpoint.files, name);
+  update_->restore_replay(state_.unpacked);
 }
 
 bool Rank::dispatch(const comm::Envelope& envelope) {
