@@ -53,9 +53,6 @@ Companions::Companions(Job& job, const objective::Objective& objective, comm::Co
     wanted_.insert(name);
   }
   if (objective.needs_value()) wanted_.insert(column::value);
-  require<ConfigError>(!wants(column::greedy_reward) || job.config.replay.share == 0.0,
-                       fmt::format("objective.recipe {} compares with greedy answers, and replay.share is {}", job.config.objective.recipe, job.config.replay.share),
-                       "the greedy answers of the policies that sampled the replayed groups are not kept with them", "set replay.share=0 or choose another recipe");
   if (wants(column::value)) value_head_.emplace(job.store->config().hidden_size);
   if (wants(column::teacher_logprob) || wants(column::teacher_kl)) {
     require<ConfigError>(!job.config.teacher.model.empty(), fmt::format("objective.recipe {} follows a teacher, but teacher.model is empty", job.config.objective.recipe),

@@ -7,6 +7,7 @@
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
+#include "stages/experts.hpp"
 #include "stages/generation.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
@@ -217,7 +218,9 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   start_log(config.run.log_level, world.rank(), world.size());
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
   make_scheduler(*opening.job);
-  objective::Objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  check_experts(*opening.job, objective);
+  check_replay(config, objective);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;

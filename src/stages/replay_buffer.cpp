@@ -1,8 +1,12 @@
 // Remembering closed steps, choosing among them, and reading them back after a stop.
 #include "stages/replay_buffer.hpp"
 
+#include "base/error.hpp"
 #include "io/archive.hpp"
+#include "objective/columns.hpp"
 #include "scheduling/replay_choice.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,6 +101,14 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
   std::vector<StepBatch> ascending;
   for (auto& [number, batch] : steps) ascending.push_back(std::move(batch));
   return ascending;
+}
+
+void check_replay(const RunConfig& config, const objective::Objective& objective) {
+  const auto columns = objective.columns();
+  const bool greedy = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
+  require<ConfigError>(!greedy || config.replay.share == 0.0,
+                       fmt::format("objective.recipe {} compares with greedy answers, and replay.share is {}", config.objective.recipe, config.replay.share),
+                       "a replayed group would need the greedy answer of a policy that is gone", "set replay.share=0 or choose another recipe");
 }
 
 std::map<std::string, double> composition(const StepBatch& batch) {

@@ -3,6 +3,7 @@
 
 #include "comm/communicator.hpp"
 #include "core/run_config.hpp"
+#include "objective/objective.hpp"
 #include "stages/coordinator_state.hpp"
 #include "stages/step_batch.hpp"
 
@@ -44,6 +45,9 @@ class ReplayBuffer {
 /// files where they were packed. Collective; every file is read by one rank. Throws StorageError.
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step, std::uint64_t oldest,
                                           comm::Communicator& ranks);
+
+/// Throws ConfigError when the objective asks for what is not kept with old groups.
+void check_replay(const RunConfig& config, const objective::Objective& objective);
 
 /// What the batch is made of, for the metrics: train/rollouts_generated, train/rollouts_trained, and replay/... and experts/... where there are any.
 std::map<std::string, double> composition(const StepBatch& batch);

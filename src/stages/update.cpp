@@ -65,7 +65,6 @@ std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<Pro
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
     : job_(&job), mail_(&mail), ranks_(&ranks), objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
       companions_(job, objective_, ranks), replay_(job.config.replay, std::uint64_t(job.config.run.seed)), sum_(job.store->layout()) {
-  check_experts(job, objective_);
   const auto size = std::size_t(job.store->layout().size);
   optimizer_ = {std::vector<float>(size, 0.0F), std::vector<float>(size, 0.0F), 0};
   gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(size));
