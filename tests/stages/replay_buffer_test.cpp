@@ -49,7 +49,7 @@ TEST(ReplayBuffer, GivesEarlierGroupsBackBehindTheStepsOwn) {
   EXPECT_EQ(ids(batch), (std::vector<GroupId>{{4, {0}, 0}, {4, {1}, 0}, {3, {0}, 0}, {3, {1}, 0}}));
   EXPECT_EQ(batch.replayed, 2U);
   const auto columns = make_train_batch(batch, {0, 1, 2, 3}, 100, 8).columns;
-  EXPECT_TRUE(at::equal(columns.replayed, at::tensor({false, false, false, false, true, true, true, true})));
+  EXPECT_TRUE(at::equal(columns.replayed.to(at::kLong), at::tensor({0, 0, 0, 0, 1, 1, 1, 1}, at::kLong)));
   EXPECT_TRUE(at::equal(columns.named.at("version_lag"), at::tensor({0., 0., 0., 0., 1., 1., 1., 1.}, at::kDouble)));
   EXPECT_TRUE(at::equal(columns.old_logprob, columns.rollout_logprob));  // what was stored when they were sampled
   EXPECT_EQ(columns.rollout_logprob[8].item<double>(), -3.0);
