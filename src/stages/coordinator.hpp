@@ -36,6 +36,7 @@ class Coordinator {
   struct Round {
     std::vector<GroupReport> reports;
     std::vector<ScoredFile> files;
+    scheduling::Training training{};  ///< of a whole step
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
   };
 
@@ -45,7 +46,7 @@ class Coordinator {
   void train_step();
   Round play(const StepPlan& plan);                   ///< one round over all generation ranks
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
-  UpdateReport update(std::uint64_t step, const std::vector<ScoredFile>& files);
+  UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();
   void judge_update(const UpdateReport& report);      ///< the policy for spikes and non-finite gradients
   bool validate();                                    ///< true: the best so far

@@ -5,6 +5,7 @@
 #include "model/optimizer.hpp"
 #include "objective/objective.hpp"
 #include "stages/companions.hpp"
+#include "stages/group_training.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/objective_state.hpp"
@@ -49,6 +50,7 @@ class Update {
   objective::Objective objective_;
   Companions companions_;
   ObjectiveState objective_state_;
+  GroupSignals signals_;                          ///< of the step at hand
   model::GradientSum sum_;
   model::OptimizerState optimizer_;
   bool supervised_phase_ = true;                  ///< which phase optimizer_ belongs to
