@@ -90,9 +90,8 @@ struct ConfigSchema::Reader {
       if (const auto open = std::find_if(schema.tables_.begin(), schema.tables_.end(), [&](const Table& t) { return t.key == key; });
           open != schema.tables_.end() && value.is_table()) {
         for (const auto& [knob, text] : *value.as_table()) open_entry(*open, std::string(knob.str()), text);
-      } else if (const auto field = std::find_if(schema.fields_.begin(), schema.fields_.end(), [&](const Field& f) { return f.key == key; });
-                 field != schema.fields_.end()) {
-        assign(*field, value);
+      } else if (assign_all(key, value)) {
+        continue;
       } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
         table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better one to name
       } else {
@@ -114,6 +113,16 @@ struct ConfigSchema::Reader {
     const auto at = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first >= knob; });
     if (at != open.target->end() && at->first == knob) at->second = text.str();
     else open.target->emplace(at, knob, text.str());
+  }
+
+  bool assign_all(const std::string& key, const toml::node& node) const {
+    bool found = false;
+    for (const Field& field : schema.fields_) {
+      if (field.key != key) continue;
+      assign(field, node);
+      found = true;
+    }
+    return found;
   }
 
   void assign(const Field& field, const toml::node& node) const {

@@ -25,6 +25,7 @@ class ConfigSchema {
   using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
   /// `key` is dotted ("train.steps"). For strings, a non-empty `choices` lists the only valid values.
+  /// A key bound several times is one setting: all its variables get the value.
   void bind(std::string key, Target target, std::string meaning, Range range = {}, std::vector<std::string> choices = {});
   /// A table whose keys belong to somebody else (`objective.knobs.*`): collected as text, checked by their owner.
   void bind_table(std::string key, KeyValues* target, std::string meaning);

@@ -5,20 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace rollcall::scheduling {
 
 std::vector<std::pair<std::string, double>> allocation_metrics(const std::vector<GroupPlan>& groups, const std::vector<std::int32_t>& levels) {
   if (groups.empty()) return {};
   double total = 0.0, least = groups.front().count, most = least;
-  std::map<std::int32_t, double> of_level;
-  for (const std::int32_t level : levels) of_level[level] = 0.0;
+  std::vector<double> of_level(levels.size(), 0.0);
   for (const auto& g : groups) {
     total += g.count;
     least = std::min<double>(least, g.count);
     most = std::max<double>(most, g.count);
-    of_level[g.level] += g.count;
+    of_level[std::size_t(std::lower_bound(levels.begin(), levels.end(), g.level) - levels.begin())] += g.count;
   }
   const double mean = total / double(groups.size());
   double square = 0.0, entropy = 0.0;
@@ -29,7 +27,7 @@ std::vector<std::pair<std::string, double>> allocation_metrics(const std::vector
   std::vector<std::pair<std::string, double>> metrics = {{"rollout_alloc/min", least},       {"rollout_alloc/max", most},
                                                          {"rollout_alloc/mean", mean},       {"rollout_alloc/std", std::sqrt(square / double(groups.size()))},
                                                          {"rollout_alloc/entropy", entropy}, {"rollout_alloc/total_budget", total}};
-  for (const auto& [level, count] : of_level) metrics.emplace_back(fmt::format("rollout_alloc/class_share/{}", level), total > 0 ? count / total : 0.0);
+  for (std::size_t l = 0; l < levels.size(); ++l) metrics.emplace_back(fmt::format("rollout_alloc/class_share/{}", levels[l]), total > 0 ? of_level[l] / total : 0.0);
   return metrics;
 }
 

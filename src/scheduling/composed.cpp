@@ -12,22 +12,33 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace rollcall::scheduling {
 namespace {
 
 constexpr int kFormat = 2;  // of the saved state; raise it when a key changes its meaning
 
-std::vector<std::int32_t> distinct(std::vector<std::int32_t> values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
+/// Few values among many: no copy of the many.
+std::vector<std::int32_t> distinct(const std::vector<std::int32_t>& values) {
+  const std::set<std::int32_t> few(values.begin(), values.end());
+  return {few.begin(), few.end()};
 }
 
 template <class Family>
 std::unique_ptr<Family> make(std::span<const PieceRow<Family>> table, const std::string& name, Knowledge& knowledge) {
   const auto row = std::find_if(table.begin(), table.end(), [&](const auto& r) { return name == r.name; });
   return row->make(knowledge);  // resolve() has found it
+}
+
+void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>& fragments) {
+  std::map<GroupId, std::size_t> known;
+  for (std::size_t i = 0; i < groups.size(); ++i) known[groups[i].id] = i;
+  for (const GroupPlan& fragment : fragments) {
+    const auto [it, fresh] = known.try_emplace(fragment.id, groups.size());
+    if (fresh) groups.push_back(fragment);
+    else groups[it->second].count += fragment.count;
+  }
 }
 
 void check(const StepRequest& r) {
@@ -40,8 +51,8 @@ void check(const StepRequest& r) {
 
 }  // namespace
 
-ComposedPolicy::ComposedPolicy(PolicyChoice choice, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed)
-    : choice_(std::move(choice)), knowledge_(prompts, seed), levels_(distinct(prompts.level)) {
+ComposedPolicy::ComposedPolicy(PolicyChoice choice, const Knobs& knobs, PromptTable prompts, std::uint64_t seed)
+    : choice_(std::move(choice)), knowledge_(std::move(prompts), seed), levels_(distinct(knowledge_.prompts().level)) {
   pieces_ = {make(samplers(), choice_.sampler, knowledge_), make(allocators(), choice_.allocator, knowledge_), make(rounds(), choice_.rounds, knowledge_),
              make(selections(), choice_.selection, knowledge_)};
   knowledge_.bind(schema_);
@@ -98,15 +109,10 @@ Decision ComposedPolicy::next_round(const StepRequest& request, const std::vecto
 }
 
 void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
-  std::map<GroupId, std::size_t> known;
-  for (std::size_t i = 0; i < drawn_.size(); ++i) known[drawn_[i].id] = i;
+  for (GroupPlan& group : decision.groups) group.level = knowledge_.prompts().level.at(group.id.prompt.value);
+  if (drawn_.empty()) drawn_ = decision.groups;
+  else add_fragments(drawn_, decision.groups);
   std::int64_t total = 0;
-  for (GroupPlan& group : decision.groups) {
-    group.level = knowledge_.prompts().level.at(group.id.prompt.value);
-    const auto [it, fresh] = known.try_emplace(group.id, drawn_.size());
-    if (fresh) drawn_.push_back(group);
-    else drawn_[it->second].count += group.count;
-  }
   for (const GroupPlan& group : drawn_) total += group.count;
   require<ProtocolError>(total <= hard_cap(request), fmt::format("the policy {} drew {} rollouts, its cap is {}", choice_.row, total, hard_cap(request)),
                          "budgets are kept at every step", "report this as a defect of the policy");
@@ -115,13 +121,14 @@ void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
 
 Training ComposedPolicy::settle(const StepRequest& request, const std::vector<GroupReport>& reports) {
   Training training{.groups = pieces_.selection->select(request, reports)};
-  std::map<GroupId, const GroupTraining*> chosen;
-  for (const auto& group : training.groups) chosen[group.id] = &group;
+  auto chosen = training.groups.begin();  // both ascend by GroupId
   for (const auto& report : reports) {
     const auto n = std::int64_t(report.rewards.size());
-    const auto it = chosen.find(report.id);
     training.drawn += n;
-    training.trained += it == chosen.end() || it->second->keep.empty() ? n : std::int64_t(std::count(it->second->keep.begin(), it->second->keep.end(), 1));
+    training.trained += n;
+    while (chosen != training.groups.end() && chosen->id < report.id) ++chosen;
+    if (chosen == training.groups.end() || chosen->id != report.id || chosen->keep.empty()) continue;
+    training.trained -= std::int64_t(std::count(chosen->keep.begin(), chosen->keep.end(), 0));
   }
   metrics_.emplace_back("rollout_alloc/drawn", double(training.drawn));
   metrics_.emplace_back("rollout_alloc/trained", double(training.trained));

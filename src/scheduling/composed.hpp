@@ -22,7 +22,7 @@ struct Pieces {
 class ComposedPolicy final : public Policy {
  public:
   /// `choice`: resolved. Sets the knobs; throws ConfigError on an unknown one or a value out of range.
-  ComposedPolicy(PolicyChoice choice, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed);
+  ComposedPolicy(PolicyChoice choice, const Knobs& knobs, PromptTable prompts, std::uint64_t seed);
   Decision begin_step(const StepRequest& request) override;
   Decision next_round(const StepRequest& request, const std::vector<GroupReport>& reports) override;
   Training settle(const StepRequest& request, const std::vector<GroupReport>& reports) override;

@@ -7,16 +7,18 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace rollcall::scheduling {
 
-Knowledge::Knowledge(const PromptTable& prompts, std::uint64_t seed) : prompts_(prompts), seed_(seed) {
-  require<ConfigError>(prompts.size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
-  require<ConfigError>(prompts.size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", prompts.size()), "prompts are numbered with 32 bits",
+Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::move(prompts)), seed_(seed) {
+  require<ConfigError>(size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
+  require<ConfigError>(size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", size()), "prompts are numbered with 32 bits",
                        "split the prompts over several runs");
 }
 
 void Knowledge::bind(ConfigSchema& schema) {
+  if (uses_signal_) signal_.bind(schema);
   if (!uses_history_) return;
   schema.bind("history_window", &window_, "outcomes remembered of a prompt", {1, PromptHistory::kLongest});
   schema.bind("prior_success", &prior_success_, "pass rate assumed of a prompt without results", {0, 1});
@@ -46,8 +48,15 @@ double Knowledge::pass_rate(PromptId prompt) const {
   return prompts_.prior.empty() ? prior_success_ : double(prompts_.prior[prompt.value]);
 }
 
+BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
+  std::vector<std::int32_t> bin(reports.size());
+  for (std::size_t i = 0; i < reports.size(); ++i) bin[i] = bins_.of(reports[i].id.prompt);
+  return results_by_bin(reports, bin, bins_.size(), signal_);
+}
+
 void Knowledge::learn(const std::vector<GroupReport>& reports) {
   if (!uses_history_) return;
+  if (uses_bins_) latest_ = by_bin(reports);
   for (const GroupReport& report : reports) {
     const PromptId prompt = report.id.prompt;
     history_.add(prompt, std::any_of(report.correct.begin(), report.correct.end(), [](std::uint8_t c) { return c != 0; }));
@@ -85,7 +94,16 @@ void Knowledge::load(const nlohmann::json& state) {
 
 std::vector<std::pair<std::string, double>> Knowledge::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
-  for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b) metrics.emplace_back(fmt::format("gdro/population/{}", b), double(bins_.members(std::int32_t(b)).size()));
+  const auto add = [&](const char* name, std::size_t bin, double value) {
+    if (std::isfinite(value)) metrics.emplace_back(fmt::format("gdro/{}/{}", name, bin), value);
+  };
+  for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b) add("population", b, double(bins_.members(std::int32_t(b)).size()));
+  for (std::size_t b = 0; b < latest_.groups.size(); ++b) {
+    if (latest_.groups[b] == 0) continue;  // no prompt of the bin in this step
+    add("budget", b, double(latest_.rollouts[b]) / double(latest_.groups[b]));
+    add("pass_rate", b, latest_.pass_rate[b]);
+    if (uses_signal_) add("signal", b, latest_.signal[b]);
+  }
   return metrics;
 }
 

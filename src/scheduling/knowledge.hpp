@@ -3,6 +3,7 @@
 
 #include "base/config.hpp"
 #include "base/random.hpp"
+#include "scheduling/bin_results.hpp"
 #include "scheduling/difficulty_bins.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/prompt_history.hpp"
@@ -16,14 +17,15 @@ namespace rollcall::scheduling {
 
 class Knowledge {
  public:
-  Knowledge(const PromptTable& prompts, std::uint64_t seed);
+  Knowledge(PromptTable prompts, std::uint64_t seed);
   Knowledge(const Knowledge&) = delete;  // the bins point to the history
   Knowledge& operator=(const Knowledge&) = delete;
   /// A piece that reads bins says so when it is made; history and bins are kept only where some piece does.
   void use_history() { uses_history_ = true; }
   void use_bins() { uses_history_ = uses_bins_ = true; }
+  void use_signal() { uses_signal_ = true; }
 
-  void bind(ConfigSchema& schema);  ///< history_window, prior_success, bin_edges, bin_margin where they are used
+  void bind(ConfigSchema& schema);  ///< history_window, prior_success, bin_edges, bin_margin, signal where they are used
   void start();                     ///< after the knobs are set
   void learn(const std::vector<GroupReport>& reports);
 
@@ -35,21 +37,28 @@ class Knowledge {
   const PromptHistory& history() const { return history_; }
   const DifficultyBins& bins() const { return bins_; }
   bool has_bins() const { return uses_bins_; }
+  const Signal& signal() const { return signal_; }  ///< one for all games of a policy
+  /// By the bins the prompts have now. Only where bins are used.
+  BinResults by_bin(const std::vector<GroupReport>& reports) const;
+  /// The step learned last, by the bins its prompts had when it was decided.
+  const BinResults& latest() const { return latest_; }
   /// Random numbers of one step: `use` keeps pieces apart.
   RandomStream random(std::uint64_t step, std::uint64_t use) const { return {seed_, RandomPurpose::schedule, step, 0, use}; }
 
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
-  std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population/<bin>
+  std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population, budget, pass_rate and signal /<bin>
 
  private:
   PromptTable prompts_;
   std::uint64_t seed_;
-  bool uses_history_ = false, uses_bins_ = false;
+  bool uses_history_ = false, uses_bins_ = false, uses_signal_ = false;
   std::int64_t window_ = 50;        // released launchers: 50 to 100
   double prior_success_ = 0.5;      // trap 7: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
   double margin_ = 0.03;            // hysteresis of the released launchers
+  Signal signal_;
+  BinResults latest_;
   PromptHistory history_;      // state
   DifficultyBins bins_;        // state
   std::vector<bool> touched_;  // state: prompts that differ from the start

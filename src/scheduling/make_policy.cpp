@@ -34,8 +34,8 @@ PolicyChoice resolve(const PolicyChoice& choice) {
   return named;
 }
 
-std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed) {
-  return std::make_unique<ComposedPolicy>(resolve(choice), knobs, prompts, seed);
+std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& knobs, PromptTable prompts, std::uint64_t seed) {
+  return std::make_unique<ComposedPolicy>(resolve(choice), knobs, std::move(prompts), seed);
 }
 
 std::string describe_knobs(const PolicyChoice& choice) {

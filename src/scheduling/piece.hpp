@@ -65,7 +65,7 @@ class Rounds : public Piece {
 /// Which of the drawn rollouts train, and how strongly.
 class Selection : public Piece {
  public:
-  /// For every group whose weight is not 1 or whose rollouts do not all train; drawn and trained are filled in by the caller.
+  /// For every group whose weight is not 1 or whose rollouts do not all train; ascending GroupId; drawn and trained are filled in by the caller.
   virtual std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) = 0;
   virtual double weight(PromptId) const { return 1.0; }  ///< what its advantages would be multiplied with now
 };

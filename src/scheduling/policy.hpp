@@ -88,7 +88,7 @@ struct PolicyChoice {
 };
 
 /// Throws ConfigError on an unknown row, piece or knob, naming the nearest.
-std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& knobs, const PromptTable& prompts, std::uint64_t seed);
+std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& knobs, PromptTable prompts, std::uint64_t seed);
 std::vector<std::string> policy_names();
 
 /// Integer counts n_i in [low, high] that sum to `total` exactly and follow `weight` as closely as the bounds allow: bounded largest-remainder

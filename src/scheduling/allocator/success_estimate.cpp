@@ -1,10 +1,14 @@
 // Fading Beta counts and their JSON form.
 #include "scheduling/allocator/success_estimate.hpp"
 
+#include "base/error.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace rollcall::scheduling {
 
@@ -19,8 +23,8 @@ double SuccessEstimate::success(std::uint64_t step, PromptId prompt, std::int32_
     const Counts c = faded(l->second, knobs_->level_decay, step);
     rate = (knobs_->prior_strength * rate + c.right) / (knobs_->prior_strength + c.right + c.wrong);
   }
-  if (const auto p = prompt_.find(prompt.value); p != prompt_.end()) {
-    const Counts c = faded(p->second, knobs_->prompt_decay, step);
+  if (Counts own; prompt_.find(prompt.value, own)) {
+    const Counts c = faded(own, knobs_->prompt_decay, step);
     rate = (knobs_->level_strength * rate + c.right) / (knobs_->level_strength + c.right + c.wrong);
   }
   return rate;
@@ -36,36 +40,55 @@ void SuccessEstimate::learn(const std::vector<GroupReport>& reports) {
       counts.wrong += wrong;
     };
     add(level_[report.level], knobs_->level_decay);
-    add(prompt_[report.id.prompt.value], knobs_->prompt_decay);
+    Counts own;
+    prompt_.find(report.id.prompt.value, own);
+    add(own, knobs_->prompt_decay);
+    prompt_.set(report.id.prompt.value, own);
   }
 }
 
-namespace {
+SuccessEstimate::PromptCounts::Page::Page() : right{}, wrong{} { std::fill(std::begin(step), std::end(step), kNever); }
 
-template <class Map>
-nlohmann::json rows_of(const Map& counts) {
-  auto rows = nlohmann::json::array();
-  for (const auto& [key, c] : counts) rows.push_back({key, c.right, c.wrong, c.step});  // doubles print shortest and read back exactly
-  return rows;
+bool SuccessEstimate::PromptCounts::find(std::uint64_t prompt, Counts& counts) const {
+  const std::uint64_t page = prompt / kPage, at = prompt % kPage;
+  if (page >= pages_.size() || !pages_[page] || pages_[page]->step[at] == kNever) return false;
+  counts = {pages_[page]->right[at], pages_[page]->wrong[at], pages_[page]->step[at]};
+  return true;
 }
 
-template <class Map>
-Map counts_of(const nlohmann::json& rows) {
-  Map counts;
-  for (const auto& row : rows) {
-    counts[row.at(0).get<typename Map::key_type>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<std::uint64_t>()};
+void SuccessEstimate::PromptCounts::set(std::uint64_t prompt, const Counts& counts) {
+  const std::uint64_t page = prompt / kPage, at = prompt % kPage;
+  require<StorageError>(prompt < (std::uint64_t{1} << 32), fmt::format("counts of prompt {}", prompt), "prompts are numbered with 32 bits",
+                        "resume with the task section the run was started with");
+  require<ConfigError>(counts.step < kNever, fmt::format("step {}", counts.step), "the scheduler counts steps with 32 bits", "start a new run from this one (--init-from)");
+  if (page >= pages_.size()) pages_.resize(page + 1);
+  if (!pages_[page]) pages_[page] = std::make_unique<Page>();
+  pages_[page]->right[at] = counts.right, pages_[page]->wrong[at] = counts.wrong;
+  pages_[page]->step[at] = std::uint32_t(counts.step);
+}
+
+template <class Act>
+void SuccessEstimate::PromptCounts::each(Act act) const {
+  for (std::uint64_t page = 0; page < pages_.size(); ++page) {
+    for (std::uint64_t at = 0; pages_[page] && at < kPage; ++at) {
+      if (Counts counts; find(page * kPage + at, counts)) act(page * kPage + at, counts);
+    }
   }
-  return counts;
 }
 
-}  // namespace
-
-nlohmann::json SuccessEstimate::save() const { return {{"levels", rows_of(level_)}, {"prompts", rows_of(prompt_)}}; }
+nlohmann::json SuccessEstimate::save() const {
+  auto levels = nlohmann::json::array(), prompts = nlohmann::json::array();
+  const auto row = [](auto key, const Counts& c) { return nlohmann::json{key, c.right, c.wrong, c.step}; };  // doubles print shortest and read back exactly
+  for (const auto& [level, c] : level_) levels.push_back(row(level, c));
+  prompt_.each([&](std::uint64_t prompt, const Counts& c) { prompts.push_back(row(prompt, c)); });
+  return {{"levels", std::move(levels)}, {"prompts", std::move(prompts)}};
+}
 
 void SuccessEstimate::load(const nlohmann::json& state) {
-  auto levels = counts_of<decltype(level_)>(state.at("levels"));
-  prompt_ = counts_of<decltype(prompt_)>(state.at("prompts"));
-  level_ = std::move(levels);
+  const auto counts = [](const nlohmann::json& row) { return Counts{row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<std::uint64_t>()}; };
+  level_.clear(), prompt_.clear();
+  for (const auto& row : state.at("levels")) level_[row.at(0).get<std::int32_t>()] = counts(row);
+  for (const auto& row : state.at("prompts")) prompt_.set(row.at(0).get<std::uint64_t>(), counts(row));
 }
 
 }  // namespace rollcall::scheduling

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace rollcall::scheduling {
@@ -35,10 +36,29 @@ class SuccessEstimate {
     double right = 0.0, wrong = 0.0;
     std::uint64_t step = 0;  // of the last result; the counts are faded up to it
   };
+  /// Counts of the prompts seen so far, in pages by prompt id: 20 bytes a prompt where prompts are seen, so 2 GB for 10^8 of them, and no search.
+  class PromptCounts {
+   public:
+    bool find(std::uint64_t prompt, Counts& counts) const;
+    void set(std::uint64_t prompt, const Counts& counts);
+    void clear() { pages_.clear(); }
+    template <class Act>
+    void each(Act act) const;  ///< act(prompt, counts), ascending
+
+   private:
+    static constexpr std::uint64_t kPage = 4096;
+    static constexpr std::uint32_t kNever = 0xFFFFFFFF;
+    struct Page {
+      Page();
+      double right[kPage], wrong[kPage];
+      std::uint32_t step[kPage];
+    };
+    std::vector<std::unique_ptr<Page>> pages_;
+  };
   static Counts faded(const Counts& counts, double decay, std::uint64_t step);
   const EstimateKnobs* knobs_;
   std::map<std::int32_t, Counts> level_;    // state
-  std::map<std::uint64_t, Counts> prompt_;  // state; at most one entry a training prompt; ordered so that equal states are equal texts
+  PromptCounts prompt_;                     // state
 };
 
 }  // namespace rollcall::scheduling

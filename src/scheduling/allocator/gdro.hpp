@@ -1,0 +1,50 @@
+// The allocator `gdro`: Rollout-GDRO, one bandit over rollout counts for each difficulty bin under a common budget (arXiv:2601.19280, section 3.3).
+#pragma once
+
+#include "scheduling/game/exp3p.hpp"
+#include "scheduling/game/joint_arms.hpp"
+#include "scheduling/piece.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// mu <- mu + alpha (n - n_bar), eq. 21.
+inline double shadow_price(double mu, double alpha, double n, double n_bar) { return mu + alpha * (n - n_bar); }
+
+/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n, J_b = minus the bin's mean signal (18, 20). Every bin plays an EXP3.P over the arms; a
+/// dynamic program makes the bins' draws meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), where n_realised is what the bandits' own draws
+/// would have spent: what is spent in the end equals the budget at every step, and a price that looked at that would never move.
+/// Where no combination of arms meets the budget, the nearest one is made whole by largest remainders.
+class GdroAllocator final : public Allocator {
+ public:
+  explicit GdroAllocator(Knowledge& knowledge);
+  void bind(ConfigSchema& knobs) override;
+  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  void learn(const std::vector<GroupReport>& reports) override;
+  nlohmann::json save() const override;
+  void load(const nlohmann::json& state) override;
+  std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/price", price_}}; }
+  double price() const { return price_; }
+  std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit
+
+ private:
+  std::size_t arms() const { return std::size_t(most_arm_ - least_arm_ + 1); }
+  Exp3p bandit(std::size_t bin) const;
+  std::vector<double> drawn_scores(std::uint64_t step, std::size_t bin) const;
+  double reward(double signal, std::int64_t count) const;
+  void move_price(std::uint64_t step, const BinResults& results);
+
+  Knowledge* knowledge_;
+  std::int64_t least_arm_ = 2, most_arm_ = 12, horizon_ = 1000;  // the released launchers' arms and steps
+  double delta_ = 0.05;       // the regret bound holds with probability 1 - delta
+  double price_rate_ = 0.05;  // alpha_mu: released dual learning rate
+  double draw_ = 1.0;
+  double score_cap_ = 3.0;
+  double price_ = 0.0;                          // state: mu
+  std::vector<std::vector<double>> log_weights_;  // state: [bins][arms]; empty before the first step
+};
+
+}  // namespace rollcall::scheduling

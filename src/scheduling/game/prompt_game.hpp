@@ -1,0 +1,36 @@
+// Prompt-GDRO: an adversary that puts weight on the difficulty bins where the loss is high (arXiv:2601.19280, section 3.2).
+#pragma once
+
+#include "base/config.hpp"
+#include "scheduling/bin_results.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// S_t(b) = (1 - beta) S_{t-1}(b) + beta l_t(b), S_0 = 0            (12); l_t the bin's mean signal (13), a bin without one keeps its score
+/// w_t(b) = exp(eta clip(S_t(b), -C, C))                           (14)
+/// q_t(b) = (1 - gamma) w_t(b) / sum_j w_t(j) + gamma / B          (15)
+/// q_eta maximises sum_b q(b) L_b + H(q) / eta, whose value is the log-sum-exp surrogate of the worst bin (Lemma 4.1).
+class PromptGame {
+ public:
+  void bind(ConfigSchema& knobs);
+  void learn(const BinResults& results);
+  double score(std::size_t bin) const { return bin < scores_.size() ? scores_[bin] : 0.0; }
+  double weight(std::size_t bin) const;                         ///< w_t of eq. 14
+  double capped_weight(std::size_t bin) const;                  ///< min(w_t, w_max) of eq. 16
+  std::vector<double> probabilities(std::size_t bins) const;    ///< q_t of eq. 15
+  nlohmann::json save() const;
+  void load(const nlohmann::json& state, std::size_t bins);  ///< throws StorageError when it is not a state of so many bins
+
+ private:
+  double beta_ = 0.12, eta_ = 0.65, gamma_ = 0.01, weight_cap_ = 15.0;  // the released launchers
+  double score_cap_ = 3.0;    // C: z_cap of the released code
+  double share_floor_ = 1.0;  // 1 divides by nothing: shares are at most 1
+  std::vector<double> scores_;  // state; empty before the first step
+};
+
+}  // namespace rollcall::scheduling

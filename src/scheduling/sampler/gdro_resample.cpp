@@ -1,0 +1,116 @@
+// Bins by the prompt game, prompts by an unfinished shuffle of each bin.
+#include "scheduling/sampler/gdro_resample.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <unordered_map>
+
+namespace rollcall::scheduling {
+namespace {
+
+constexpr std::uint64_t kBinDraws = 311;  // this piece's random numbers of a step
+
+/// Members not yet drawn, as a Fisher-Yates shuffle that remembers only the places it has touched.
+class Urn {
+ public:
+  explicit Urn(std::span<const std::uint32_t> members) : members_(members), left_(members.size()) {}
+  std::size_t left() const { return left_; }
+  std::uint32_t take(std::size_t place) {
+    const std::uint32_t taken = at(place);
+    moved_[place] = at(--left_);
+    return taken;
+  }
+  void remove(std::uint32_t slot) {  // before any take(): a member by its place in the list
+    std::size_t place = slot;
+    while (place >= left_) place = whereabouts_.at(place);
+    const std::size_t last = --left_;
+    moved_[place] = at(last);
+    whereabouts_[last] = place;
+  }
+
+ private:
+  std::uint32_t at(std::size_t place) const {
+    const auto it = moved_.find(place);
+    return it == moved_.end() ? members_[place] : it->second;
+  }
+  std::span<const std::uint32_t> members_;
+  std::size_t left_;
+  std::unordered_map<std::size_t, std::uint32_t> moved_;
+  std::unordered_map<std::size_t, std::size_t> whereabouts_;
+};
+
+/// One pass over the prompts: every bin's urn, and the chance of each bin.
+class Pass {
+ public:
+  Pass(const DifficultyBins& bins, const std::vector<double>& q, const std::vector<PromptId>& held) : q_(q) {
+    for (std::size_t b = 0; b < bins.size(); ++b) urns_.emplace_back(bins.members(std::int32_t(b)));
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (i == 0 || held[i] != held[i - 1]) urns_[std::size_t(bins.of(held[i]))].remove(bins.slot(held[i]));
+    }
+  }
+  std::size_t left() const {
+    return std::accumulate(urns_.begin(), urns_.end(), std::size_t{0}, [](std::size_t sum, const Urn& urn) { return sum + urn.left(); });
+  }
+  /// Uses the random numbers `index` (bin) and `index` + 1 (place within it).
+  Draw take(const RandomStream& random, std::uint64_t index, std::uint32_t draw) {
+    double open = 0.0;
+    for (std::size_t b = 0; b < q_.size(); ++b) open += urns_[b].left() > 0 ? q_[b] : 0.0;
+    std::size_t bin = q_.size();
+    double reach = random.uniform(index) * open;
+    for (std::size_t b = 0; b < q_.size() && (bin == q_.size() || reach >= 0.0); ++b) {
+      if (urns_[b].left() == 0) continue;
+      bin = b;  // the last open bin takes what rounding leaves over
+      reach -= q_[b];
+    }
+    const std::size_t left = urns_[bin].left();
+    return {{urns_[bin].take(random.below(index + 1, left))}, draw, q_[bin] / open / double(left)};
+  }
+
+ private:
+  std::vector<double> q_;
+  std::vector<Urn> urns_;
+};
+
+}  // namespace
+
+GdroResample::GdroResample(Knowledge& knowledge) : knowledge_(&knowledge) {
+  knowledge.use_bins();
+  knowledge.use_signal();
+}
+
+std::vector<Draw> GdroResample::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+  const DifficultyBins& bins = knowledge_->bins();
+  const auto q = game_.probabilities(bins.size());
+  const RandomStream random = knowledge_->random(request.step, kBinDraws);
+  std::uint64_t index = std::uint64_t(held.size()) << 32;  // a refill draws anew
+  const auto wanted = std::size_t(request.prompts);
+  std::vector<Draw> draws;
+  draws.reserve(wanted);
+  Pass pass(bins, q, held);
+  for (std::uint32_t draw = 0; draws.size() < wanted; index += 2) {
+    if (pass.left() == 0) {
+      pass = Pass(bins, q, {});
+      ++draw;
+    }
+    draws.push_back(pass.take(random, index, draw));
+  }
+  return draws;
+}
+
+void GdroResample::learn(const std::vector<GroupReport>&) { game_.learn(knowledge_->latest()); }
+
+nlohmann::json GdroResample::save() const { return game_.save(); }
+void GdroResample::load(const nlohmann::json& state) { game_.load(state, knowledge_->bins().size()); }
+
+std::vector<std::pair<std::string, double>> GdroResample::metrics() const {
+  std::vector<std::pair<std::string, double>> metrics;
+  const auto q = game_.probabilities(knowledge_->bins().size());
+  for (std::size_t b = 0; b < q.size(); ++b) metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
+  return metrics;
+}
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,30 @@
+// The sampler `gdro_resample`: Prompt-GDRO by drawing prompts, where the paper scales advantages.
+#pragma once
+
+#include "scheduling/game/prompt_game.hpp"
+#include "scheduling/piece.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// Each draw picks a bin by q_t (arXiv:2601.19280, eq. 15), renormalised over the bins that still hold prompts, then one of its prompts uniformly, without
+/// replacement. The stated probability is that of the draw, given those before it: q_t(b) / (sum of q_t over such bins) / (prompts left in b).
+class GdroResample final : public Sampler {
+ public:
+  explicit GdroResample(Knowledge& knowledge);
+  void bind(ConfigSchema& knobs) override { game_.bind(knobs); }
+  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
+  void learn(const std::vector<GroupReport>& reports) override;
+  nlohmann::json save() const override;
+  void load(const nlohmann::json& state) override;
+  std::vector<std::pair<std::string, double>> metrics() const override;  ///< gdro/probability/<bin>
+
+ private:
+  Knowledge* knowledge_;
+  PromptGame game_;  // state
+};
+
+}  // namespace rollcall::scheduling
