@@ -59,6 +59,9 @@ int main(int argc, char** argv) {
   app::add_generate(app, action);
   app::add_plan(app, action);
   app::add_recipes(app, action);
+  app::add_policies(app, action);
+  app::add_schedule(app, action);
+  app::add_simulate(app, action);
   app::add_export(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);

@@ -17,6 +17,7 @@ class Objective::Prepared {
  public:
   explicit Prepared(const StepColumns& columns) : step(columns) {}
   Step step;
+  at::Tensor plain_advantage;          ///< [N] before the scheduler's weights; undefined: there are none
   at::Tensor policy_coefficient;       ///< [N] aggregate times weights: what the surrogate is multiplied by
   at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
   std::map<std::string, double> statistics;
@@ -83,6 +84,12 @@ void note_metrics(LeafLoss& out, const Leaf& leaf, const std::vector<Objective::
   out.sums["actor/entropy"] = mean(leaf.entropy);
 }
 
+/// Means of a token column by rollout; NaN for a rollout without tokens.
+std::vector<double> rollout_means(const at::Tensor& rollout_sums, const at::Tensor& lengths) {
+  const at::Tensor means = (rollout_sums / lengths.to(at::kDouble)).contiguous();
+  return {means.const_data_ptr<double>(), means.const_data_ptr<double>() + means.numel()};
+}
+
 /// Mean, min and max of a column of the whole step.
 void note_column(std::map<std::string, double>& metrics, const std::string& name, const at::Tensor& values) {
   if (values.numel() == 0) return;
@@ -115,6 +122,11 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
   const Advantage estimate = resolved_->advantage(step);
   step.advantage = estimate.advantage, step.value_target = estimate.value_target;
   remember(estimate.statistics);
+  if (columns.group_weight.defined()) {
+    prepared->plain_advantage = step.advantage;
+    step.advantage = step.advantage * step.over_tokens(step.over_rollouts(columns.group_weight));
+  }
+  if (columns.trains.defined()) step.keep = step.over_tokens(columns.trains);
   for (const auto& weight : resolved_->weights) {
     const TokenWeight w = weight(step);
     step.factor = times(step.factor, w.factor);
@@ -155,7 +167,24 @@ LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& column
   out.dentropy = or_zero(derivative[1], leaf.entropy);
   if (leaf.value.defined()) out.dvalue = or_zero(derivative[2], leaf.value);
   note_metrics(out, leaf, prepared.origins, ratio.detach(), surrogate);
+  out.rollout_loss = rollout_loss(prepared, leaf, ratio, surrogate.loss);
   return out;
+}
+
+std::vector<double> Objective::rollout_loss(const Prepared& prepared, const Leaf& leaf, const at::Tensor& ratio, const at::Tensor& loss) const {
+  const at::NoGradGuard no_grad;
+  if (!prepared.plain_advantage.defined()) return rollout_means(leaf.rollout_sum(loss), leaf.rollout_sum(at::ones_like(loss)));
+  // The scheduler learns from what the loss is without its own weights, or they would feed on themselves.
+  Leaf plain = leaf;
+  plain.advantage = leaf.take(prepared.plain_advantage);
+  const at::Tensor unweighted = resolved_->surrogate(plain, ratio).loss;
+  return rollout_means(leaf.rollout_sum(unweighted), leaf.rollout_sum(at::ones_like(unweighted)));
+}
+
+std::vector<double> Objective::rollout_advantages(const Prepared& prepared) {
+  const Step& step = prepared.step;
+  const at::Tensor& advantage = prepared.plain_advantage.defined() ? prepared.plain_advantage : step.advantage;
+  return rollout_means(step.rollout_sum(advantage.abs()), step.length);
 }
 
 std::string Objective::describe() const {

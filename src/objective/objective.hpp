@@ -26,6 +26,8 @@ struct StepColumns {
   at::Tensor replayed{};       ///< [B] bool: of an earlier step, trained on again; undefined: none. Only metrics look at it
   at::Tensor token;            ///< [N] int64 token ids; undefined: unknown
   at::Tensor key;              ///< [B] int64, the same for the same rollout in any order: addresses random choices; undefined: the rollout's place
+  at::Tensor group_weight{};   ///< [P] float64 >= 0, what the scheduler multiplies the group's advantages with; undefined: all 1
+  at::Tensor trains{};         ///< [B] float64, 0 for rollouts that count in their group's statistics only; undefined: all train
   std::uint64_t seed = 0;      ///< of the run, for random choices
   std::uint64_t step = 0;      ///< training step, from 0
   double progress = 0.0;       ///< share of the training steps already done, [0, 1]
@@ -46,10 +48,12 @@ struct LeafLoss {
   double loss = 0.0;              ///< this leaf's share; shares of all leaves sum to the step's loss
   at::Tensor dlogprob, dentropy;  ///< [M] float64
   at::Tensor dvalue;              ///< [M] float64 where the leaf brought values
+  std::vector<double> rollout_loss{};  ///< [L] mean surrogate loss of each rollout's tokens, before weights and denominators; NaN for one without tokens
   /// Metric sums and extremes over this leaf's tokens, by name; see merge().
   std::map<std::string, double> sums, minima, maxima;
 };
 
+class Leaf;  // columns.hpp
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
@@ -71,11 +75,14 @@ class Objective {
   bool whole_groups() const;                 ///< the loss couples the rollouts of a group: a leaf must hold all of them
   /// Moving statistics after this step: what the next step is to be given. Those that no piece changed stay.
   static std::map<std::string, double> statistics(const Prepared& prepared);
+  /// Mean |A| of each rollout's tokens, [B], before the scheduler's weights; NaN for one without tokens.
+  static std::vector<double> rollout_advantages(const Prepared& prepared);
   /// Factor on this optimizer step's learning rate; 1 unless a piece scales it.
   static double lr_factor(const Prepared& prepared);
 
   struct Resolved;  ///< resolve.hpp
  private:
+  std::vector<double> rollout_loss(const Prepared& prepared, const Leaf& leaf, const at::Tensor& ratio, const at::Tensor& loss) const;
   std::unique_ptr<Resolved> resolved_;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 namespace rollcall::report {
 namespace {
@@ -76,6 +77,14 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
       body);
 }
 
+// A chart of its own only where a policy draws what it does not train on, or another number than it may.
+std::string drawn_and_trained(const Rows& rows) {
+  const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)), trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));
+  const bool constant = std::adjacent_find(drawn.y.begin(), drawn.y.end(), std::not_equal_to<>()) == drawn.y.end();
+  if (constant && drawn.y == trained.y) return "";
+  return line_chart(steps("Rollouts drawn and trained"), {drawn, trained});
+}
+
 }  // namespace
 
 std::string learning_charts(const ReportInput& input) {
@@ -101,7 +110,8 @@ std::string budget_charts(const ReportInput& input) {
     Series s = curve(input.metrics, "train", "rollout_alloc/" + name, name, palette(counts.size()));
     if (!s.x.empty()) counts.push_back(std::move(s));
   }
-  return grid(area_chart(steps("Share of the budget by level", Unit::share, note), layers) + line_chart(steps("Rollouts per prompt"), counts));
+  return grid(area_chart(steps("Share of the budget by level", Unit::share, note), layers) + line_chart(steps("Rollouts per prompt"), counts) +
+              drawn_and_trained(input.metrics));
 }
 
 std::string health_charts(const ReportInput& input) {

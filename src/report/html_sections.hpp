@@ -11,6 +11,7 @@ std::string tiles(const ReportInput& input);            ///< the run in a few la
 std::string learning_charts(const ReportInput& input);  ///< reward, pass rates, entropy, supervised loss
 std::string level_results(const ReportInput& input);    ///< pass@1 and pass@k per level, before and after, as bars and as a table
 std::string budget_charts(const ReportInput& input);    ///< shares of the rollout budget over time
+std::string bin_charts(const ReportInput& input);       ///< what the scheduler knows and decides of its difficulty bins over time
 std::string health_charts(const ReportInput& input);    ///< ratio extremes, gradient norm
 std::string time_charts(const ReportInput& input);      ///< seconds per stage over time and in all
 std::string exhibits(const ReportInput& input);         ///< groups in full

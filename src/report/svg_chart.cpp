@@ -64,14 +64,13 @@ std::string ramp(std::size_t index, std::size_t count) {
   return fmt::format("rgb({},{},{})", mix(0), mix(1), mix(2));
 }
 
-std::string line_chart(const ChartText& text, const std::vector<Series>& series) {
+Frame line_frame(const ChartText& text, const std::vector<Series>& series) {
   Span y{1.0, 0.0};
   std::size_t longest = 0;
   for (const auto& s : series) {
     y = merged(y, span_of(s.y));
     longest = std::max(longest, s.x.size());
   }
-  if (y.low > y.high) return "";
   ChartText titled = text;
   if (smoothing_window(longest) > 1) {
     titled.note += fmt::format("{}bold: running mean of {} points", text.note.empty() ? "" : "; ", smoothing_window(longest));
@@ -83,6 +82,13 @@ std::string line_chart(const ChartText& text, const std::vector<Series>& series)
     if (series.size() > 1) f.legend(s.name, s.color);
     draw_line(f, s);
   }
+  return f;
+}
+
+std::string line_chart(const ChartText& text, const std::vector<Series>& series) {
+  const bool any = std::any_of(series.begin(), series.end(), [](const Series& s) { return span_of(s.y).low <= span_of(s.y).high; });
+  if (!any) return "";
+  Frame f = line_frame(text, series);
   hover_series(f, text, series);
   return f.figure();
 }

@@ -114,16 +114,19 @@ void Frame::hover(double at, double width, const std::string& text) {
                   at - width / 2, kTop, width, kPlotBottom - kTop, at, at, kTop, kPlotBottom, escape(text));
 }
 
+std::string Frame::plot() const {
+  return axes_ + marks_ +
+         fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="label mid" x="{}" y="{}">{}</text>)", kLeft, kWidth - kRight, kPlotBottom,
+                     kPlotBottom, (kLeft + kWidth - kRight) / 2, kHeight - 6, escape(text_.x_label));
+}
+
 std::string Frame::figure() const {
   std::string out = fmt::format("<figure><figcaption>{}", escape(text_.title));
   if (!text_.note.empty()) out += fmt::format(R"( <span class="note">{}</span>)", escape(text_.note));
   out += "</figcaption>";
   if (!legend_.empty()) out += fmt::format(R"(<div class="legend">{}</div>)", legend_);
   out += fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight, escape(text_.title));
-  out += axes_ + marks_;
-  out += fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>)", kLeft, kWidth - kRight, kPlotBottom, kPlotBottom);
-  out += fmt::format(R"(<text class="label mid" x="{}" y="{}">{}</text>)", (kLeft + kWidth - kRight) / 2, kHeight - 6, escape(text_.x_label));
-  return out + hovers_ + "</svg></figure>\n";
+  return out + plot() + hovers_ + "</svg></figure>\n";
 }
 
 void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>& series) {

@@ -37,13 +37,17 @@ class Frame {
   void category(double at, const std::string& name);  ///< a label under the axis, `at` in pixels
   void legend(const std::string& name, const std::string& color);
   void hover(double at, double width, const std::string& text);  ///< a vertical strip around `at`, in pixels
-  std::string figure() const;
+  std::string plot() const;    ///< axes and marks, the content of an <svg> of this size
+  std::string figure() const;  ///< with title, legend and hover targets, for a page
 
  private:
   ChartText text_;
   Span x_, y_;
   std::string legend_, axes_, marks_, hovers_;
 };
+
+/// Axes, curves and legend of a line chart that has a finite value.
+Frame line_frame(const ChartText& text, const std::vector<Series>& series);
 
 /// Strips around every position of x (thinned), each telling what all series say there.
 void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>& series);

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "scheduling/allocation_metrics.hpp"
+#include "scheduling/candidates.hpp"
 #include "scheduling/policies.hpp"
 
 #include <fmt/format.h>
@@ -86,7 +87,7 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
   pool_.clear(), drawn_.clear();
   round_ = 0;
   Decision decision;
-  for (const Draw& draw : pieces_.sampler->choose(first, {})) {
+  for (const Draw& draw : CandidateSampler(*pieces_.sampler, knowledge_.size()).choose(first, {})) {
     decision.groups.push_back({.id = {request.step, draw.prompt, draw.draw}, .level = knowledge_.prompts().level.at(draw.prompt.value)});
     decision.probability.push_back(draw.probability);
   }
@@ -100,7 +101,8 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
 
 Decision ComposedPolicy::next_round(const StepRequest& request, const std::vector<GroupReport>& reports) {
   merge_reports(pool_, reports);
-  Decision decision = pieces_.rounds->next(request, ++round_, pool_, *pieces_.sampler);
+  CandidateSampler sampler(*pieces_.sampler, knowledge_.size());
+  Decision decision = pieces_.rounds->next(request, ++round_, pool_, sampler);
   decision.last_round = decision.last_round || decision.groups.empty();
   complete(decision, request);
   return decision;

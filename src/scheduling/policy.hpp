@@ -26,6 +26,8 @@ struct StepRequest {
   std::int64_t budget = 0;                          ///< rollouts to spend in total
   std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< per prompt
   double progress = 0.0;                            ///< share of the run that is done, [0, 1): schedules follow it
+  /// Ascending; the only prompts that may be chosen in this step. Empty: all. When there are no more of them than are to be chosen, they are the choice.
+  std::vector<PromptId> candidates{};
 };
 
 /// A choice: budget[i] rollouts for prompt[i]; draws of the same prompt in one step are numbered.

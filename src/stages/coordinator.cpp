@@ -7,6 +7,7 @@
 #include "io/checkpoint.hpp"
 #include "model/optimizer.hpp"
 #include "objective/columns.hpp"
+#include "stages/group_training.hpp"
 #include "stages/results.hpp"
 
 #include <fmt/format.h>
@@ -148,8 +149,12 @@ void Coordinator::train_step() {
   const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
                                         config.scheduler.min_rollouts, config.scheduler.max_rollouts, double(state_.train_steps) / double(config.train.steps)};
   double scheduling_s = 0.0;
-  const Round round = play_step(step, request, scheduling_s);
-  const UpdateReport report = update(step, round.files);
+  Round round = play_step(step, request, scheduling_s);
+  const UpdateReport report = update(step, round);
+  const Stopwatch learning;
+  fill_reports(round.reports, report.groups);
+  scheduler_->end_step(round.reports);
+  scheduling_s += learning.seconds();
   const Stopwatch sending;
   send_weights();
   const double weights_s = sending.seconds();
@@ -182,9 +187,9 @@ void Coordinator::train_step() {
   progress_->update(state_.train_steps, {{"reward", mean_of(round.reports, [](const auto& g, std::size_t i) { return g.rewards[i]; })}, {"step_s", took}});
 }
 
-UpdateReport Coordinator::update(std::uint64_t step, const std::vector<ScoredFile>& files) {
+UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {
   const auto& config = job_->config.train;
-  UpdatePlan plan{step, model::learning_rate(config.optimizer, std::int64_t(step), config.steps), 0.0, files};
+  UpdatePlan plan{step, model::learning_rate(config.optimizer, std::int64_t(step), config.steps), 0.0, round.files, round.training.groups};
   if (config.loss_spike_factor > 0 && state_.grad_norm_mean > 0) plan.grad_norm_limit = config.loss_spike_factor * state_.grad_norm_mean;
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::update, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of step {}", step));

@@ -37,6 +37,7 @@ class Coordinator {
   struct Round {
     std::vector<GroupReport> reports, greedy;
     std::vector<ScoredFile> files;
+    scheduling::Training training{};  ///< of a whole step
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
   };
 
@@ -48,7 +49,7 @@ class Coordinator {
   /// One greedy answer for each prompt of the round that has none yet in this step; no groups when the objective does not ask.
   StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
-  UpdateReport update(std::uint64_t step, const std::vector<ScoredFile>& files);
+  UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();
   void judge_update(const UpdateReport& report);      ///< the policy for spikes and non-finite gradients
   bool validate();                                    ///< true: the best so far

@@ -105,8 +105,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     if (decision.last_round) break;
     decision = scheduler_->next_round(request, round.reports);
   }
-  scheduler_->settle(request, all.reports);
-  scheduler_->end_step(all.reports);
+  all.training = scheduler_->settle(request, all.reports);
   for (const auto& report : all.reports) state_.rollouts_per_level[report.level] += std::int64_t(report.rewards.size());
   scheduling_s += deciding.seconds();
   return all;

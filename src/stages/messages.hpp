@@ -4,6 +4,7 @@
 #include "core/plan.hpp"
 #include "core/serialize.hpp"
 #include "io/shard_file.hpp"
+#include "scheduling/policy.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,7 @@ namespace rollcall::stages {
 // shard        generation    scoring       ShardNotice: a published shard
 // scored       scoring       coordinator   ScoredNotice: shard, scores, and the report per group
 // supervise    coordinator   update        SupervisePlan: one supervised step
-// update       coordinator   update        UpdatePlan: the closed step's files
+// update       coordinator   update        UpdatePlan: the closed step's files, and how strongly each group trains
 // updated      update        coordinator   UpdateReport, from the first update rank
 // weights      coordinator   update and generation ranks of the transfer plan: enter the collective
 // pack         coordinator   scoring       PackRequest: enter the collective
@@ -56,6 +57,14 @@ struct UpdatePlan {
   double lr = 0.0;
   double grad_norm_limit = 0.0;   ///< a larger norm is a spike; 0: none
   std::vector<ScoredFile> files;
+  std::vector<scheduling::GroupTraining> training{};  ///< ascending GroupId; groups without an entry: weight 1, all rollouts
+};
+
+/// What the scheduler hears of a group's update, before its own weights; NaN for a group without a token.
+struct GroupSignal {
+  GroupId id;
+  double loss = 0.0;                ///< mean surrogate loss of its rollouts
+  double mean_abs_advantage = 0.0;  ///< over its rollouts
 };
 
 enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2 };
@@ -65,6 +74,7 @@ struct UpdateReport {
   std::uint64_t version = 0;
   std::map<std::string, double> metrics;
   double archive_s = 0.0, update_s = 0.0;
+  std::vector<GroupSignal> groups{};  ///< ascending GroupId; groups that an optimizer step saw
 };
 
 struct SaveRequest {
@@ -106,11 +116,19 @@ void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.files;
+  ar& v.step& v.lr& v.grad_norm_limit& v.files& v.training;
+}
+template <class A>
+void serialize(A& ar, rollcall::scheduling::GroupTraining& v, unsigned) {
+  ar& v.id& v.weight& v.keep;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::GroupSignal& v, unsigned) {
+  ar& v.id& v.loss& v.mean_abs_advantage;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
-  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s;
+  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s& v.groups;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {

@@ -20,10 +20,11 @@ struct LossShare {
   std::int64_t leaf = 0;
   double loss = 0.0;
   std::map<std::string, double> sums, minima, maxima;
+  std::vector<double> rollout_loss;
 
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& leaf& loss& sums& minima& maxima;
+    ar& leaf& loss& sums& minima& maxima& rollout_loss;
   }
 };
 
@@ -101,7 +102,7 @@ std::optional<std::vector<objective::LeafLoss>> Update::sum_leaves(std::int64_t 
 std::vector<objective::LeafLoss> Update::share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine) {
   std::vector<LossShare> shares;
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    shares.push_back({ranks_->rank() + std::int64_t(i) * ranks_->size(), mine[i].loss, mine[i].sums, mine[i].minima, mine[i].maxima});
+    shares.push_back({ranks_->rank() + std::int64_t(i) * ranks_->size(), mine[i].loss, mine[i].sums, mine[i].minima, mine[i].maxima, mine[i].rollout_loss});
   }
   std::vector<objective::LeafLoss> all{std::size_t(leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(shares))) {
@@ -109,6 +110,7 @@ std::vector<objective::LeafLoss> Update::share_losses(std::int64_t leaves, std::
       auto& loss = all.at(std::size_t(share.leaf));
       loss.loss = share.loss;
       loss.sums = std::move(share.sums), loss.minima = std::move(share.minima), loss.maxima = std::move(share.maxima);
+      loss.rollout_loss = std::move(share.rollout_loss);
     }
   }
   return all;
@@ -178,6 +180,7 @@ objective::StepColumns Update::with_step(objective::StepColumns columns, const U
   }
   columns.named[objective::column::prior] = at::tensor(prior, at::kDouble);
   columns.named[objective::column::prompt_best_length] = at::tensor(best_length, at::kDouble);
+  add_training(columns, plan.training, batch, groups);
   return columns;
 }
 
@@ -202,6 +205,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   };
   const auto losses = sum_leaves(std::int64_t(train.leaves.size()), task, critic);
   if (!losses) return UpdateOutcome::nonfinite;
+  signals_.add(batch, groups, objective::Objective::rollout_advantages(*prepared), *losses);
   auto step_metrics = objective::merge(*prepared, *losses);
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * objective::Objective::lr_factor(*prepared), plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
@@ -264,6 +268,7 @@ void Update::on_update(const UpdatePlan& plan) {
   if (companions_.wants(objective::column::prior) || companions_.wants(objective::column::prompt_best_length)) {
     objective_state_.learn(batch, job_->config.objective.prior_decay);
   }
+  report.groups = signals_.take();
   if (replay_.on()) replay_.remember(std::move(batch));
   companions_.after_step(plan.step);
   report.update_s = clock.seconds();

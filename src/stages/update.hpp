@@ -5,6 +5,7 @@
 #include "model/optimizer.hpp"
 #include "objective/objective.hpp"
 #include "stages/companions.hpp"
+#include "stages/group_training.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/objective_state.hpp"
@@ -57,6 +58,7 @@ class Update {
   ObjectiveState objective_state_;
   ReplayBuffer replay_;
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
+  GroupSignals signals_;                          ///< of the step at hand
   model::GradientSum sum_;
   model::OptimizerState optimizer_;
   bool supervised_phase_ = true;                  ///< which phase optimizer_ belongs to

@@ -120,7 +120,7 @@ def descriptions(harness):
     check(harness.succeed("--version").strip() in version and "HDF5" in version, f"--version --verbose:\n{version}")
     script = harness.succeed("submit", harness.tiny, "--nodes", "2", "--dry-run", "--account", "someone")
     check(script.startswith("#!") and "--nodes=2" in script and "--account=someone" in script and not re.search("@[A-Z_]+@", script), f"script:\n{script}")
-    for command in ("train", "sft", "eval", "generate", "plan", "export", "status", "submit", "doctor"):
+    for command in ("train", "sft", "eval", "generate", "plan", "recipes", "policies", "schedule", "simulate", "export", "status", "submit", "doctor"):
         check(command in harness.succeed(command, "--help"), f"{command} --help says nothing of it")
 
 

@@ -2,6 +2,7 @@
 #include "report/html_report.hpp"
 #include "report/html_text.hpp"
 #include "report/svg_frame.hpp"
+#include "report/svg_sheet.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -96,6 +97,45 @@ TEST(HtmlReport, EveryPartMayBeMissing) {
     EXPECT_EQ(count(page, "<figure>"), count(page, "</figure>"));
     EXPECT_EQ(page.find("recorded nothing yet"), std::string::npos);
   }
+}
+
+TEST(HtmlReport, ShowsBinsOverTimeOneChartAQuantity) {
+  ReportInput in;
+  EXPECT_EQ(html_report(in).find("Difficulty bins"), std::string::npos);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    in.metrics.push_back({"train", step, {{"gdro/population/0", 5.0}, {"gdro/population/1", 7.0}, {"gdro/population/10", 1.0}, {"gdro/price", 0.1},
+                                          {"gdro/weight/0", 2.0}, {"gdro/something_new/0", 3.0}, {"gdro/weight/1", 1.0}}});
+  }
+  const std::string page = html_report(in);
+  EXPECT_NE(page.find("Difficulty bins"), std::string::npos);
+  for (const char* title : {"Prompts by bin", "Weight of the advantages by bin", "Price of a rollout", "something_new"}) {
+    EXPECT_EQ(count(page, std::string("<figcaption>") + title), 1U) << title;
+  }
+  EXPECT_EQ(count(page, "<figure>"), 4U);
+  EXPECT_EQ(count(page, "bin 10</span>"), 1U);
+  EXPECT_LT(page.find("bin 1</span>"), page.find("bin 10</span>"));
+}
+
+TEST(HtmlReport, ShowsDrawnAndTrainedRolloutsWhereTheyDiffer) {
+  ReportInput in;
+  const auto shown = [&] { return html_report(in).find("Rollouts drawn and trained") != std::string::npos; };
+  for (std::uint64_t step = 0; step < 3; ++step) in.metrics.push_back({"train", step, {{"rollout_alloc/drawn", 8.0}, {"rollout_alloc/trained", 8.0}}});
+  EXPECT_FALSE(shown());
+  in.metrics.back().values[1].second = 6.0;
+  EXPECT_TRUE(shown());
+  in.metrics.back().values = {{"rollout_alloc/drawn", 6.0}, {"rollout_alloc/trained", 6.0}};
+  EXPECT_TRUE(shown());
+}
+
+TEST(SvgSheet, IsOnePictureThatNeedsNoPage) {
+  const Series a{"a<b", sheet_color(0), {0, 1, 2}, {0.1, 0.4, std::nan("")}}, b{"b", sheet_color(1), {0, 1, 2}, {0.1, 0.2, 0.3}};
+  const std::string svg = svg_sheet("title & more", {{{"first", "", "step", Unit::share}, {a, b}}, {{"second", "", "step", Unit::plain}, {b, a}}});
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  EXPECT_EQ(count(svg, "<svg"), 1U);
+  EXPECT_EQ(count(svg, "class=\"curve\""), 4U);
+  EXPECT_EQ(count(svg, "a&lt;b</text>"), 1U);  // one legend
+  EXPECT_NE(svg.find("title &amp; more"), std::string::npos);
+  for (const char* absent : {"var(", "nan", "<div", "<figure", "http://www.w3.org/1999"}) EXPECT_EQ(svg.find(absent), std::string::npos) << absent;
 }
 
 TEST(HtmlReport, LongRunsStaySmall) {

@@ -2,6 +2,7 @@
 #include "scheduling/sampler/uniform.hpp"
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "scheduling/sampler/permutation.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,11 @@
 #include <unordered_set>
 
 namespace rollcall::scheduling {
+namespace {
+
+constexpr std::uint64_t kAmongCandidates = 0x63616e64;  // address of the draws of steps with candidates: no epoch's permutation uses it
+
+}  // namespace
 
 std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts, const std::vector<PromptId>& held) {
   std::vector<std::uint64_t> chosen, waiting;
@@ -30,7 +36,21 @@ std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts, const std
   return chosen;
 }
 
+std::vector<Draw> UniformSampler::among(const StepRequest& request, const std::vector<PromptId>& held) const {
+  const RandomStream stream(seed_, RandomPurpose::schedule, request.step, 0, kAmongCandidates);
+  std::vector<std::pair<std::uint64_t, PromptId>> order;
+  for (const PromptId prompt : request.candidates) {
+    if (!std::binary_search(held.begin(), held.end(), prompt)) order.emplace_back(stream.bits(prompt.value), prompt);
+  }
+  std::sort(order.begin(), order.end());
+  order.resize(std::min(order.size(), std::size_t(request.prompts)));
+  std::vector<Draw> draws;
+  for (const auto& [key, prompt] : order) draws.push_back({prompt});
+  return draws;
+}
+
 std::vector<Draw> UniformSampler::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+  if (!request.candidates.empty()) return among(request, held);
   const auto wanted = std::size_t(request.prompts);
   std::vector<Draw> draws;
   draws.reserve(wanted);

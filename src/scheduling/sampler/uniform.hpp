@@ -11,6 +11,7 @@ namespace rollcall::scheduling {
 
 /// A step that ends one epoch and begins the next skips prompts it already holds; they are deferred to the next step of their epoch. So a prompt repeats
 /// within a step only when the step asks for more prompts than there are: each whole pass over the population is one draw number.
+/// A step with candidates draws among them without an epoch: it moves no position, and nothing is deferred.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::uint64_t population, std::uint64_t seed) : population_(population), seed_(seed) {}
@@ -19,6 +20,7 @@ class UniformSampler final : public Sampler {
   void load(const nlohmann::json& state) override;
 
  private:
+  std::vector<Draw> among(const StepRequest& request, const std::vector<PromptId>& held) const;
   std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);  // distinct prompts
   std::uint64_t population_, seed_;
   std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order

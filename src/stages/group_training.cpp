@@ -1,0 +1,77 @@
+// Lookups by group, and means that a plain loop takes in canonical order, the same on every rank.
+#include "stages/group_training.hpp"
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rollcall::stages {
+namespace {
+
+/// Mean of the values [first, last) that are numbers; NaN where none is.
+double mean_of_numbers(const std::vector<double>& values, std::size_t first, std::size_t last) {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    if (!std::isnan(values.at(i))) sum += values[i], ++count;
+  }
+  return count > 0 ? sum / double(count) : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+void add_training(objective::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
+                  const std::vector<std::size_t>& groups) {
+  std::map<GroupId, const scheduling::GroupTraining*> of;
+  for (const auto& group : training) of[group.id] = &group;
+  std::vector<double> weights, trains;
+  for (const std::size_t g : groups) {
+    const auto found = of.find(batch.groups[g].id);
+    const std::size_t rollouts = batch.groups[g].rollouts.size();
+    weights.push_back(found == of.end() ? 1.0 : found->second->weight);
+    trains.resize(trains.size() + rollouts, 1.0);
+    if (found == of.end()) continue;
+    const auto& keep = found->second->keep;
+    require<ProtocolError>(keep.size() <= rollouts, fmt::format("the policy chooses among {} rollouts of prompt {}, there are {}", keep.size(), found->first.prompt.value, rollouts),
+                           "other rollouts than it means would train", "report this as a defect of the policy");
+    std::transform(keep.begin(), keep.end(), trains.end() - std::ptrdiff_t(rollouts), [](std::uint8_t k) { return k != 0 ? 1.0 : 0.0; });
+  }
+  const auto departs = [](double value) { return value != 1.0; };
+  if (std::any_of(weights.begin(), weights.end(), departs)) columns.group_weight = at::tensor(weights, at::kDouble);
+  if (std::any_of(trains.begin(), trains.end(), departs)) columns.trains = at::tensor(trains, at::kDouble);
+}
+
+void GroupSignals::add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages,
+                       const std::vector<objective::LeafLoss>& losses) {
+  std::vector<double> loss;  // leaves hold whole groups in order, so their rollouts line up with the columns
+  for (const auto& leaf : losses) loss.insert(loss.end(), leaf.rollout_loss.begin(), leaf.rollout_loss.end());
+  expect(loss.size() == advantages.size(), "every rollout of the mini-batch has a loss and an advantage");
+  std::size_t first = 0;
+  for (const std::size_t g : groups) {
+    const std::size_t last = first + batch.groups[g].rollouts.size();
+    const GroupId& id = batch.groups[g].id;
+    signals_.try_emplace(id, GroupSignal{id, mean_of_numbers(loss, first, last), mean_of_numbers(advantages, first, last)});
+    first = last;
+  }
+}
+
+std::vector<GroupSignal> GroupSignals::take() {
+  std::vector<GroupSignal> all;
+  for (const auto& [id, signal] : signals_) all.push_back(signal);
+  signals_.clear();
+  return all;
+}
+
+void fill_reports(std::vector<GroupReport>& reports, const std::vector<GroupSignal>& signals) {
+  for (auto& report : reports) {
+    const auto found = std::lower_bound(signals.begin(), signals.end(), report.id, [](const GroupSignal& s, const GroupId& id) { return s.id < id; });
+    if (found == signals.end() || found->id != report.id) continue;
+    report.loss = found->loss, report.mean_abs_advantage = found->mean_abs_advantage;
+  }
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,33 @@
+// Between scheduler and update: what of the step trains and how strongly, and what each group's update was like.
+#pragma once
+
+#include "objective/objective.hpp"
+#include "scheduling/policy.hpp"
+#include "stages/messages.hpp"
+#include "stages/step_batch.hpp"
+
+#include <map>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Adds group_weight and trains to the columns of these groups of the batch; leaves them undefined where nothing departs from "all train, weight 1",
+/// so that a policy that asks for nothing changes no bit. Rollouts beyond a group's keep (an expert's) train. Throws ProtocolError for a keep longer than its group.
+void add_training(objective::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
+                  const std::vector<std::size_t>& groups);
+
+/// Loss and |advantage| of each group in its first optimizer step, means over its rollouts that have tokens.
+class GroupSignals {
+ public:
+  /// `groups` of the batch as make_train_batch laid them out; `losses` in leaf order. Groups that are known already stay as they are.
+  void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages, const std::vector<objective::LeafLoss>& losses);
+  std::vector<GroupSignal> take();  ///< ascending GroupId
+
+ private:
+  std::map<GroupId, GroupSignal> signals_;
+};
+
+/// Writes the signals into the reports of their groups; a group that no optimizer step saw keeps its NaN.
+void fill_reports(std::vector<GroupReport>& reports, const std::vector<GroupSignal>& signals);
+
+}  // namespace rollcall::stages

@@ -1,0 +1,103 @@
+"""Scheduling from the command line and in whole runs: the table, policies as filters, the synthetic learner, and state over a stop."""
+import json
+import subprocess
+
+from harness import check, main, metrics, result, sets
+
+STEP = {"prompts": [3, 1, 2], "select": 2, "budget": 8}
+
+
+def the_table_is_listed(harness):
+    listed = harness.succeed("policies")
+    names = [line.split()[0] for line in listed.splitlines()[:-1]]
+    check("uniform" in names and "uniform_sqrt" in names and f"{len(names)} of {len(names)} policies" in listed, listed)
+    check("uniform_sqrt " in harness.succeed("policies", "--paper", "2601.19280"), "uniform_sqrt is not found by its paper")
+    by_piece = harness.succeed("policies", "--piece", "allocator=square_root")
+    check("uniform_sqrt " in by_piece and "\nuniform " not in by_piece and not by_piece.startswith("uniform "), by_piece)
+    check(by_piece == harness.succeed("policies", "--piece", "square_root"), "a piece is found with its family only")
+    harness.succeed("policies", "--year", "1999", code=2)
+    shown = harness.succeed("policies", "uniform_sqrt")
+    check(all(word in shown for word in ("sqrt(p_i (1 - p_i))", "variance_floor", "exactly", "arXiv:2601.19280")), shown)
+    for name in names:
+        check(f"{name}: " in harness.succeed("policies", name), f"{name} cannot be shown")
+    for wrong, expected in ((["unifrm"], "did you mean uniform"), (["--piece", "alocator=equal"], "did you mean allocator")):
+        code, _, err, _ = harness.run("policies", *wrong)
+        check(code == 2 and expected in err, f"policies {wrong}: exit code {code}\n{err}")
+
+
+def schedule(harness, *lines, arguments=("uniform_sqrt",)):
+    out = harness.succeed("schedule", *arguments, input="\n".join(json.dumps(line) for line in lines) + "\n")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def a_policy_is_a_filter(harness):
+    report = [{"prompt": 1, "rewards": [1, 0, 1, 0]}, {"prompt": 2, "rewards": [0, 0, 0, 0], "loss": 0.5}]
+    lines = [STEP | {"report": report}] * 5
+    decisions = schedule(harness, *lines)
+    check(len(decisions) == 5 and all(sum(d["counts"]) == 8 and len(set(d["selected"])) == 2 for d in decisions), decisions)
+    check(decisions == schedule(harness, *lines), "the same steps were decided otherwise")
+    check(len({d["state_sha256"] for d in decisions}) == 5, "reports were not learned")
+    other = schedule(harness, *lines, arguments=("uniform_sqrt", "--set", "seed=2"))
+    check([d["selected"] for d in other] != [d["selected"] for d in decisions], "the seed changes nothing")
+    equal = schedule(harness, *lines, arguments=("uniform_sqrt", "--set", "allocator=equal"))
+    check(all(d["counts"] == [4, 4] for d in equal), equal)
+    flat = schedule(harness, *lines, arguments=("uniform_sqrt", "--set", "variance_floor=0.25"))
+    check(all(d["counts"] == [4, 4] for d in flat) and decisions != flat, "a knob changes nothing")
+    dense = schedule(harness, {"prompts": [999999, 5], "select": 2, "budget": 4}, arguments=("uniform", "--prompts", "1000000"))
+    check(dense[0]["selected"] == [5, 999999], dense)
+
+
+def it_answers_line_by_line(harness):
+    process = harness.start("schedule", "uniform", stdin=subprocess.PIPE)
+    for _ in range(3):
+        process.stdin.write(json.dumps(STEP) + "\n")
+        process.stdin.flush()
+        check(len(json.loads(process.stdout.readline())["selected"]) == 2, "no decision before the next line")
+    process.stdin.close()
+    check(process.wait(30) == 0, f"exit code {process.returncode}")
+
+
+def bad_lines_end_it(harness):
+    code, out, err, _ = harness.run("schedule", "uniform", input=json.dumps(STEP) + "\n\n{\"prompts\": [1]}\n")
+    check(code == 2 and len(out.splitlines()) == 1 and len(err.splitlines()) == 1 and "line 3" in err and "budget" in err, f"exit code {code}\n{out}\n{err}")
+    for arguments, expected in ((["unifrm"], "did you mean uniform"), (["uniform", "--set", "seed=x"], "seed=x"), (["uniform", "--set", "sampler=unifrm"], "did you mean uniform"),
+                                (["uniform_sqrt", "--set", "nope=1"], "nope"), (["uniform", "--set", "seed"], "key=value")):
+        code, out, err, _ = harness.run("schedule", *arguments, input=json.dumps(STEP) + "\n")
+        check(code == 2 and not out and expected in err, f"schedule {arguments}: exit code {code}\n{out}\n{err}")
+
+
+def policies_are_compared(harness):
+    picture = harness.work / "compared.svg"
+    out = harness.succeed("simulate", "--policy", "uniform", "--policy", "uniform_sqrt", "--prompts", "1000000", "--steps", "20", "--out", picture)
+    rows = {line.split()[0]: line.split() for line in out.splitlines()}
+    check(float(rows["uniform_sqrt"][4]) > float(rows["uniform"][4]), f"the square-root law buys no signal:\n{out}")
+    check(rows["uniform"][5] == rows["uniform_sqrt"][5] == str(20 * 256 * 8), out)
+    svg = picture.read_text()
+    check(svg.startswith("<svg") and "uniform_sqrt" in svg, "no picture")
+    code, _, err, _ = harness.run("simulate", "--policy", "unifrm", "--out", picture)
+    check(code == 2 and "did you mean uniform" in err, err)
+
+
+SMALL = sets(sft__steps=20, train__steps=4, train__min_lr_ratio=1, eval__before="false", eval__after="false", checkpoint__every=2)
+
+
+def state_survives_a_stop_on_any_ranks(harness):
+    """Two halves on one and on three ranks are the whole, for every policy of the table."""
+    names = [line.split()[0] for line in harness.succeed("policies").splitlines()[:-1]]
+    for name in names:
+        policy = sets(scheduler__policy=name)
+        whole = harness.work / f"{name}_whole"
+        harness.train(whole, *SMALL, *policy)
+        drawn = [row["rollout_alloc/drawn"] for row in metrics(whole)]
+        check(len(drawn) == 4 and min(drawn) > 0, f"{name}: drew {drawn}")
+        for ranks in (1, 3):
+            folder = harness.work / f"{name}_{ranks}"
+            harness.train(folder, *SMALL, *sets(train__steps=2), *policy, ranks=ranks)
+            harness.train(folder, "--resume", *SMALL, *policy, ranks=ranks)
+            for key in ("policy_sha256", "archive_sha256"):
+                check(result(folder)[key] == result(whole)[key], f"{name} on {ranks} ranks, in two halves: another {key}")
+            keys = [key for key in metrics(whole)[0] if key.startswith(("rollout_alloc/", "gdro/"))]
+            check([[row[k] for k in keys] for row in metrics(folder)] == [[row[k] for k in keys] for row in metrics(whole)], f"{name} on {ranks} ranks: other metrics")
+
+
+main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, state_survives_a_stop_on_any_ranks)
