@@ -47,6 +47,7 @@ void check(const StepRequest& r) {
   require<ConfigError>(r.min_rollouts >= 1, fmt::format("scheduler.min_rollouts = {}", r.min_rollouts), why, "set it to at least 1");
   require<ConfigError>(r.max_rollouts <= std::numeric_limits<std::int32_t>::max(), fmt::format("scheduler.max_rollouts = {}", r.max_rollouts),
                        "a group numbers its samples with 32 bits", "set a smaller one");
+  check_budget(r.prompts, r.budget, r.min_rollouts, r.max_rollouts);  // of the whole step, before a piece learns of it
 }
 
 }  // namespace
@@ -202,6 +203,7 @@ void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>
     append(group.correct, report.correct);
     append(group.lengths, report.lengths);
     append(group.answers, report.answers);
+    append(group.predicted, report.predicted);
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
 }

@@ -11,7 +11,7 @@
 
 namespace rollcall::scheduling {
 
-Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::move(prompts)), seed_(seed) {
+Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::move(prompts)), seed_(seed), success_(estimate_) {
   require<ConfigError>(size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
   require<ConfigError>(size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", size()), "prompts are numbered with 32 bits",
                        "split the prompts over several runs");
@@ -19,9 +19,15 @@ Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::mo
 
 void Knowledge::bind(ConfigSchema& schema) {
   if (uses_signal_) signal_.bind(schema);
+  if (uses_history_ || uses_success_) schema.bind("prior_success", &estimate_.prior_success, "pass rate assumed of a prompt without results", {0, 1});
+  if (uses_success_) {
+    schema.bind("prior_strength", &estimate_.prior_strength, "rollouts that this assumption is worth", {1e-3, 1e9});
+    schema.bind("level_decay", &estimate_.level_decay, "share of a level's evidence kept per step", {0, 1});
+    schema.bind("prompt_decay", &estimate_.prompt_decay, "share of a prompt's own evidence kept per step", {0, 1});
+    schema.bind("level_strength", &estimate_.level_strength, "rollouts that the level's estimate is worth against the prompt's own", {1e-3, 1e9});
+  }
   if (!uses_history_) return;
   schema.bind("history_window", &window_, "outcomes remembered of a prompt", {1, PromptHistory::kLongest});
-  schema.bind("prior_success", &prior_success_, "pass rate assumed of a prompt without results", {0, 1});
   if (!uses_bins_) return;
   schema.bind("bin_edges", &inner_edges_, "inner edges of the difficulty bins over the pass rate, ascending", {0, 1});
   schema.bind("bin_margin", &margin_, "how far past an edge an estimate must lie before the prompt changes its bin", {0, 0.5});
@@ -45,7 +51,12 @@ void Knowledge::start() {
 double Knowledge::pass_rate(PromptId prompt) const {
   const int seen = history_.seen(prompt);
   if (seen > 0) return double(history_.passed(prompt)) / seen;
-  return prompts_.prior.empty() ? prior_success_ : double(prompts_.prior[prompt.value]);
+  return prompts_.prior.empty() ? estimate_.prior_success : double(prompts_.prior[prompt.value]);
+}
+
+double Knowledge::success(std::uint64_t step, PromptId prompt) const {
+  const std::int32_t level = prompts_.level.at(prompt.value);
+  return prompts_.prior.empty() ? success_.success(step, prompt, level) : success_.success(step, prompt, level, double(prompts_.prior.at(prompt.value)));
 }
 
 BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
@@ -55,6 +66,7 @@ BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
 }
 
 void Knowledge::learn(const std::vector<GroupReport>& reports) {
+  if (uses_success_) success_.learn(reports);
   if (!uses_history_) return;
   if (uses_bins_) latest_ = by_bin(reports);
   for (const GroupReport& report : reports) {
@@ -73,11 +85,14 @@ nlohmann::json Knowledge::save() const {
     const auto& e = history_.entry({p});
     rows.push_back({p, e.low, e.middle, e.high, e.length, e.bin, uses_bins_ ? bins_.slot({p}) : 0});
   }
-  return {{"prompts", std::move(rows)}};
+  nlohmann::json state = {{"prompts", std::move(rows)}};
+  if (uses_success_) state["success"] = success_.save();
+  return state;
 }
 
 void Knowledge::load(const nlohmann::json& state) {
   start();
+  if (uses_success_) success_.load(state.at("success"));
   const char* why = "the run would not continue where it stopped";
   std::vector<DifficultyBins::Place> places;
   for (const auto& row : state.at("prompts")) {

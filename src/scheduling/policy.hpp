@@ -95,5 +95,7 @@ std::vector<std::string> policy_names();
 /// apportionment, ties by index. Throws ConfigError when low * size <= total <= high * size does not hold.
 /// Throws NumericsError for a weight that is negative or not finite.
 std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high);
+/// What apportion() checks of its numbers.
+void check_budget(std::int64_t size, std::int64_t total, std::int64_t low, std::int64_t high);
 
 }  // namespace rollcall::scheduling

@@ -1,5 +1,5 @@
 // Fading Beta counts and their JSON form.
-#include "scheduling/allocator/success_estimate.hpp"
+#include "scheduling/success_estimate.hpp"
 
 #include "base/error.hpp"
 
@@ -17,9 +17,9 @@ SuccessEstimate::Counts SuccessEstimate::faded(const Counts& counts, double deca
   return {keep * counts.right, keep * counts.wrong, std::max(step, counts.step)};
 }
 
-double SuccessEstimate::success(std::uint64_t step, PromptId prompt, std::int32_t level) const {
-  double rate = knobs_->prior_success;
-  if (const auto l = level_.find(level); l != level_.end()) {
+double SuccessEstimate::success(std::uint64_t step, PromptId prompt, std::int32_t level, std::optional<double> predicted) const {
+  double rate = predicted.value_or(knobs_->prior_success);
+  if (const auto l = level_.find(level); l != level_.end() && !predicted) {
     const Counts c = faded(l->second, knobs_->level_decay, step);
     rate = (knobs_->prior_strength * rate + c.right) / (knobs_->prior_strength + c.right + c.wrong);
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rollcall::scheduling {
@@ -25,8 +26,8 @@ struct EstimateKnobs {
 class SuccessEstimate {
  public:
   explicit SuccessEstimate(const EstimateKnobs& knobs) : knobs_(&knobs) {}
-  /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly between them.
-  double success(std::uint64_t step, PromptId prompt, std::int32_t level) const;
+  /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly between them. A prediction stands in for the level.
+  double success(std::uint64_t step, PromptId prompt, std::int32_t level, std::optional<double> predicted = {}) const;
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
