@@ -1,8 +1,8 @@
 // rollcall policies: the table of ways to choose prompts and budgets, filtered, or one row in full.
+#include "scheduling/policies.hpp"
 #include "app/commands.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "scheduling/policies.hpp"
 
 #include <fmt/format.h>
 
@@ -31,8 +31,9 @@ bool has_piece(const PolicyRow& row, const std::string& wanted) {
   const auto equals = wanted.find('=');
   const std::string family = equals == std::string::npos ? "" : wanted.substr(0, equals), piece = wanted.substr(equals == std::string::npos ? 0 : equals + 1);
   const std::vector<std::string> families(std::begin(kFamilies), std::end(kFamilies));
-  require<ConfigError>(family.empty() || std::find(families.begin(), families.end(), family) != families.end(), fmt::format("--piece {}: {} is no family of pieces", wanted, family),
-                       "a policy is one piece of each family", suggest_name(family, families));
+  require<ConfigError>(family.empty() || std::find(families.begin(), families.end(), family) != families.end(),
+                       fmt::format("--piece {}: {} is no family of pieces", wanted, family), "a policy is one piece of each family",
+                       suggest_name(family, families));
   return std::any_of(families.begin(), families.end(), [&](const auto& f) { return (family.empty() || f == family) && piece_of(row.pieces, f) == piece; });
 }
 
@@ -69,9 +70,11 @@ ExitCode show(const std::string& name) {
   show_piece("rounds", choice.rounds, rounds());
   show_piece("selection", choice.selection, selections());
   const auto policy = make_policy(choice, {}, PromptTable{.level = {0}}, 0);
-  std::cout << "  " << (policy->traits().exact_total ? "spends the step's budget exactly" : "hard cap: never draws more than a step's cap, may draw fewer") << "\n";
+  std::cout << "  " << (policy->traits().exact_total ? "spends the step's budget exactly" : "hard cap: never draws more than a step's cap, may draw fewer")
+            << "\n";
   if (const std::string knobs = describe_knobs(choice); !knobs.empty()) std::cout << "knobs, with their defaults in this row:\n" << knobs;
-  std::cout << fmt::format("use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, selection; knobs: [scheduler.knobs]\n", name) << std::flush;
+  std::cout << fmt::format("use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, selection; knobs: [scheduler.knobs]\n", name)
+            << std::flush;
   return ExitCode::done;
 }
 

@@ -22,8 +22,8 @@ struct Flags {
 std::uint64_t seed_of(const std::string& text) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  require<ConfigError>(error == std::errc() && end == text.data() + text.size() && !text.empty(), fmt::format("--set seed={}", text), "it addresses all random draws",
-                       "write an integer from 0 on");
+  require<ConfigError>(error == std::errc() && end == text.data() + text.size() && !text.empty(), fmt::format("--set seed={}", text),
+                       "it addresses all random draws", "write an integer from 0 on");
   return seed;
 }
 
@@ -33,7 +33,8 @@ scheduling::Trace make_trace(const Flags& flags) {
   std::uint64_t seed = 1;
   for (const auto& assignment : flags.assignments) {
     const auto equals = assignment.find('=');
-    require<ConfigError>(equals != std::string::npos && equals > 0, fmt::format("--set {}", assignment), "a setting is a key and a value", "write --set key=value");
+    require<ConfigError>(equals != std::string::npos && equals > 0, fmt::format("--set {}", assignment), "a setting is a key and a value",
+                         "write --set key=value");
     const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
     if (key == "seed") seed = seed_of(value);
     else if (key == "sampler") choice.sampler = value;
@@ -56,10 +57,12 @@ ExitCode run(const Flags& flags) {
   return ExitCode::done;
 }
 
-constexpr const char* kFooter = R"(A line holds "prompts" (ids of the candidates), "budget" (rollouts), "select" (how many prompts), and optionally "min_rollouts" (1), "max_rollouts" (the budget),
-"step" (the line's number), "progress" (0), "levels" and "priors" (one each of "prompts", on the first line) and "report": what the step returned, a list of objects with
-"prompt", "rewards" and optionally "correct" (reward > 0.5), "lengths", "loss", "mean_abs_advantage". It is learned after the decision, whatever was decided.
-The answer holds "selected", "counts", "bins" (-1: the policy has none), "weights", "probabilities" where the policy states them, and "state_sha256" after the report.
+constexpr const char* kFooter =
+    R"(A line holds "prompts" (ids of the candidates), "budget" (rollouts), "select" (how many prompts), and optionally
+"min_rollouts" (1), "max_rollouts" (the budget), "step" (the line's number), "progress" (0), "levels" and "priors" (one each of "prompts", on the
+first line) and "report": what the step returned, a list of objects with "prompt", "rewards" and optionally "correct" (reward > 0.5), "lengths", "loss", "mean_abs_advantage". It is learned after the decision, whatever was decided.
+The answer holds "selected", "counts", "bins" (-1: the policy has none), "weights", "probabilities" where the policy states them, and
+"state_sha256" after the report.
 The policy's table of prompts is 0 .. N-1 with --prompts N, else the candidates of the first line in ascending order of their ids.)";
 
 }  // namespace
@@ -71,7 +74,8 @@ void add_schedule(CLI::App& app, Action& action) {
   command->add_option("--set", flags->assignments, "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--prompts", flags->prompts, "the prompts are 0 .. N-1; default: the first line's candidates")->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0xFFFFFFFF}));
+  command->add_option("--prompts", flags->prompts, "the prompts are 0 .. N-1; default: the first line's candidates")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0xFFFFFFFF}));
   command->footer(kFooter);
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

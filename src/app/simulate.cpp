@@ -22,7 +22,8 @@ struct Flags {
   std::string out = "simulation.svg";
 };
 
-report::Series curve(const std::string& name, std::size_t index, const std::vector<SimulationPoint>& points, const std::function<double(const SimulationPoint&)>& value) {
+report::Series curve(const std::string& name, std::size_t index, const std::vector<SimulationPoint>& points,
+                     const std::function<double(const SimulationPoint&)>& value) {
   report::Series s{name, report::sheet_color(index), {}, {}};
   for (const auto& point : points) s.x.push_back(double(point.step)), s.y.push_back(value(point));
   return s;
@@ -39,13 +40,15 @@ std::string picture(const Flags& flags, const std::vector<std::vector<Simulation
     panels[2].series.push_back(curve(flags.policies[i], i, after, [](const auto& p) { return double(p.zero_variance) / double(p.groups); }));
   }
   const auto& s = flags.simulation;
-  return report::svg_sheet(fmt::format("A synthetic learner: {} prompts, {} steps of {} x {} rollouts", s.prompts, s.steps, s.prompts_per_step, s.rollouts_per_prompt), panels);
+  return report::svg_sheet(
+      fmt::format("A synthetic learner: {} prompts, {} steps of {} x {} rollouts", s.prompts, s.steps, s.prompts_per_step, s.rollouts_per_prompt), panels);
 }
 
 ExitCode run(const Flags& flags) {
   const auto population = scheduling::make_population(flags.simulation);
   std::vector<std::vector<SimulationPoint>> curves;
-  std::cout << fmt::format("{:<24} {:>9} {:>14} {:>13} {:>15} {:>10} {:>10}\n", "policy", "pass rate", "hardest fifth", "equal groups", "signal/rollout", "drawn", "trained");
+  std::cout << fmt::format("{:<24} {:>9} {:>14} {:>13} {:>15} {:>10} {:>10}\n", "policy", "pass rate", "hardest fifth", "equal groups", "signal/rollout",
+                           "drawn", "trained");
   for (const auto& name : flags.policies) {
     const auto policy = scheduling::make_policy({.row = name}, {}, population.table, flags.simulation.seed);
     curves.push_back(scheduling::simulate(*policy, population, flags.simulation));

@@ -126,7 +126,10 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
     prepared->plain_advantage = step.advantage;
     step.advantage = step.advantage * step.over_tokens(step.over_rollouts(columns.group_weight));
   }
-  if (columns.trains.defined()) step.keep = step.over_tokens(columns.trains);
+  if (columns.trains.defined()) {
+    step.keep = step.over_tokens(columns.trains);
+    step.count();  // weight pieces choose among what may train
+  }
   for (const auto& weight : resolved_->weights) {
     const TokenWeight w = weight(step);
     step.factor = times(step.factor, w.factor);

@@ -40,13 +40,14 @@ std::string svg_sheet(const std::string& title, const std::vector<SheetPanel>& p
   double y = kTitle + kLegendRow * double((names + kLegendColumns - 1) / kLegendColumns) + 10;
   std::string body = panels.empty() ? "" : legend(panels.front().series);
   for (const auto& panel : panels) {
-    body += fmt::format(R"xml(<text class="name" x="14" y="{}">{}</text><g transform="translate(0,{})">{}</g>)xml", y + 16, escape(panel.text.title), y + kPanelTitle,
-                        line_frame(panel.text, panel.series).plot());
+    body += fmt::format(R"xml(<text class="name" x="14" y="{}">{}</text><g transform="translate(0,{})">{}</g>)xml", y + 16, escape(panel.text.title),
+                        y + kPanelTitle, line_frame(panel.text, panel.series).plot());
     y += kPanelTitle + Frame::kHeight;
   }
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n<style>{2}</style>\n"
-                     "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n<text class=\"head\" x=\"14\" y=\"26\">{3}</text>\n{4}\n</svg>\n",
-                     Frame::kWidth, y, kSheetStyle, escape(title), body);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n<style>{2}</style>\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n<text class=\"head\" x=\"14\" y=\"26\">{3}</text>\n{4}\n</svg>\n",
+      Frame::kWidth, y, kSheetStyle, escape(title), body);
 }
 
 }  // namespace rollcall::report

@@ -119,8 +119,8 @@ void learn(Policy& policy, const StepRequest& request, std::vector<GroupReport> 
 }  // namespace
 
 Population make_population(const Simulation& s) {
-  require<ConfigError>(s.prompts >= 5 && s.prompts < (std::uint64_t{1} << 32), "a simulation of so few or so many prompts", "it is divided into fifths, and prompts are numbered with 32 bits",
-                       "choose from 5 to 4e9 prompts");
+  require<ConfigError>(s.prompts >= 5 && s.prompts < (std::uint64_t{1} << 32), "a simulation of so few or so many prompts",
+                       "it is divided into fifths, and prompts are numbered with 32 bits", "choose from 5 to 4e9 prompts");
   Population population;
   for (std::uint64_t p = 0; p < s.prompts; ++p) {
     population.difficulty.push_back(float(kLocation + kScale * heavy_tailed(RandomStream(s.seed, RandomPurpose::task, 0, p))));
@@ -147,8 +147,12 @@ std::vector<SimulationPoint> simulate(Policy& policy, const Population& populati
   measure(point, population, skills);
   std::vector<SimulationPoint> curve = {point};
   for (std::int64_t step = 1; step <= s.steps; ++step) {
-    const StepRequest request{.step = std::uint64_t(step), .prompts = s.prompts_per_step, .budget = s.prompts_per_step * s.rollouts_per_prompt,
-                              .min_rollouts = s.min_rollouts, .max_rollouts = s.max_rollouts, .progress = double(step - 1) / double(s.steps)};
+    const StepRequest request{.step = std::uint64_t(step),
+                              .prompts = s.prompts_per_step,
+                              .budget = s.prompts_per_step * s.rollouts_per_prompt,
+                              .min_rollouts = s.min_rollouts,
+                              .max_rollouts = s.max_rollouts,
+                              .progress = double(step - 1) / double(s.steps)};
     learn(policy, request, draw(policy, request, population, skills, s.seed), population, s.rate, skills, point);
     if (step * s.points / s.steps == (step - 1) * s.points / s.steps) continue;
     point.step = step;

@@ -17,16 +17,16 @@ struct Simulation {
   std::int64_t prompts_per_step = 256;
   std::int64_t rollouts_per_prompt = 8;  ///< mean
   std::int64_t min_rollouts = 2, max_rollouts = 32;
-  double rate = 4.0;                     ///< skill gained per unit of signal
-  std::int64_t points = 40;              ///< of the curves
+  double rate = 4.0;         ///< skill gained per unit of signal
+  std::int64_t points = 40;  ///< of the curves
 };
 
 /// Prompts of a simulation, the same for every policy.
 struct Population {
-  std::vector<float> difficulty{};    ///< [prompts] logit of failure at skill 0
-  std::vector<std::uint8_t> cell{};   ///< [prompts] which skill answers it
-  std::vector<std::uint8_t> hard{};   ///< [prompts] 1 for the hardest fifth
-  PromptTable table{};                ///< level: fifth of the difficulty, from 1; domain
+  std::vector<float> difficulty{};   ///< [prompts] logit of failure at skill 0
+  std::vector<std::uint8_t> cell{};  ///< [prompts] which skill answers it
+  std::vector<std::uint8_t> hard{};  ///< [prompts] 1 for the hardest fifth
+  PromptTable table{};               ///< level: fifth of the difficulty, from 1; domain
 };
 
 Population make_population(const Simulation& simulation);

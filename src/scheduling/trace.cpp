@@ -37,7 +37,8 @@ const json& member(const json& object, const char* key) {
 }
 
 std::int64_t whole(const json& value, const std::string& name, std::int64_t least) {
-  check(value.is_number_integer() && value >= least && value <= std::int64_t{1} << 53, fmt::format("\"{}\" is {}", name, value.dump()), fmt::format("write an integer from {} on", least));
+  check(value.is_number_integer() && value >= least && value <= std::int64_t{1} << 53, fmt::format("\"{}\" is {}", name, value.dump()),
+        fmt::format("write an integer from {} on", least));
   return value.get<std::int64_t>();
 }
 
@@ -189,11 +190,13 @@ Trace::Line Trace::parse(std::string_view text, std::size_t number_of_line) {
   StepRequest& r = line.request;
   r.budget = whole(member(object, "budget"), "budget", 1);
   r.prompts = whole(member(object, "select"), "select", 1);
-  check(r.prompts <= std::int64_t(prompts.size()), fmt::format("{} prompts to select of {} candidates", r.prompts, prompts.size()), "select fewer or name more");
+  check(r.prompts <= std::int64_t(prompts.size()), fmt::format("{} prompts to select of {} candidates", r.prompts, prompts.size()),
+        "select fewer or name more");
   r.min_rollouts = object.contains("min_rollouts") ? whole(object.at("min_rollouts"), "min_rollouts", 1) : 1;
   r.max_rollouts = object.contains("max_rollouts") ? whole(object.at("max_rollouts"), "max_rollouts", 1) : r.budget;
   r.step = object.contains("step") ? std::uint64_t(whole(object.at("step"), "step", 0)) : std::max<std::uint64_t>(number_of_line, last_step_ + 1);
-  check(!policy_ || r.step > last_step_, fmt::format("step {} after step {}", r.step, last_step_), "number steps upwards", "what a policy knows fades with the steps");
+  check(!policy_ || r.step > last_step_, fmt::format("step {} after step {}", r.step, last_step_), "number steps upwards",
+        "what a policy knows fades with the steps");
   if (object.contains("progress")) r.progress = number(object.at("progress"), "progress");
   check(r.progress >= 0 && r.progress <= 1, fmt::format("\"progress\" is {}", r.progress), "write the share of the run that is done, 0 to 1");
   if (!policy_) make_table(object);
@@ -234,8 +237,9 @@ std::string Trace::step(std::string_view text, std::size_t number_of_line) {
   try {
     const Line line = parse(text, number_of_line);
     if (!policy_) policy_ = make_policy(choice_, knobs_, table_, seed_);
+    std::string decided = play(line);
     last_step_ = line.request.step;
-    return play(line);
+    return decided;
   } catch (const Error& e) {
     throw InputError(fmt::format("line {}: {}", number_of_line, e.what()));
   }

@@ -18,7 +18,8 @@ namespace rollcall::scheduling {
 /// `levels` and `priors` (one each of `prompts`) and `report` (list of `prompt`, `rewards`, optional `correct`, `lengths`, `loss`, `mean_abs_advantage`).
 ///
 /// The policy works on a fixed table of prompts. Where `prompts` is given to the constructor it is 0 .. prompts - 1; otherwise the first line's candidates,
-/// in ascending order of their ids (integers, then text), so that the order in which a line names them changes nothing. A line's candidates restrict its choice.
+/// in ascending order of their ids (integers, then text), so that the order in which a line names them changes nothing.
+/// A line's candidates restrict its choice.
 /// Levels and priors are those of the first line; later lines may repeat them.
 ///
 /// The report is what the step returned. It is learned after the decision, whatever was decided; policies of several rounds are asked for the next round as long
@@ -46,7 +47,7 @@ class Trace {
   std::optional<std::uint64_t> dense_;  // the table is 0 .. dense_ - 1
   std::vector<nlohmann::json> ids_;     // otherwise: ascending
   PromptTable table_;
-  std::unique_ptr<Policy> policy_;      // once the first line has come
+  std::unique_ptr<Policy> policy_;  // once the first line has come
   std::uint64_t last_step_ = 0;
 };
 

@@ -12,7 +12,8 @@
 namespace rollcall::stages {
 
 /// Adds group_weight and trains to the columns of these groups of the batch; leaves them undefined where nothing departs from "all train, weight 1",
-/// so that a policy that asks for nothing changes no bit. Rollouts beyond a group's keep (an expert's) train. Throws ProtocolError for a keep longer than its group.
+/// so that a policy that asks for nothing changes no bit. Rollouts beyond a group's keep (an expert's) train.
+/// Throws ProtocolError for a keep longer than its group.
 void add_training(objective::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
                   const std::vector<std::size_t>& groups);
 
@@ -20,7 +21,8 @@ void add_training(objective::StepColumns& columns, const std::vector<scheduling:
 class GroupSignals {
  public:
   /// `groups` of the batch as make_train_batch laid them out; `losses` in leaf order. Groups that are known already stay as they are.
-  void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages, const std::vector<objective::LeafLoss>& losses);
+  void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages,
+           const std::vector<objective::LeafLoss>& losses);
   std::vector<GroupSignal> take();  ///< ascending GroupId
 
  private:

@@ -82,22 +82,49 @@ SMALL = sets(sft__steps=20, train__steps=4, train__min_lr_ratio=1, eval__before=
 
 
 def state_survives_a_stop_on_any_ranks(harness):
-    """Two halves on one and on three ranks are the whole, for every policy of the table."""
-    names = [line.split()[0] for line in harness.succeed("policies").splitlines()[:-1]]
-    for name in names:
+    """Two halves on one and on three ranks are the whole, for policies whose pieces all keep a state."""
+    for name in ("uniform_sqrt", "gdro_both", "gdro_both_resample"):
         policy = sets(scheduler__policy=name)
         whole = harness.work / f"{name}_whole"
         harness.train(whole, *SMALL, *policy)
         drawn = [row["rollout_alloc/drawn"] for row in metrics(whole)]
-        check(len(drawn) == 4 and min(drawn) > 0, f"{name}: drew {drawn}")
+        check(drawn == [32] * 4, f"{name}: drew {drawn}")
         for ranks in (1, 3):
             folder = harness.work / f"{name}_{ranks}"
             harness.train(folder, *SMALL, *sets(train__steps=2), *policy, ranks=ranks)
             harness.train(folder, "--resume", *SMALL, *policy, ranks=ranks)
             for key in ("policy_sha256", "archive_sha256"):
                 check(result(folder)[key] == result(whole)[key], f"{name} on {ranks} ranks, in two halves: another {key}")
-            keys = [key for key in metrics(whole)[0] if key.startswith(("rollout_alloc/", "gdro/"))]
-            check([[row[k] for k in keys] for row in metrics(folder)] == [[row[k] for k in keys] for row in metrics(whole)], f"{name} on {ranks} ranks: other metrics")
+            for one, other in zip(metrics(whole), metrics(folder)):
+                mine = {key: value for key, value in one.items() if key.startswith(("rollout_alloc/", "gdro/"))}
+                check(mine == {key: other.get(key) for key in mine}, f"{name} on {ranks} ranks: other metrics in step {one['step']}")
+    page = (harness.work / "gdro_both_whole/report.html").read_text()
+    for title in ("Difficulty bins", "Prompts by bin", "Pass rate by bin", "Weight of the advantages by bin", "Rollouts per prompt by bin", "Price of a rollout"):
+        check(title in page, f"report.html does not show: {title}")
 
 
-main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, state_survives_a_stop_on_any_ranks)
+def weights_reach_the_update(harness):
+    """Equal draws, other weights: the first step, where all weights are 1, is the same to the last bit, and the run ends elsewhere."""
+    ends = {}
+    for name in ("uniform", "gdro_reweight"):
+        folder = harness.work / f"weights_{name}"
+        harness.train(folder, *SMALL, *sets(scheduler__policy=name))
+        rows = metrics(folder)
+        ends[name] = result(folder)["policy_sha256"], [row["critic/score/mean"] for row in rows][0], [row["actor/grad_norm"] for row in rows][0]
+    check(ends["uniform"][1:] == ends["gdro_reweight"][1:], f"the first step differs: {ends}")
+    check(ends["uniform"][0] != ends["gdro_reweight"][0], "weights of the bins changed nothing")
+
+
+def losses_reach_the_policy(harness):
+    """With advantage = reward - 0.5, on-policy, the loss is 0.5 - mean reward: the signal that the policy reports is that of the update."""
+    folder = harness.work / "losses"
+    harness.train(folder, *SMALL, *sets(scheduler__policy="gdro_reweight", scheduler__knobs__signal="surrogate_loss", scheduler__knobs__bin_edges="[]",
+                                        objective__pieces__advantage="fixed_baseline"))
+    for row in metrics(folder):
+        signal = row["gdro/signal/0"]
+        check(signal != 0, f"step {row['step']}: the signal is zero, so equality says nothing")
+        check(abs(signal + row["critic/score/mean"] - 0.5) < 1e-6, f"step {row['step']}: a loss of {signal} at a mean reward of {row['critic/score/mean']}")
+
+
+main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, weights_reach_the_update, losses_reach_the_policy,
+     state_survives_a_stop_on_any_ranks)

@@ -4,8 +4,8 @@
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <set>
 
@@ -61,7 +61,8 @@ TEST(Candidates, EveryPolicyObeysAndSpendsItsBudgetOnThem) {
       for (std::uint64_t step = 1; step <= 4; ++step) {
         StepRequest request{.step = step, .prompts = *rc::gen::inRange<std::int64_t>(1, 6), .budget = 0, .min_rollouts = 2, .max_rollouts = 12};
         request.budget = request.prompts * 6;
-        const auto ids = *rc::gen::unique<std::vector<std::uint64_t>>(std::size_t(*rc::gen::inRange<std::int64_t>(request.prompts, 20)), rc::gen::inRange<std::uint64_t>(0, 40));
+        const auto ids = *rc::gen::unique<std::vector<std::uint64_t>>(std::size_t(*rc::gen::inRange<std::int64_t>(request.prompts, 20)),
+                                                                      rc::gen::inRange<std::uint64_t>(0, 40));
         for (const auto id : std::set<std::uint64_t>(ids.begin(), ids.end())) request.candidates.push_back({id});
         for (const auto& decision : simulate_step(*policy, request)) {
           for (const auto& group : decision.groups) RC_ASSERT(std::binary_search(request.candidates.begin(), request.candidates.end(), group.id.prompt));

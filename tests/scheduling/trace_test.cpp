@@ -37,7 +37,8 @@ TEST(Trace, ExactlyEnoughCandidatesAreTheSelection) {
 TEST(Trace, ResultsFollowTheDecisionAndChangeTheNext) {
   auto learned = trace("uniform_sqrt"), told_nothing = trace("uniform_sqrt");
   const std::string first = R"({"prompts": ["easy", "half"], "select": 2, "budget": 16)";
-  const json a = json::parse(learned.step(first + R"(, "report": [{"prompt": "easy", "rewards": [1,1,1,1,1,1,1,1]}, {"prompt": "half", "rewards": [1,0,1,0,1,0,1,0]}]})", 1));
+  const json a = json::parse(
+      learned.step(first + R"(, "report": [{"prompt": "easy", "rewards": [1,1,1,1,1,1,1,1]}, {"prompt": "half", "rewards": [1,0,1,0,1,0,1,0]}]})", 1));
   const json b = json::parse(told_nothing.step(first + "}", 1));
   EXPECT_EQ(a.at("counts"), b.at("counts"));  // the report is not known yet
   EXPECT_NE(a.at("state_sha256"), b.at("state_sha256"));
@@ -49,8 +50,10 @@ TEST(Trace, ResultsFollowTheDecisionAndChangeTheNext) {
 
 TEST(Trace, OrderWithinALineChangesNothing) {
   auto one = trace("uniform_sqrt"), other = trace("uniform_sqrt");
-  const std::string a = R"({"prompts": [9, 2, 4, 11], "levels": [1, 2, 3, 4], "select": 2, "budget": 8, "report": [{"prompt": 2, "rewards": [1, 0]}, {"prompt": 11, "rewards": [0]}]})";
-  const std::string b = R"({"prompts": [11, 4, 2, 9], "levels": [4, 3, 2, 1], "select": 2, "budget": 8, "report": [{"prompt": 11, "rewards": [0]}, {"prompt": 2, "rewards": [1, 0]}]})";
+  const std::string a =
+      R"({"prompts": [9, 2, 4, 11], "levels": [1, 2, 3, 4], "select": 2, "budget": 8, "report": [{"prompt": 2, "rewards": [1, 0]}, {"prompt": 11, "rewards": [0]}]})";
+  const std::string b =
+      R"({"prompts": [11, 4, 2, 9], "levels": [4, 3, 2, 1], "select": 2, "budget": 8, "report": [{"prompt": 11, "rewards": [0]}, {"prompt": 2, "rewards": [1, 0]}]})";
   EXPECT_EQ(one.step(a, 1), other.step(b, 1));
   EXPECT_EQ(one.step(b, 2), other.step(a, 2));
 }

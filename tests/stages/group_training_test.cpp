@@ -1,6 +1,6 @@
 // Between scheduler and update: entries find their groups and rollouts, signals find their reports, and nothing asked means nothing set.
-#include "base/error.hpp"
 #include "stages/group_training.hpp"
+#include "base/error.hpp"
 #include "stages/random_batch.hpp"
 
 #include <ATen/ATen.h>
@@ -47,14 +47,12 @@ TEST(GroupTraining, EntriesReachTheirGroupInAnyMiniBatch) {
   EXPECT_FALSE(columns_with(training, {1}).group_weight.defined());
 }
 
-TEST(GroupTraining, AKeepForMoreRolloutsThanThereAreIsRefused) {
-  EXPECT_THROW(columns_with({{.id = {5, {1}, 0}, .keep = {1, 1}}}, {1}), ProtocolError);
-}
+TEST(GroupTraining, AKeepForMoreRolloutsThanThereAreIsRefused) { EXPECT_THROW(columns_with({{.id = {5, {1}, 0}, .keep = {1, 1}}}, {1}), ProtocolError); }
 
 TEST(GroupSignals, AreMeansOverRolloutsWithTokensInTheFirstUpdate) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   objective::LeafLoss first, second;
-  first.rollout_loss = {0.5, none};    // group 0
+  first.rollout_loss = {0.5, none};        // group 0
   second.rollout_loss = {1.0, -2.0, 4.0};  // group 2
   GroupSignals signals;
   signals.add(small_batch(), {0, 2}, {0.25, none, 3.0, 1.0, 2.0}, {first, second});

@@ -25,7 +25,7 @@ struct DownSample {
 
   TokenWeight operator()(const Step& step) const {
     const double p = step.columns.progress;
-    const at::Tensor counted = (step.length > 0).to(at::kDouble);
+    const at::Tensor counted = (step.trained_length > 0).to(at::kDouble);
     const auto count = share_of((1 - p) * rollouts_start + p * rollouts_end, counted.sum().item<double>());
     const at::Tensor kept = step.over_tokens(widest(step.rollout_mean(step.advantage), counted, step.uniform_rollouts(14), count));
     const at::Tensor score = step.advantage.abs() * step.named(column::current_entropy);

@@ -26,7 +26,7 @@ struct EssLearningRate {
 
   TokenWeight operator()(const Step& step) const {
     const at::Tensor all = step.rollout_sum(step.columns.old_logprob - step.columns.rollout_logprob);
-    const at::Tensor logs = all.masked_select(step.length > 0);
+    const at::Tensor logs = all.masked_select(step.trained_length > 0);
     if (logs.numel() == 0) return {};
     const at::Tensor w = (logs - logs.max()).exp();
     const double share = std::min(1.0, (w.sum().square() / (double(logs.numel()) * w.square().sum())).item<double>() / base);

@@ -21,7 +21,7 @@ struct Novelty {
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor score = step.rollout_mean(step.columns.old_logprob), counted = (step.length > 0).to(at::kDouble);
+    const at::Tensor score = step.rollout_mean(step.columns.old_logprob), counted = (step.trained_length > 0).to(at::kDouble);
     const at::Tensor mean = step.group_sum(score * counted) / step.group_sum(counted).clamp_min(1.0);
     const at::Tensor gain = (lambda * (1.0 - (score - step.over_rollouts(mean)).clamp(-20.0, 20.0).exp())).clamp_min(0.0);
     const at::Tensor eligible = step.over_tokens(step.named(column::correct) > 0).logical_and(step.advantage > 1e-9);

@@ -17,7 +17,7 @@ struct Resample {
   void bind(Knobs& knobs) { knobs.number("resample_power", power, {0.0, 100.0}, "exponent p of the size of the reward"); }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor counted = (step.length > 0).to(at::kDouble), size = step.reward.abs().pow(power) * counted;
+    const at::Tensor counted = (step.trained_length > 0).to(at::kDouble), size = step.reward.abs().pow(power) * counted;
     const double total = size.sum().item<double>();
     if (total <= 1e-300) return {};
     const at::Tensor expected = size * (counted.sum().item<double>() / total) + 1e-9, whole = expected.floor();
