@@ -26,6 +26,7 @@ class GdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
   std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/price", price_}}; }
   double price() const { return price_; }
   std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit

@@ -29,4 +29,10 @@ std::vector<std::int64_t> SquareRootAllocator::counts(const StepRequest& request
 nlohmann::json SquareRootAllocator::save() const { return estimate_.save(); }
 void SquareRootAllocator::load(const nlohmann::json& state) { estimate_.load(state); }
 
+bool SquareRootAllocator::load_changed(const nlohmann::json& state, const PromptMap& map) {
+  estimate_.load(state);
+  estimate_.renumber(map);
+  return true;
+}
+
 }  // namespace rollcall::scheduling

@@ -18,6 +18,7 @@ class SquareRootAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override { estimate_.learn(reports); }
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  bool load_changed(const nlohmann::json& state, const PromptMap& map) override;
 
  private:
   EstimateKnobs knobs_;

@@ -68,4 +68,12 @@ void SuccessEstimate::load(const nlohmann::json& state) {
   level_ = std::move(levels);
 }
 
+void SuccessEstimate::renumber(const PromptMap& map) {
+  decltype(prompt_) renumbered;
+  for (const auto& [prompt, counts] : prompt_) {
+    if (const auto now = map.now(prompt)) renumbered[now->value] = counts;
+  }
+  prompt_ = std::move(renumbered);
+}
+
 }  // namespace rollcall::scheduling

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/plan.hpp"
+#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -29,6 +30,7 @@ class SuccessEstimate {
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
+  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 
  private:
   struct Counts {

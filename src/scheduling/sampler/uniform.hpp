@@ -17,6 +17,7 @@ class UniformSampler final : public Sampler {
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  bool load_changed(const nlohmann::json& state, const PromptMap& map) override;  ///< begins its next epoch
 
  private:
   std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);  // distinct prompts
