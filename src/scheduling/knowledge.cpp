@@ -15,6 +15,8 @@ Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::mo
   require<ConfigError>(size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
   require<ConfigError>(size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", size()), "prompts are numbered with 32 bits",
                        "split the prompts over several runs");
+  require<ConfigError>(prompts_.content.empty() || prompts_.content.size() == size(), fmt::format("{} contents for {} training prompts", prompts_.content.size(), size()),
+                       "a prompt is recognised by its own content", "give every prompt one or none any");
 }
 
 void Knowledge::bind(ConfigSchema& schema) {
@@ -90,21 +92,49 @@ nlohmann::json Knowledge::save() const {
   return state;
 }
 
+namespace {
+
+constexpr const char* kWhy = "the run would not continue where it stopped";
+
+PromptHistory::Entry entry_of(const nlohmann::json& row, std::uint8_t bin) {
+  return {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(), bin};
+}
+
+}  // namespace
+
 void Knowledge::load(const nlohmann::json& state) {
   start();
   if (uses_success_) success_.load(state.at("success"));
-  const char* why = "the run would not continue where it stopped";
   std::vector<DifficultyBins::Place> places;
   for (const auto& row : state.at("prompts")) {
     const auto p = row.at(0).get<std::uint64_t>();
-    require<StorageError>(p < size() && uses_history_, fmt::format("a saved history of prompt {}", p), why, "resume with the task section the run was started with");
+    require<StorageError>(p < size() && uses_history_, fmt::format("a saved history of prompt {}", p), kWhy, "resume with the task section the run was started with");
     PromptHistory::Entry& e = history_.entry({p});
-    const std::uint8_t start_bin = e.bin;
-    e = {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(), start_bin};
+    e = entry_of(row, e.bin);  // it stays in its start bin until restore() has moved all
     touched_[p] = true;
     if (uses_bins_) places.push_back({std::uint32_t(p), row.at(5).get<std::uint8_t>(), row.at(6).get<std::uint32_t>()});
   }
-  if (uses_bins_) require<StorageError>(bins_.restore(places), "the saved difficulty bins do not fit together", why, "resume from an older checkpoint");
+  if (uses_bins_) require<StorageError>(bins_.restore(places), "the saved difficulty bins do not fit together", kWhy, "resume from an older checkpoint");
+}
+
+void Knowledge::load_changed(const nlohmann::json& state, const PromptMap& map) {
+  start();
+  if (uses_success_) {
+    success_.load(state.at("success"));
+    success_.renumber(map);
+  }
+  for (const auto& row : state.at("prompts")) {
+    const auto prompt = map.now(row.at(0).get<std::uint64_t>());
+    if (!prompt) continue;
+    PromptHistory::Entry& e = history_.entry(*prompt);
+    e = entry_of(row, e.bin);
+    touched_[prompt->value] = true;
+    if (!uses_bins_) continue;
+    const auto bin = row.at(5).get<std::int32_t>();
+    require<StorageError>(0 <= bin && std::size_t(bin) < bins_.size(), fmt::format("a saved difficulty bin {} of {}", bin, bins_.size()), kWhy,
+                          "resume with the knobs it was started with");
+    for (const std::uint32_t moved : bins_.put(*prompt, bin)) touched_[moved] = true;
+  }
 }
 
 std::vector<std::pair<std::string, double>> Knowledge::metrics() const {

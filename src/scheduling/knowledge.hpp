@@ -8,6 +8,7 @@
 #include "scheduling/policy.hpp"
 #include "scheduling/prompt_history.hpp"
 #include "scheduling/success_estimate.hpp"
+#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -51,6 +52,8 @@ class Knowledge {
 
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
+  /// A state whose prompts were others: histories and bins follow their prompts, members stand in a new order.
+  void load_changed(const nlohmann::json& state, const PromptMap& map);
   std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population, budget, pass_rate and signal /<bin>
 
  private:

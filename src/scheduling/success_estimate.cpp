@@ -91,4 +91,12 @@ void SuccessEstimate::load(const nlohmann::json& state) {
   for (const auto& row : state.at("prompts")) prompt_.set(row.at(0).get<std::uint64_t>(), counts(row));
 }
 
+void SuccessEstimate::renumber(const PromptMap& map) {
+  PromptCounts renumbered;
+  prompt_.each([&](std::uint64_t prompt, const Counts& counts) {
+    if (const auto now = map.now(prompt)) renumbered.set(now->value, counts);
+  });
+  prompt_ = std::move(renumbered);
+}
+
 }  // namespace rollcall::scheduling

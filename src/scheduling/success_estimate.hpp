@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/plan.hpp"
+#include "scheduling/prompt_map.hpp"
+#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -31,6 +33,8 @@ class SuccessEstimate {
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
+  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
+  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 
  private:
   struct Counts {
