@@ -52,9 +52,8 @@ class Conformance : public testing::TestWithParam<std::string> {
   /// True, and the test is to be skipped, where the recipe or one of its pieces is excused.
   bool excused(const std::string& property) const {
     const auto names = members(row(GetParam()));
-    const auto e = std::find_if(exceptions().begin(), exceptions().end(), [&](const Exception& x) {
-      return x.property == property && std::find(names.begin(), names.end(), x.who) != names.end();
-    });
+    const auto e = std::find_if(exceptions().begin(), exceptions().end(),
+                                [&](const Exception& x) { return x.property == property && std::find(names.begin(), names.end(), x.who) != names.end(); });
     if (e != exceptions().end()) std::cout << GetParam() << " is excused from " << property << ": " << e->reason << "\n";
     return e != exceptions().end();
   }
