@@ -13,21 +13,21 @@ namespace rollcall::objective {
 
 /// Names of the optional columns (StepColumns::named) that pieces may ask for. Who computes them is in METHODS.md.
 namespace column {
-inline constexpr const char* reference_logprob = "reference_logprob";  ///< [N] under the reference policy
-inline constexpr const char* teacher_logprob = "teacher_logprob";      ///< [N] under the teacher
-inline constexpr const char* teacher_kl = "teacher_kl";                ///< [N] exact KL(old policy || teacher) at the token's place
-inline constexpr const char* current_logprob = "current_logprob";      ///< [N] under the policy that this optimizer step starts from
-inline constexpr const char* current_entropy = "current_entropy";      ///< [N] entropy of that policy
-inline constexpr const char* old_entropy = "old_entropy";              ///< [N] entropy of the policy that sampled the token
-inline constexpr const char* sum_squares = "sum_squares";              ///< [N] sum over the vocabulary of that policy's squared probabilities
-inline constexpr const char* value = "value";                          ///< [N] value head before the update
-inline constexpr const char* prior = "prior";                          ///< [B] success of the prompt as expected before the rollout, [0, 1]
+inline constexpr const char* reference_logprob = "reference_logprob";    ///< [N] under the reference policy
+inline constexpr const char* teacher_logprob = "teacher_logprob";        ///< [N] under the teacher
+inline constexpr const char* teacher_kl = "teacher_kl";                  ///< [N] exact KL(old policy || teacher) at the token's place
+inline constexpr const char* current_logprob = "current_logprob";        ///< [N] under the policy that this optimizer step starts from
+inline constexpr const char* current_entropy = "current_entropy";        ///< [N] entropy of that policy
+inline constexpr const char* old_entropy = "old_entropy";                ///< [N] entropy of the policy that sampled the token
+inline constexpr const char* sum_squares = "sum_squares";                ///< [N] sum over the vocabulary of that policy's squared probabilities
+inline constexpr const char* value = "value";                            ///< [N] value head before the update
+inline constexpr const char* prior = "prior";                            ///< [B] success of the prompt as expected before the rollout, [0, 1]
 inline constexpr const char* prompt_best_length = "prompt_best_length";  ///< [B] shortest correct answer to the prompt so far, tokens; 0: none yet
-inline constexpr const char* answer = "answer";                        ///< [B] number of the distinct final answer within the group, from 0
-inline constexpr const char* correct = "correct";                      ///< [B] 1 where the verifier accepted the answer, else 0
-inline constexpr const char* greedy_reward = "greedy_reward";          ///< [B] reward of the prompt's greedy answer
-inline constexpr const char* expert = "expert";                        ///< [B] 1 for a rollout that no policy of this run sampled, else 0
-inline constexpr const char* version_lag = "version_lag";              ///< [B] optimizer steps since the rollout was sampled
+inline constexpr const char* answer = "answer";                          ///< [B] number of the distinct final answer within the group, from 0
+inline constexpr const char* correct = "correct";                        ///< [B] 1 where the verifier accepted the answer, else 0
+inline constexpr const char* greedy_reward = "greedy_reward";            ///< [B] reward of the prompt's greedy answer
+inline constexpr const char* expert = "expert";                          ///< [B] 1 for a rollout that no policy of this run sampled, else 0
+inline constexpr const char* version_lag = "version_lag";                ///< [B] optimizer steps since the rollout was sampled
 }  // namespace column
 
 /// Denominators of the whole step: no piece counts for itself, so no piece can divide by the size of its leaf.
@@ -100,20 +100,20 @@ class Leaf {
   at::Tensor old_logprob, advantage;   ///< [M]
 
   std::int64_t tokens() const { return logprob.size(0); }
-  std::int64_t rollouts() const { return length_.size(0); }                 ///< L
-  at::Tensor take(const at::Tensor& per_token) const;                       ///< [N] -> [M]
-  at::Tensor take_rollouts(const at::Tensor& per_rollout) const;            ///< [B] -> [L]
-  at::Tensor rollout_sum(const at::Tensor& per_token) const;                ///< [M] -> [L], differentiable
-  at::Tensor rollout_mean(const at::Tensor& per_token) const;               ///< [M] -> [L], differentiable; 0 for a rollout without tokens
-  at::Tensor over_tokens(const at::Tensor& per_rollout) const;              ///< [L] -> [M], differentiable
+  std::int64_t rollouts() const { return length_.size(0); }       ///< L
+  at::Tensor take(const at::Tensor& per_token) const;             ///< [N] -> [M]
+  at::Tensor take_rollouts(const at::Tensor& per_rollout) const;  ///< [B] -> [L]
+  at::Tensor rollout_sum(const at::Tensor& per_token) const;      ///< [M] -> [L], differentiable
+  at::Tensor rollout_mean(const at::Tensor& per_token) const;     ///< [M] -> [L], differentiable; 0 for a rollout without tokens
+  at::Tensor over_tokens(const at::Tensor& per_rollout) const;    ///< [L] -> [M], differentiable
 
   /// For losses that couple a group (Knobs::needs_whole_groups): only rollouts with a trained token take part.
-  at::Tensor present() const;                                               ///< [L] float64 1 or 0
-  std::int64_t groups() const;                                              ///< groups of the leaf
-  at::Tensor group() const;                                                 ///< [L] int64, 0 .. groups()-1
-  at::Tensor group_sum(const at::Tensor& per_rollout) const;                ///< [L] -> [groups], differentiable
+  at::Tensor present() const;                                                               ///< [L] float64 1 or 0
+  std::int64_t groups() const;                                                              ///< groups of the leaf
+  at::Tensor group() const;                                                                 ///< [L] int64, 0 .. groups()-1
+  at::Tensor group_sum(const at::Tensor& per_rollout) const;                                ///< [L] -> [groups], differentiable
   at::Tensor group_logsumexp(const at::Tensor& per_rollout, const at::Tensor& mask) const;  ///< [L] -> [groups], over mask > 0; -inf where none
-  at::Tensor over_group(const at::Tensor& per_group) const;                 ///< [groups] -> [L], differentiable
+  at::Tensor over_group(const at::Tensor& per_group) const;                                 ///< [groups] -> [L], differentiable
   /// Ordered pairs (i, j), i != j, of present rollouts of the same group: two [K] int64 columns of leaf rollouts.
   std::pair<at::Tensor, at::Tensor> pairs() const;
   void expect_whole_groups() const;  ///< throws std::logic_error

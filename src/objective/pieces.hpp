@@ -19,16 +19,16 @@ struct ShapedReward {
 
 struct Advantage {
   Advantage(at::Tensor per_token) : advantage(std::move(per_token)) {}  // most pieces return the column alone
-  at::Tensor advantage;     ///< [N]
-  at::Tensor value_target;  ///< [N] what the value head is to learn; undefined: there is none
+  at::Tensor advantage;                                                 ///< [N]
+  at::Tensor value_target;                                              ///< [N] what the value head is to learn; undefined: there is none
   std::map<std::string, double> statistics;
 };
 
 /// Per-token loss of a surrogate, still without weights and denominators. A loss of a whole rollout or group is returned on each of its tokens,
 /// to be averaged again by seq-mean-token-mean or prompt-mean.
 struct SurrogateLoss {
-  at::Tensor loss;                                         ///< [M], differentiable
-  at::Tensor clipped;                                      ///< [M] bool, where a bound took the derivative away; undefined: nowhere
+  at::Tensor loss;                                          ///< [M], differentiable
+  at::Tensor clipped;                                       ///< [M] bool, where a bound took the derivative away; undefined: nowhere
   std::vector<std::pair<std::string, at::Tensor>> means{};  ///< metrics actor/NAME: mean over the step's tokens of [M]
 };
 

@@ -38,15 +38,22 @@ PlainStep later(PlainStep step) {
   return step;
 }
 
+void without_tokens(PlainRollout& r) {
+  for (auto* column : {&r.now, &r.old, &r.rollout, &r.entropy, &r.reference, &r.teacher, &r.teacher_kl, &r.current, &r.current_entropy, &r.old_entropy,
+                       &r.sum_squares, &r.old_value, &r.value}) {
+    column->clear();
+  }
+  r.token.clear();
+}
+
 class Conformance : public testing::TestWithParam<std::string> {
  protected:
   Objective objective{GetParam()};
   /// True, and the test is to be skipped, where the recipe or one of its pieces is excused.
   bool excused(const std::string& property) const {
     const auto names = members(row(GetParam()));
-    const auto e = std::find_if(exceptions().begin(), exceptions().end(), [&](const Exception& x) {
-      return x.property == property && std::find(names.begin(), names.end(), x.who) != names.end();
-    });
+    const auto e = std::find_if(exceptions().begin(), exceptions().end(),
+                                [&](const Exception& x) { return x.property == property && std::find(names.begin(), names.end(), x.who) != names.end(); });
     if (e != exceptions().end()) std::cout << GetParam() << " is excused from " << property << ": " << e->reason << "\n";
     return e != exceptions().end();
   }
@@ -85,6 +92,28 @@ TEST_P(Conformance, dropped_rollouts_have_no_derivative) {
     const Result after = evaluate(filtered, step);
     RC_ASSERT(after.loss == before.loss && after.derivative == before.derivative);
     RC_ASSERT(after.metrics == before.metrics);
+  }));
+}
+
+// Where the loss is that of a group, dropped rollouts weigh in it as if the policy had said nothing in them.
+TEST_P(Conformance, a_group_forgets_dropped_rollouts) {
+  if (!objective.whole_groups()) GTEST_SKIP() << "no loss of a group";
+  const Objective filtered(GetParam(), {{"weight", with_drop_truncated(row(GetParam()))}});
+  EXPECT_TRUE(rc::check([&] {
+    const PlainStep step = later(any_step());
+    PlainStep emptied = step;
+    Column kept;
+    const Result dropped = evaluate(filtered, step);
+    auto derivative = dropped.derivative.begin();
+    for (auto& r : emptied.rollouts) {
+      const auto end = derivative + std::ptrdiff_t(r.length());
+      if (!r.truncated) kept.insert(kept.end(), derivative, end);
+      derivative = end;
+      if (r.truncated) without_tokens(r);
+    }
+    const Result empty = evaluate(filtered, emptied);
+    RC_ASSERT(near(dropped.loss, empty.loss));
+    RC_ASSERT(near(kept, empty.derivative));
   }));
 }
 
@@ -203,6 +232,24 @@ TEST_P(Conformance, the_trust_region_is_on_the_right_side) {
         RC_ASSERT((result.derivative[token] == 0.0) == pushed_far);
       }
     }
+  }));
+}
+
+// Property 5, with the row's own widths: the clipped loss is that of a plain loop, at ratios well inside and well outside the interval.
+TEST_P(Conformance, clipped_loss_has_the_widths_of_the_row) {
+  const Recipe& recipe = row(GetParam());
+  if (recipe.piece(Family::surrogate) != "clip") GTEST_SKIP() << "another surrogate: compared with its plain loop by itself";
+  const Objective free_of_regularizers(GetParam(), {{"regularizer", "none"}});
+  EXPECT_TRUE(rc::check([&] {
+    PlainStep step = any_step(1.0);
+    const double loss = evaluate(free_of_regularizers, step).loss;
+    const PlainPrepared plain = plain_prepare(recipe, step);
+    for (const auto& [key, value] : recipe.settings) step.knobs[std::string(key)] = value;
+    const Column ratio = plain_pieces().ratio.at(std::string(recipe.piece(Family::ratio)))(step);
+    const Column clipped = plain_pieces().surrogate.at("clip")(step, plain.advantage, ratio).loss;
+    double expected = 0;
+    for (std::size_t t = 0; t < clipped.size(); ++t) expected += clipped[t] * plain.factor[t] * plain.coefficient[t];
+    RC_ASSERT(near(loss, expected));
   }));
 }
 

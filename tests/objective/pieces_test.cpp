@@ -1,8 +1,8 @@
 // Every piece against its plain double loop, on any shape of step.
+#include "objective/pieces.hpp"
 #include "evaluate_step.hpp"
 #include "objective/advantage/batch_whiten.hpp"
 #include "objective/columns.hpp"
-#include "objective/pieces.hpp"
 #include "objective/recipes.hpp"
 
 #include <gtest/gtest.h>

@@ -69,9 +69,10 @@ HandWorkedTable worked_shaping() {
       {"hapo", {by_rollouts(pair_norm(0.3), -pair_norm(0.3), known_short)}},
       // Rewards 0.5 and -1: A = +-0.75. First tokens: (-1.2 + 1.1) * 0.75 / 2 times 0.001; the other token: -0.9 * 0.75.
       // k3 under the same coefficients 0.0005, 1, 0.0005, times 0.001; derivative of k3: 1 - 1/rho = 1/3, -1/9, 1/11.
-      {"thinkless-degrpo", {-0.0000375 - 0.675 + 0.001 * (0.0005 * k3(1.5) + k3(0.9) + 0.0005 * k3(1.1)),
-                            {0.001 * 0.0005 / 3, -0.675 - 0.001 / 9, 0.0005 * 0.825 + 0.001 * 0.0005 / 11},
-                            first_right}},
+      {"thinkless-degrpo",
+       {-0.0000375 - 0.675 + 0.001 * (0.0005 * k3(1.5) + k3(0.9) + 0.0005 * k3(1.1)),
+        {0.001 * 0.0005 / 3, -0.675 - 0.001 / 9, 0.0005 * 0.825 + 0.001 * 0.0005 / 11},
+        first_right}},
       // The shorter answer (rollout 1) earns 1, the longer 1/2: A = -b, +b. Ratio 1.5 pushed down: 1.5 b; 0.9 b; -1.1 b.
       // (2.4 b / 2 - 1.1 b) / 2 = 0.05 b.
       {"s-grpo", {0.05 * longer, {1.5 * longer / 4, 0.9 * longer / 4, -1.1 * longer / 2}, both_right}},

@@ -73,11 +73,14 @@ HandWorkedTable worked_value() {
       {"ppo", {-(1.2 * w[0] + 0.9 * w[1] + 1.1 * w[2]) / 3 + value_loss, {0.0, -0.9 * w[1] / 3, -1.1 * w[2] / 3}, valued}},
       // Length 2: 1 - 1 / 0.1 < 0, so lambda 0 and A = 0, 1/2; length 1: -1/2. Targets are returns 1, 1, 0: errors 1/2, squares 1/4 each, halved: 1/8.
       // The likelihood term: 0.1 times the mean of -ln 0.75 and -ln 0.45 over the two tokens of the correct rollout; slope -0.05 each.
-      {"vapo", {(-0.45 + 0.55) / 3 + 0.125 - 0.05 * std::log(0.75 * 0.45), {-0.05, -0.15 - 0.05, 0.55 / 3}, [] {
-         PlainStep step = valued();
-         step.rollouts[0].correct = 1.0;
-         return step;
-       }}},
+      {"vapo",
+       {(-0.45 + 0.55) / 3 + 0.125 - 0.05 * std::log(0.75 * 0.45),
+        {-0.05, -0.15 - 0.05, 0.55 / 3},
+        [] {
+          PlainStep step = valued();
+          step.rollouts[0].correct = 1.0;
+          return step;
+        }}},
       // Returns less values: 1/2, 1/2, -1/2; errors of the value the same: 0.5 / 2 * 1/4; entropy 1: -0.01.
       {"a2c", {-(std::log(0.75) + std::log(0.45) - std::log(0.55)) / 6 + 0.0625 - 0.01, {-0.5 / 3, -0.5 / 3, 0.5 / 3}, valued}},
       // Unclipped: -rho A. k2 from old: ln(rho)^2 / 2, coefficient 1; derivative ln rho.

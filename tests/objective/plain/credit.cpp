@@ -43,7 +43,7 @@ PlainWeight drop_pivot(const PlainStep& s, const Column&) {
     bool first = true;
     for (std::size_t j = 0; j < keep.size(); ++j) {
       if (s.rollouts[j].group != s.rollouts[i].group) continue;
-      ++size, below += s.rollouts[j].reward < s.rollouts[i].reward, above += s.rollouts[j].reward > s.rollouts[i].reward;
+      ++size, below += s.rollouts[j].reward<s.rollouts[i].reward, above += s.rollouts[j].reward> s.rollouts[i].reward;
       if (s.rollouts[j].reward == s.rollouts[i].reward && draw[j] < draw[i]) first = false;
     }
     if (size > 2 && size % 2 == 1 && 2 * below < size && 2 * above < size && first) keep[i] = 0.0;

@@ -103,7 +103,8 @@ Column sequence_ratio(const PlainStep& s) {
 
 TokenLosses clip(const PlainStep& s, const Column& a, const Column& ratio) {
   TokenLosses out;
-  for (std::size_t t = 0; t < a.size(); ++t) out.loss.push_back(plain_clip(ratio[t], a[t], s.knob("clip_low", 0.2), s.knob("clip_high", 0.2), s.knob("dual_clip", 0.0)).loss);
+  for (std::size_t t = 0; t < a.size(); ++t)
+    out.loss.push_back(plain_clip(ratio[t], a[t], s.knob("clip_low", 0.2), s.knob("clip_high", 0.2), s.knob("dual_clip", 0.0)).loss);
   return out;
 }
 

@@ -63,7 +63,7 @@ TEST(WorksWhen, d3s_keeps_the_subset_of_largest_variance) {
   const Column chosen = values(widest(at::tensor(a, at::kDouble), at::ones({5}, at::kDouble), step.uniform_rollouts(1), 3));
   const auto variance = [&](const auto& in) {
     double n = 0, mean = 0, square = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) n += in(i), mean += in(i) * a[i], square += in(i) * a[i] * a[i];
+    for (std::size_t i = 0; i < a.size(); ++i) n += in(i), mean += in(i)*a[i], square += in(i)*a[i] * a[i];
     return square / n - mean * mean / n / n;
   };
   const double best = variance([&](std::size_t i) { return chosen[i]; });
