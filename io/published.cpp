@@ -43,7 +43,7 @@ void check_schema(const TableReader& reader, const char* kind) {
 Purpose purpose_of(const TableReader& reader) {
   const std::string text = reader.text("purpose");
   const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);
-  if (place == kPurposes.end()) throw FileFault(fmt::format("its purpose is \"{}\", which is none of train, validation, eval", text));
+  if (place == kPurposes.end()) throw FileFault(fmt::format("its purpose is \"{}\", which is none of train, validation, eval, greedy", text));
   return Purpose(place - kPurposes.begin());
 }
 

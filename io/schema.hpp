@@ -117,7 +117,7 @@ struct ScoreColumns {
   }
 };
 
-inline constexpr std::array<std::string_view, 3> kPurposes{"train", "validation", "eval"};
+inline constexpr std::array<std::string_view, 4> kPurposes{"train", "validation", "eval", "greedy"};
 inline std::string text_of(Purpose purpose) { return std::string(kPurposes.at(std::size_t(purpose))); }
 
 }  // namespace rollcall::io

@@ -9,8 +9,8 @@
 
 namespace rollcall {
 
-/// What a rollout is drawn for. Only `train` rollouts reach the objective.
-enum class Purpose : std::int32_t { train = 0, validation = 1, eval = 2 };
+/// What a rollout is drawn for. Only `train` rollouts are trained on; of `greedy` ones, one a prompt, the objective may see the reward as a baseline.
+enum class Purpose : std::int32_t { train = 0, validation = 1, eval = 2, greedy = 3 };
 /// Which third of a task a prompt comes from; the three never overlap.
 enum class Split : std::int32_t { train = 0, validation = 1, heldout = 2 };
 enum class Role : std::int32_t { prompt = 0, policy = 1, environment = 2 };

@@ -108,6 +108,13 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("teacher.model", &c.teacher.model, "model folder of the teacher, for objectives that distil");
   bind_optimizer(s, "critic", c.critic.optimizer);
 
+  s.bind("replay.share", &c.replay.share, "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});
+  s.bind("replay.max_staleness", &c.replay.max_staleness, "oldest policy whose groups come back [optimizer steps]", kPositive);
+  s.bind("replay.choose", &c.replay.choose, "which of them come back", {}, {"uniform", "newest", "advantage"});
+  s.bind("replay.distinct_prompts", &c.replay.distinct_prompts, "of several groups of one prompt only the newest may come back");
+  s.bind("replay.old_policy", &c.replay.old_policy, "whose log-probs are the old ones of replayed tokens", {}, {"sampler", "current"});
+  s.bind("experts.share", &c.experts.share, "share of a step's groups with the task's worked solution as one more rollout; 0: off", kShare);
+
   s.bind("eval.samples", &c.eval.samples, "rollouts per held-out prompt", kPositive);
   s.bind("eval.pass_k", &c.eval.pass_k, "k of pass@k and maj@k", kPositive);
   s.bind("eval.every", &c.eval.every, "validate every so many steps; 0: never", kCount);

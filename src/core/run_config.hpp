@@ -121,6 +121,20 @@ struct CriticSection {
   OptimizerSection optimizer{.lr = 1e-3};
 };
 
+/// Groups of earlier steps that are trained on again. Nothing is sampled anew: tokens, log-probs and rewards are those of shards and archive.
+struct ReplaySection {
+  double share = 0.0;                     ///< of the groups a step trains on; they come on top of train.prompts_per_step. 0: off
+  std::int64_t max_staleness = 16;        ///< policy versions (optimizer steps) between sampling and the step
+  std::string choose = "uniform";         ///< uniform | newest | advantage (only in place of fresh groups of equal rewards)
+  bool distinct_prompts = true;           ///< of several groups of one prompt only the newest may come back
+  std::string old_policy = "sampler";     ///< sampler | current: whose log-probs are the old ones of replayed tokens
+};
+
+/// Worked solutions of the task as rollouts of the step, for objectives that tell an expert's from their own.
+struct ExpertSection {
+  double share = 0.0;                     ///< of a step's groups that get one; 0: off
+};
+
 struct EvalSection {
   std::int64_t samples = 16;              ///< rollouts per held-out prompt
   std::int64_t pass_k = 8;
@@ -154,6 +168,8 @@ struct RunConfig {
   ReferenceSection reference;
   TeacherSection teacher;
   CriticSection critic;
+  ReplaySection replay;
+  ExpertSection experts;
   EvalSection eval;
   CheckpointSection checkpoint;
   ArchiveSection archive;

@@ -22,7 +22,36 @@ class Objective::Prepared {
   at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
+
+  /// Where rollouts come from, as metrics tell it apart.
+  struct Origin {
+    const char* name;
+    at::Tensor rollouts;  ///< [B] bool; undefined: all
+    at::Tensor tokens;    ///< [N] float64, 1 for its trained tokens; undefined: all
+    double count = 1;     ///< of those tokens, at least 1
+  };
+  std::vector<Origin> origins;
+  void find_origins();
 };
+
+void Objective::Prepared::find_origins() {
+  const auto& columns = step.columns;
+  const auto named = columns.named.find(column::expert);
+  const at::Tensor replayed = columns.replayed.defined() ? columns.replayed : at::zeros_like(columns.reward, at::kBool);
+  const at::Tensor expert = named == columns.named.end() ? at::zeros_like(replayed) : named->second > 0.5;
+  const at::Tensor other = replayed.logical_or(expert);
+  if (!other.any().item<bool>()) {
+    origins = {{"actor", {}, step.keep, step.normalizer.tokens}};
+    return;
+  }
+  const auto add = [&](const char* name, const at::Tensor& rollouts) {
+    at::Tensor tokens = step.over_tokens(rollouts.to(at::kDouble));
+    if (step.keep.defined()) tokens = tokens * step.keep;
+    origins.push_back({name, rollouts, tokens, std::max(1.0, tokens.sum().item<double>())});
+  };
+  add("actor", other.logical_not());
+  if (replayed.any().item<bool>()) add("replay", replayed);
+}
 
 namespace {
 
@@ -39,15 +68,19 @@ void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, co
 }
 
 /// Metrics as shares of the step's means, so that leaves add up.
-void note_metrics(LeafLoss& out, const Leaf& leaf, const at::Tensor& ratio, const SurrogateLoss& surrogate) {
+void note_metrics(LeafLoss& out, const Leaf& leaf, const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio, const SurrogateLoss& surrogate) {
   const at::NoGradGuard no_grad;
+  for (const auto& origin : origins) {
+    const at::Tensor taken = origin.tokens.defined() ? leaf.take(origin.tokens) : at::Tensor();
+    const std::string name = origin.name;
+    note_extremes(out, name + "/ratio", ratio, taken);
+    out.sums[name + "/ratio_mean"] = times(ratio, taken).sum(at::kDouble).item<double>() / origin.count;
+    out.sums[name + "/ppo_kl"] = times(leaf.old_logprob - leaf.logprob, taken).sum(at::kDouble).item<double>() / origin.count;
+  }
   const at::Tensor keep = leaf.step.keep.defined() ? leaf.take(leaf.step.keep) : at::Tensor();
   const auto mean = [&](const at::Tensor& x) { return times(x, keep).sum(at::kDouble).item<double>() / leaf.step.normalizer.tokens; };
-  note_extremes(out, "actor/ratio", ratio, keep);
-  out.sums["actor/ratio_mean"] = mean(ratio);
   out.sums["actor/pg_clipfrac"] = surrogate.clipped.defined() ? mean(surrogate.clipped) : 0.0;
   for (const auto& [name, values] : surrogate.means) out.sums["actor/" + name] = mean(values.detach());
-  out.sums["actor/ppo_kl"] = mean(leaf.old_logprob - leaf.logprob);
   out.sums["actor/entropy"] = mean(leaf.entropy);
 }
 
@@ -106,6 +139,7 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
   step.count();
   prepared->regularizer_coefficient = times(resolved_->aggregate(step), step.keep);
   prepared->policy_coefficient = times(prepared->regularizer_coefficient, step.factor);
+  prepared->find_origins();
   return prepared;
 }
 
@@ -135,7 +169,7 @@ LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& column
   out.dlogprob = or_zero(derivative[0], leaf.logprob);
   out.dentropy = or_zero(derivative[1], leaf.entropy);
   if (leaf.value.defined()) out.dvalue = or_zero(derivative[2], leaf.value);
-  note_metrics(out, leaf, ratio.detach(), surrogate);
+  note_metrics(out, leaf, prepared.origins, ratio.detach(), surrogate);
   out.rollout_loss = rollout_loss(prepared, leaf, ratio, surrogate.loss);
   return out;
 }
@@ -185,8 +219,10 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared, const s
   const at::Tensor& keep = prepared.step.keep;
   const at::Tensor& advantage = prepared.step.advantage;
   note_column(metrics, "critic/advantages", keep.defined() ? advantage.masked_select(keep > 0) : advantage);
-  note_column(metrics, "critic/score", prepared.step.columns.reward);
-  note_column(metrics, "critic/rewards", prepared.step.reward);
+  const at::Tensor& own = prepared.origins.front().rollouts;
+  const auto sampled = [&](const at::Tensor& per_rollout) { return own.defined() ? per_rollout.masked_select(own) : per_rollout; };
+  note_column(metrics, "critic/score", sampled(prepared.step.columns.reward));
+  note_column(metrics, "critic/rewards", sampled(prepared.step.reward));
   if (prepared.lr_factor != 1.0) metrics["actor/lr_factor"] = prepared.lr_factor;
   return metrics;
 }

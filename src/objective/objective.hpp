@@ -23,6 +23,7 @@ struct StepColumns {
   at::Tensor rollout_logprob;  ///< [N] log-prob stored by generation; equals old_logprob on-policy
   at::Tensor truncated;        ///< [B] bool: ended by the token limit
   double max_new_tokens = 0;   ///< horizon H
+  at::Tensor replayed{};       ///< [B] bool: of an earlier step, trained on again; undefined: none. Only metrics look at it
   at::Tensor token;            ///< [N] int64 token ids; undefined: unknown
   at::Tensor key;              ///< [B] int64, the same for the same rollout in any order: addresses random choices; undefined: the rollout's place
   at::Tensor group_weight{};   ///< [P] float64 >= 0, what the scheduler multiplies the group's advantages with; undefined: all 1
@@ -87,7 +88,8 @@ class Objective {
 
 /// Folds leaf metrics into step metrics under the field's names: actor/pg_loss, actor/ratio_min, actor/ratio_max, actor/ratio_mean, actor/pg_clipfrac,
 /// actor/ppo_kl, actor/entropy, critic/advantages/{mean,min,max}, critic/score/{mean,min,max} (from the verifier),
-/// critic/rewards/{mean,min,max} (as shaped). Order of leaves fixes the rounding.
+/// critic/rewards/{mean,min,max} (as shaped). Ratio, ppo_kl, score and rewards are those of the rollouts that the step's policy sampled; replayed ones have
+/// replay/ratio_min, replay/ratio_max, replay/ratio_mean and replay/ppo_kl. Order of leaves fixes the rounding.
 std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves);
 
 std::vector<std::string> recipe_names();

@@ -28,6 +28,7 @@
 #include "objective/advantage/own_group_norm.hpp"
 #include "objective/advantage/pass_at_k.hpp"
 #include "objective/advantage/prior_shrinkage.hpp"
+#include "objective/advantage/random_sign.hpp"
 #include "objective/advantage/running_baseline.hpp"
 #include "objective/advantage/teacher_gap.hpp"
 #include "objective/advantage/virtual_best.hpp"
@@ -177,6 +178,7 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, OptimalTokenBaseline>(),
   row<AdvantageFunction, EntropyCharged>(),
   row<AdvantageFunction, HybridModes>(),
+  row<AdvantageFunction, RandomSign>(),
 };
 constexpr Piece<RatioFunction> ratio_table[] = {
   row<RatioFunction, TokenRatio>(),

@@ -167,7 +167,7 @@ const std::vector<Recipe>& recipes() {
     {"grpo_kl", "GRPO with the paper's KL term", "arXiv:2402.03300", 2024,
       {"none", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "kl"}, {}},
     {"gvpo", "Group Variance Policy Optimization", "arXiv:2504.19599", 2025,
-      {"none", "group_center", "token", "group_regression", "none", "seq-mean-token-mean", "none"}, {{"regression_beta", "0.1"}, {"regression_scale", "0.5"}}},
+      {"none", "group_center", "token", "group_regression", "none", "seq-mean-token-mean", "none"}, {{"regression_beta", "0.1"}, {"regression_scale", "0.5"}, {"regression_pairs", "on"}}},
     {"rebel", "Regressing Relative Rewards (REBEL)", "arXiv:2404.16767", 2024,
       {"none", "group_center", "token", "group_regression", "none", "seq-mean-token-mean", "none"}, {{"regression_pairs", "on"}, {"regression_scale", "2"}}},
     {"on_policy_distillation", "On-policy distillation by reverse KL per token", "arXiv:2306.13649", 2023,

@@ -22,13 +22,7 @@ void check(const std::vector<double>& weight, std::int64_t total, std::int64_t l
     require<NumericsError>(std::isfinite(weight[i]) && weight[i] >= 0, fmt::format("weight {} of a budget is {}", i, weight[i]),
                            "shares need finite weights of at least zero", "look for a non-finite reward or knob");
   }
-  require<ConfigError>(0 <= low && low <= high, fmt::format("the bounds {} .. {} rollouts a prompt are no range", low, high), "every count lies between them",
-                       "set scheduler.min_rollouts <= scheduler.max_rollouts");
-  const auto size = static_cast<__int128>(weight.size());
-  require<ConfigError>(low * size <= total && total <= high * size,
-                       fmt::format("a budget of {} rollouts cannot be spent on {} prompts with {} to {} each", total, weight.size(), low, high),
-                       "the total is spent exactly in every step",
-                       fmt::format("choose a budget from {:.0f} to {:.0f} or widen the bounds", double(low) * double(size), double(high) * double(size)));
+  check_budget(std::int64_t(weight.size()), total, low, high);
 }
 
 // Real counts clip(scale * share, low, high) cut into whole parts and remainders.
@@ -101,6 +95,16 @@ std::vector<std::int64_t> full_then_rest(const std::vector<double>& weight, cons
 }
 
 }  // namespace
+
+void check_budget(std::int64_t count, std::int64_t total, std::int64_t low, std::int64_t high) {
+  require<ConfigError>(0 <= low && low <= high, fmt::format("the bounds {} .. {} rollouts a prompt are no range", low, high), "every count lies between them",
+                       "set scheduler.min_rollouts <= scheduler.max_rollouts");
+  const auto size = static_cast<__int128>(count);
+  require<ConfigError>(low * size <= total && total <= high * size,
+                       fmt::format("a budget of {} rollouts cannot be spent on {} prompts with {} to {} each", total, count, low, high),
+                       "the total is spent exactly in every step",
+                       fmt::format("choose a budget from {:.0f} to {:.0f} or widen the bounds", double(low) * double(size), double(high) * double(size)));
+}
 
 std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high) {
   check(weight, total, low, high);

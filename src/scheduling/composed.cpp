@@ -17,7 +17,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr int kFormat = 2;  // of the saved state; raise it when a key changes its meaning
+constexpr int kFormat = 3;  // of the saved state; raise it when a key changes its meaning
+constexpr const char* kWhy = "the run could not continue where it stopped";
 
 /// Few values among many: no copy of the many.
 std::vector<std::int32_t> distinct(const std::vector<std::int32_t>& values) {
@@ -47,6 +48,7 @@ void check(const StepRequest& r) {
   require<ConfigError>(r.min_rollouts >= 1, fmt::format("scheduler.min_rollouts = {}", r.min_rollouts), why, "set it to at least 1");
   require<ConfigError>(r.max_rollouts <= std::numeric_limits<std::int32_t>::max(), fmt::format("scheduler.max_rollouts = {}", r.max_rollouts),
                        "a group numbers its samples with 32 bits", "set a smaller one");
+  check_budget(r.prompts, r.budget, r.min_rollouts, r.max_rollouts);  // of the whole step, before a piece learns of it
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ ComposedPolicy::ComposedPolicy(PolicyChoice choice, const Knobs& knobs, PromptTa
   pieces_ = {make(samplers(), choice_.sampler, knowledge_), make(allocators(), choice_.allocator, knowledge_), make(rounds(), choice_.rounds, knowledge_),
              make(selections(), choice_.selection, knowledge_)};
   knowledge_.bind(schema_);
-  for (Piece* piece : std::initializer_list<Piece*>{pieces_.sampler.get(), pieces_.allocator.get(), pieces_.rounds.get(), pieces_.selection.get()}) piece->bind(schema_);
+  for (const auto& [name, piece] : named_pieces()) piece->bind(schema_);
   const auto row = std::find_if(policies().begin(), policies().end(), [&](const auto& r) { return r.name == choice_.row; });
   const auto known = schema_.keys();
   for (const auto& [key, value] : row->settings) {
@@ -86,6 +88,7 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
   const StepRequest first = pieces_.rounds->first(request);
   pool_.clear(), drawn_.clear();
   round_ = 0;
+  begun_ = true;
   Decision decision;
   for (const Draw& draw : CandidateSampler(*pieces_.sampler, knowledge_.size()).choose(first, {})) {
     decision.groups.push_back({.id = {request.step, draw.prompt, draw.draw}, .level = knowledge_.prompts().level.at(draw.prompt.value)});
@@ -137,7 +140,7 @@ Training ComposedPolicy::settle(const StepRequest& request, const std::vector<Gr
 
 void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   knowledge_.learn(reports);
-  for (Piece* piece : std::initializer_list<Piece*>{pieces_.sampler.get(), pieces_.allocator.get(), pieces_.rounds.get(), pieces_.selection.get()}) {
+  for (const auto& [name, piece] : named_pieces()) {
     piece->learn(reports);
     for (auto& metric : piece->metrics()) metrics_.push_back(std::move(metric));
   }
@@ -145,45 +148,65 @@ void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   pool_.clear(), drawn_.clear();
 }
 
+std::vector<std::pair<const char*, Piece*>> ComposedPolicy::named_pieces() const {
+  return {{"sampler", pieces_.sampler.get()}, {"allocator", pieces_.allocator.get()}, {"rounds", pieces_.rounds.get()}, {"selection", pieces_.selection.get()}};
+}
+
 std::string ComposedPolicy::save() const {
-  const nlohmann::json state = {{"format", kFormat},
-                                {"policy", choice_.row},
-                                {"pieces", {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection}},
-                                {"prompts", knowledge_.size()},
-                                {"knowledge", knowledge_.save()},
-                                {"sampler", pieces_.sampler->save()},
-                                {"allocator", pieces_.allocator->save()},
-                                {"rounds", pieces_.rounds->save()},
-                                {"selection", pieces_.selection->save()},
-                                {"metrics", metrics_}};
+  nlohmann::json state = {{"format", kFormat},
+                          {"policy", choice_.row},
+                          {"pieces", {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection}},
+                          {"prompts", knowledge_.size()},
+                          {"content", knowledge_.prompts().content},
+                          {"knowledge", knowledge_.save()},
+                          {"metrics", metrics_}};
+  for (const auto& [name, piece] : named_pieces()) state[name] = piece->save();
   return state.dump();
 }
 
-void ComposedPolicy::load(const std::string& text) {
-  const char* why = "the run could not continue where it stopped";
-  try {
-    const auto state = nlohmann::json::parse(text);
-    const auto format = state.at("format").get<int>();
-    require<StorageError>(format == kFormat, fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), why,
-                          "resume with the version of Rollcall that wrote it");
-    const auto row = state.at("policy").get<std::string>();
-    require<StorageError>(row == choice_.row, fmt::format("scheduler state of the policy {}, not {}", row, choice_.row), why,
-                          "resume with the scheduler.policy it was started with");
-    const auto pieces = state.at("pieces").get<std::vector<std::string>>();
-    const std::vector<std::string> own = {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection};
-    require<StorageError>(pieces == own, fmt::format("scheduler state of the pieces {}, not {}", fmt::join(pieces, " x "), fmt::join(own, " x ")), why,
-                          "resume with the scheduler section it was started with");
-    const auto size = state.at("prompts").get<std::size_t>();
-    require<StorageError>(size == knowledge_.size(), fmt::format("scheduler state for {} training prompts, not {}", size, knowledge_.size()), why,
+void ComposedPolicy::check_origin(const nlohmann::json& state) const {
+  const auto format = state.at("format").get<int>();
+  require<StorageError>(format == kFormat, fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), kWhy,
+                        "resume with the version of Rollcall that wrote it");
+  const auto row = state.at("policy").get<std::string>();
+  require<StorageError>(row == choice_.row, fmt::format("scheduler state of the policy {}, not {}", row, choice_.row), kWhy,
+                        "resume with the scheduler.policy it was started with");
+  const auto pieces = state.at("pieces").get<std::vector<std::string>>();
+  const std::vector<std::string> own = {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection};
+  require<StorageError>(pieces == own, fmt::format("scheduler state of the pieces {}, not {}", fmt::join(pieces, " x "), fmt::join(own, " x ")), kWhy,
+                        "resume with the scheduler section it was started with");
+}
+
+LoadReport ComposedPolicy::load_prompts(const nlohmann::json& state) {
+  const auto size = state.at("prompts").get<std::uint64_t>();
+  const auto then = state.at("content").get<std::vector<std::uint64_t>>();
+  const auto& now = knowledge_.prompts().content;
+  if (then == now || then.empty() || now.empty()) {
+    require<StorageError>(size == knowledge_.size(), fmt::format("scheduler state for {} training prompts, not {}", size, knowledge_.size()), kWhy,
                           "resume with the task section it was started with");
     knowledge_.load(state.at("knowledge"));
-    pieces_.sampler->load(state.at("sampler"));
-    pieces_.allocator->load(state.at("allocator"));
-    pieces_.rounds->load(state.at("rounds"));
-    pieces_.selection->load(state.at("selection"));
+    for (const auto& [name, piece] : named_pieces()) piece->load(state.at(name));
+    return {.kept = size};
+  }
+  expect(!begun_, "a state of other prompts is loaded before the first step");
+  const PromptMap map(then, now);
+  LoadReport report{.same_prompts = false, .kept = map.kept(), .fresh = now.size() - map.kept(), .gone = then.size() - map.kept()};
+  knowledge_.load_changed(state.at("knowledge"), map);
+  for (const auto& [name, piece] : named_pieces()) {
+    if (!piece->load_changed(state.at(name), map)) report.restarted.emplace_back(name);
+  }
+  return report;
+}
+
+LoadReport ComposedPolicy::load(const std::string& text) {
+  try {
+    const auto state = nlohmann::json::parse(text);
+    check_origin(state);
+    LoadReport report = load_prompts(state);
     metrics_ = state.at("metrics").get<decltype(metrics_)>();
+    return report;
   } catch (const nlohmann::json::exception& e) {
-    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), why, "resume from an older checkpoint"));
+    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy, "resume from an older checkpoint"));
   }
 }
 
@@ -202,6 +225,7 @@ void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>
     append(group.correct, report.correct);
     append(group.lengths, report.lengths);
     append(group.answers, report.answers);
+    append(group.predicted, report.predicted);
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
 }

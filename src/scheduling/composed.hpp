@@ -4,6 +4,8 @@
 #include "scheduling/knowledge.hpp"
 #include "scheduling/piece.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +32,7 @@ class ComposedPolicy final : public Policy {
   PolicyTraits traits() const override { return {.exact_total = pieces_.rounds->exact_total()}; }
   std::int64_t hard_cap(const StepRequest& request) const override { return pieces_.rounds->hard_cap(request); }
   std::string save() const override;
-  void load(const std::string& state) override;
+  LoadReport load(const std::string& state) override;
   std::int32_t bin(PromptId prompt) const override { return knowledge_.has_bins() ? knowledge_.bins().of(prompt) : -1; }
   double weight(PromptId prompt) const override { return pieces_.selection->weight(prompt); }
   std::vector<std::pair<std::string, double>> metrics() const override { return metrics_; }
@@ -38,6 +40,9 @@ class ComposedPolicy final : public Policy {
 
  private:
   void set(const std::string& key, const std::string& value);
+  std::vector<std::pair<const char*, Piece*>> named_pieces() const;
+  void check_origin(const nlohmann::json& state) const;  ///< format, policy, pieces
+  LoadReport load_prompts(const nlohmann::json& state);  ///< knowledge and pieces
   void complete(Decision& decision, const StepRequest& request);  ///< levels of new groups, hard cap, metrics
   PolicyChoice choice_;
   Knowledge knowledge_;
@@ -47,6 +52,7 @@ class ComposedPolicy final : public Policy {
   std::vector<GroupReport> pool_;                        // of the step at hand, ascending GroupId; empty between steps
   std::vector<GroupPlan> drawn_;                         // of the step at hand: one entry a group, counts of all rounds
   std::uint32_t round_ = 0;
+  bool begun_ = false;
   std::vector<std::pair<std::string, double>> metrics_;  // state: of the latest step
 };
 

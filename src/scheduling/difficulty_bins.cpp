@@ -30,8 +30,11 @@ void DifficultyBins::place(PromptId prompt, double estimate) {
 std::vector<std::uint32_t> DifficultyBins::update(PromptId prompt, double estimate) {
   const auto here = std::size_t(of(prompt));
   if (edges_[here] - margin_ <= estimate && estimate < edges_[here + 1] + margin_) return {};
-  const std::int32_t there = bin_of(estimate);
-  return there == std::int32_t(here) ? std::vector<std::uint32_t>{} : move(prompt, there);
+  return put(prompt, bin_of(estimate));
+}
+
+std::vector<std::uint32_t> DifficultyBins::put(PromptId prompt, std::int32_t bin) {
+  return bin == of(prompt) ? std::vector<std::uint32_t>{} : move(prompt, bin);
 }
 
 std::vector<std::uint32_t> DifficultyBins::move(PromptId prompt, std::int32_t to) {

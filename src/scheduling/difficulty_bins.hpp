@@ -27,6 +27,7 @@ class DifficultyBins {
   void place(PromptId prompt, double estimate);          ///< without hysteresis: the start
   /// With it. Returns the prompts whose place has changed: none, or the one that moved and the one that took its slot.
   std::vector<std::uint32_t> update(PromptId prompt, double estimate);
+  std::vector<std::uint32_t> put(PromptId prompt, std::int32_t bin);  ///< into a bin by name; returns as update() does
   std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
   /// Puts the named prompts where they were saved, over the start. False (and an unspecified state) when the places do not fit together.
   bool restore(const std::vector<Place>& places);

@@ -7,6 +7,8 @@
 #include "scheduling/difficulty_bins.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/prompt_history.hpp"
+#include "scheduling/success_estimate.hpp"
+#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -24,8 +26,9 @@ class Knowledge {
   void use_history() { uses_history_ = true; }
   void use_bins() { uses_history_ = uses_bins_ = true; }
   void use_signal() { uses_signal_ = true; }
+  void use_success() { uses_success_ = true; }
 
-  void bind(ConfigSchema& schema);  ///< history_window, prior_success, bin_edges, bin_margin, signal where they are used
+  void bind(ConfigSchema& schema);  ///< prior_success; those of history, bins, signal and success estimate, where they are used
   void start();                     ///< after the knobs are set
   void learn(const std::vector<GroupReport>& reports);
 
@@ -34,6 +37,8 @@ class Knowledge {
   std::uint64_t seed() const { return seed_; }
   /// pass@k estimate of eq. 10 (arXiv:2601.19280): mean of the last outcomes; the prompt's prior, else prior_success, for a prompt without any.
   double pass_rate(PromptId prompt) const;
+  /// Success rate of one rollout at `step`: the prompt's own fading results against its prior, or, where no value model gave one, its level's results.
+  double success(std::uint64_t step, PromptId prompt) const;
   const PromptHistory& history() const { return history_; }
   const DifficultyBins& bins() const { return bins_; }
   bool has_bins() const { return uses_bins_; }
@@ -47,18 +52,21 @@ class Knowledge {
 
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
+  /// A state whose prompts were others: histories and bins follow their prompts, members stand in a new order.
+  void load_changed(const nlohmann::json& state, const PromptMap& map);
   std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population, budget, pass_rate and signal /<bin>
 
  private:
   PromptTable prompts_;
   std::uint64_t seed_;
-  bool uses_history_ = false, uses_bins_ = false, uses_signal_ = false;
+  bool uses_history_ = false, uses_bins_ = false, uses_signal_ = false, uses_success_ = false;
   std::int64_t window_ = 50;        // released launchers: 50 to 100
-  double prior_success_ = 0.5;      // trap 7: a new prompt starts in the middle
+  EstimateKnobs estimate_;          // prior_success 0.5 is shared: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
   double margin_ = 0.03;            // hysteresis of the released launchers
   Signal signal_;
   BinResults latest_;
+  SuccessEstimate success_;    // state
   PromptHistory history_;      // state
   DifficultyBins bins_;        // state
   std::vector<bool> touched_;  // state: prompts that differ from the start

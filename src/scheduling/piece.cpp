@@ -14,6 +14,8 @@ void Piece::load(const nlohmann::json& state) {
                         "resume with the scheduler section the run was started with");
 }
 
+bool Piece::load_changed(const nlohmann::json& state, const PromptMap&) { return state.empty(); }
+
 Decision Rounds::next(const StepRequest&, std::uint32_t, const std::vector<GroupReport>&, Sampler&) { return {}; }
 
 }  // namespace rollcall::scheduling

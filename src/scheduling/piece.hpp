@@ -4,6 +4,7 @@
 #include "base/config.hpp"
 #include "scheduling/knowledge.hpp"
 #include "scheduling/policy.hpp"
+#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -23,6 +24,9 @@ class Piece {
   virtual void learn(const std::vector<GroupReport>&) {}  ///< end of a step, ascending GroupId, after the shared knowledge has learned it
   virtual nlohmann::json save() const;                    ///< {} by default
   virtual void load(const nlohmann::json& state);         ///< throws StorageError or a json exception when it is not such a state
+  /// load() of a state whose prompts were others. False: the piece begins anew, which is all that one can do whose state names prompts and that does not say
+  /// how they are renumbered.
+  virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
 };
 

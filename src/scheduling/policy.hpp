@@ -17,7 +17,15 @@ struct PromptTable {
   std::vector<std::int32_t> level{};   ///< [prompts] indexed by PromptId
   std::vector<std::int32_t> domain{};  ///< [prompts] task or category; empty: all in domain 0
   std::vector<float> prior{};          ///< [prompts] success expected before anything is seen, by any value model; empty: none
+  std::vector<std::uint64_t> content{};  ///< [prompts] hash of what a prompt is; empty: not known, and a state then fits tables of its size only
   std::size_t size() const { return level.size(); }
+};
+
+/// What loading a state did to the prompts it knew.
+struct LoadReport {
+  bool same_prompts = true;
+  std::uint64_t kept = 0, fresh = 0, gone = 0;  ///< prompts in state and table, in the table only (they start anew), in the state only (forgotten)
+  std::vector<std::string> restarted{};         ///< pieces whose state could not follow changed prompts: they begin anew
 };
 
 struct StepRequest {
@@ -71,7 +79,8 @@ class Policy {
   virtual PolicyTraits traits() const = 0;
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
   virtual std::string save() const = 0;             ///< JSON text with a format number
-  virtual void load(const std::string& state) = 0;  ///< throws StorageError when it is not such a state
+  /// Before the first step. Throws StorageError when it is not such a state. Prompts are recognised by PromptTable::content, wherever they stand now.
+  virtual LoadReport load(const std::string& state) = 0;
   /// What a user may want to see of a prompt: its difficulty bin (-1: the policy has no bins) and the weight its advantages would get now.
   virtual std::int32_t bin(PromptId prompt) const = 0;
   virtual double weight(PromptId prompt) const = 0;
@@ -95,5 +104,7 @@ std::vector<std::string> policy_names();
 /// apportionment, ties by index. Throws ConfigError when low * size <= total <= high * size does not hold.
 /// Throws NumericsError for a weight that is negative or not finite.
 std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total, std::int64_t low, std::int64_t high);
+/// What apportion() checks of its numbers.
+void check_budget(std::int64_t size, std::int64_t total, std::int64_t low, std::int64_t high);
 
 }  // namespace rollcall::scheduling

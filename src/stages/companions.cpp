@@ -19,11 +19,19 @@ namespace {
 namespace column = objective::column;
 
 constexpr std::array from_the_batch = {column::old_entropy, column::correct, column::answer, column::expert, column::version_lag,
-                                       column::prior, column::prompt_best_length};
+                                       column::prior, column::prompt_best_length, column::greedy_reward};
 constexpr std::array from_a_pass = {column::reference_logprob, column::teacher_logprob, column::teacher_kl, column::current_logprob,
                                     column::current_entropy, column::sum_squares, column::value};
 
 bool among(const auto& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+constexpr const char* kLogprob = "logprob";
+
+std::vector<std::size_t> indices(std::size_t first, std::size_t last) {
+  std::vector<std::size_t> all(last - first);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
 
@@ -114,13 +122,32 @@ void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, 
   }
 }
 
+void Companions::add_missing_logprobs(StepBatch& batch) {
+  const auto under_policy = [&](const model::Leaf& leaf) { return model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling)); };
+  StepBatch experts;  // a group each, so that only their own tokens are run
+  std::vector<Turn*> answers;
+  for (auto& group : batch.groups) {
+    if (group.rollouts.empty() || !is_expert(group.rollouts.back())) continue;
+    experts.groups.push_back({group.id, group.level, {group.rollouts.back()}});
+    experts.scores.push_back({Score{}});
+    answers.push_back(&group.rollouts.back().turns.back());
+  }
+  fill(experts, indices(0, experts.groups.size()), [&](const model::Leaf& leaf) {
+    auto columns = under_policy(leaf);
+    return LeafColumns{{kLogprob, std::move(columns.logprob)}, {column::old_entropy, std::move(columns.entropy)}};
+  });
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    answers[i]->logprob = experts.columns.at(kLogprob)[i], answers[i]->entropy = experts.columns.at(column::old_entropy)[i];
+  }
+  if (job_->config.replay.old_policy != "current" || batch.replayed == 0) return;
+  fill(batch, indices(fresh_groups(batch), batch.groups.size()), [&](const model::Leaf& leaf) { return LeafColumns{{kProximalLogprob, under_policy(leaf).logprob}}; });
+}
+
 void Companions::add_step_columns(StepBatch& batch) {
   const bool wide = wants(column::sum_squares) || wants(column::teacher_kl);
   if (!wide && !wants(column::reference_logprob) && !wants(column::teacher_logprob) && !value_head_) return;
   const double temperature = temperature_of(job_->config.sampling);
-  std::vector<std::size_t> groups(batch.groups.size());
-  std::iota(groups.begin(), groups.end(), std::size_t{0});
-  fill(batch, groups, [&](const model::Leaf& leaf) {
+  fill(batch, indices(0, batch.groups.size()), [&](const model::Leaf& leaf) {
     LeafColumns out;
     if (wants(column::reference_logprob)) out[column::reference_logprob] = model::forward(*reference_, leaf, temperature).logprob;
     if (wants(column::teacher_logprob)) out[column::teacher_logprob] = model::forward(*teacher_, leaf, temperature).logprob;
@@ -140,7 +167,7 @@ void Companions::add_step_columns(StepBatch& batch) {
 
 void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged) {
   if (!wants(column::current_logprob) && !wants(column::current_entropy)) return;
-  if (!unchanged) {
+  if (!unchanged || batch.replayed > 0) {
     fill(batch, groups, [&](const model::Leaf& leaf) {
       auto columns = model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
       return LeafColumns{{column::current_logprob, std::move(columns.logprob)}, {column::current_entropy, std::move(columns.entropy)}};

@@ -24,9 +24,13 @@ class Companions {
   bool wants(const std::string& column) const { return wanted_.contains(column); }
   model::ValueHead* value_head() { return value_head_ ? &*value_head_ : nullptr; }
 
+  /// What the objective takes for the log-probs that rollouts were sampled with, where the files do not say it: an expert's are those of the policy before the
+  /// update, and so are the old ones of replayed groups if replay.old_policy is current. Collective, as all below.
+  void add_missing_logprobs(StepBatch& batch);
   /// Columns under the policy before the update, the reference, the teacher and the value head, for the whole step. Collective over the update ranks.
   void add_step_columns(StepBatch& batch);
-  /// Columns under the policy of this moment for these groups; `unchanged`: it still is the one that sampled them, whose columns are known.
+  /// Columns under the policy of this moment for these groups; `unchanged`: it still is the one that the step started from, so that
+  /// the columns of what it sampled are known.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged);
 
   void begin_training();                     ///< the reference becomes the policy, unless it was read or restored

@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "io/checkpoint.hpp"
 #include "model/optimizer.hpp"
+#include "objective/columns.hpp"
 #include "stages/group_training.hpp"
 #include "stages/results.hpp"
 
@@ -42,6 +43,9 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
     : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(state)), scheduler_(make_scheduler(job)),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s) {
   if (!state_.scheduler.empty()) scheduler_->load(state_.scheduler);
+  const auto& settings = job.config.objective;
+  const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
+  greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
 }
 
 comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {
@@ -161,6 +165,10 @@ void Coordinator::train_step() {
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
   row.values.emplace_back("train/pass_rate", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.correct[i]); }));
   row.values.emplace_back("response_length/mean", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.lengths[i]); }));
+  if (greedy_) {
+    row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
+    row.values.emplace_back("greedy/reward_mean", mean_of(round.greedy, [](const auto& g, std::size_t i) { return g.rewards[i]; }));
+  }
   const double took = clock.seconds(), archive_s = round.archive_s + report.archive_s;
   const double known = round.generation_s + round.scoring_s + report.update_s + scheduling_s + archive_s + weights_s;
   const std::vector<std::pair<std::string, double>> times{

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace rollcall::stages {
 
@@ -34,7 +35,7 @@ class Coordinator {
  private:
   /// What a round of plan -> shards -> scores returned, in canonical order.
   struct Round {
-    std::vector<GroupReport> reports;
+    std::vector<GroupReport> reports, greedy;
     std::vector<ScoredFile> files;
     scheduling::Training training{};  ///< of a whole step
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
@@ -44,7 +45,9 @@ class Coordinator {
   bool train_steps();                                 ///< false: stopped
   void supervised_step();
   void train_step();
-  Round play(const StepPlan& plan);                   ///< one round over all generation ranks
+  Round play(const std::vector<StepPlan>& plans);     ///< one round over all generation ranks
+  /// One greedy answer for each prompt of the round that has none yet in this step; no groups when the objective does not ask.
+  StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
   UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();
@@ -58,7 +61,6 @@ class Coordinator {
   bool stop_wanted();
   void write_status(const std::string& phase, bool force);
   std::string step_name() const;
-
 
   comm::Envelope await_envelope(Tag tag, const std::string& waiting_for);
   template <class T>
@@ -76,6 +78,7 @@ class Coordinator {
   StopRequest stop_;
   std::optional<report::Progress> progress_;
   Stopwatch since_status_;
+  bool greedy_ = false;                               ///< the objective compares with the reward of a greedy answer
   double saving_s_ = 0.0;                             ///< checkpoint and pack time since the last metrics row
   std::string checkpoint_;                            ///< newest of this start, for rollback
   std::string policy_sha256_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace rollcall::stages {
 namespace {
@@ -46,41 +47,59 @@ std::vector<std::vector<GroupPlan>> deal(const std::vector<GroupPlan>& groups, s
   return shares;
 }
 
-Coordinator::Round Coordinator::play(const StepPlan& plan) {
+Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   const auto& generators = job_->layout.of(comm::Stage::generation);
-  const auto shares = deal(plan.groups, generators.size());
   std::size_t expected = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i].empty()) continue;
-    StepPlan share = plan;
-    share.groups = shares[i];
-    mail_->send(generators[i], Tag::plan, share);
-    ++expected;
+  for (const auto& plan : plans) {
+    const auto shares = deal(plan.groups, generators.size());
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i].empty()) continue;
+      StepPlan share = plan;
+      share.groups = shares[i];
+      mail_->send(generators[i], Tag::plan, share);
+      ++expected;
+    }
   }
+  const StepPlan& plan = plans.front();
   Round round;
   for (std::size_t i = 0; i < expected; ++i) {
     auto notice = await<ScoredNotice>(Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
-    merge_into(round.reports, notice.report.groups);
+    const bool greedy = notice.report.purpose == Purpose::greedy;
+    merge_into(greedy ? round.greedy : round.reports, notice.report.groups);
+    state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
     round.generation_s = std::max(round.generation_s, notice.generation_s);
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
   }
   std::sort(round.files.begin(), round.files.end(), [](const auto& a, const auto& b) { return a.shard.path < b.shard.path; });
-  for (const auto& file : round.files) state_.unpacked.push_back({plan.purpose, plan.step, file});
+  std::sort(state_.unpacked.begin(), state_.unpacked.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path);  // notices come in any order
+  });
   for (const auto& report : round.reports) state_.rollouts_total += report.rewards.size();
   return round;
+}
+
+StepPlan Coordinator::greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const {
+  StepPlan plan{Purpose::greedy, round.split, round.step, round.round, round.policy, round.sampling, {}};
+  plan.sampling.temperature = 0.0;
+  for (const auto& group : round.groups) {
+    if (greedy_ && answered.insert(group.id.prompt).second) plan.groups.push_back({{round.step, group.id.prompt, 0}, group.level, 0, 1});
+  }
+  return plan;
 }
 
 Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s) {
   Round all;
   Stopwatch deciding;
   scheduling::Decision decision = scheduler_->begin_step(request);
+  std::set<PromptId> answered;
   for (std::uint32_t number = 0;; ++number) {
     scheduling_s += deciding.seconds();
-    Round round = play({Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups});
+    const StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
+    Round round = play({plan, greedy_plan(plan, answered)});
     deciding.restart();
-    merge_into(all.reports, round.reports);
+    merge_into(all.reports, round.reports), merge_into(all.greedy, round.greedy);
     std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
     all.generation_s += round.generation_s, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;
@@ -103,7 +122,7 @@ std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::i
     for (std::size_t p = first; p < std::min(prompts.size(), first + std::size_t(per_round)); ++p) {
       plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
     }
-    for (auto& report : play(plan).reports) outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
+    for (auto& report : play({plan}).reports) outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
   }
   state_.seconds["eval"] += clock.seconds();
   return outcomes;

@@ -51,7 +51,7 @@ std::optional<std::vector<report::PromptOutcome>> outcomes_from(const json& j) {
 
 Purpose purpose_from(const json& j, const std::string& origin) {
   const int value = j.get<int>();
-  require<StorageError>(value >= int(Purpose::train) && value <= int(Purpose::eval), fmt::format("{}: purpose {}", origin, value),
+  require<StorageError>(value >= int(Purpose::train) && value <= int(Purpose::greedy), fmt::format("{}: purpose {}", origin, value),
                         "the coordinator's state cannot be restored", "use an older checkpoint");
   return Purpose(value);
 }

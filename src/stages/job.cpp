@@ -32,7 +32,7 @@ std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const 
 
 Split split_of(Purpose purpose) {
   switch (purpose) {
-    case Purpose::train: return Split::train;
+    case Purpose::train: case Purpose::greedy: return Split::train;
     case Purpose::validation: return Split::validation;
     case Purpose::eval: return Split::heldout;
   }
@@ -44,6 +44,7 @@ const char* purpose_name(Purpose purpose) {
     case Purpose::train: return "train";
     case Purpose::validation: return "validation";
     case Purpose::eval: return "eval";
+    case Purpose::greedy: return "greedy";
   }
   throw ProtocolError("a message names a purpose that does not exist");
 }

@@ -9,15 +9,6 @@
 #include <algorithm>
 
 namespace rollcall::stages {
-namespace {
-
-std::int64_t policy_tokens(const Rollout& rollout) {
-  std::int64_t count = 0;
-  for (const auto& turn : rollout.turns) count += turn.role == Role::policy ? std::int64_t(turn.tokens.size()) : 0;
-  return count;
-}
-
-}  // namespace
 
 PromptHistory ObjectiveState::of(PromptId prompt) const {
   const auto found = prompts.find(prompt.value);

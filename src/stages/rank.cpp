@@ -7,6 +7,7 @@
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
+#include "stages/experts.hpp"
 #include "stages/generation.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
@@ -103,7 +104,9 @@ void Rank::restore(const std::string& name) {
   const auto weights = model::read_weights(job_.store->config(), job_.run_dir / "checkpoints" / name / "model.safetensors");
   std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
   job_.store->publish(PolicyVersion{state_.policy_version});
-  if (update_) update_->restore(checkpoint.files, name);
+  if (!update_) return;
+  update_->restore(checkpoint.files, name);
+  update_->restore_replay(state_.unpacked);
 }
 
 bool Rank::dispatch(const comm::Envelope& envelope) {
@@ -215,7 +218,9 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   start_log(config.run.log_level, world.rank(), world.size());
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
   make_scheduler(*opening.job);
-  objective::Objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  check_experts(*opening.job, objective);
+  check_replay(config, objective);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;

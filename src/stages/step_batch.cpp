@@ -39,6 +39,10 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
   require<StorageError>(scores.scores.size() == shard.groups.size(),
                         fmt::format("{} scores {} groups, {} holds {}", file.scores.path, scores.scores.size(), file.shard.path, shard.groups.size()),
                         "scores must belong to their shard", "resume from the last checkpoint");
+  if (shard.purpose == Purpose::greedy) {
+    for (std::size_t g = 0; g < shard.groups.size(); ++g) part.greedy[shard.groups[g].id.prompt] = scores.scores[g].at(0).reward;
+    return;
+  }
   part.component_names = scores.component_names;
   std::move(shard.groups.begin(), shard.groups.end(), std::back_inserter(part.groups));
   std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
@@ -47,6 +51,7 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
 /// Fragments of one group come together; `index` says where a group is in `whole`.
 void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBatch part) {
   if (whole.component_names.empty()) whole.component_names = part.component_names;
+  whole.greedy.merge(part.greedy);
   for (std::size_t g = 0; g < part.groups.size(); ++g) {
     const auto [at, fresh] = index.try_emplace(part.groups[g].id, whole.groups.size());
     if (fresh) {
@@ -63,7 +68,7 @@ void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBat
 /// Groups ascending, samples ascending inside.
 StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index) {
   StepBatch sorted;
-  sorted.component_names = std::move(batch.component_names);
+  sorted.component_names = std::move(batch.component_names), sorted.greedy = std::move(batch.greedy);
   for (const auto& [id, g] : index) {
     sort_samples(batch.groups[g], batch.scores[g]);
     sorted.groups.push_back(std::move(batch.groups[g]));
@@ -101,6 +106,8 @@ class ColumnBuilder {
   void append(const StepBatch& batch, std::size_t g) {
     const Group& group = batch.groups[g];
     std::map<std::string, double> answers;  // numbered in the order they appear; only sameness matters
+    append_old(batch, g);
+    const double lag = double(batch.policy.value - std::min(sampled_by(group).value_or(batch.policy.value), batch.policy.value));
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = batch.scores[g][i];
@@ -116,7 +123,11 @@ class ColumnBuilder {
       truncated_.push_back(rollout.finish == FinishReason::length ? 1 : 0);
       // The stream of a rollout has its own address, so that what is drawn for it does not depend on who else is in the step.
       key_.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective, group.id.step, group.id.draw, rollout.sample).bits(0) >> 1U));
+      replayed_.push_back(g >= fresh_groups(batch) ? 1 : 0);
       per_rollout_["correct"].push_back(score.correct ? 1.0 : 0.0);
+      per_rollout_[objective::column::expert].push_back(is_expert(rollout) ? 1.0 : 0.0);
+      per_rollout_[objective::column::version_lag].push_back(lag);
+      if (!batch.greedy.empty()) per_rollout_[objective::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
       per_rollout_["answer"].push_back(answers.try_emplace(score.answer, double(answers.size())).first->second);
       for (std::size_t k = 0; k < score.components.size(); ++k) per_rollout_["component/" + batch.component_names.at(k)].push_back(score.components[k]);
     }
@@ -128,13 +139,12 @@ class ColumnBuilder {
     objective::StepColumns c;
     c.reward = double_tensor(reward_), c.group = int64_tensor(group_), c.prompt_level = int64_tensor(level_), c.offsets = int64_tensor(offsets_);
     c.rollout_logprob = double_tensor(logprob_);
-    c.old_logprob = c.rollout_logprob;  // the generator is the policy at the start of the update: one engine, staleness 0
+    c.old_logprob = double_tensor(old_);
+    c.replayed = int64_tensor(replayed_).to(at::kBool);
     c.truncated = int64_tensor(truncated_).to(at::kBool);
     c.max_new_tokens = double(max_new_tokens);
     c.token = int64_tensor(token_), c.key = int64_tensor(key_);
     c.named[objective::column::old_entropy] = double_tensor(entropy_);
-    c.named[objective::column::expert] = at::zeros_like(c.reward);
-    c.named[objective::column::version_lag] = at::zeros_like(c.reward);
     for (const auto& [name, values] : per_rollout_) c.named[name] = double_tensor(values);
     for (const auto& [name, values] : per_token_) {
       if (values.size() == logprob_.size()) c.named[name] = at::tensor(values, at::kFloat).to(at::kDouble);
@@ -143,8 +153,19 @@ class ColumnBuilder {
   }
 
  private:
-  std::vector<double> reward_, logprob_, entropy_;
-  std::vector<std::int64_t> group_, level_, offsets_{0}, truncated_, token_, key_;
+  /// The stored log-probs: of fresh groups they are those of the policy at the start of the update (one engine). A replayed group may bring others.
+  void append_old(const StepBatch& batch, std::size_t g) {
+    const auto proximal = batch.columns.find(kProximalLogprob);
+    if (proximal != batch.columns.end() && !proximal->second.at(g).empty()) {
+      old_.insert(old_.end(), proximal->second[g].begin(), proximal->second[g].end());
+      return;
+    }
+    for (const auto& rollout : batch.groups[g].rollouts)
+      for (const auto& turn : rollout.turns) old_.insert(old_.end(), turn.logprob.begin(), turn.logprob.end());
+  }
+
+  std::vector<double> reward_, logprob_, old_, entropy_;
+  std::vector<std::int64_t> group_, level_, offsets_{0}, truncated_, replayed_, token_, key_;
   std::map<std::string, std::vector<double>> per_rollout_;
   std::map<std::string, std::vector<float>> per_token_;
   std::int64_t groups_ = 0;
@@ -171,6 +192,33 @@ void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {
     for (auto& score : group) rewards.push_back(&score.reward);
   const RandomStream stream(seed, RandomPurpose::shuffle, step);
   for (std::size_t i = rewards.size(); i > 1; --i) std::swap(*rewards[i - 1], *rewards[stream.below(i, i)]);
+}
+
+std::size_t fresh_groups(const StepBatch& batch) { return batch.groups.size() - batch.replayed; }
+
+StepBatch own_rollouts(StepBatch batch) {
+  batch.groups.resize(fresh_groups(batch)), batch.scores.resize(batch.groups.size());
+  batch.replayed = 0;
+  batch.columns.clear();
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    if (batch.groups[g].rollouts.empty() || !is_expert(batch.groups[g].rollouts.back())) continue;
+    batch.groups[g].rollouts.pop_back(), batch.scores[g].pop_back();
+  }
+  return batch;
+}
+
+std::int64_t policy_tokens(const Rollout& rollout) {
+  std::int64_t count = 0;
+  for (const auto& turn : rollout.turns) count += turn.role == Role::policy ? std::int64_t(turn.tokens.size()) : 0;
+  return count;
+}
+
+std::optional<std::uint64_t> sampled_by(const Group& group) {
+  std::optional<std::uint64_t> oldest;
+  for (const auto& rollout : group.rollouts)
+    for (const auto& turn : rollout.turns)
+      for (const std::uint64_t version : turn.policy_version) oldest = std::min(oldest.value_or(version), version);
+  return oldest;
 }
 
 std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count) {

@@ -11,28 +11,46 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace rollcall::stages {
 
-/// Rollouts of a step in ascending GroupId, samples ascending inside: the same on every rank, however shards were cut.
+/// Rollouts of a step in ascending GroupId, samples ascending inside: the same on every rank, however shards were cut. Behind them, in the same order,
+/// groups of earlier steps that are trained on again.
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
   std::vector<std::string> component_names{};  ///< of Score::components
+  std::map<PromptId, double> greedy{};         ///< reward of the prompt's greedy answer, where there was one
+  // What the update knows beside the files:
+  std::size_t replayed = 0;                    ///< the last so many groups come from earlier steps
+  PolicyVersion policy{};                      ///< from which the step starts
   /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other. Not shared: every rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& groups& scores& component_names;
+    ar& groups& scores& component_names& greedy;
   }
 };
 
 /// The whole step on every rank, fragments of groups merged. Each file is opened by one rank and its content shared: with R ranks that each opened the files
 /// of all R producers, a step would cost R^2 reads. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
 StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks);
+
+/// Sample number of a rollout that no policy sampled: the task's worked solution.
+inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;
+inline bool is_expert(const Rollout& rollout) { return rollout.sample == kExpertSample; }
+std::size_t fresh_groups(const StepBatch& batch);       ///< those of the step itself; they come first
+StepBatch own_rollouts(StepBatch batch);                ///< what the step sampled itself: neither replayed groups nor experts
+std::int64_t policy_tokens(const Rollout& rollout);
+/// Oldest version that sampled a token of the group; nothing for a group without policy tokens.
+std::optional<std::uint64_t> sampled_by(const Group& group);
+
+/// Column of StepBatch that stands in for the stored log-prob as the old one, where a group has it.
+inline constexpr const char* kProximalLogprob = "proximal_logprob";
 
 /// Control experiment: permutes the rewards over all rollouts of the step (Fisher-Yates on an addressed stream).
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);

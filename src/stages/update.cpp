@@ -3,17 +3,14 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "io/checkpoint.hpp"
 #include "kernels/parameter_kernels.hpp"
-#include "model/model_folder.hpp"
-#include "model/safetensors.hpp"
 #include "objective/columns.hpp"
+#include "stages/experts.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace rollcall::stages {
 namespace {
@@ -68,7 +65,7 @@ std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<Pro
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
     : job_(&job), mail_(&mail), ranks_(&ranks), objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
-      companions_(job, objective_, ranks), sum_(job.store->layout()) {
+      companions_(job, objective_, ranks), replay_(job.config.replay, std::uint64_t(job.config.run.seed)), sum_(job.store->layout()) {
   const auto size = std::size_t(job.store->layout().size);
   optimizer_ = {std::vector<float>(size, 0.0F), std::vector<float>(size, 0.0F), 0};
   gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(size));
@@ -224,90 +221,58 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   return outcome;
 }
 
+StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
+  if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
+  return step;
+}
+
+void Update::recall(std::uint64_t step) {
+  if (!earlier_) return;
+  const std::uint64_t now = job_->store->version().value, limit = std::uint64_t(job_->config.replay.max_staleness);
+  for (auto& batch : read_earlier_steps(job_->run_dir, *earlier_, step, now - std::min(now, limit), *ranks_)) {
+    const std::uint64_t number = batch.groups.empty() ? 0 : batch.groups.front().id.step;
+    replay_.remember(closed(std::move(batch), number));
+  }
+  earlier_.reset();
+}
+
+StepBatch Update::gather(const UpdatePlan& plan) {
+  StepBatch batch = closed(read_step(job_->run_dir, plan.files, *ranks_), plan.step);
+  batch.policy = job_->store->version();
+  if (replay_.on()) {
+    recall(plan.step);
+    replay_.forget(batch.policy);
+    replay_.add_to(batch, plan.step);
+  }
+  add_experts(batch, *job_, plan.step);
+  return batch;
+}
+
 void Update::on_update(const UpdatePlan& plan) {
   enter_phase(false);
   companions_.begin_training();
   UpdateReport report;
   const Stopwatch reading;
-  StepBatch batch = read_step(job_->run_dir, plan.files, *ranks_);
+  StepBatch batch = gather(plan);
   report.archive_s = reading.seconds();
   const Stopwatch clock;
-  if (job_->config.task.shuffle_rewards) shuffle_rewards(batch, std::uint64_t(job_->config.run.seed), plan.step);
+  companions_.add_missing_logprobs(batch);
   companions_.add_step_columns(batch);
   for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
     for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
   }
+  report.metrics.merge(composition(batch));
+  batch = own_rollouts(std::move(batch));
   if (companions_.wants(objective::column::prior) || companions_.wants(objective::column::prompt_best_length)) {
     objective_state_.learn(batch, job_->config.objective.prior_decay);
   }
   report.groups = signals_.take();
+  if (replay_.on()) replay_.remember(std::move(batch));
   companions_.after_step(plan.step);
   report.update_s = clock.seconds();
   finish(std::move(report));
-}
-
-std::string Update::optimizer_bytes() const {
-  const auto& layout = job_->store->layout();
-  const std::vector<std::int64_t> exponents = sum_.exponents();
-  const std::vector<std::int64_t> shape{layout.size}, counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
-  const std::vector<model::TensorView> tensors{
-      {"m", model::Dtype::f32, shape, std::as_bytes(std::span(optimizer_.m))},
-      {"v", model::Dtype::f32, shape, std::as_bytes(std::span(optimizer_.v))},
-      {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
-      {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
-  return model::to_safetensors(tensors, {{"format_number", "1"}});
-}
-
-void Update::restore_optimizer(const std::string& bytes, const std::string& origin) {
-  const auto file = model::SafetensorsFile::parse(bytes, origin);
-  const auto read_i64 = [&](const std::string& name, std::size_t count) {
-    const auto& tensor = file.tensor(name);
-    require<StorageError>(tensor.dtype == model::Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t),
-                          fmt::format("{}: tensor {} has the wrong size", origin, name), "the optimizer cannot be restored", "use an older checkpoint");
-    std::vector<std::int64_t> values(count);
-    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
-    return values;
-  };
-  optimizer_.m = file.floats("m"), optimizer_.v = file.floats("v");
-  require<StorageError>(optimizer_.m.size() == std::size_t(job_->store->layout().size) && optimizer_.v.size() == optimizer_.m.size(),
-                        fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored", "use a checkpoint of this run");
-  sum_.set_exponents(read_i64("exponents", sum_.exponents().size()));
-  const auto counters = read_i64("counters", 3);
-  optimizer_.step = counters[0], supervised_phase_ = counters[1] != 0;
-}
-
-void Update::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
-  const auto file = [&](const char* name) -> const std::string& {
-    const auto found = files.find(name);
-    require<StorageError>(found != files.end(), fmt::format("checkpoint {} has no {}", origin, name), "the run cannot go on from it", "remove it to use the one before");
-    return found->second;
-  };
-  restore_optimizer(file("optimizer.safetensors"), origin + "/optimizer.safetensors");
-  objective_state_ = ObjectiveState::parse(file("objective.json"), origin + "/objective.json");
-  companions_.restore(files, origin);
-}
-
-void Update::on_save(const SaveRequest& request) {
-  const Stopwatch clock;
-  io::Checkpoint checkpoint{request.name, request.files};
-  checkpoint.files["config.json"] = model::to_config_json(job_->store->config());
-  checkpoint.files["model.safetensors"] = model::to_model_safetensors(job_->store->layout(), job_->store->weights());
-  checkpoint.files["optimizer.safetensors"] = optimizer_bytes();
-  checkpoint.files["objective.json"] = objective_state_.to_json();
-  companions_.save(checkpoint.files);
-  io::write_checkpoint(job_->run_dir, checkpoint);
-  mail_->send(0, Tag::saved, SaveReport{job_->store->sha256(), clock.seconds()});
-}
-
-void Update::on_rollback(const std::string& name) {
-  const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
-  const auto weights = model::read_weights(job_->store->config(), job_->run_dir / "checkpoints" / name / "model.safetensors");
-  std::copy(weights.begin(), weights.end(), job_->store->weights().begin());
-  restore(checkpoint.files, name);
-  // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
-  job_->store->publish(PolicyVersion{job_->store->version().value + 1});
 }
 
 }  // namespace rollcall::stages

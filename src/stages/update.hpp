@@ -9,6 +9,7 @@
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/objective_state.hpp"
+#include "stages/replay_buffer.hpp"
 #include "stages/step_batch.hpp"
 
 #include <map>
@@ -27,6 +28,8 @@ class Update {
   void on_rollback(const std::string& checkpoint);
   /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a checkpoint's files.
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);
+  /// The resumed run's files outside the archive, for the replay buffer. They are read with the first step: until then nothing is packed.
+  void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
 
  private:
   /// Runs one leaf: writes its gradient and returns the loss share with metrics.
@@ -38,6 +41,9 @@ class Update {
   std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
   std::vector<objective::LeafLoss> share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine);
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
+  StepBatch gather(const UpdatePlan& plan);       ///< the step's rollouts with what is replayed and the experts'
+  StepBatch closed(StepBatch step, std::uint64_t number) const;  ///< as it is trained on: with rewards permuted, if asked
+  void recall(std::uint64_t step);                ///< after a resume: fills the replay buffer
   UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
@@ -50,6 +56,8 @@ class Update {
   objective::Objective objective_;
   Companions companions_;
   ObjectiveState objective_state_;
+  ReplayBuffer replay_;
+  std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                          ///< of the step at hand
   model::GradientSum sum_;
   model::OptimizerState optimizer_;

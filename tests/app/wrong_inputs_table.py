@@ -42,6 +42,13 @@ ROWS = [
     ("odd head", TRAIN + "--set model.head_dim=15", 2, "rotary embedding turns pairs"),
     ("pass@k without samples", TRAIN + "--set eval.pass_k=99", 2, "at least k samples"),
     ("prompts longer than the model", TRAIN + "--set model.max_position_embeddings=8", 2, "positions"),
+    # rollouts that the step did not sample
+    ("replay of everything", TRAIN + "--set replay.share=1", 2, "use a value from 0 to 0.95"),
+    ("replay without an age", TRAIN + "--set replay.max_staleness=0", 2, "use a value from 1"),
+    ("replay by an unknown law", TRAIN + "--set replay.choose=oldest", 2, "valid are uniform, newest, advantage"),
+    ("replay beside greedy answers", TRAIN + "--set objective.recipe=remax --set replay.share=0.5", 2, "a policy that is gone"),
+    ("a recipe for experts without experts", TRAIN + "--set objective.recipe=chord", 2, "experts.share is 0"),
+    ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
     ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are character, byte"),

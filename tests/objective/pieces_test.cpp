@@ -56,6 +56,13 @@ Step step_with_advantage(const PlainStep& plain) {
   step.advantage = at::tensor(plain_advantage("group_norm", plain), at::kDouble);
   return step;
 }
+/// Some step of training in which some rollouts are an expert's.
+PlainStep step_with_experts() {
+  PlainStep step = any_step();
+  step.index = std::uint64_t(*any_of(0, 1000));
+  for (auto& r : step.rollouts) r.expert = double(r.key % 4 == 0);
+  return step;
+}
 Column or_ones(const at::Tensor& column, std::size_t n) { return column.defined() ? values(column) : Column(n, 1.0); }
 Column or_ones(const Column& column, std::size_t n) { return column.empty() ? Column(n, 1.0) : column; }
 
@@ -72,7 +79,7 @@ TEST(Pieces, RewardsEqualTheirPlainLoops) {
 TEST(Pieces, AdvantagesEqualTheirPlainLoops) {
   for (const auto& name : names_of("advantage")) {
     EXPECT_TRUE(rc::check(name, [&] {
-      const PlainStep step = any_step();
+      const PlainStep step = step_with_experts();
       RC_ASSERT(near(values(make(advantages(), name)(Step(step.columns())).advantage), plain_advantage(name, step)));
     }));
   }
@@ -95,7 +102,7 @@ TEST(Pieces, WeightsEqualTheirPlainLoops) {
 TEST(Pieces, AggregatesEqualTheirPlainLoops) {
   for (const auto& name : names_of("aggregate")) {
     EXPECT_TRUE(rc::check(name, [&] {
-      const PlainStep plain = any_step();
+      const PlainStep plain = step_with_experts();
       Step step = step_with_advantage(plain);
       if (*rc::gen::arbitrary<bool>()) step.keep = make(weights(), "drop_truncated")(step).keep, step.count();
       const Column keep = or_ones(step.keep, std::size_t(step.tokens));
@@ -145,7 +152,7 @@ bool agrees(const at::Tensor& loss, const Leaf& leaf, const PlainStep& step, Pla
 TEST(Pieces, SurrogatesEqualTheirPlainLoops) {
   for (const auto& name : names_of("surrogate")) {
     EXPECT_TRUE(rc::check(name, [&] {
-      const PlainStep plain = any_step();
+      const PlainStep plain = step_with_experts();
       const Step step = step_with_advantage(plain);
       const Leaf leaf(step, plain.leaf(plain.all()));
       const Column a = values(step.advantage);

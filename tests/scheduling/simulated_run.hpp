@@ -18,6 +18,32 @@ inline PromptTable prompt_table(std::size_t prompts, std::int32_t levels = 4) {
   return table;
 }
 
+/// Addressed numbers for cases by the hundred thousand, where a property library's generators would take minutes.
+class Cheap {
+ public:
+  explicit Cheap(std::uint64_t run, std::uint64_t step = 0) : stream_(77, RandomPurpose::test, run, step) {}
+  std::uint64_t bits(std::uint64_t index) const { return stream_.bits(index); }
+  std::int64_t between(std::uint64_t index, std::int64_t low, std::int64_t high) const { return low + std::int64_t(stream_.below(index, std::uint64_t(high - low + 1))); }
+
+ private:
+  RandomStream stream_;
+};
+
+/// Any feasible request: the budget lies anywhere between the bounds, both ends included and likely.
+inline StepRequest any_request(const Cheap& cheap, std::uint64_t step) {
+  StepRequest r{.step = step, .prompts = cheap.between(1, 1, cheap.between(0, 0, 9) == 0 ? 50 : 12)};
+  r.min_rollouts = cheap.between(2, 1, 3);
+  r.max_rollouts = r.min_rollouts + cheap.between(3, 0, 1) * cheap.between(4, 0, 24);
+  const std::int64_t least = r.min_rollouts * r.prompts, most = r.max_rollouts * r.prompts;
+  switch (cheap.between(5, 0, 9)) {
+    case 0: r.budget = least; break;
+    case 1: r.budget = most; break;
+    default: r.budget = cheap.between(6, least, most);
+  }
+  r.progress = double(step % 100) / 100.0;
+  return r;
+}
+
 inline GroupReport no_results(const GroupId& id, std::int32_t level) {
   GroupReport r;
   r.id = id;

@@ -1,7 +1,7 @@
 // The square-root allocator: hand-worked counts, learning in the right direction, nobody starves.
 #include "scheduling/allocator/square_root.hpp"
 #include "base/error.hpp"
-#include "scheduling/allocator/success_estimate.hpp"
+#include "scheduling/success_estimate.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
@@ -53,29 +53,34 @@ TEST(SuccessEstimate, KeepsOnlySeenPrompts) {
 StepRequest request(std::uint64_t step, std::int64_t prompts, std::int64_t budget) { return {step, prompts, budget, 1, 64}; }
 
 TEST(SquareRootAllocator, CountsFollowTheSquareRootOfTheVariance) {
-  SquareRootAllocator a;
+  Knowledge known({.level = {2, 3, 2, 3, 2, 2, 3}}, 1);
+  SquareRootAllocator a(known);
   ConfigSchema knobs;
+  known.bind(knobs);
   a.bind(knobs);
   knobs.set("prior_strength=0.001");  // so that the rates below are met to three digits
   knobs.set("level_strength=1e9");    // and prompts say nothing of their own
-  a.learn({report(0, 0, 2, 500, 500), report(0, 1, 3, 20, 980)});
+  known.learn({report(0, 0, 2, 500, 500), report(0, 1, 3, 20, 980)});
   // sqrt(0.25) = 0.5 and sqrt(0.02 * 0.98) = 0.14: 50 and 14 of 64.
   const std::vector<GroupPlan> groups = {{.id = {0, {5}, 0}, .level = 2}, {.id = {0, {6}, 0}, .level = 3}};
   EXPECT_EQ(a.counts(request(0, 2, 64), groups), (std::vector<std::int64_t>{50, 14}));
 }
 
 TEST(SquareRootAllocator, UnseenPromptsShareEquallyAndHopelessOnesAreNotStarved) {
-  SquareRootAllocator a;
+  Knowledge known({.level = {2, 3, 4}}, 1);
+  SquareRootAllocator a(known);
   const std::vector<GroupPlan> groups = {{.id = {1, {0}, 0}, .level = 2}, {.id = {1, {1}, 0}, .level = 3}, {.id = {1, {2}, 0}, .level = 4}};
   EXPECT_EQ(a.counts(request(1, 3, 24), groups), (std::vector<std::int64_t>{8, 8, 8}));
-  for (std::uint64_t step = 1; step < 60; ++step) a.learn({report(step, 0, 2, 32, 0), report(step, 1, 3, 16, 16), report(step, 2, 4, 0, 32)});
+  for (std::uint64_t step = 1; step < 60; ++step) known.learn({report(step, 0, 2, 32, 0), report(step, 1, 3, 16, 16), report(step, 2, 4, 0, 32)});
   // Weights 0.1 (floor), 0.5, 0.1 of a sum of 0.7: quotas 10, 50, 10.
   EXPECT_EQ(a.counts(request(60, 3, 70), groups), (std::vector<std::int64_t>{10, 50, 10}));
 }
 
 TEST(SquareRootAllocator, RefusesKnobsOutOfRange) {
-  SquareRootAllocator a;
+  Knowledge known({.level = {2, 3, 2, 3, 2, 2, 3}}, 1);
+  SquareRootAllocator a(known);
   ConfigSchema knobs;
+  known.bind(knobs);
   a.bind(knobs);
   EXPECT_THROW(knobs.set("level_decay=1.5"), ConfigError);
   EXPECT_THROW(knobs.set("variance_floor=0"), ConfigError);

@@ -41,7 +41,10 @@ class PilotPolicy final : public Policy {
   std::int32_t bin(PromptId) const override { return -1; }
   double weight(PromptId) const override { return 1.0; }
   std::string save() const override { return nlohmann::json{{"format", 1}, {"steps", steps_}}.dump(); }
-  void load(const std::string& s) override { steps_ = nlohmann::json::parse(s).at("steps"); }
+  LoadReport load(const std::string& s) override {
+    steps_ = nlohmann::json::parse(s).at("steps");
+    return {};
+  }
   std::vector<std::pair<std::string, double>> metrics() const override { return {}; }
   std::size_t groups() const { return groups_; }
 

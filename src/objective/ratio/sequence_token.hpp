@@ -1,6 +1,7 @@
 // Ratio sequence_token: the rollout's ratio in value, the token's own in derivative.
-//   s_it = sg(s_i) exp(lp_it - sg(lp_it)),  s_i = exp(mean_t (lp_it - old_it)), log-ratio within -20 and 10
-// Source: Group Sequence Policy Optimization, arXiv:2507.18071, eqs. 13 and 14 (GSPO-token); the bound 10 is verl's.
+//   s_it = sg(s_i) exp(lp_it - sg(lp_it)),  s_i = exp(mean_t (lp_it - old_it)), log of s_it held within -20 and 10
+// Source: Group Sequence Policy Optimization, arXiv:2507.18071, eqs. 13 and 14 (GSPO-token); the bound 10 is verl's, beyond which
+//   the derivative stops as well.
 // Shapes: [M] -> [M].   Knobs: none.
 // What differs from sequence: with one advantage a rollout, nothing but this: each token's derivative follows its own advantage where they differ.
 #pragma once
@@ -14,8 +15,8 @@ struct SequenceTokenRatio {
 
   at::Tensor operator()(const Leaf& leaf) const {
     const at::Tensor frozen = leaf.logprob.detach();
-    const at::Tensor sequence = leaf.over_tokens(leaf.rollout_mean(frozen - leaf.old_logprob).clamp(-20.0, 10.0).exp());
-    return sequence * (leaf.logprob - frozen).exp();
+    const at::Tensor sequence = leaf.over_tokens(leaf.rollout_mean(frozen - leaf.old_logprob));
+    return (sequence + (leaf.logprob - frozen)).clamp(-20.0, 10.0).exp();
   }
 };
 

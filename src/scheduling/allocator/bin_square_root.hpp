@@ -17,6 +17,7 @@ class BinSquareRootAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
 
  private:
   Knowledge* knowledge_;

@@ -32,9 +32,13 @@ void GdroAllocator::bind(ConfigSchema& s) {
   s.bind("score_cap", &score_cap_, "a surrogate loss counts between minus and plus this", {0, 1e3});
 }
 
+std::size_t GdroAllocator::arms() const {
+  require<ConfigError>(most_arm_ > least_arm_ && most_arm_ - least_arm_ < 256, fmt::format("bandits that play from {} to {} rollouts", least_arm_, most_arm_),
+                       "a bandit chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
+  return std::size_t(most_arm_ - least_arm_ + 1);
+}
+
 Exp3p GdroAllocator::bandit(std::size_t bin) const {
-  require<ConfigError>(most_arm_ > least_arm_ && arms() <= 256, fmt::format("arms from {} to {} rollouts", least_arm_, most_arm_), "a bandit chooses among 2 to 256 counts",
-                       "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
   Exp3p bandit(arms(), double(horizon_), delta_);
   if (bin < log_weights_.size()) bandit.restore(log_weights_[bin]);
   return bandit;
@@ -101,16 +105,16 @@ void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
     arm_player.learn(std::size_t(played - least_arm_), reward(results.signal[b], played));
     weights[b] = arm_player.log_weights();
   }
-  move_price(reports.front().id.step, results);
+  move_price(results);
   log_weights_ = std::move(weights);
 }
 
-void GdroAllocator::move_price(std::uint64_t step, const BinResults& results) {
+void GdroAllocator::move_price(const BinResults& results) {
   double wanted = 0.0, spent = 0.0, prompts = 0.0;
   for (std::size_t b = 0; b < results.groups.size(); ++b) {
     if (results.groups[b] == 0) continue;
-    const auto score = drawn_scores(step, b);
-    wanted += double(results.groups[b]) * double(least_arm_ + (std::max_element(score.begin(), score.end()) - score.begin()));
+    const auto p = probabilities(b);
+    for (std::size_t a = 0; a < p.size(); ++a) wanted += double(results.groups[b]) * p[a] * double(least_arm_ + std::int64_t(a));
     spent += double(results.rollouts[b]);
     prompts += double(results.groups[b]);
   }

@@ -15,8 +15,8 @@ namespace rollcall::scheduling {
 inline double shadow_price(double mu, double alpha, double n, double n_bar) { return mu + alpha * (n - n_bar); }
 
 /// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n, J_b = minus the bin's mean signal (18, 20). Every bin plays an EXP3.P over the arms; a
-/// dynamic program makes the bins' draws meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), where n_realised is what the bandits' own draws
-/// would have spent: what is spent in the end equals the budget at every step, and a price that looked at that would never move.
+/// dynamic program makes the bins' draws meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), where n_realised is what the bandits would
+/// spend on average by their own probabilities: what is spent in the end equals the budget at every step, and a price that looked at that would never move.
 /// Where no combination of arms meets the budget, the nearest one is made whole by largest remainders.
 class GdroAllocator final : public Allocator {
  public:
@@ -26,16 +26,17 @@ class GdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
   std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/price", price_}}; }
   double price() const { return price_; }
   std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit
 
  private:
-  std::size_t arms() const { return std::size_t(most_arm_ - least_arm_ + 1); }
+  std::size_t arms() const;
   Exp3p bandit(std::size_t bin) const;
   std::vector<double> drawn_scores(std::uint64_t step, std::size_t bin) const;
   double reward(double signal, std::int64_t count) const;
-  void move_price(std::uint64_t step, const BinResults& results);
+  void move_price(const BinResults& results);
 
   Knowledge* knowledge_;
   std::int64_t least_arm_ = 2, most_arm_ = 12, horizon_ = 1000;  // the released launchers' arms and steps

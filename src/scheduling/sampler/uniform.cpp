@@ -75,4 +75,9 @@ void UniformSampler::load(const nlohmann::json& state) {
   deferred_ = deferred;
 }
 
+bool UniformSampler::load_changed(const nlohmann::json& state, const PromptMap&) {
+  epoch_ = state.at("epoch").get<std::uint64_t>() + 1;
+  return true;
+}
+
 }  // namespace rollcall::scheduling

@@ -18,6 +18,8 @@ class UniformSampler final : public Sampler {
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  std::uint64_t epoch() const { return epoch_; }
+  bool load_changed(const nlohmann::json& state, const PromptMap& map) override;  ///< begins its next epoch
 
  private:
   std::vector<Draw> among(const StepRequest& request, const std::vector<PromptId>& held) const;

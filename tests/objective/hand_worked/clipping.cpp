@@ -51,8 +51,8 @@ HandWorkedTable token_rows() {
       {"gppo-klear", {-0.36 * a, {-1.28 * a / 3, -0.9 * a / 3, 1.1 * a / 3}}},
       // 0.5 is below 0.8 with A < 0: 0.5 * 0.8a = 0.4a in loss and derivative.
       {"ce_gppo", {(-1.28 - 0.9 + 0.4) * a / 3, {-1.28 * a / 3, -0.9 * a / 3, 0.4 * a / 3}, [] { return ratio_step({1.5, 0.9}, {0.5}); }}},
-      // 1.5 is above 1.28: masked. 0.9 weighs 1 / 0.9. The bad token is PPO's: 1.1a.
-      {"aspo", {(-1 / 0.9 + 1.1) * a / 3, {0.0, -a / 0.9 / 3, 1.1 * a / 3}}},
+      // 1.5 is above 1.2: masked. 0.9 weighs 1 / 0.9. The bad token's 4 is above 3: it weighs 3 and keeps that derivative.
+      {"aspo", {(-1 / 0.9 + 3.0) * a / 3, {0.0, -a / 0.9 / 3, 3.0 * a / 3}, [] { return ratio_step({1.5, 0.9}, {4.0}); }}},
       // q = 1/2: upper bound (1 + sqrt(1 + 4 * 0.2 / 0.5)) / 2 = (1 + sqrt(2.6)) / 2 = 1.306; the lower one is 1/2, as 4 * 0.16 / 0.5 > 1.
       {"dcpo", {-((1 + std::sqrt(2.6)) / 2 + 0.9) * a / 4 + 1.1 * a / 2, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},
       // A = +-1/2. ln 1.5 is held at ln 1.2 (no derivative); drift 0.1 (ln rho)^2 / 2 with derivative 0.1 ln rho.

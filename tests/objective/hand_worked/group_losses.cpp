@@ -86,8 +86,8 @@ HandWorkedTable worked_group_losses() {
       {"dypo", {0.0125 * a + 0.5 * softplus(-gap), {-0.5 * bce, -0.45 * a / 4 - 0.5 * bce, 0.55 * a / 2 + 0.5 * bce}, labelled}},
       // mu = 0.5 * 100 / 200 = 0.25. Own: 0.75 of grpo's number (the expert is not in the moments). Expert: p (1 - p) = 0.25 and 0.09 over its 2 tokens.
       {"chord", {chord, chord_slopes, with_expert}},
-      // beta 0.1, mean over rollouts of half the square: y^2 / 2; dL/dq0 = y (-0.1 / 2).
-      {"gvpo", {0.5 * y * y, {-0.05 * y, -0.05 * y, 0.05 * y}}},
+      // beta 0.1, sum of half the squares over n - 1 = 1: y^2; dL/dq0 = 2 y (-0.1 / 2).
+      {"gvpo", {y * y, {-0.1 * y, -0.1 * y, 0.1 * y}}},
       // (gap - 1)^2 = 4 z^2; derivative 2 (gap - 1) = -4 z.
       {"rebel", {4 * z * z, {-4 * z, -4 * z, 4 * z}}},
       // h = 0.1 gap.

@@ -117,6 +117,13 @@ Column prior_shrinkage(const PlainStep& s) {
   });
 }
 
+Column random_sign(const PlainStep& s) {
+  const Column draw = values(Step(s.columns()).uniform_rollouts(0x516E));
+  Column a;
+  for (std::size_t i = 0; i < draw.size(); ++i) a.insert(a.end(), s.rollouts[i].length(), draw[i] < 0.5 ? 1.0 : -1.0);
+  return a;
+}
+
 /// Finds each paper by counting: the k-th rollout by draw of each group, groups by their first draw, five at a time.
 Column bundle_risk(const PlainStep& s) {
   const Column draw = values(Step(s.columns()).uniform_rollouts(11));
@@ -202,6 +209,7 @@ void add_baselines(PlainPieces& p) {
   p.advantage["bundle_risk"] = bundle_risk;
   p.advantage["decoupled_norm"] = decoupled_norm;
   p.advantage["consistency_blend"] = consistency_blend;
+  p.advantage["random_sign"] = random_sign;
 }
 
 }  // namespace rollcall::objective::test

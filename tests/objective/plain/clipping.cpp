@@ -96,10 +96,10 @@ TokenLosses gradient_preserving(const PlainStep&, const Column& a, const Column&
 TokenLosses flipped(const PlainStep&, const Column& a, const Column& ratio) {
   TokenLosses out;
   for (std::size_t t = 0; t < a.size(); ++t) {
-    const auto [loss, clipped] = plain_clip(ratio[t], a[t], 0.2, 0.28, 3.0);
-    const double good = ratio[t] > 1.28 ? 0.0 : -a[t] * std::min(1 / ratio[t], 3.0);
+    const double loss = plain_clip(ratio[t], a[t], 0.2, 0.2, 3.0).loss;
+    const double good = ratio[t] > 1.2 ? 0.0 : -a[t] * std::min(1 / ratio[t], 3.0);
     out.loss.push_back(a[t] > 0 ? good : loss);
-    out.slope.push_back(a[t] > 0 ? good : clipped ? 0.0 : loss);
+    out.slope.push_back(a[t] > 0 ? good : ratio[t] < 0.8 ? 0.0 : loss);
   }
   return out;
 }
@@ -110,7 +110,7 @@ TokenLosses dynamic_clip(const PlainStep& s, const Column& a, const Column& rati
   for (std::size_t t = 0; t < a.size(); ++t) {
     const double q = std::exp(old[t]);
     const double low = 0.5 + 0.5 * std::sqrt(std::max(0.0, 1 - 0.64 / q)), high = std::min(10.0, 0.5 + 0.5 * std::sqrt(1 + 0.8 / q));
-    out.loss.push_back(plain_clip(ratio[t], a[t], 1 - low, high - 1).loss);
+    out.loss.push_back(plain_clip(ratio[t], a[t], 1 - low, high - 1, 10.0).loss);
   }
   return out;
 }

@@ -132,12 +132,13 @@ TokenLosses group_alignment(const PlainStep& s, const Column& a, const Column& r
 }
 
 TokenLosses expert_mix(const PlainStep& s, const Column& a, const Column& ratio) {
-  const double mu = s.index < 200 ? 0.5 * double(s.index) / 200 : 0.02;  // the plain steps are before the decay or after it
+  const double now = double(s.index);  // to 0.5 in 200 steps, from there to 0.02 in 400
+  const double mu = now < 200 ? 0.5 * now / 200 : now < 600 ? 0.02 + 0.24 * (1 + std::cos(M_PI * (now - 200) / 400)) : 0.02;
   TokenLosses out;
   for (const auto& r : s.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t) {
       const auto token = out.loss.size();
-      const double p = std::exp(r.now[t]);
+      const double p = std::exp(std::min(r.now[t], 0.0));  // a random log-probability may lie above 0
       const auto own = plain_clip(ratio[token], a[token], 0.2, 0.2);
       out.loss.push_back(r.expert == 1.0 ? -mu * p * (1 - p) * r.now[t] : (1 - mu) * own.loss);
       out.slope.push_back(r.expert == 1.0 ? -mu * p * (1 - p) : own.clipped ? 0.0 : -(1 - mu) * ratio[token] * a[token]);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "core/plan.hpp"
+#include "scheduling/prompt_map.hpp"
+#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rollcall::scheduling {
@@ -25,11 +28,13 @@ struct EstimateKnobs {
 class SuccessEstimate {
  public:
   explicit SuccessEstimate(const EstimateKnobs& knobs) : knobs_(&knobs) {}
-  /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly between them.
-  double success(std::uint64_t step, PromptId prompt, std::int32_t level) const;
+  /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly between them. A prediction stands in for the level.
+  double success(std::uint64_t step, PromptId prompt, std::int32_t level, std::optional<double> predicted = {}) const;
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
+  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
+  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 
  private:
   struct Counts {

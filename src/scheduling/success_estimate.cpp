@@ -1,5 +1,5 @@
 // Fading Beta counts and their JSON form.
-#include "scheduling/allocator/success_estimate.hpp"
+#include "scheduling/success_estimate.hpp"
 
 #include "base/error.hpp"
 
@@ -17,9 +17,9 @@ SuccessEstimate::Counts SuccessEstimate::faded(const Counts& counts, double deca
   return {keep * counts.right, keep * counts.wrong, std::max(step, counts.step)};
 }
 
-double SuccessEstimate::success(std::uint64_t step, PromptId prompt, std::int32_t level) const {
-  double rate = knobs_->prior_success;
-  if (const auto l = level_.find(level); l != level_.end()) {
+double SuccessEstimate::success(std::uint64_t step, PromptId prompt, std::int32_t level, std::optional<double> predicted) const {
+  double rate = predicted.value_or(knobs_->prior_success);
+  if (const auto l = level_.find(level); l != level_.end() && !predicted) {
     const Counts c = faded(l->second, knobs_->level_decay, step);
     rate = (knobs_->prior_strength * rate + c.right) / (knobs_->prior_strength + c.right + c.wrong);
   }
@@ -89,6 +89,14 @@ void SuccessEstimate::load(const nlohmann::json& state) {
   level_.clear(), prompt_.clear();
   for (const auto& row : state.at("levels")) level_[row.at(0).get<std::int32_t>()] = counts(row);
   for (const auto& row : state.at("prompts")) prompt_.set(row.at(0).get<std::uint64_t>(), counts(row));
+}
+
+void SuccessEstimate::renumber(const PromptMap& map) {
+  PromptCounts renumbered;
+  prompt_.each([&](std::uint64_t prompt, const Counts& counts) {
+    if (const auto now = map.now(prompt)) renumbered.set(now->value, counts);
+  });
+  prompt_ = std::move(renumbered);
 }
 
 }  // namespace rollcall::scheduling

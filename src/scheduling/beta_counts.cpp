@@ -1,0 +1,49 @@
+// Gamma variables by squeeze and rejection (Marsaglia and Tsang 2000); a Beta variable is a share of two of them.
+#include "scheduling/beta_counts.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::scheduling {
+namespace {
+
+constexpr std::uint64_t kDraws = 64;  // numbers set aside for a Gamma variable: 31 attempts, each of which succeeds more than 19 times out of 20
+
+/// The logarithm, since Gamma(a) with a small a underflows.
+double log_gamma_draw(const RandomStream& stream, std::uint64_t first, double a) {
+  const double boosted = a < 1 ? a + 1 : a;  // Gamma(a) = Gamma(a + 1) * U^(1/a)
+  const double d = boosted - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
+  double log_value = std::log(d);
+  for (std::uint64_t i = first; i + 1 < first + kDraws - 1; i += 2) {
+    const double x = stream.normal(i), v = std::pow(1.0 + c * x, 3);
+    if (v <= 0) continue;
+    if (std::log1p(-stream.uniform(i + 1)) >= 0.5 * x * x + d - d * v + d * std::log(v)) continue;
+    log_value = std::log(d * v);
+    break;
+  }
+  if (a < 1) log_value += std::log1p(-stream.uniform(first + kDraws - 1)) / a;
+  return log_value;
+}
+
+}  // namespace
+
+double draw_beta(const RandomStream& stream, std::uint64_t index, double a, double b) {
+  const double x = log_gamma_draw(stream, 2 * index * kDraws, a), y = log_gamma_draw(stream, (2 * index + 1) * kDraws, b);
+  return 1.0 / (1.0 + std::exp(y - x));
+}
+
+nlohmann::json beta_rows(const BetaTable& table) {
+  auto rows = nlohmann::json::array();
+  for (const auto& [prompt, c] : table) rows.push_back({prompt, c.right, c.wrong, c.step});  // doubles print shortest and read back exactly
+  return rows;
+}
+
+BetaTable beta_table(const nlohmann::json& rows) {
+  BetaTable table;
+  for (const auto& row : rows) table[row.at(0).get<std::uint64_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<std::uint64_t>()};
+  return table;
+}
+
+}  // namespace rollcall::scheduling

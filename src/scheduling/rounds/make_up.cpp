@@ -1,0 +1,40 @@
+// One look, one correction.
+#include "scheduling/rounds/make_up.hpp"
+
+#include "scheduling/outcomes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::scheduling {
+
+void MakeUpRounds::bind(ConfigSchema& s) {
+  s.bind("depth", &depth_, "how far hard prompts are lifted", {}, {"equal", "hardness"});
+  s.bind("depth_limit", &limit_, "rollouts of a prompt at most", {1, 1e6});
+  s.bind("depth_standardised", &standardised_, "the advantages are divided by the group's standard deviation");
+}
+
+std::int64_t MakeUpRounds::extra(std::int64_t rollouts, double accuracy) const {
+  if (accuracy >= 0.5) return 0;
+  const auto n = double(rollouts), a = accuracy > 0 ? accuracy : 0.5 / n;
+  const auto mass = [&](double p) { return standardised_ ? 2.0 * std::sqrt(p * (1.0 - p)) : 2.0 * p * (1.0 - p); };
+  const double peak = n * mass(0.5), target = depth_ == "hardness" ? 2.0 * (1.0 - a) * peak : peak;
+  const double more = std::ceil((target - n * mass(a)) / mass(a) - 1e-9);  // rounding in the quotient must not add a rollout
+  return std::clamp(std::int64_t(more), std::int64_t{0}, std::max<std::int64_t>(limit_ - rollouts, 0));
+}
+
+std::int64_t MakeUpRounds::hard_cap(const StepRequest& request) const {
+  return std::min(request.prompts * request.max_rollouts, request.budget + request.prompts * std::max<std::int64_t>(0, limit_ - request.min_rollouts));
+}
+
+Decision MakeUpRounds::next(const StepRequest& request, std::uint32_t, const std::vector<GroupReport>& pool, Sampler&) {
+  Decision decision;
+  for (const GroupReport& group : pool) {
+    const auto have = std::int64_t(group.correct.size());
+    const std::int64_t more = std::min(extra(have, success(group)), request.max_rollouts - have);
+    if (more > 0) decision.groups.push_back({group.id, group.level, std::uint32_t(have), std::uint32_t(more)});
+  }
+  return decision;
+}
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,26 @@
+// The rounds `refill`: groups whose rewards do not differ are replaced by groups of new prompts until the step is full (DAPO, DLER, GRESO).
+#pragma once
+
+#include "scheduling/piece.hpp"
+
+namespace rollcall::scheduling {
+
+/// After each round `missing` = prompts - informative groups; the next asks for min(prompts, ceil(missing)) new prompts, or, with refill_margin m > 0, for
+/// min(prompts, ceil(m * missing / share of informative groups so far)) (GRESO's adaptive batch size). Ends when nothing is missing, after refill_rounds
+/// rounds in all, when no prompt is left, or at the cap of refill_rounds budgets.
+class RefillRounds final : public Rounds {
+ public:
+  explicit RefillRounds(const Knowledge& knowledge) : knowledge_(&knowledge) {}
+  void bind(ConfigSchema& knobs) override;
+  bool looks() const override { return rounds_ > 1; }
+  Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
+  bool exact_total() const override { return rounds_ == 1; }
+  std::int64_t hard_cap(const StepRequest& request) const override { return rounds_ * request.budget; }
+
+ private:
+  const Knowledge* knowledge_;
+  std::int64_t rounds_ = 10;  // max_num_gen_batches of the paper's launchers
+  double margin_ = 0.0;
+};
+
+}  // namespace rollcall::scheduling

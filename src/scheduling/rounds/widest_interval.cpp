@@ -1,0 +1,80 @@
+// Greedy over a heap of priorities, one rollout at a time.
+#include "scheduling/rounds/widest_interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace rollcall::scheduling {
+namespace {
+
+// Quantiles 0.975 of Student's t with 1 to 30 degrees of freedom (any table of it); beyond, 1.96 + 2.4 / f is off by less than 0.002.
+constexpr double kQuantile[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+                                2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+
+double deviation(const std::vector<double>& rewards) {
+  const auto n = double(rewards.size());
+  const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / n;
+  double squares = 0.0;
+  for (const double r : rewards) squares += (r - mean) * (r - mean);
+  return n > 1 ? std::sqrt(squares / (n - 1)) : 0.0;
+}
+
+}  // namespace
+
+void WidestIntervalRounds::bind(ConfigSchema& s) {
+  s.bind("pilot_rollouts", &pilot_, "rollouts a prompt in the first round, within the step's bounds", {1, 1e6});
+  s.bind("phases", &phases_, "rounds that spend the rest", {1, 1000});
+  s.bind("exploration_bonus", &bonus_, "weight of sqrt(log(1 + T) / n)", {0, 1e6});
+}
+
+double WidestIntervalRounds::half_width(double n, double s) {
+  const double f = n - 1;
+  return (f <= double(std::size(kQuantile)) ? kQuantile[std::size_t(f) - 1] : 1.96 + 2.4 / f) * s / std::sqrt(n);
+}
+
+StepRequest WidestIntervalRounds::first(const StepRequest& request) const {
+  StepRequest pilot = request;
+  pilot.budget = request.prompts * std::max(request.min_rollouts, std::min(pilot_, request.budget / request.prompts));
+  return pilot;
+}
+
+Decision WidestIntervalRounds::next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler&) {
+  std::int64_t spent = 0;
+  for (const GroupReport& group : pool) spent += std::int64_t(group.rewards.size());
+  const std::int64_t left = request.budget - spent, phases = std::max<std::int64_t>(1, phases_ - std::int64_t(round) + 1);
+  std::int64_t now = (left + phases - 1) / phases;
+  const double explore = std::log(1.0 + double(spent));
+  std::vector<std::int64_t> have;
+  std::vector<double> spread;
+  const auto priority = [&](std::size_t i) {
+    const auto n = double(have[i]);
+    if (have[i] >= request.max_rollouts) return -1.0;
+    if (n < 2) return std::numeric_limits<double>::infinity();  // no interval yet
+    return half_width(n, spread[i]) - half_width(n + 1, spread[i]) + bonus_ * std::sqrt(explore / n);
+  };
+  const auto later = [](const auto& a, const auto& b) { return a.first < b.first || (a.first == b.first && a.second > b.second); };
+  std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, decltype(later)> queue(later);
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    have.push_back(std::int64_t(pool[i].rewards.size()));
+    spread.push_back(deviation(pool[i].rewards));
+    queue.emplace(priority(i), i);
+  }
+  for (; now > 0 && queue.top().first >= 0; --now) {
+    const std::size_t i = queue.top().second;
+    queue.pop();
+    ++have[i];
+    queue.emplace(priority(i), i);
+  }
+  Decision decision{.groups = {}, .last_round = phases == 1};
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    const auto before = std::int64_t(pool[i].rewards.size());
+    if (have[i] > before) decision.groups.push_back({pool[i].id, pool[i].level, std::uint32_t(before), std::uint32_t(have[i] - before)});
+  }
+  return decision;
+}
+
+}  // namespace rollcall::scheduling

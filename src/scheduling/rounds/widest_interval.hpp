@@ -1,0 +1,23 @@
+// The rounds `widest_interval` (XRPO): a pilot, then phases that spend the rest where one more rollout narrows the mean reward most.
+#pragma once
+
+#include "scheduling/piece.hpp"
+
+namespace rollcall::scheduling {
+
+/// Half-width of the 95 % interval of a group's mean reward: h(n) = t(0.975, n - 1) s / sqrt(n). Rollouts go one by one to the largest
+/// h(n) - h(n + 1) + bonus * sqrt(log(1 + T) / n), T the step's rollouts so far (arXiv:2510.06672; the sum and `bonus` are inferred).
+class WidestIntervalRounds final : public Rounds {
+ public:
+  void bind(ConfigSchema& knobs) override;
+  StepRequest first(const StepRequest& request) const override;
+  bool looks() const override { return true; }
+  Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
+  static double half_width(double n, double deviation);  ///< n >= 2
+
+ private:
+  std::int64_t pilot_ = 4, phases_ = 3;
+  double bonus_ = 0.1;
+};
+
+}  // namespace rollcall::scheduling

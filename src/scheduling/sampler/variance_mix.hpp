@@ -1,0 +1,30 @@
+// The sampler `variance_mix` (MMR1): part of the step by variance promotion score, the rest from the shuffled pass over the data.
+#pragma once
+
+#include "scheduling/sampler/ranked.hpp"
+#include "scheduling/sampler/uniform.hpp"
+
+#include <map>
+
+namespace rollcall::scheduling {
+
+/// round(share * prompts) drawn without replacement with chances ~ outcome_weight * p (1 - p) + diversity_weight * d (arXiv:2509.21268), p = Knowledge::success(),
+/// d the latest GroupReport::diversity of the prompt (0 where none was measured). Estimates follow every step's rollouts, instead of probes every 4 steps.
+class VarianceMixSampler final : public Sampler {
+ public:
+  explicit VarianceMixSampler(Knowledge& knowledge) : knowledge_(&knowledge), shuffle_(knowledge.size(), knowledge.seed()) { knowledge.use_success(); }
+  void bind(ConfigSchema& knobs) override;
+  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
+  void learn(const std::vector<GroupReport>& reports) override;
+  nlohmann::json save() const override;
+  void load(const nlohmann::json& state) override;
+  double score(std::uint64_t step, PromptId prompt) const;
+
+ private:
+  const Knowledge* knowledge_;
+  double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;  // the paper's, weights [1.0]
+  UniformSampler shuffle_;                                             // state
+  std::map<std::uint64_t, double> diversity_;                          // state
+};
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,19 @@
+// The selection `informative`: groups whose rewards do not differ leave the step (DAPO, ScaleRL, DARS, ...).
+#pragma once
+
+#include "scheduling/piece.hpp"
+
+namespace rollcall::scheduling {
+
+/// More informative groups than the step's prompts: a random choice of as many trains. None at all: every group trains, with advantages of zero, since a step
+/// without rollouts is no step.
+class InformativeSelection final : public Selection {
+ public:
+  explicit InformativeSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}
+  std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+
+ private:
+  const Knowledge* knowledge_;
+};
+
+}  // namespace rollcall::scheduling

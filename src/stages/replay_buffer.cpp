@@ -1,0 +1,136 @@
+// Remembering closed steps, choosing among them, and reading them back after a stop.
+#include "stages/replay_buffer.hpp"
+
+#include "base/error.hpp"
+#include "io/archive.hpp"
+#include "objective/columns.hpp"
+#include "scheduling/replay_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::stages {
+namespace {
+
+/// Mean of |reward - mean|: 0 exactly where all rewards are equal.
+double mean_advantage(const std::vector<Score>& scores) {
+  const auto [low, high] = std::minmax_element(scores.begin(), scores.end(), [](const Score& a, const Score& b) { return a.reward < b.reward; });
+  if (scores.empty() || low->reward == high->reward) return 0.0;
+  double sum = 0.0, distance = 0.0;
+  for (const auto& score : scores) sum += score.reward;
+  for (const auto& score : scores) distance += std::abs(score.reward - sum / double(scores.size()));
+  return distance / double(scores.size());
+}
+
+bool in_archive(const std::vector<io::ArchiveEntry>& entries, std::uint64_t step) {
+  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first_step <= step && step <= entry.last_step; });
+}
+
+bool any_since(const StepBatch& batch, std::uint64_t oldest) {
+  return std::any_of(batch.groups.begin(), batch.groups.end(), [&](const Group& group) { return sampled_by(group).value_or(0) >= oldest; });
+}
+
+/// The steps of one archive file; its groups are in canonical order already.
+std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_dir, const io::ArchiveEntry& entry) {
+  std::map<std::uint64_t, StepBatch> steps;
+  std::vector<std::string> component_names;
+  for (auto& archived : io::read_archive(run_dir, entry, &component_names)) {
+    auto& batch = steps[archived.step];
+    batch.component_names = component_names;
+    batch.groups.push_back(std::move(archived.group));
+    batch.scores.push_back(std::move(archived.scores));
+  }
+  return steps;
+}
+
+/// Newest file first, until one holds nothing that is fresh enough: versions grow with the steps.
+std::map<std::uint64_t, StepBatch> read_packed_since(const std::filesystem::path& run_dir, std::vector<io::ArchiveEntry> entries, std::uint64_t before, std::uint64_t oldest) {
+  std::map<std::uint64_t, StepBatch> steps;
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first_step > b.first_step; });
+  for (const auto& entry : entries) {
+    if (entry.first_step >= before) continue;
+    auto packed = read_packed(run_dir, entry);
+    std::erase_if(packed, [&](const auto& step) { return step.first >= before || !any_since(step.second, oldest); });
+    if (packed.empty()) break;
+    steps.merge(packed);
+  }
+  return steps;
+}
+
+}  // namespace
+
+void ReplayBuffer::remember(StepBatch step) {
+  for (std::size_t g = 0; g < step.groups.size(); ++g) {
+    const auto version = sampled_by(step.groups[g]);
+    if (!version) continue;  // not a policy token: nothing to train on
+    const double advantage = mean_advantage(step.scores[g]);
+    groups_.push_back({std::move(step.groups[g]), std::move(step.scores[g]), *version, advantage});
+  }
+}
+
+void ReplayBuffer::forget(PolicyVersion policy) {
+  std::erase_if(groups_, [&](const Kept& kept) { return kept.version + std::uint64_t(settings_.max_staleness) < policy.value; });
+}
+
+void ReplayBuffer::add_to(StepBatch& batch, std::uint64_t step) const {
+  std::vector<scheduling::ReplayCandidate> candidates;
+  for (const auto& kept : groups_) candidates.push_back({kept.group.id, kept.version, kept.advantage});
+  const auto equal = std::count_if(batch.scores.begin(), batch.scores.end(), [](const auto& scores) { return mean_advantage(scores) == 0.0; });
+  const auto chosen = scheduling::choose_replay(settings_, {seed_, step, batch.policy.value, batch.groups.size(), std::size_t(equal)}, candidates);
+  for (const std::size_t i : chosen) {
+    batch.groups.push_back(groups_[i].group);
+    batch.scores.push_back(groups_[i].scores);
+  }
+  batch.replayed = chosen.size();
+}
+
+std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step, std::uint64_t oldest,
+                                          comm::Communicator& ranks) {
+  auto entries = io::read_manifest(run_dir);
+  std::erase_if(entries, [](const auto& entry) { return entry.purpose != "train"; });
+  std::map<std::uint64_t, StepBatch> steps;
+  const auto packed = ranks.gather_all(ranks.rank() == 0 ? to_bytes(read_packed_since(run_dir, entries, step, oldest)) : std::string());
+  steps = from_bytes<std::map<std::uint64_t, StepBatch>>(packed[0]);
+  std::map<std::uint64_t, std::vector<ScoredFile>> loose;
+  for (const auto& file : unpacked) {
+    if (file.purpose == Purpose::train && file.step < step && !in_archive(entries, file.step)) loose[file.step].push_back(file.files);
+  }
+  for (const auto& [number, files] : loose) steps[number] = read_step(run_dir, files, ranks);
+  std::vector<StepBatch> ascending;
+  for (auto& [number, batch] : steps) ascending.push_back(std::move(batch));
+  return ascending;
+}
+
+void check_replay(const RunConfig& config, const objective::Objective& objective) {
+  const auto columns = objective.columns();
+  const bool greedy = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
+  require<ConfigError>(!greedy || config.replay.share == 0.0,
+                       fmt::format("objective.recipe {} compares with greedy answers, and replay.share is {}", config.objective.recipe, config.replay.share),
+                       "a replayed group would need the greedy answer of a policy that is gone", "set replay.share=0 or choose another recipe");
+}
+
+std::map<std::string, double> composition(const StepBatch& batch) {
+  double generated = 0.0, trained = 0.0, experts = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    const auto rollouts = double(batch.groups[g].rollouts.size());
+    const auto expert = double(std::count_if(batch.groups[g].rollouts.begin(), batch.groups[g].rollouts.end(), is_expert));
+    trained += rollouts, experts += expert;
+    if (g < fresh_groups(batch)) {
+      generated += rollouts - expert;
+      continue;
+    }
+    const auto lag = double(batch.policy.value - sampled_by(batch.groups[g]).value_or(batch.policy.value));
+    replayed += rollouts, lag_sum += lag, lag_max = std::max(lag_max, lag);
+  }
+  std::map<std::string, double> metrics{{"train/rollouts_generated", generated}, {"train/rollouts_trained", trained}};
+  if (experts > 0) metrics["experts/rollouts"] = experts;
+  if (batch.replayed > 0) {
+    metrics["replay/groups"] = double(batch.replayed), metrics["replay/rollouts"] = replayed;
+    metrics["replay/staleness_mean"] = lag_sum / double(batch.replayed), metrics["replay/staleness_max"] = lag_max;
+  }
+  return metrics;
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,55 @@
+// The groups of earlier steps that may come back: a window over the run's own shards and archive, kept in memory by every update rank.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "core/run_config.hpp"
+#include "objective/objective.hpp"
+#include "stages/coordinator_state.hpp"
+#include "stages/step_batch.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Holds nothing that the files of the steps so far do not say, so it is in no checkpoint: a resumed run reads it again.
+class ReplayBuffer {
+ public:
+  ReplayBuffer(const ReplaySection& settings, std::uint64_t seed) : settings_(settings), seed_(seed) {}
+  bool on() const { return settings_.share > 0.0; }
+  std::size_t groups() const { return groups_.size(); }
+
+  /// Takes a closed step's own rollouts in. Steps come in ascending order.
+  void remember(StepBatch step);
+  /// Drops what is too stale for `policy`, now and for ever, since versions only grow.
+  void forget(PolicyVersion policy);
+  /// Puts this step's choice behind its own groups.
+  void add_to(StepBatch& batch, std::uint64_t step) const;
+
+ private:
+  struct Kept {
+    Group group;
+    std::vector<Score> scores;
+    std::uint64_t version = 0;
+    double advantage = 0.0;
+  };
+  ReplaySection settings_;
+  std::uint64_t seed_;
+  std::vector<Kept> groups_;  // ascending GroupId
+};
+
+/// The closed training steps before `step` that may hold groups of policy `oldest` or newer, ascending, each as read_step gave it: from shards, and from archive
+/// files where they were packed. Collective; every file is read by one rank. Throws StorageError.
+std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step, std::uint64_t oldest,
+                                          comm::Communicator& ranks);
+
+/// Throws ConfigError when the objective asks for what is not kept with old groups.
+void check_replay(const RunConfig& config, const objective::Objective& objective);
+
+/// What the batch is made of, for the metrics: train/rollouts_generated, train/rollouts_trained, and replay/... and experts/... where there are any.
+std::map<std::string, double> composition(const StepBatch& batch);
+
+}  // namespace rollcall::stages

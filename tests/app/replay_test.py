@@ -1,0 +1,103 @@
+"""Rollouts that a step did not sample: replayed groups, an expert's answers, greedy baselines. The same bits on any ranks and after a kill, and counted apart."""
+import json
+import signal
+import time
+
+from harness import check, main, metrics, result, sets
+
+STEPS, BUDGET = 12, 32
+SMALL = sets(sft__steps=20, train__steps=STEPS, train__mini_batches=2, eval__before="false", eval__after="false", checkpoint__every=3, archive__pack_every=6)
+REPLAY = sets(replay__share=0.5, replay__max_staleness=10)
+KINDS = {
+    "uniform": [*REPLAY, *sets(objective__recipe="dots-rr")],
+    "advantage": [*REPLAY, *sets(objective__recipe="skywork-r1v2-ssb", replay__choose="advantage")],
+    "current": [*REPLAY, *sets(objective__recipe="remix-squeeze", replay__old_policy="current", replay__choose="newest", train__epochs=2)],
+    "chord": sets(objective__recipe="chord", experts__share=0.5, objective__knobs__mu_warmup=0),
+    "dypo": sets(objective__recipe="dypo", experts__share=1),
+    "both": [*REPLAY, *sets(objective__recipe="chord", experts__share=0.5, objective__knobs__mu_warmup=0)],
+    "greedy": sets(objective__recipe="remax"),
+}
+
+
+def whole(harness, kind):
+    folder = harness.work / kind
+    if not folder.exists():
+        harness.train(folder, *SMALL, *KINDS[kind])
+    return folder
+
+
+def same_end(folder, reference):
+    for key in ("policy_sha256", "archive_sha256", "rollouts_total"):
+        check(result(folder)[key] == result(reference)[key], f"{folder.name}: {key} differs from that of {reference.name}")
+
+
+def same_on_three_ranks(harness):
+    for kind, settings in KINDS.items():
+        harness.train(harness.work / f"{kind}_3", *SMALL, *settings, ranks=3)
+        same_end(harness.work / f"{kind}_3", whole(harness, kind))
+
+
+def differs_from_none(harness):
+    """What is added changes the training, so equal bits above say something."""
+    plain = harness.work / "plain"
+    harness.train(plain, *SMALL, *sets(objective__recipe="dots-rr"))
+    check(result(plain)["policy_sha256"] != result(whole(harness, "uniform"))["policy_sha256"], "replay changes nothing")
+    check(result(whole(harness, "chord"))["policy_sha256"] != result(whole(harness, "both"))["policy_sha256"], "replay beside experts changes nothing")
+
+
+def counted_apart(harness):
+    for kind in KINDS:
+        rows = metrics(whole(harness, kind))
+        check(len(rows) == STEPS and result(whole(harness, kind))["rollouts_total"] == STEPS * BUDGET, f"{kind}: replayed, expert or greedy rollouts count as sampled")
+        check(all(row["train/rollouts_generated"] == BUDGET for row in rows), f"{kind}: another number of rollouts is called generated")
+        check(all(row["actor/ratio_min"] == 1 == row["actor/ratio_max"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1")
+        beside = [row.get("replay/rollouts", 0) + row.get("experts/rollouts", 0) for row in rows]
+        check([row["train/rollouts_trained"] for row in rows] == [BUDGET + more for more in beside], f"{kind}: the number of trained rollouts")
+        check(kind == "greedy" or sum(beside) > 0, f"{kind}: nothing was added to any step")
+        entries = json.loads((whole(harness, kind) / "archive/manifest.json").read_text())["files"]
+        archived = {purpose: sum(e["rollouts"] for e in entries if e["purpose"] == purpose) for purpose in ("train", "greedy")}
+        check(archived["train"] == STEPS * BUDGET, f"{kind}: the archive holds {archived['train']} training rollouts")
+        check((archived["greedy"] == sum(row.get("greedy/rollouts", 0) for row in rows) > 0) == (kind == "greedy"), f"{kind}: greedy rollouts {archived['greedy']}")
+
+
+def replayed_metrics(harness):
+    rows = metrics(whole(harness, "uniform"))
+    check("replay/groups" not in rows[0] and all(row["replay/groups"] == 8 for row in rows[1:]), "half of the groups, and none in the first step")
+    check(all(0 < row["replay/staleness_mean"] <= row["replay/staleness_max"] <= 10 for row in rows[1:]), "staleness")
+    check(max(row["replay/staleness_max"] for row in rows[1:]) == 10, "the staleness limit was never reached, so it says nothing")
+    check(all(row["replay/ratio_min"] < 1 < row["replay/ratio_max"] for row in rows[3:]), "the ratio of replayed tokens does not move")
+    check(all(row.get("replay/ppo_kl", 0) == 0 for row in metrics(whole(harness, "current"))), "with old_policy = current old and new log-prob are one at first")
+
+
+def kill_and_resume(harness, kind, ranks, rows):
+    """Killed without warning after some steps and resumed on `ranks`: what it takes up again comes from shards and archive."""
+    folder = harness.work / f"{kind}_killed_{ranks}_{rows}"
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *SMALL, *KINDS[kind])
+    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < rows:
+        check(job.poll() is None, f"{kind}: the run ended before it could be killed")
+        time.sleep(0.005)
+    job.send_signal(signal.SIGKILL)
+    job.communicate()
+    check(not (folder / "result.json").exists(), f"{kind}: the kill came after the end")
+    harness.train(folder, *SMALL, *KINDS[kind], "--resume", ranks=ranks)
+    same_end(folder, whole(harness, kind))
+
+
+def survives_a_kill(harness):
+    for kind, ranks, rows in (("uniform", 1, 5), ("uniform", 1, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5)):
+        kill_and_resume(harness, kind, ranks, rows)
+
+
+def goes_on_after_a_stop(harness):
+    """Stopped in order at step 5: two halves are the whole."""
+    flat = sets(train__min_lr_ratio=1)  # another number of steps is another cosine
+    halves, reference = harness.work / "halves", harness.work / "flat"
+    half = [word.replace(f"train.steps={STEPS}", "train.steps=5") for word in SMALL]
+    harness.train(halves, *half, *KINDS["uniform"], *flat)
+    harness.train(halves, "--resume", *SMALL, *KINDS["uniform"], *flat)
+    harness.train(reference, *SMALL, *KINDS["uniform"], *flat)
+    same_end(halves, reference)
+    check([row.get("replay/ratio_max") for row in metrics(halves)] == [row.get("replay/ratio_max") for row in metrics(reference)], "replay/ratio_max differs")
+
+
+main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, survives_a_kill, goes_on_after_a_stop)

@@ -1,0 +1,109 @@
+// The bandits over counts: price by hand, what they learn, and why arms are drawn rather than always the most probable ones played.
+#include "scheduling/allocator/bin_square_root.hpp"
+#include "scheduling/allocator/gdro.hpp"
+
+#include "base/error.hpp"
+#include "scheduling/simulated_run.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <set>
+
+namespace rollcall::scheduling {
+namespace {
+
+TEST(ShadowPrice, ByHand) {
+  EXPECT_NEAR(shadow_price(0.1, 0.05, 4.5, 4.0), 0.125, 1e-15);
+  EXPECT_NEAR(shadow_price(0.1, 0.05, 2.0, 4.0), 0.0, 1e-15);
+}
+
+template <class A>
+struct Setting {
+  explicit Setting(const std::vector<std::string>& settings = {}) : knowledge({.level = std::vector<std::int32_t>(16, 2), .prior = prior()}, 1), allocator(knowledge) {
+    ConfigSchema schema;
+    knowledge.bind(schema);
+    allocator.bind(schema);
+    for (const auto& setting : settings) schema.set(setting);
+    knowledge.start();
+  }
+  static std::vector<float> prior() {  // prompts 0..7 in bin 0, 8..15 in bin 5
+    std::vector<float> p(16, 0.0F);
+    std::fill(p.begin() + 8, p.end(), 1.0F);
+    return p;
+  }
+  /// One step over all prompts. Outcomes keep every prompt in its bin; the reward is another matter.
+  std::pair<std::int64_t, std::int64_t> step(std::uint64_t step, std::int64_t budget, const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward) {
+    std::vector<GroupPlan> groups;
+    for (std::uint64_t p = 0; p < 16; ++p) groups.push_back({.id = {step, {p}, 0}});
+    const auto n = allocator.counts({.step = step, .prompts = 16, .budget = budget, .min_rollouts = 1, .max_rollouts = 16}, groups);
+    std::vector<GroupReport> reports;
+    for (std::uint64_t p = 0; p < 16; ++p) {
+      GroupReport r = no_results(groups[p].id, 2);
+      r.correct.assign(std::size_t(n[p]), p >= 8);
+      r.rewards.assign(std::size_t(n[p]), reward(p, n[p]));
+      reports.push_back(r);
+    }
+    knowledge.learn(reports);
+    allocator.learn(reports);
+    return {n.front(), n.back()};
+  }
+  Knowledge knowledge;
+  A allocator;
+};
+
+// Bin 0 does better the more rollouts it gets, bin 5 does not care: with 4 on average of arms 2 to 6, (6, 2) is best.
+double worth(std::uint64_t prompt, std::int64_t n) { return prompt < 8 ? double(n - 2) / 4.0 : 0.5; }
+
+TEST(GdroAllocator, DrawnArmsFindWhereRolloutsPay) {
+  Setting<GdroAllocator> drawn({"arm_horizon=4000", "most_arm=6"}), fixed({"arm_horizon=4000", "most_arm=6", "arm_draw=0"});
+  std::set<std::int64_t> tried_drawn, tried_fixed;
+  double early = 0.0, late = 0.0;
+  for (std::uint64_t step = 0; step < 4000; ++step) {
+    const auto [hard, easy] = drawn.step(step, 4 * 16, worth);
+    ASSERT_EQ(hard + easy, 8);
+    if (step < 500) early += double(hard) / 500.0;
+    if (step >= 3500) late += double(hard) / 500.0;
+    tried_drawn.insert(hard);
+    if (step < 500) tried_fixed.insert(fixed.step(step, 4 * 16, worth).first);
+  }
+  EXPECT_GT(late, 5.0);
+  EXPECT_EQ(tried_drawn.size(), 5U);
+  EXPECT_EQ(tried_fixed.size(), 1U);  // always the most probable arms: the first ones stay so, since nothing else is ever tried
+}
+
+TEST(GdroAllocator, ThePriceRisesWhileTheBanditsWantMoreThanThereIs) {
+  Setting<GdroAllocator> scarce, plenty;
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    scarce.step(step, 3 * 16, worth);  // the middle of arms 2 to 12 is 7
+    plenty.step(step, 11 * 16, worth);
+    if (step > 0) continue;
+    EXPECT_NEAR(scarce.allocator.price(), 0.05 * (7 - 3), 0.01);  // probabilities are nearly equal after one step
+    EXPECT_NEAR(plenty.allocator.price(), 0.05 * (7 - 11), 0.01);
+  }
+  EXPECT_GT(scarce.allocator.price(), 1.0);
+  EXPECT_LT(plenty.allocator.price(), -1.0);
+}
+
+TEST(GdroAllocator, RefusesStatesAndArmsThatCannotBe) {
+  Setting<GdroAllocator> s;
+  EXPECT_THROW(s.allocator.load({{"price", 0.0}, {"log_weights", {{0.0, 0.0}}}}), StorageError);
+  Setting<GdroAllocator> upside_down({"least_arm=5", "most_arm=3"});
+  EXPECT_THROW(upside_down.step(0, 64, worth), ConfigError);
+}
+
+TEST(BinSquareRoot, ByHand) {
+  Setting<BinSquareRootAllocator> s;
+  s.allocator.load({{"variance", {1.0, 0.25, 0.25, 0.25, 0.25, 9.0}}});
+  // q = (1/2, 1/2), v = (1, 9), n_bar = 4: n_b = 4 sqrt(v_b) / (1/2 + 3/2) = (2, 6) (eq. 30)
+  const auto [hard, easy] = s.step(0, 4 * 16, [](std::uint64_t, std::int64_t) { return 0.0; });
+  EXPECT_EQ(hard, 2);
+  EXPECT_EQ(easy, 6);
+  // All rewards were equal: v <- 0.88 v.
+  EXPECT_EQ(s.allocator.save().at("variance"), (nlohmann::json{0.88, 0.25, 0.25, 0.25, 0.25, 0.88 * 9.0}));
+  EXPECT_THROW(s.allocator.load({{"variance", {1.0}}}), StorageError);
+}
+
+}  // namespace
+}  // namespace rollcall::scheduling

@@ -1,0 +1,120 @@
+// The window of earlier groups: what it keeps, what it gives back, and that files say the same as memory.
+#include "stages/random_batch.hpp"
+#include "stages/replay_buffer.hpp"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rollcall::stages {
+namespace {
+
+using io::test::RunFolder;
+
+const ReplaySection kHalf{.share = 0.5, .max_staleness = 4, .choose = "newest", .distinct_prompts = false, .old_policy = "sampler"};
+
+/// Two groups of two rollouts; group 1 has equal rewards. Sampled by policy `step`.
+StepBatch step_of(std::uint64_t step) {
+  StepBatch batch;
+  batch.component_names = {"correct"};
+  batch.policy = {step};
+  for (std::uint64_t p = 0; p < 2; ++p) {
+    Group group{.id = {step, {p}, 0}, .level = 1, .rollouts = {}};
+    auto& scores = batch.scores.emplace_back();
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const float logprob = -float(step) - 0.5F * float(i);
+      group.rollouts.push_back({.sample = i, .finish = FinishReason::stop,
+                                .turns = {{.role = Role::prompt, .tokens = {1, 5}, .logprob = {}, .entropy = {}, .policy_version = {}},
+                                          {.role = Role::policy, .tokens = {7, 2}, .logprob = {logprob, logprob}, .entropy = {1, 1}, .policy_version = {step, step}}},
+                                .text = "7"});
+      scores.push_back({.components = {double(i)}, .reward = p == 0 ? double(i) : 1.0, .correct = true, .answer = "7"});
+    }
+    batch.groups.push_back(std::move(group));
+  }
+  return batch;
+}
+
+std::vector<GroupId> ids(const StepBatch& batch) {
+  std::vector<GroupId> all;
+  for (const auto& group : batch.groups) all.push_back(group.id);
+  return all;
+}
+
+TEST(ReplayBuffer, GivesEarlierGroupsBackBehindTheStepsOwn) {
+  ReplayBuffer buffer(kHalf, 1);
+  for (std::uint64_t s = 1; s <= 3; ++s) buffer.remember(step_of(s));
+  StepBatch batch = step_of(4);
+  buffer.add_to(batch, 4);
+  EXPECT_EQ(ids(batch), (std::vector<GroupId>{{4, {0}, 0}, {4, {1}, 0}, {3, {0}, 0}, {3, {1}, 0}}));
+  EXPECT_EQ(batch.replayed, 2U);
+  const auto columns = make_train_batch(batch, {0, 1, 2, 3}, 100, 8).columns;
+  EXPECT_TRUE(at::equal(columns.replayed.to(at::kLong), at::tensor({0, 0, 0, 0, 1, 1, 1, 1}, at::kLong)));
+  EXPECT_TRUE(at::equal(columns.named.at("version_lag"), at::tensor({0., 0., 0., 0., 1., 1., 1., 1.}, at::kDouble)));
+  EXPECT_TRUE(at::equal(columns.old_logprob, columns.rollout_logprob));  // what was stored when they were sampled
+  EXPECT_EQ(columns.rollout_logprob[8].item<double>(), -3.0);
+  EXPECT_EQ(ids(own_rollouts(batch)), ids(step_of(4)));
+}
+
+TEST(ReplayBuffer, OtherOldLogProbsStandInWhereAGroupHasThem) {
+  StepBatch batch = step_of(4);
+  batch.columns[kProximalLogprob] = {{}, {-9, -8, -7, -6}};
+  const auto columns = make_train_batch(batch, {0, 1}, 100, 8).columns;
+  EXPECT_TRUE(at::equal(columns.old_logprob, at::tensor({-4., -4., -4.5, -4.5, -9., -8., -7., -6.}, at::kDouble)));
+  EXPECT_EQ(columns.rollout_logprob[4].item<double>(), -4.0);
+}
+
+TEST(ReplayBuffer, ForgetsWhatIsTooStale) {
+  ReplayBuffer buffer(kHalf, 1);
+  for (std::uint64_t s = 1; s <= 9; ++s) {
+    buffer.forget({s});
+    buffer.remember(step_of(s));
+  }
+  EXPECT_EQ(buffer.groups(), 10U);  // policies 5 to 9
+  buffer.forget({12});
+  EXPECT_EQ(buffer.groups(), 4U);  // 8 and 9
+}
+
+TEST(ReplayBuffer, CountsWhatWasGeneratedAndWhatIsTrained) {
+  ReplayBuffer buffer(kHalf, 1);
+  buffer.remember(step_of(1));
+  StepBatch batch = step_of(4);
+  EXPECT_EQ(composition(batch), (std::map<std::string, double>{{"train/rollouts_generated", 4}, {"train/rollouts_trained", 4}}));
+  buffer.add_to(batch, 4);
+  batch.groups[0].rollouts.push_back({.sample = kExpertSample, .finish = FinishReason::stop, .turns = {}, .text = ""});
+  batch.scores[0].push_back({});
+  const auto counts = composition(batch);
+  EXPECT_EQ(counts.at("train/rollouts_generated"), 4);
+  EXPECT_EQ(counts.at("train/rollouts_trained"), 9);
+  EXPECT_EQ(counts.at("replay/rollouts"), 4);
+  EXPECT_EQ(counts.at("experts/rollouts"), 1);
+  EXPECT_EQ(counts.at("replay/staleness_mean"), 3);
+}
+
+/// Published as rank `producer` would.
+UnpackedFile publish(const std::filesystem::path& run_dir, const StepBatch& batch) {
+  const std::uint64_t step = batch.groups.front().id.step;
+  const RolloutShard shard{Purpose::train, step, 0, 0, {step}, 1.0F, batch.groups};
+  const ScoredShard scores{Purpose::train, step, 0, 0, batch.component_names, batch.scores};
+  return {Purpose::train, step, {io::write_shard(run_dir, shard, std::vector<io::ShardPrompt>(2, {"p", "a"}), io::test::identity()),
+                                 io::write_scores(run_dir, scores, shard, io::test::identity())}};
+}
+
+TEST(ReplayBuffer, ShardsAndArchiveSayWhatMemoryHeld) {
+  const RunFolder run;
+  const auto alone = comm::alone();
+  std::vector<UnpackedFile> files;
+  for (std::uint64_t s = 1; s <= 6; ++s) files.push_back(publish(run, step_of(s)));
+  for (const std::uint64_t first : {1U, 3U}) {  // steps 1-2 and 3-4 are packed, and the state still names all files, as after a stop behind a pack
+    std::vector<io::PackInput> inputs;
+    for (std::uint64_t s = first; s < first + 2; ++s) inputs.push_back({files[s - 1].files.shard, files[s - 1].files.scores});
+    io::pack(*alone, run, "train_" + std::to_string(first), inputs, io::test::identity());
+  }
+  const auto steps = read_earlier_steps(run, files, 6, 2, *alone);  // before step 6, policy 2 or newer
+  ASSERT_EQ(steps.size(), 4U);
+  for (std::uint64_t s = 2; s <= 5; ++s) EXPECT_EQ(to_bytes(steps[s - 2]), to_bytes(step_of(s))) << s;
+  EXPECT_EQ(read_earlier_steps(run, files, 4, 3, *alone).size(), 1U);  // an older checkpoint: what was packed since is not there yet
+}
+
+}  // namespace
+}  // namespace rollcall::stages
