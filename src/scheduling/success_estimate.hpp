@@ -3,7 +3,6 @@
 
 #include "core/plan.hpp"
 #include "scheduling/prompt_map.hpp"
-#include "scheduling/prompt_map.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -33,7 +32,6 @@ class SuccessEstimate {
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
-  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
   void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 
  private:
