@@ -23,6 +23,7 @@ struct Quantity {
 // The order and the words of what is known; other quantities follow under their own names.
 constexpr Quantity kQuantities[] = {{"population", "Prompts by bin", "bin 0 is the hardest", Unit::plain},
                                     {"pass_rate", "Pass rate by bin", "share of groups with a correct answer", Unit::share},
+                                    {"signal", "Loss signal by bin", "", Unit::plain},
                                     {"weight", "Weight of the advantages by bin", "", Unit::plain},
                                     {"probability", "Share of the game by bin", "", Unit::share},
                                     {"budget", "Rollouts per prompt by bin", "", Unit::plain},

@@ -2,6 +2,7 @@
 #include "stages/coordinator.hpp"
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "io/checkpoint.hpp"
@@ -11,6 +12,7 @@
 #include "stages/results.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,19 +32,28 @@ double mean_of(const std::vector<GroupReport>& reports, const std::function<doub
   return count == 0 ? 0.0 : sum / double(count);
 }
 
+void tell(const scheduling::LoadReport& report) {
+  if (report.same_prompts) return;
+  const std::string anew = report.restarted.empty() ? "" : fmt::format("; these pieces begin anew: {}", fmt::join(report.restarted, ", "));
+  spdlog::warn("the training prompts have changed: the scheduler knows {} of them, {} are new, {} are gone{}", report.kept, report.fresh, report.gone, anew);
+}
+
 }  // namespace
 
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
   scheduling::PromptTable table;
-  for (const auto& prompt : job.prompts.train) table.level.push_back(prompt.level);
+  for (const auto& prompt : job.prompts.train) {
+    table.level.push_back(prompt.level);
+    table.content.push_back(checksum64(prompt.answer, checksum64(prompt.text)));
+  }
   const auto& s = job.config.scheduler;
-  return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, table, std::uint64_t(job.config.run.seed));
+  return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, std::move(table), std::uint64_t(job.config.run.seed));
 }
 
 Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state)
     : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(state)), scheduler_(make_scheduler(job)),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s) {
-  if (!state_.scheduler.empty()) scheduler_->load(state_.scheduler);
+  if (!state_.scheduler.empty()) tell(scheduler_->load(state_.scheduler));
   const auto& settings = job.config.objective;
   const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
   greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();

@@ -83,12 +83,12 @@ SMALL = sets(sft__steps=20, train__steps=4, train__min_lr_ratio=1, eval__before=
 
 def state_survives_a_stop_on_any_ranks(harness):
     """Two halves on one and on three ranks are the whole, for policies whose pieces all keep a state."""
-    for name in ("uniform_sqrt", "gdro_both", "gdro_both_resample"):
+    for name, exact in (("uniform_sqrt", True), ("gdro_both", True), ("gdro_both_resample", True), ("pods", False), ("dapo", False), ("reinforce_ada", False)):
         policy = sets(scheduler__policy=name)
         whole = harness.work / f"{name}_whole"
         harness.train(whole, *SMALL, *policy)
         drawn = [row["rollout_alloc/drawn"] for row in metrics(whole)]
-        check(drawn == [32] * 4, f"{name}: drew {drawn}")
+        check(drawn == [32] * 4 if exact else len(drawn) == 4 and min(drawn) > 0, f"{name}: drew {drawn}")
         for ranks in (1, 3):
             folder = harness.work / f"{name}_{ranks}"
             harness.train(folder, *SMALL, *sets(train__steps=2), *policy, ranks=ranks)
@@ -126,5 +126,18 @@ def losses_reach_the_policy(harness):
         check(abs(signal + row["critic/score/mean"] - 0.5) < 1e-6, f"step {row['step']}: a loss of {signal} at a mean reward of {row['critic/score/mean']}")
 
 
-main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, weights_reach_the_update, losses_reach_the_policy,
-     state_survives_a_stop_on_any_ranks)
+def changed_prompts_are_told(harness):
+    """A question file that grew and lost lines between two halves: what is known of the rest goes on, and a warning counts."""
+    questions, folder = harness.work / "questions.jsonl", harness.work / "changed"
+    lines = [json.dumps({"question": f"{a}+{b}", "answer": str(a + b)}) for a in range(1, 11) for b in range(10, 22)]
+    settings = [*SMALL, *sets(scheduler__policy="gdro_both", task__name="jsonl", task__file=questions, text__tokenizer="byte", task__train_prompts=1000)]
+    questions.write_text("\n".join(lines[:100]))
+    harness.train(folder, *settings, *sets(train__steps=2))
+    questions.write_text("\n".join(lines[5:]))
+    code, out, err, _ = harness.run("train", harness.tiny, "--resume", *sets(run__dir=folder), *settings)
+    check(code == 0 and "the training prompts have changed" in out + err, f"exit code {code}\n{out}\n{err}")
+    check([row["step"] for row in metrics(folder)] == [1, 2, 3, 4], "the resumed run did not go on")
+
+
+main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, weights_reach_the_update,
+     losses_reach_the_policy, changed_prompts_are_told, state_survives_a_stop_on_any_ranks)
