@@ -99,10 +99,15 @@ Decision ComposedPolicy::next_round(const StepRequest& request, const std::vecto
 
 void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
   std::map<GroupId, std::size_t> known;
+  const bool first = drawn_.empty();
   for (std::size_t i = 0; i < drawn_.size(); ++i) known[drawn_[i].id] = i;
   std::int64_t total = 0;
   for (GroupPlan& group : decision.groups) {
     group.level = knowledge_.prompts().level.at(group.id.prompt.value);
+    if (first) {  // a sampler numbers its draws, so no group comes twice
+      drawn_.push_back(group);
+      continue;
+    }
     const auto [it, fresh] = known.try_emplace(group.id, drawn_.size());
     if (fresh) drawn_.push_back(group);
     else drawn_[it->second].count += group.count;
@@ -115,13 +120,15 @@ void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
 
 Training ComposedPolicy::settle(const StepRequest& request, const std::vector<GroupReport>& reports) {
   Training training{.groups = pieces_.selection->select(request, reports)};
-  std::map<GroupId, const GroupTraining*> chosen;
-  for (const auto& group : training.groups) chosen[group.id] = &group;
+  const auto by_id = [](const auto& a, const auto& b) { return a.id < b.id; };
+  std::sort(training.groups.begin(), training.groups.end(), by_id);
+  auto chosen = training.groups.begin();
   for (const auto& report : reports) {
     const auto n = std::int64_t(report.rewards.size());
-    const auto it = chosen.find(report.id);
+    chosen = std::lower_bound(chosen, training.groups.end(), report, by_id);
+    const bool all = chosen == training.groups.end() || chosen->id != report.id || chosen->keep.empty();
     training.drawn += n;
-    training.trained += it == chosen.end() || it->second->keep.empty() ? n : std::int64_t(std::count(it->second->keep.begin(), it->second->keep.end(), 1));
+    training.trained += all ? n : std::int64_t(std::count(chosen->keep.begin(), chosen->keep.end(), 1));
   }
   metrics_.emplace_back("rollout_alloc/drawn", double(training.drawn));
   metrics_.emplace_back("rollout_alloc/trained", double(training.trained));
