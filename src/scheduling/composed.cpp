@@ -124,6 +124,7 @@ void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
 
 Training ComposedPolicy::settle(const StepRequest& request, const std::vector<GroupReport>& reports) {
   Training training{.groups = pieces_.selection->select(request, reports)};
+  std::sort(training.groups.begin(), training.groups.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   auto chosen = training.groups.begin();  // both ascend by GroupId
   for (const auto& report : reports) {
     const auto n = std::int64_t(report.rewards.size());

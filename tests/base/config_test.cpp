@@ -183,6 +183,16 @@ TEST(Config, SetRefusesWithItsOwnText) {
   expect_in("use a value from", set_refusal("train.count=-3"));
 }
 
+TEST(Config, AKeyBoundTwiceIsOneSetting) {
+  ConfigSchema s;
+  std::int64_t here = 1, there = 2;
+  s.bind("count", &here, "one reader");
+  s.bind("count", &there, "another");
+  s.set("count=7");
+  EXPECT_EQ(here, 7);
+  EXPECT_EQ(there, 7);
+}
+
 TEST(Config, DescribeAndKeysListEverything) {
   Values v;
   const ConfigSchema s = bind(v);
