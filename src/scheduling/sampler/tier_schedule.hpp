@@ -5,7 +5,7 @@
 
 namespace rollcall::scheduling {
 
-/// P_t(level) = (1 - u) start + u final, u = clip((progress - from) / (to - from), 0, 1) (reinforcement mid-training, 2025). The two distributions are not
+/// P_t(level) = (1 - u) start + u final, u = clip((progress - from) / (to - from), 0, 1) (arXiv:2509.24375). The two distributions are not
 /// published: by default (inferred) they fall, and rise, linearly over the levels.
 class TierScheduleSampler final : public ArmSampler {
  public:
