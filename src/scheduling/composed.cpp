@@ -45,7 +45,8 @@ ComposedPolicy::ComposedPolicy(PolicyChoice choice, const Knobs& knobs, const Pr
   pieces_ = {make(samplers(), choice_.sampler, knowledge_), make(allocators(), choice_.allocator, knowledge_), make(rounds(), choice_.rounds, knowledge_),
              make(selections(), choice_.selection, knowledge_)};
   knowledge_.bind(schema_);
-  for (Piece* piece : std::initializer_list<Piece*>{pieces_.sampler.get(), pieces_.allocator.get(), pieces_.rounds.get(), pieces_.selection.get()}) piece->bind(schema_);
+  for (Piece* piece : std::initializer_list<Piece*>{pieces_.sampler.get(), pieces_.allocator.get(), pieces_.rounds.get(), pieces_.selection.get()})
+    piece->bind(schema_);
   const auto row = std::find_if(policies().begin(), policies().end(), [&](const auto& r) { return r.name == choice_.row; });
   const auto known = schema_.keys();
   for (const auto& [key, value] : row->settings) {

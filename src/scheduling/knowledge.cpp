@@ -88,7 +88,8 @@ void Knowledge::load(const nlohmann::json& state) {
   std::vector<DifficultyBins::Place> places;
   for (const auto& row : state.at("prompts")) {
     const auto p = row.at(0).get<std::uint64_t>();
-    require<StorageError>(p < size() && uses_history_, fmt::format("a saved history of prompt {}", p), why, "resume with the task section the run was started with");
+    require<StorageError>(p < size() && uses_history_, fmt::format("a saved history of prompt {}", p), why,
+                          "resume with the task section the run was started with");
     PromptHistory::Entry& e = history_.entry({p});
     const std::uint8_t start_bin = e.bin;
     e = {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(), start_bin};
@@ -100,7 +101,8 @@ void Knowledge::load(const nlohmann::json& state) {
 
 std::vector<std::pair<std::string, double>> Knowledge::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
-  for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b) metrics.emplace_back(fmt::format("gdro/population/{}", b), double(bins_.members(std::int32_t(b)).size()));
+  for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b)
+    metrics.emplace_back(fmt::format("gdro/population/{}", b), double(bins_.members(std::int32_t(b)).size()));
   return metrics;
 }
 

@@ -50,14 +50,14 @@ class Knowledge {
   PromptTable prompts_;
   std::uint64_t seed_;
   bool uses_history_ = false, uses_bins_ = false, uses_success_ = false;
-  std::int64_t window_ = 50;        // released launchers: 50 to 100
-  EstimateKnobs estimate_;          // prior_success 0.5 is shared: a new prompt starts in the middle
+  std::int64_t window_ = 50;                                                         // released launchers: 50 to 100
+  EstimateKnobs estimate_;                                                           // prior_success 0.5 is shared: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
-  double margin_ = 0.03;            // hysteresis of the released launchers
-  SuccessEstimate success_;    // state
-  PromptHistory history_;      // state
-  DifficultyBins bins_;        // state
-  std::vector<bool> touched_;  // state: prompts that differ from the start
+  double margin_ = 0.03;                                                             // hysteresis of the released launchers
+  SuccessEstimate success_;                                                          // state
+  PromptHistory history_;                                                            // state
+  DifficultyBins bins_;                                                              // state
+  std::vector<bool> touched_;                                                        // state: prompts that differ from the start
 };
 
 }  // namespace rollcall::scheduling

@@ -68,8 +68,8 @@ class Policy {
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual PolicyTraits traits() const = 0;
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
-  virtual std::string save() const = 0;             ///< JSON text with a format number
-  virtual void load(const std::string& state) = 0;  ///< throws StorageError when it is not such a state
+  virtual std::string save() const = 0;                                 ///< JSON text with a format number
+  virtual void load(const std::string& state) = 0;                      ///< throws StorageError when it is not such a state
   /// What a user may want to see of a prompt: its difficulty bin (-1: the policy has no bins) and the weight its advantages would get now.
   virtual std::int32_t bin(PromptId prompt) const = 0;
   virtual double weight(PromptId prompt) const = 0;

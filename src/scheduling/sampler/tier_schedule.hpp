@@ -14,8 +14,8 @@ class TierScheduleSampler final : public ArmSampler {
   std::vector<double> chances(const StepRequest& request, const std::vector<std::int64_t>& pulled) override;
 
  private:
-  double from_ = 0.3, to_ = 0.7;                         // t1 and t2 of the paper
-  std::vector<double> start_, final_;                    // by ascending level; empty: linear
+  double from_ = 0.3, to_ = 0.7;       // t1 and t2 of the paper
+  std::vector<double> start_, final_;  // by ascending level; empty: linear
 };
 
 }  // namespace rollcall::scheduling

@@ -50,9 +50,8 @@ TEST(Sec, MovesToHarderLevelsAsTheyBecomeLearnable) {
   double sum = 0;
   for (std::uint64_t step = 0; step < 90; ++step) {
     const auto third = std::int32_t(step / 30);
-    const auto played = play(*policy, {.step = step, .prompts = 8, .budget = 64, .min_rollouts = 8, .max_rollouts = 8}, [&](const GroupPlan& g, std::uint32_t s) {
-      return g.level - 2 < third || (g.level - 2 == third && s % 2 == 0);
-    });
+    const auto played = play(*policy, {.step = step, .prompts = 8, .budget = 64, .min_rollouts = 8, .max_rollouts = 8},
+                             [&](const GroupPlan& g, std::uint32_t s) { return g.level - 2 < third || (g.level - 2 == third && s % 2 == 0); });
     for (const auto& g : played.reports) sum += step % 30 >= 15 ? g.level : 0;
     if (step % 30 == 29) mean.push_back(sum / 120), sum = 0;
   }
@@ -76,7 +75,8 @@ TEST(EpsilonGreedy, ExploresWithTheStatedChance) {
 }
 
 TEST(Ucb, HandWorkedChoices) {
-  const auto policy = make_policy({"ucb"}, {{"bin_edges", "[0.5]"}, {"bandit_discount", "1"}, {"ucb_width", "0.5"}}, table_of({0.2F, 0.3F, 0.4F, 0.7F, 0.8F, 0.9F}), 1);
+  const auto policy =
+      make_policy({"ucb"}, {{"bin_edges", "[0.5]"}, {"bandit_discount", "1"}, {"ucb_width", "0.5"}}, table_of({0.2F, 0.3F, 0.4F, 0.7F, 0.8F, 0.9F}), 1);
   const auto bins = [&](std::uint64_t step, std::int64_t prompts) {
     std::vector<std::int32_t> chosen;
     for (const auto& g : policy->begin_step({.step = step, .prompts = prompts, .budget = prompts, .min_rollouts = 1, .max_rollouts = 1}).groups) {
@@ -113,8 +113,11 @@ TEST(Thompson, MostPlacesGoToTheBinThatPays) {
 
 TEST(Rmt, TheMixFollowsTheProgressOfTheRun) {
   const auto policy = make_policy({"rmt"}, {}, prompt_table(60, 3), 1);
-  for (const auto& [progress, expected] : std::vector<std::pair<double, std::vector<double>>>{
-           {0.0, {3.0 / 6, 2.0 / 6, 1.0 / 6}}, {0.3, {3.0 / 6, 2.0 / 6, 1.0 / 6}}, {0.5, {2.0 / 6, 2.0 / 6, 2.0 / 6}}, {0.6, {1.5 / 6, 2.0 / 6, 2.5 / 6}}, {0.9, {1.0 / 6, 2.0 / 6, 3.0 / 6}}}) {
+  for (const auto& [progress, expected] : std::vector<std::pair<double, std::vector<double>>>{{0.0, {3.0 / 6, 2.0 / 6, 1.0 / 6}},
+                                                                                              {0.3, {3.0 / 6, 2.0 / 6, 1.0 / 6}},
+                                                                                              {0.5, {2.0 / 6, 2.0 / 6, 2.0 / 6}},
+                                                                                              {0.6, {1.5 / 6, 2.0 / 6, 2.5 / 6}},
+                                                                                              {0.9, {1.0 / 6, 2.0 / 6, 3.0 / 6}}}) {
     StepRequest request = kOne;
     request.progress = progress;
     const auto chance = level_chances(*policy, request, 3, 20);
@@ -129,10 +132,11 @@ double share_of_domain(const std::string& rate) {
   const auto policy = make_policy({"apriel_reasoner"}, {{"share_rate", rate}}, table, 1);
   double first = 0, all = 0;
   for (std::uint64_t step = 0; step < 80; ++step) {
-    const auto played = play(*policy, {.step = step, .prompts = 200, .budget = 400, .min_rollouts = 2, .max_rollouts = 2}, [&](const GroupPlan& g, std::uint32_t s) {
-      const bool differs = g.id.prompt.value % 2 == 0 || RandomStream(3, RandomPurpose::test, step, g.id.prompt.value).uniform(0) < 0.25;
-      return differs && s % 2 == 0;
-    });
+    const auto played =
+        play(*policy, {.step = step, .prompts = 200, .budget = 400, .min_rollouts = 2, .max_rollouts = 2}, [&](const GroupPlan& g, std::uint32_t s) {
+          const bool differs = g.id.prompt.value % 2 == 0 || RandomStream(3, RandomPurpose::test, step, g.id.prompt.value).uniform(0) < 0.25;
+          return differs && s % 2 == 0;
+        });
     for (const auto& g : played.reports) {
       const bool differs = std::count(g.correct.begin(), g.correct.end(), 1) == 1;
       first += step >= 40 && differs && g.id.prompt.value % 2 == 0, all += step >= 40 && differs;

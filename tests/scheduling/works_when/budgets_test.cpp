@@ -42,7 +42,8 @@ TEST(Knapsack, MovesTheBudgetFromSolvedToHardPrompts) {
 
 TEST(V0, TheMiddleOfThePredictionsGetsTheBudget) {
   const auto policy = make_policy({"v0"}, {}, table_of({0.5F, 0.02F, 0.98F}), 1);
-  const auto played = play(*policy, {.step = 0, .prompts = 3, .budget = 78, .min_rollouts = 1, .max_rollouts = 78}, at_rates([](std::uint64_t) { return 0.5; }));
+  const auto played =
+      play(*policy, {.step = 0, .prompts = 3, .budget = 78, .min_rollouts = 1, .max_rollouts = 78}, at_rates([](std::uint64_t) { return 0.5; }));
   EXPECT_EQ(played.count(0), 50);  // sqrt(0.25) = 0.5 against sqrt(0.0196) = 0.14
   EXPECT_EQ(played.count(1), 14);
   EXPECT_EQ(played.count(2), 14);
@@ -53,8 +54,8 @@ TEST(V05, TheRiskOfTheFusedBaselineDecides) {
   PriorTestRounds rounds(known);
   // k = 4, mean 0.5, V = -0.5: D = 1 - 1/4 = 0.75; MSE(4) - MSE(5) = 0.75/4 - 0.75/4.75 = 0.0296 > 0.0039.
   EXPECT_TRUE(rounds.wants_more(4, 0.5, -0.5));
-  EXPECT_FALSE(rounds.wants_more(4, 0.0, -0.4));  // 0.16 < 1/4: the prior is within sampling noise and is used alone
-  EXPECT_TRUE(rounds.wants_more(15, 1.0, -1.0));  // near 1/15 - 1/16 = 0.0042
+  EXPECT_FALSE(rounds.wants_more(4, 0.0, -0.4));   // 0.16 < 1/4: the prior is within sampling noise and is used alone
+  EXPECT_TRUE(rounds.wants_more(15, 1.0, -1.0));   // near 1/15 - 1/16 = 0.0042
   EXPECT_FALSE(rounds.wants_more(16, 1.0, -1.0));  // near 1/16 - 1/17 = 0.0037: the paper's k_max
 }
 
@@ -92,7 +93,8 @@ TEST(ReinforceAda, ABalancedPromptIsDoneAndTheCapHolds) {
   const auto policy = make_policy({"reinforce_ada"}, {}, prompt_table(3, 1), 1);
   const StepRequest request = {.step = 0, .prompts = 3, .budget = 12, .min_rollouts = 4, .max_rollouts = 64};
   // Prompt 0: 2 right and 2 wrong at once. Prompt 1: never right. Prompt 2: one of four.
-  const auto played = play(*policy, request, [](const GroupPlan& g, std::uint32_t s) { return g.id.prompt.value == 0 ? s % 2 == 0 : g.id.prompt.value == 2 && s % 4 == 0; });
+  const auto played =
+      play(*policy, request, [](const GroupPlan& g, std::uint32_t s) { return g.id.prompt.value == 0 ? s % 2 == 0 : g.id.prompt.value == 2 && s % 4 == 0; });
   EXPECT_EQ(played.count(0), 4);
   EXPECT_EQ(played.count(1), 16);  // four rounds of four
   EXPECT_EQ(played.count(2), 8);   // two right after the second round
@@ -112,7 +114,10 @@ std::vector<std::int64_t> extras(const std::string& row) {
   std::vector<std::int64_t> more;
   for (const std::uint32_t right : {4U, 3U, 2U, 1U, 0U}) {
     const auto policy = make_policy({row}, {}, prompt_table(1, 1), 1);
-    more.push_back(play(*policy, {.step = 0, .prompts = 1, .budget = 8, .min_rollouts = 8, .max_rollouts = 64}, [&](const GroupPlan&, std::uint32_t s) { return s < right; }).count(0) - 8);
+    more.push_back(play(*policy, {.step = 0, .prompts = 1, .budget = 8, .min_rollouts = 8, .max_rollouts = 64},
+                        [&](const GroupPlan&, std::uint32_t s) { return s < right; })
+                       .count(0) -
+                   8);
   }
   return more;
 }

@@ -47,7 +47,8 @@ TEST(OneShot, RanksByTheDeviationOfTheAccuracy) {
 TEST(OneShot, TakesATaskOfOnePrompt) {
   const auto policy = make_policy({"one_shot"}, {{"rank_after", "0"}}, prompt_table(1, 1), 1);
   for (std::uint64_t step = 0; step < 3; ++step) {
-    const auto played = play(*policy, {.step = step, .prompts = 16, .budget = 128, .min_rollouts = 8, .max_rollouts = 8}, at_rates([](std::uint64_t) { return 0.5; }));
+    const auto played =
+        play(*policy, {.step = step, .prompts = 16, .budget = 128, .min_rollouts = 8, .max_rollouts = 8}, at_rates([](std::uint64_t) { return 0.5; }));
     EXPECT_EQ(played.count(0), 128);
     EXPECT_EQ(played.reports.size(), 16U);
   }
@@ -58,7 +59,7 @@ TEST(Greso, SkipChanceGrowsWithUninformativeGroupsInARow) {
   SkipUninformativeSampler sampler(known);
   EXPECT_EQ(sampler.skip_chance({0}), 0.0);
   sampler.learn({group(0, 8, 8), group(1, 0, 8), group(2, 3, 8)});
-  EXPECT_DOUBLE_EQ(sampler.skip_chance({0}), 0.5);   // 1 - 0.5
+  EXPECT_DOUBLE_EQ(sampler.skip_chance({0}), 0.5);  // 1 - 0.5
   EXPECT_DOUBLE_EQ(sampler.skip_chance({1}), 0.5);
   EXPECT_DOUBLE_EQ(sampler.skip_chance({2}), 0.0);
   sampler.learn({group(0, 8, 8), group(1, 8, 8)});
@@ -97,7 +98,8 @@ TEST(Scalerl, APromptAtNineTenthsNeverComesBack) {
   policy->end_step(reports);
   std::set<std::uint64_t> seen;
   for (std::uint64_t step = 1; step < 30; ++step) {
-    for (const auto& g : policy->begin_step({.step = step, .prompts = 4, .budget = 40, .min_rollouts = 10, .max_rollouts = 10}).groups) seen.insert(g.id.prompt.value);
+    for (const auto& g : policy->begin_step({.step = step, .prompts = 4, .budget = 40, .min_rollouts = 10, .max_rollouts = 10}).groups)
+      seen.insert(g.id.prompt.value);
   }
   EXPECT_FALSE(seen.contains(7));
   EXPECT_EQ(seen.size(), 19U);
@@ -105,9 +107,8 @@ TEST(Scalerl, APromptAtNineTenthsNeverComesBack) {
 
 TEST(Scalerl, GroupsWithoutVarianceDoNotTrain) {
   const auto policy = make_policy({"scalerl"}, {}, prompt_table(20, 1), 1);
-  const auto played = play(*policy, {.step = 0, .prompts = 6, .budget = 24, .min_rollouts = 4, .max_rollouts = 4}, [](const GroupPlan& g, std::uint32_t s) {
-    return g.id.prompt.value % 2 == 0 && s % 2 == 0;
-  });
+  const auto played = play(*policy, {.step = 0, .prompts = 6, .budget = 24, .min_rollouts = 4, .max_rollouts = 4},
+                           [](const GroupPlan& g, std::uint32_t s) { return g.id.prompt.value % 2 == 0 && s % 2 == 0; });
   std::int64_t mixed = 0;
   for (const auto& g : played.reports) mixed += 4 * std::int64_t(g.id.prompt.value % 2 == 0);
   EXPECT_EQ(played.training.drawn, 24);

@@ -102,7 +102,8 @@ TEST(Spo, HandWorkedTracker) {
 }
 
 TEST(Spo, DrawsByTheWeightOfThePaper) {
-  const auto d = make_policy({"spo"}, {}, table_of({6.5F / 9, 0.0F}), 1)->begin_step({.step = 0, .prompts = 2, .budget = 2, .min_rollouts = 1, .max_rollouts = 1});
+  const auto d =
+      make_policy({"spo"}, {}, table_of({6.5F / 9, 0.0F}), 1)->begin_step({.step = 0, .prompts = 2, .budget = 2, .min_rollouts = 1, .max_rollouts = 1});
   const double own = d.groups[0].id.prompt.value == 0 ? 0.4979 : 0.05;
   EXPECT_NEAR(d.probability[0], own / 0.5479, 1e-4);
   EXPECT_NEAR(d.probability[1], 1.0, 1e-12);

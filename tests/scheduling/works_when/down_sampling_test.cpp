@@ -23,7 +23,8 @@ double variance(const std::vector<double>& values, const std::function<bool(std:
 
 TEST(Pods, TheSubsetIsTheWidestOfAll) {
   EXPECT_TRUE(rc::check("no subset of that size has a larger variance", [] {
-    const auto values = *rc::gen::container<std::vector<double>>(std::size_t(*rc::gen::inRange(1, 11)), rc::gen::map(rc::gen::inRange(-20, 21), [](int v) { return v / 4.0; }));
+    const auto values =
+        *rc::gen::container<std::vector<double>>(std::size_t(*rc::gen::inRange(1, 11)), rc::gen::map(rc::gen::inRange(-20, 21), [](int v) { return v / 4.0; }));
     const auto keep = std::size_t(*rc::gen::inRange<std::size_t>(1, values.size() + 1));
     const auto chosen = widest_subset(values, keep);
     RC_ASSERT(std::size_t(std::accumulate(chosen.begin(), chosen.end(), 0)) == keep);
@@ -36,7 +37,8 @@ TEST(Pods, TheSubsetIsTheWidestOfAll) {
 
 TEST(Pods, AQuarterOfEachGroupHalfOfItRight) {
   const auto policy = make_policy({"pods"}, {}, prompt_table(4, 1), 1);
-  const auto played = play(*policy, {.step = 0, .prompts = 2, .budget = 32, .min_rollouts = 16, .max_rollouts = 16}, [](const GroupPlan&, std::uint32_t s) { return s % 3 == 0; });
+  const auto played = play(*policy, {.step = 0, .prompts = 2, .budget = 32, .min_rollouts = 16, .max_rollouts = 16},
+                           [](const GroupPlan&, std::uint32_t s) { return s % 3 == 0; });
   EXPECT_EQ(played.training.drawn, 32);
   EXPECT_EQ(played.training.trained, 8);
   for (std::size_t g = 0; g < 2; ++g) {

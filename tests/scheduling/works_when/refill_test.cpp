@@ -76,7 +76,8 @@ TEST(Brorl, OnePromptWithHundredsOfRolloutsAndFewerDeadGroups) {
   const auto rate = [](std::uint64_t) { return 0.03; };
   std::vector<double> dead;
   for (const std::int64_t n : {16, 64, 256}) {
-    dead.push_back(dead_share(*make_policy({"brorl"}, {}, prompt_table(64, 1), 1), {.step = 0, .prompts = 16, .budget = 16 * n, .min_rollouts = 1, .max_rollouts = n}, 0, 10, rate));
+    dead.push_back(dead_share(*make_policy({"brorl"}, {}, prompt_table(64, 1), 1),
+                              {.step = 0, .prompts = 16, .budget = 16 * n, .min_rollouts = 1, .max_rollouts = n}, 0, 10, rate));
   }
   // 0.97^16 = 0.61, 0.97^64 = 0.14, 0.97^256 = 0.0004.
   EXPECT_NEAR(dead[0], 0.61, 0.12);
