@@ -13,11 +13,11 @@ namespace rollcall {
 
 /// How tokens are drawn. The stored log-prob ignores top_k and top_p (house rule: full softmax at `temperature`).
 struct SamplingParams {
-  double temperature = 1.0;         ///< 0 means greedy; the stored log-prob is then at temperature 1
-  std::int64_t top_k = 0;           ///< 0: off
-  double top_p = 1.0;               ///< 1: off
+  double temperature = 1.0;  ///< 0 means greedy; the stored log-prob is then at temperature 1
+  std::int64_t top_k = 0;    ///< 0: off
+  double top_p = 1.0;        ///< 1: off
   std::int64_t max_new_tokens = 64;
-  std::vector<std::string> stop;    ///< text that ends a rollout, in addition to end-of-sequence
+  std::vector<std::string> stop;  ///< text that ends a rollout, in addition to end-of-sequence
 };
 
 /// How many rollouts of which prompt: one group, or a numbered fragment of one when a step has several rounds.
@@ -43,12 +43,12 @@ struct StepPlan {
 struct GroupReport {
   GroupId id;
   std::int32_t level = 0;
-  std::vector<double> rewards{};    ///< [n]
+  std::vector<double> rewards{};        ///< [n]
   std::vector<std::uint8_t> correct{};  ///< [n]
   std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers; filled for eval and validation only (majority votes)
   // What a stage may add; empty or NaN where none has (none of these is filled in yet).
-  std::vector<double> predicted{};  ///< [n] chance of success that a quality head gave the partial rollout
+  std::vector<double> predicted{};                              ///< [n] chance of success that a quality head gave the partial rollout
   double diversity = std::numeric_limits<double>::quiet_NaN();  ///< how much its rollouts differ as texts, 0 (all the same) to 1
   double drift = std::numeric_limits<double>::quiet_NaN();      ///< mean |log-prob now - when sampled| over the prompt's previous rollout
   // After the update; NaN where nobody has told.

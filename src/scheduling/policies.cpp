@@ -44,7 +44,7 @@ const std::vector<PolicyRow>& policies() {
       {"", "bandit_ucb", "equal", "single", "all"}, {}},
     {"thompson", "Discounted Thompson sampling over difficulty bins", "arXiv:1111.1797", 2012,
       {"", "bandit_thompson", "equal", "single", "all"}, {}},
-    {"rmt", "Reinforcement mid-training: from easy to hard levels by schedule", "Reinforcement Mid-Training", 2025,
+    {"rmt", "Reinforcement mid-training: from easy to hard levels by schedule", "arXiv:2509.24375", 2025,
       {"", "tier_schedule", "equal", "single", "all"}, {}},
     {"apriel_reasoner", "Apriel-Reasoner: domains keep their shares of what trains", "arXiv:2604.02007", 2026,
       {"", "domain_share", "equal", "single", "all"}, {}},
@@ -83,9 +83,9 @@ const std::vector<PolicyRow>& policies() {
     // What trains.
     {"pods", "PODS: max-variance down-sampling of each group", "arXiv:2504.13818", 2025,
       {"", "uniform", "equal", "single", "max_variance"}, {}},
-    {"d3s", "D3S: max-variance down-sampling of the step", "D3S", 2025,
+    {"d3s", "D3S: max-variance down-sampling of the step", "arXiv:2509.22115", 2025,
       {"", "uniform", "equal", "single", "extreme_advantages"}, {}},
-    {"arrol", "ARRoL: pruning towards a balanced group", "ARRoL", 2026,
+    {"arrol", "ARRoL: pruning towards a balanced group", "arXiv:2603.24840", 2026,
       {"", "uniform", "equal", "single", "survivors"}, {}},
   };
   // clang-format on

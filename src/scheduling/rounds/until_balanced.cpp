@@ -18,7 +18,9 @@ bool UntilBalancedRounds::done(const GroupReport& group) const {
   return until_ == "positive" ? right(group) >= 1 : right(group) >= half && wrong >= double(keep_) - half;
 }
 
-std::int64_t UntilBalancedRounds::hard_cap(const StepRequest& request) const { return std::min(rounds_ * request.budget, request.max_rollouts * request.prompts); }
+std::int64_t UntilBalancedRounds::hard_cap(const StepRequest& request) const {
+  return std::min(rounds_ * request.budget, request.max_rollouts * request.prompts);
+}
 
 Decision UntilBalancedRounds::next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler&) {
   Decision decision{.groups = {}, .last_round = std::int64_t(round) + 1 >= rounds_};

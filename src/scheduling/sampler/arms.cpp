@@ -67,12 +67,15 @@ void ArmSampler::prepare() const {
 }
 
 std::size_t ArmSampler::arm_of(PromptId prompt) const { return kind_ == "bin" ? std::size_t(knowledge_->bins().of(prompt)) : arm_[prompt.value]; }
-std::span<const std::uint32_t> ArmSampler::members(std::size_t arm) const { return kind_ == "bin" ? knowledge_->bins().members(std::int32_t(arm)) : members_[arm]; }
+std::span<const std::uint32_t> ArmSampler::members(std::size_t arm) const {
+  return kind_ == "bin" ? knowledge_->bins().members(std::int32_t(arm)) : members_[arm];
+}
 
 std::vector<Draw> ArmSampler::choose(const StepRequest& request, const std::vector<PromptId>& held) {
   prepare();
   if (held.empty()) chosen_.clear();
-  const RandomStream arm_stream = knowledge_->random(request.step, std::uint64_t(SamplerUse::arm)), place_stream = knowledge_->random(request.step, std::uint64_t(SamplerUse::place));
+  const RandomStream arm_stream = knowledge_->random(request.step, std::uint64_t(SamplerUse::arm)),
+                     place_stream = knowledge_->random(request.step, std::uint64_t(SamplerUse::place));
   std::set<std::uint64_t> taken;
   std::vector<std::int64_t> left(arms_), pulled(arms_);
   std::vector<Shuffle> order;

@@ -21,8 +21,11 @@ class ArmSampler : public Sampler {
   /// Chance of each arm for the next place: [arms], need not sum to 1. `pulled`: groups that the step has of each arm so far.
   virtual std::vector<double> chances(const StepRequest& request, const std::vector<std::int64_t>& pulled) = 0;
   virtual void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) { (void)by_arm; }  ///< end of a step, reports by the arm they were drawn for
-  void bind_arms(ConfigSchema& knobs);                  ///< the knob `arms`, for samplers that leave it to the user
-  std::size_t arms() const { prepare(); return arms_; }
+  void bind_arms(ConfigSchema& knobs);  ///< the knob `arms`, for samplers that leave it to the user
+  std::size_t arms() const {
+    prepare();
+    return arms_;
+  }
   std::size_t size(std::size_t arm) const { return members(arm).size(); }
   const Knowledge& knowledge() const { return *knowledge_; }
 
@@ -31,11 +34,11 @@ class ArmSampler : public Sampler {
   std::size_t arm_of(PromptId prompt) const;
   std::span<const std::uint32_t> members(std::size_t arm) const;
   const Knowledge* knowledge_;
-  std::string kind_;                                        // level, domain, level_domain or bin
+  std::string kind_;  // level, domain, level_domain or bin
   mutable std::size_t arms_ = 0;
-  mutable std::vector<std::uint32_t> arm_;                  // [prompts] unless the arms are bins
+  mutable std::vector<std::uint32_t> arm_;                   // [prompts] unless the arms are bins
   mutable std::vector<std::vector<std::uint32_t>> members_;  // [arms] ascending ids, unless the arms are bins
-  std::map<std::uint64_t, std::size_t> chosen_;             // arm that each prompt of the step at hand was drawn for; empty between steps
+  std::map<std::uint64_t, std::size_t> chosen_;              // arm that each prompt of the step at hand was drawn for; empty between steps
 };
 
 }  // namespace rollcall::scheduling

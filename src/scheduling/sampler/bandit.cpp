@@ -75,7 +75,8 @@ std::vector<double> BanditSampler::chances(const StepRequest& request, const std
   if (best == arms()) return chance;
   chance[best] = 1.0;
   if (rule_ != Rule::epsilon) return chance;
-  const double open = double(std::count_if(pulled.begin(), pulled.end(), [&, a = std::size_t{0}](std::int64_t n) mutable { return std::int64_t(size(a++)) > n; }));
+  const double open =
+      double(std::count_if(pulled.begin(), pulled.end(), [&, a = std::size_t{0}](std::int64_t n) mutable { return std::int64_t(size(a++)) > n; }));
   for (std::size_t a = 0; a < arms(); ++a) chance[a] = (1.0 - epsilon_) * chance[a] + (std::int64_t(size(a)) > pulled[a] ? epsilon_ / open : 0.0);
   return chance;
 }

@@ -56,7 +56,8 @@ void HistoricalDeviationSampler::load(const nlohmann::json& state) {
   order_.load(state.at("order"));
   ranked_ = state.at("ranked").get<std::vector<std::uint64_t>>();
   series_.clear();
-  for (const auto& row : state.at("series")) series_[row.at(0).get<std::uint64_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>()};
+  for (const auto& row : state.at("series"))
+    series_[row.at(0).get<std::uint64_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>()};
 }
 
 }  // namespace rollcall::scheduling

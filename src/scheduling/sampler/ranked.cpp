@@ -29,7 +29,8 @@ void state_chances(std::vector<Draw>& draws, const std::vector<std::uint32_t>& o
 
 }  // namespace
 
-std::vector<Draw> take(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted, const std::vector<PromptId>& held, const std::vector<double>& score, By by) {
+std::vector<Draw> take(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted, const std::vector<PromptId>& held, const std::vector<double>& score,
+                       By by) {
   const RandomStream stream = knowledge.random(step, std::uint64_t(SamplerUse::rank));
   std::vector<std::uint32_t> order;
   std::vector<double> key(score.size()), tie(score.size());

@@ -16,7 +16,8 @@ enum class By { score, chance };
 /// Up to `wanted` distinct prompts outside `held` (fewer when no more are left), equal scores in random order; -infinity is taken only when nothing else is left.
 /// By chance: Gumbel keys addressed by (step, prompt), so asking again within the step, with what was taken as `held`, goes on where the first draw stopped
 /// (Kool et al. 2019, arXiv:1903.06059). The probability is that of the prompt among those left when it was drawn.
-std::vector<Draw> take(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted, const std::vector<PromptId>& held, const std::vector<double>& score, By by);
+std::vector<Draw> take(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted, const std::vector<PromptId>& held, const std::vector<double>& score,
+                       By by);
 
 /// Whole passes over all prompts in random order until there are `wanted` draws: for steps that ask for more prompts than there are.
 void repeat(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted, std::vector<Draw>& draws);

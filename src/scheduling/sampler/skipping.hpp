@@ -40,9 +40,9 @@ class SkipUninformativeSampler final : public SkippingSampler {
 
  private:
   bool skips(std::uint64_t step, PromptId prompt) const override;
-  double p_easy_ = 0.5, p_hard_ = 0.5;                // state; starts at the published code's
-  double target_ = 0.25;                              // the published code's
-  std::map<std::uint64_t, std::int32_t> in_a_row_;    // state: by prompt, positive: all right, negative: all wrong
+  double p_easy_ = 0.5, p_hard_ = 0.5;              // state; starts at the published code's
+  double target_ = 0.25;                            // the published code's
+  std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: by prompt, positive: all right, negative: all wrong
 };
 
 /// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is never drawn again (arXiv:2510.13786).

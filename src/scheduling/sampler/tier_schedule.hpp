@@ -5,7 +5,7 @@
 
 namespace rollcall::scheduling {
 
-/// P_t(level) = (1 - u) start + u final, u = clip((progress - from) / (to - from), 0, 1) (reinforcement mid-training, 2025). The two distributions are not
+/// P_t(level) = (1 - u) start + u final, u = clip((progress - from) / (to - from), 0, 1) (arXiv:2509.24375). The two distributions are not
 /// published: by default (inferred) they fall, and rise, linearly over the levels.
 class TierScheduleSampler final : public ArmSampler {
  public:
@@ -14,8 +14,8 @@ class TierScheduleSampler final : public ArmSampler {
   std::vector<double> chances(const StepRequest& request, const std::vector<std::int64_t>& pulled) override;
 
  private:
-  double from_ = 0.3, to_ = 0.7;                         // t1 and t2 of the paper
-  std::vector<double> start_, final_;                    // by ascending level; empty: linear
+  double from_ = 0.3, to_ = 0.7;       // t1 and t2 of the paper
+  std::vector<double> start_, final_;  // by ascending level; empty: linear
 };
 
 }  // namespace rollcall::scheduling

@@ -23,8 +23,8 @@ class VarianceMixSampler final : public Sampler {
  private:
   const Knowledge* knowledge_;
   double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;  // the paper's, weights [1.0]
-  UniformSampler shuffle_;                                             // state
-  std::map<std::uint64_t, double> diversity_;                          // state
+  UniformSampler shuffle_;                                              // state
+  std::map<std::uint64_t, double> diversity_;                           // state
 };
 
 }  // namespace rollcall::scheduling

@@ -12,7 +12,7 @@ void ExtremeAdvantagesSelection::bind(ConfigSchema& s) {
 }
 
 std::vector<GroupTraining> ExtremeAdvantagesSelection::select(const StepRequest& request, const std::vector<GroupReport>& reports) {
-  std::vector<double> advantage;               // of the rollouts that have one
+  std::vector<double> advantage;  // of the rollouts that have one
   std::vector<GroupTraining> groups;
   std::vector<std::pair<std::size_t, std::size_t>> where;  // group, rollout
   double drawn = 0;

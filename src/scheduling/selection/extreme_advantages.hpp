@@ -6,7 +6,7 @@
 namespace rollcall::scheduling {
 
 /// Rollouts of advantage zero go first; of the others N = round(share * rollouts of the step) with the largest variance of A = (r - mean) / std of the group stay,
-/// share moving linearly with progress from share_start to share_final (D3S, sample level; the two numbers are settings in the paper, the defaults are inferred).
+/// share moving linearly with progress from share_start to share_final (arXiv:2509.22115, sample level; the two numbers are settings in the paper, the defaults are inferred).
 /// Nothing differs anywhere: everything trains.
 class ExtremeAdvantagesSelection final : public Selection {
  public:

@@ -6,7 +6,7 @@
 namespace rollcall::scheduling {
 
 /// q_i = GroupReport::predicted. While the mean of q lies above (below) the target and dropping the largest (smallest) q brings it nearer, and more than
-/// survivors_least * n are left, that rollout is dropped; ties by index. The published target is about 1/2, the rule is inferred. Without predictions everything
+/// survivors_least * n are left, that rollout is dropped; ties by index. The published target is about 1/2, the rule is inferred (arXiv:2603.24840). Without predictions everything
 /// trains. Dropping after generation saves the update only; to save tokens generation has to ask while it decodes.
 class SurvivorsSelection final : public Selection {
  public:

@@ -1,0 +1,154 @@
+// SEC, the bandits over bins, RMT and Apriel-Reasoner: arms first, prompts second.
+#include "scheduling/works_when/small_run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::scheduling {
+namespace {
+
+const StepRequest kOne = {.step = 0, .prompts = 1, .budget = 1, .min_rollouts = 1, .max_rollouts = 1};
+
+/// Chance of each level for the first place of a step, from the probabilities stated over many steps. Levels count from 2, prompts are dealt round.
+std::vector<double> level_chances(Policy& policy, StepRequest request, std::int32_t levels, double prompts_a_level) {
+  std::vector<double> chance(std::size_t(levels), -1.0);
+  for (request.step = 0; request.step < 200; ++request.step) {
+    const auto d = policy.begin_step(request);
+    chance[std::size_t(d.groups[0].level - 2)] = d.probability.at(0) * prompts_a_level;
+  }
+  return chance;
+}
+
+TEST(Sec, HandWorkedValues) {
+  const auto policy = make_policy({"sec"}, {}, prompt_table(20, 2), 1);
+  policy->begin_step(kOne);
+  GroupReport r = group(0, 1, 2);  // prompt 0 has level 2
+  r.mean_abs_advantage = 0.8;
+  policy->end_step({r});
+  std::map<std::string, double> m;
+  for (const auto& [name, value] : policy->metrics()) m[name] = value;
+  EXPECT_DOUBLE_EQ(m.at("bandit/value/0"), 0.4);
+  EXPECT_DOUBLE_EQ(m.at("bandit/value/1"), 0.0);
+  const auto chance = level_chances(*policy, kOne, 2, 10);
+  EXPECT_NEAR(chance[0], 0.5987, 1e-4);
+  EXPECT_NEAR(chance[1], 0.4013, 1e-4);
+}
+
+TEST(Sec, WithoutMeasuredAdvantagesTheirBinaryValueStandsIn) {
+  const auto policy = make_policy({"sec"}, {}, prompt_table(20, 2), 1);
+  policy->begin_step(kOne);
+  policy->end_step({group(0, 1, 4), group(1, 0, 4)});
+  std::map<std::string, double> m;
+  for (const auto& [name, value] : policy->metrics()) m[name] = value;
+  EXPECT_NEAR(m.at("bandit/value/0"), 0.5 * 2 * std::sqrt(3.0) / 4, 1e-12);  // 2 sqrt(1/4 * 3/4)
+  EXPECT_EQ(m.at("bandit/value/1"), 0.0);
+}
+
+TEST(Sec, MovesToHarderLevelsAsTheyBecomeLearnable) {
+  // Level 2 + i is half solved in the i-th third of the run, solved before, not solved after.
+  const auto policy = make_policy({"sec"}, {{"bandit_temperature", "0.2"}}, prompt_table(60, 3), 1);
+  std::vector<double> mean;
+  double sum = 0;
+  for (std::uint64_t step = 0; step < 90; ++step) {
+    const auto third = std::int32_t(step / 30);
+    const auto played = play(*policy, {.step = step, .prompts = 8, .budget = 64, .min_rollouts = 8, .max_rollouts = 8},
+                             [&](const GroupPlan& g, std::uint32_t s) { return g.level - 2 < third || (g.level - 2 == third && s % 2 == 0); });
+    for (const auto& g : played.reports) sum += step % 30 >= 15 ? g.level : 0;
+    if (step % 30 == 29) mean.push_back(sum / 120), sum = 0;
+  }
+  EXPECT_LT(mean[0], mean[1] - 0.3);
+  EXPECT_LT(mean[1], mean[2] - 0.3);
+}
+
+TEST(EpsilonGreedy, ExploresWithTheStatedChance) {
+  const auto policy = make_policy({"epsilon_greedy"}, {{"epsilon", "0.2"}, {"bin_edges", "[0.5]"}}, table_of({0.2F, 0.3F, 0.7F, 0.8F}), 1);
+  policy->begin_step(kOne);
+  auto a = group(0, 0, 2), b = group(2, 1, 2);
+  a.mean_abs_advantage = 0.1, b.mean_abs_advantage = 0.6;
+  policy->end_step({a, b});  // histories agree with the priors: 0 stays low, 2 stays high
+  std::map<std::int32_t, double> chance;
+  for (std::uint64_t step = 1; step < 100; ++step) {
+    const auto d = policy->begin_step({.step = step, .prompts = 1, .budget = 1, .min_rollouts = 1, .max_rollouts = 1});
+    chance[policy->bin(d.groups[0].id.prompt)] = 2 * d.probability.at(0);
+  }
+  EXPECT_NEAR(chance[1], 0.9, 1e-12);  // 1 - epsilon + epsilon / 2
+  EXPECT_NEAR(chance[0], 0.1, 1e-12);
+}
+
+TEST(Ucb, HandWorkedChoices) {
+  const auto policy =
+      make_policy({"ucb"}, {{"bin_edges", "[0.5]"}, {"bandit_discount", "1"}, {"ucb_width", "0.5"}}, table_of({0.2F, 0.3F, 0.4F, 0.7F, 0.8F, 0.9F}), 1);
+  const auto bins = [&](std::uint64_t step, std::int64_t prompts) {
+    std::vector<std::int32_t> chosen;
+    for (const auto& g : policy->begin_step({.step = step, .prompts = prompts, .budget = prompts, .min_rollouts = 1, .max_rollouts = 1}).groups) {
+      chosen.push_back(policy->bin(g.id.prompt));
+    }
+    return chosen;
+  };
+  EXPECT_EQ(bins(0, 2), (std::vector<std::int32_t>{0, 1}));  // untried arms first
+  auto a = group(0, 0, 2), b = group(3, 1, 2);
+  a.mean_abs_advantage = 0.4, b.mean_abs_advantage = 0.6;
+  policy->end_step({a, b});
+  // N = 2, n = 1 each: widths equal, bin 1. Then n = (1, 2), N = 3: 0.4 + 0.5 sqrt(ln 3) = 0.924 against 0.6 + 0.5 sqrt(ln 3 / 2) = 0.971: bin 1 again.
+  // Then n = (1, 3), N = 4: 0.4 + 0.5 sqrt(ln 4) = 0.989 against 0.6 + 0.5 sqrt(ln 4 / 3) = 0.940: bin 0.
+  EXPECT_EQ(bins(1, 3), (std::vector<std::int32_t>{1, 1, 0}));
+}
+
+TEST(Thompson, MostPlacesGoToTheBinThatPays) {
+  // Two bins; group outcomes keep every prompt where its prior has put it.
+  const auto policy = make_policy({"thompson"}, {{"bin_edges", "[0.5]"}}, table_of({0.1F, 0.1F, 0.1F, 0.1F, 0.9F, 0.9F, 0.9F, 0.9F}), 3);
+  double paying = 0;
+  for (std::uint64_t step = 0; step < 60; ++step) {
+    std::vector<GroupReport> reports;
+    for (const auto& g : policy->begin_step({.step = step, .prompts = 2, .budget = 4, .min_rollouts = 2, .max_rollouts = 2}).groups) {
+      const bool high = g.id.prompt.value >= 4;
+      paying += step >= 20 && high;
+      reports.push_back(group(g.id.prompt.value, high ? 1 : 0, 2, step));
+      reports.back().mean_abs_advantage = high ? 0.9 : 0.1;
+    }
+    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    policy->end_step(reports);
+  }
+  EXPECT_GT(paying / 80, 0.85);
+}
+
+TEST(Rmt, TheMixFollowsTheProgressOfTheRun) {
+  const auto policy = make_policy({"rmt"}, {}, prompt_table(60, 3), 1);
+  for (const auto& [progress, expected] : std::vector<std::pair<double, std::vector<double>>>{{0.0, {3.0 / 6, 2.0 / 6, 1.0 / 6}},
+                                                                                              {0.3, {3.0 / 6, 2.0 / 6, 1.0 / 6}},
+                                                                                              {0.5, {2.0 / 6, 2.0 / 6, 2.0 / 6}},
+                                                                                              {0.6, {1.5 / 6, 2.0 / 6, 2.5 / 6}},
+                                                                                              {0.9, {1.0 / 6, 2.0 / 6, 3.0 / 6}}}) {
+    StepRequest request = kOne;
+    request.progress = progress;
+    const auto chance = level_chances(*policy, request, 3, 20);
+    for (std::size_t l = 0; l < 3; ++l) EXPECT_NEAR(chance[l], expected[l], 1e-12) << progress;
+  }
+}
+
+/// Mean share of domain 0 among the rollouts that train, in the second half: its groups always differ, those of domain 1 once in four.
+double share_of_domain(const std::string& rate) {
+  PromptTable table = prompt_table(2000, 1);
+  for (std::size_t p = 0; p < table.size(); ++p) table.domain.push_back(std::int32_t(p % 2));
+  const auto policy = make_policy({"apriel_reasoner"}, {{"share_rate", rate}}, table, 1);
+  double first = 0, all = 0;
+  for (std::uint64_t step = 0; step < 80; ++step) {
+    const auto played =
+        play(*policy, {.step = step, .prompts = 200, .budget = 400, .min_rollouts = 2, .max_rollouts = 2}, [&](const GroupPlan& g, std::uint32_t s) {
+          const bool differs = g.id.prompt.value % 2 == 0 || RandomStream(3, RandomPurpose::test, step, g.id.prompt.value).uniform(0) < 0.25;
+          return differs && s % 2 == 0;
+        });
+    for (const auto& g : played.reports) {
+      const bool differs = std::count(g.correct.begin(), g.correct.end(), 1) == 1;
+      first += step >= 40 && differs && g.id.prompt.value % 2 == 0, all += step >= 40 && differs;
+    }
+  }
+  return first / all;
+}
+
+TEST(AprielReasoner, DomainsKeepTheirSharesOfWhatTrains) {
+  EXPECT_GT(share_of_domain("0"), 0.75);  // without control the domain that is easy to train on takes over: 4 / 5
+  EXPECT_NEAR(share_of_domain("1"), 0.5, 0.02);
+}
+
+}  // namespace
+}  // namespace rollcall::scheduling

@@ -1,0 +1,102 @@
+// PODS, D3S and ARRoL: which of the drawn rollouts train.
+#include "scheduling/composed.hpp"
+#include "scheduling/outcomes.hpp"
+#include "scheduling/selection/spread.hpp"
+#include "scheduling/works_when/small_run.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <bit>
+#include <numeric>
+
+namespace rollcall::scheduling {
+namespace {
+
+double variance(const std::vector<double>& values, const std::function<bool(std::size_t)>& in) {
+  double n = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (in(i)) n += 1, sum += values[i], squares += values[i] * values[i];
+  }
+  return squares / n - sum * sum / (n * n);
+}
+
+TEST(Pods, TheSubsetIsTheWidestOfAll) {
+  EXPECT_TRUE(rc::check("no subset of that size has a larger variance", [] {
+    const auto values =
+        *rc::gen::container<std::vector<double>>(std::size_t(*rc::gen::inRange(1, 11)), rc::gen::map(rc::gen::inRange(-20, 21), [](int v) { return v / 4.0; }));
+    const auto keep = std::size_t(*rc::gen::inRange<std::size_t>(1, values.size() + 1));
+    const auto chosen = widest_subset(values, keep);
+    RC_ASSERT(std::size_t(std::accumulate(chosen.begin(), chosen.end(), 0)) == keep);
+    const double own = variance(values, [&](std::size_t i) { return chosen[i] == 1; });
+    for (std::uint32_t mask = 0; mask < 1U << values.size(); ++mask) {
+      if (std::size_t(std::popcount(mask)) == keep) RC_ASSERT(own >= variance(values, [&](std::size_t i) { return (mask >> i & 1) == 1; }) - 1e-9);
+    }
+  }));
+}
+
+TEST(Pods, AQuarterOfEachGroupHalfOfItRight) {
+  const auto policy = make_policy({"pods"}, {}, prompt_table(4, 1), 1);
+  const auto played = play(*policy, {.step = 0, .prompts = 2, .budget = 32, .min_rollouts = 16, .max_rollouts = 16},
+                           [](const GroupPlan&, std::uint32_t s) { return s % 3 == 0; });
+  EXPECT_EQ(played.training.drawn, 32);
+  EXPECT_EQ(played.training.trained, 8);
+  for (std::size_t g = 0; g < 2; ++g) {
+    double right = 0;
+    for (std::size_t i = 0; i < 16; ++i) right += played.training.groups[g].keep[i] != 0 && played.reports[g].correct[i] != 0;
+    EXPECT_EQ(right, 2);  // two of four: the largest variance of 0/1 rewards
+  }
+}
+
+TEST(D3s, TheExtremesOfThePaper) {
+  EXPECT_EQ(widest_subset({-1.5, -0.5, 0, 0.5, 1.5}, 2), (std::vector<std::uint8_t>{1, 0, 0, 0, 1}));
+  EXPECT_DOUBLE_EQ(variance({-1.5, 1.5}, [](std::size_t) { return true; }), 2.25);
+}
+
+TEST(D3s, CutsAcrossGroupsAndFollowsTheSchedule) {
+  const auto policy = make_policy({"d3s"}, {}, prompt_table(3, 1), 1);
+  StepRequest request = {.step = 0, .prompts = 3, .budget = 24, .min_rollouts = 8, .max_rollouts = 8};
+  // 1 of 8 right: advantages 2.65 and -0.38; 4 of 8: 1 and -1; none right: zero. At the start 6 of 24 train: 2.65 and the five wrong ones of the half-solved group.
+  const std::vector<GroupReport> reports = {group(0, 1, 8), group(1, 4, 8), group(2, 0, 8)};
+  const auto early = policy->settle(request, reports);
+  EXPECT_EQ(early.trained, 6);
+  std::map<std::uint64_t, int> kept;
+  for (const auto& g : early.groups) kept[g.id.prompt.value] = std::accumulate(g.keep.begin(), g.keep.end(), 0);
+  EXPECT_EQ(kept.at(2), 0);
+  EXPECT_EQ(early.groups[0].keep[0], 1);  // the one rare success
+  request.progress = 0.5;
+  EXPECT_EQ(policy->settle(request, reports).trained, 12);
+  const auto whole = make_policy({"d3s"}, {{"share_start", "1"}, {"share_final", "1"}}, prompt_table(3, 1), 1)->settle(request, {reports[0], reports[1]});
+  EXPECT_EQ(whole.trained, 16);  // N = all: every rollout with an advantage trains
+}
+
+TEST(Arrol, WithAPerfectHeadAGroupMovesTowardsTheTarget) {
+  const auto policy = make_policy({"arrol"}, {}, prompt_table(2, 1), 1);
+  GroupReport easy = group(0, 9, 10), half = group(1, 5, 10);
+  easy.predicted.assign(easy.rewards.begin(), easy.rewards.end());
+  half.predicted.assign(half.rewards.begin(), half.rewards.end());
+  const auto training = policy->settle({.step = 0, .prompts = 2, .budget = 20}, {easy, half});
+  // Nine right ones of ten: dropping goes on to three rollouts, the quarter that always trains: 2 right and 1 wrong.
+  const auto& keep = training.groups[0].keep;
+  int right = 0, all = 0;
+  for (std::size_t i = 0; i < 10; ++i) all += keep[i], right += keep[i] != 0 && easy.correct[i] != 0;
+  EXPECT_EQ(all, 3);
+  EXPECT_EQ(right, 2);
+  EXPECT_EQ(training.trained, 13);  // the balanced group stays whole
+}
+
+TEST(Arrol, WithoutPredictionsEverythingTrains) {
+  const auto policy = make_policy({"arrol"}, {}, prompt_table(1, 1), 1);
+  EXPECT_EQ(policy->settle({.step = 0, .prompts = 1, .budget = 10}, {group(0, 9, 10)}).trained, 10);
+}
+
+TEST(Arrol, PredictionsOfFragmentsAreJoined) {
+  GroupReport a = group(0, 1, 2), b = group(0, 0, 1);
+  a.predicted = {0.5, 0.25}, b.predicted = {0.75};
+  std::vector<GroupReport> all = {a};
+  merge_reports(all, {b});
+  EXPECT_EQ(all.at(0).predicted, (std::vector<double>{0.5, 0.25, 0.75}));
+}
+
+}  // namespace
+}  // namespace rollcall::scheduling
