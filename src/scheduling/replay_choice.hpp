@@ -21,9 +21,9 @@ struct ReplayCandidate {
 /// The step that asks.
 struct ReplayRequest {
   std::uint64_t seed = 0, step = 0;
-  std::uint64_t version = 0;         ///< of its policy
-  std::size_t fresh = 0;             ///< groups it sampled itself
-  std::size_t fresh_equal = 0;       ///< of these, groups whose rewards are all equal
+  std::uint64_t version = 0;    ///< of its policy
+  std::size_t fresh = 0;        ///< groups it sampled itself
+  std::size_t fresh_equal = 0;  ///< of these, groups whose rewards are all equal
 };
 
 /// Places in `candidates` (which ascend by GroupId), ascending. At most share / (1 - share) times `fresh`, and no more than there are within the staleness limit.

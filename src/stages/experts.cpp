@@ -23,8 +23,8 @@ Rollout expert_rollout(const Job& job, const Prompt& prompt, PolicyVersion polic
   const std::size_t count = tokens.size();
   Rollout rollout{kExpertSample, FinishReason::stop, {}, prompt.solution};
   rollout.turns.push_back({Role::prompt, prompt_tokens(*job.tokenizer, prompt), {}, {}, {}});
-  rollout.turns.push_back({Role::policy, std::move(tokens), std::vector<float>(count, 0.0F), std::vector<float>(count, 0.0F),
-                           std::vector<std::uint64_t>(count, policy.value)});
+  rollout.turns.push_back(
+      {Role::policy, std::move(tokens), std::vector<float>(count, 0.0F), std::vector<float>(count, 0.0F), std::vector<std::uint64_t>(count, policy.value)});
   return rollout;
 }
 
@@ -34,17 +34,22 @@ void check_experts(const Job& job, const objective::Objective& objective) {
   const auto columns = objective.columns();
   const bool told_apart = std::find(columns.begin(), columns.end(), objective::column::expert) != columns.end();
   const auto& config = job.config;
-  require<ConfigError>(!told_apart || config.experts.share > 0.0, fmt::format("objective.recipe {} learns from an expert's rollouts, but experts.share is 0", config.objective.recipe),
+  require<ConfigError>(!told_apart || config.experts.share > 0.0,
+                       fmt::format("objective.recipe {} learns from an expert's rollouts, but experts.share is 0", config.objective.recipe),
                        "without them it would be another method", "set experts.share, for example 1 for one worked solution a group");
   if (config.experts.share == 0.0) return;
-  require<ConfigError>(told_apart, fmt::format("experts.share is {}, but objective.recipe {} does not tell an expert's rollouts from its own", config.experts.share, config.objective.recipe),
-                       "it would treat answers as sampled that the policy never gave", "choose a recipe that reads the column expert (rollcall recipes NAME), or set experts.share=0");
+  require<ConfigError>(told_apart,
+                       fmt::format("experts.share is {}, but objective.recipe {} does not tell an expert's rollouts from its own", config.experts.share,
+                                   config.objective.recipe),
+                       "it would treat answers as sampled that the policy never gave",
+                       "choose a recipe that reads the column expert (rollcall recipes NAME), or set experts.share=0");
   for (const Prompt& prompt : job.prompts.train) {
-    require<ConfigError>(!prompt.solution.empty(), fmt::format("prompt {} of the task has no worked solution", prompt.id.value), "an expert's rollout is made of it",
-                         "use another task, or a recipe without experts");
+    require<ConfigError>(!prompt.solution.empty(), fmt::format("prompt {} of the task has no worked solution", prompt.id.value),
+                         "an expert's rollout is made of it", "use another task, or a recipe without experts");
     const auto tokens = prompt_tokens(*job.tokenizer, prompt).size() + solution_tokens(job, prompt).size();
     require<ConfigError>(std::int64_t(tokens) <= job.store->config().max_position_embeddings,
-                         fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions", prompt.id.value, tokens, job.store->config().max_position_embeddings),
+                         fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions", prompt.id.value, tokens,
+                                     job.store->config().max_position_embeddings),
                          "an expert's rollout is trained on whole", "raise model.max_position_embeddings");
   }
 }

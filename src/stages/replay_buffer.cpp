@@ -46,7 +46,8 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
 }
 
 /// Newest file first, until one holds nothing that is fresh enough: versions grow with the steps.
-std::map<std::uint64_t, StepBatch> read_packed_since(const std::filesystem::path& run_dir, std::vector<io::ArchiveEntry> entries, std::uint64_t before, std::uint64_t oldest) {
+std::map<std::uint64_t, StepBatch> read_packed_since(const std::filesystem::path& run_dir, std::vector<io::ArchiveEntry> entries, std::uint64_t before,
+                                                     std::uint64_t oldest) {
   std::map<std::uint64_t, StepBatch> steps;
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first_step > b.first_step; });
   for (const auto& entry : entries) {
@@ -86,8 +87,8 @@ void ReplayBuffer::add_to(StepBatch& batch, std::uint64_t step) const {
   batch.replayed = chosen.size();
 }
 
-std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step, std::uint64_t oldest,
-                                          comm::Communicator& ranks) {
+std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step,
+                                          std::uint64_t oldest, comm::Communicator& ranks) {
   auto entries = io::read_manifest(run_dir);
   std::erase_if(entries, [](const auto& entry) { return entry.purpose != "train"; });
   std::map<std::uint64_t, StepBatch> steps;

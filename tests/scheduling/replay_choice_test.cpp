@@ -24,9 +24,9 @@ ReplaySection settings(const std::string& choose, double share = 0.5, std::int64
 
 TEST(ReplayChoice, NewestStepsComeFirst) {
   const ReplayRequest step{.seed = 1, .step = 4, .version = 14, .fresh = 3, .fresh_equal = 0};
-  EXPECT_EQ(choose_replay(settings("newest"), step, kPast), (Places{2, 4, 5}));       // half of six is three: both of step 3, the first of step 2
-  EXPECT_EQ(choose_replay(settings("newest", 0.25), step, kPast), (Places{4}));       // 1/3 of 3
-  EXPECT_EQ(choose_replay(settings("newest", 0.9), step, kPast).size(), 6U);          // 27 wanted, six there
+  EXPECT_EQ(choose_replay(settings("newest"), step, kPast), (Places{2, 4, 5}));  // half of six is three: both of step 3, the first of step 2
+  EXPECT_EQ(choose_replay(settings("newest", 0.25), step, kPast), (Places{4}));  // 1/3 of 3
+  EXPECT_EQ(choose_replay(settings("newest", 0.9), step, kPast).size(), 6U);     // 27 wanted, six there
   EXPECT_EQ(choose_replay(settings("newest", 0.0), step, kPast), Places{});
 }
 

@@ -38,7 +38,7 @@ CoordinatorState any_state() {
   s.best_checkpoint = any_text(), s.scheduler = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
-  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
   s.before = any_outcomes(), s.after = any_outcomes();
   return s;
 }
@@ -108,7 +108,7 @@ TEST(CoordinatorState, RefusesDamagedText) {
     expect_refused(without.dump());
     expect_refused(wrong.dump());
   }
-  for (const int purpose : {-1, 3}) {
+  for (const int purpose : {-1, 4}) {
     auto unknown = json;
     unknown["unpacked"] = {{purpose, 1, {"a", 1, 1}, {"b", 1, 1}}};
     expect_refused(unknown.dump());

@@ -1,6 +1,6 @@
 // The window of earlier groups: what it keeps, what it gives back, and that files say the same as memory.
-#include "stages/random_batch.hpp"
 #include "stages/replay_buffer.hpp"
+#include "stages/random_batch.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -24,10 +24,12 @@ StepBatch step_of(std::uint64_t step) {
     auto& scores = batch.scores.emplace_back();
     for (std::uint32_t i = 0; i < 2; ++i) {
       const float logprob = -float(step) - 0.5F * float(i);
-      group.rollouts.push_back({.sample = i, .finish = FinishReason::stop,
-                                .turns = {{.role = Role::prompt, .tokens = {1, 5}, .logprob = {}, .entropy = {}, .policy_version = {}},
-                                          {.role = Role::policy, .tokens = {7, 2}, .logprob = {logprob, logprob}, .entropy = {1, 1}, .policy_version = {step, step}}},
-                                .text = "7"});
+      group.rollouts.push_back(
+          {.sample = i,
+           .finish = FinishReason::stop,
+           .turns = {{.role = Role::prompt, .tokens = {1, 5}, .logprob = {}, .entropy = {}, .policy_version = {}},
+                     {.role = Role::policy, .tokens = {7, 2}, .logprob = {logprob, logprob}, .entropy = {1, 1}, .policy_version = {step, step}}},
+           .text = "7"});
       scores.push_back({.components = {double(i)}, .reward = p == 0 ? double(i) : 1.0, .correct = true, .answer = "7"});
     }
     batch.groups.push_back(std::move(group));
@@ -96,8 +98,10 @@ UnpackedFile publish(const std::filesystem::path& run_dir, const StepBatch& batc
   const std::uint64_t step = batch.groups.front().id.step;
   const RolloutShard shard{Purpose::train, step, 0, 0, {step}, 1.0F, batch.groups};
   const ScoredShard scores{Purpose::train, step, 0, 0, batch.component_names, batch.scores};
-  return {Purpose::train, step, {io::write_shard(run_dir, shard, std::vector<io::ShardPrompt>(2, {"p", "a"}), io::test::identity()),
-                                 io::write_scores(run_dir, scores, shard, io::test::identity())}};
+  return {Purpose::train,
+          step,
+          {io::write_shard(run_dir, shard, std::vector<io::ShardPrompt>(2, {"p", "a"}), io::test::identity()),
+           io::write_scores(run_dir, scores, shard, io::test::identity())}};
 }
 
 TEST(ReplayBuffer, ShardsAndArchiveSayWhatMemoryHeld) {
