@@ -126,10 +126,21 @@ TEST(Config, WrongTypesSayWhatIsWanted) {
   expect_in("must be a list", refusal("train.deep.counts = 1"));
   expect_in("must be an integer", refusal("train.deep.counts = [1, \"a\"]"));
   expect_in("must be an integer", refusal("[train.count]\nx = 1"));
-  expect_in("paths.knobs.a is not a number", refusal("paths.knobs.a = [1]"));
+  expect_in("paths.knobs.a is not a number", refusal("paths.knobs.a = 1979-05-27"));
   Values v;
   bind(v).load_text("train.rate = 2", "integers are numbers too");
   EXPECT_EQ(v.rate, 2.0);
+}
+
+TEST(Config, KnobsMayBeLists) {
+  Values v;
+  bind(v).load_text("paths.knobs.a = [0.5, 1.0]", "a list");
+  ASSERT_EQ(v.knobs.size(), 1U);
+  std::vector<double> read;
+  ConfigSchema owner;
+  owner.bind("a", &read, "what the knob's owner makes of the text");
+  owner.set("a=" + v.knobs[0].second);
+  EXPECT_EQ(read, (std::vector<double>{0.5, 1.0}));
 }
 
 TEST(Config, RangesIncludeTheirEnds) {

@@ -85,7 +85,9 @@ TEST(Simulation, EveryPolicyLearnsWithinItsCap) {
     EXPECT_GT(end.pass_rate, start + 0.05) << name;
     EXPECT_LE(end.drawn, 150 * cap) << name;
     EXPECT_LE(end.trained, end.drawn) << name;
-    if (policy->traits().exact_total) EXPECT_EQ(end.drawn, 150 * 1024) << name;
+    if (policy->traits().exact_total) {
+      EXPECT_EQ(end.drawn, 150 * 1024) << name;
+    }
   }
 }
 
