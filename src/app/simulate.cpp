@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -22,26 +23,33 @@ struct Flags {
   std::string out = "simulation.svg";
 };
 
-report::Series curve(const std::string& name, std::size_t index, const std::vector<SimulationPoint>& points,
-                     const std::function<double(const SimulationPoint&)>& value) {
-  report::Series s{name, report::sheet_color(index), {}, {}};
-  for (const auto& point : points) s.x.push_back(double(point.step)), s.y.push_back(value(point));
-  return s;
+using Coordinate = std::function<double(const SimulationPoint&)>;
+
+report::SheetPanel panel(const Flags& flags, const std::vector<std::vector<SimulationPoint>>& curves, const report::ChartText& text, const Coordinate& x,
+                         const Coordinate& y) {
+  report::SheetPanel made{text, {}};
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    report::Series s{flags.policies[i], report::sheet_color(i), {}, {}};
+    for (const auto& point : curves[i]) s.x.push_back(x(point)), s.y.push_back(y(point));
+    made.series.push_back(std::move(s));
+  }
+  return made;
 }
 
 std::string picture(const Flags& flags, const std::vector<std::vector<SimulationPoint>>& curves) {
-  std::vector<report::SheetPanel> panels = {{{"Mean pass rate", "", "step", report::Unit::share}, {}},
-                                            {{"Mean pass rate of the hardest fifth", "", "step", report::Unit::share}, {}},
-                                            {{"Share of groups with equal rewards, so far", "", "step", report::Unit::share}, {}}};
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    const std::vector<SimulationPoint> after(curves[i].begin() + 1, curves[i].end());
-    panels[0].series.push_back(curve(flags.policies[i], i, curves[i], [](const auto& p) { return p.pass_rate; }));
-    panels[1].series.push_back(curve(flags.policies[i], i, curves[i], [](const auto& p) { return p.hardest_fifth; }));
-    panels[2].series.push_back(curve(flags.policies[i], i, after, [](const auto& p) { return double(p.zero_variance) / double(p.groups); }));
-  }
+  const Coordinate step = [](const auto& p) { return double(p.step); }, drawn = [](const auto& p) { return double(p.drawn); };
+  const Coordinate all = [](const auto& p) { return p.pass_rate; }, hard = [](const auto& p) { return p.hardest_fifth; };
+  const Coordinate equal = [](const auto& p) { return p.groups > 0 ? double(p.zero_variance) / double(p.groups) : std::nan(""); };
+  constexpr auto kShare = report::Unit::share;
+  const std::vector<report::SheetPanel> panels = {
+      panel(flags, curves, {"Mean pass rate", "", "step", kShare}, step, all),
+      panel(flags, curves, {"Mean pass rate of the hardest fifth", "", "step", kShare}, step, hard),
+      panel(flags, curves, {"Mean pass rate, by what it cost", "", "rollouts drawn", kShare}, drawn, all),
+      panel(flags, curves, {"Share of groups with equal rewards, so far", "", "step", kShare}, step, equal),
+  };
   const auto& s = flags.simulation;
   return report::svg_sheet(
-      fmt::format("A synthetic learner: {} prompts, {} steps of {} x {} rollouts", s.prompts, s.steps, s.prompts_per_step, s.rollouts_per_prompt), panels);
+      fmt::format("Synthetic learner: {} prompts, {} steps of {} x {}", s.prompts, s.steps, s.prompts_per_step, s.rollouts_per_prompt), panels);
 }
 
 ExitCode run(const Flags& flags) {

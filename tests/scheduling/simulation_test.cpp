@@ -74,7 +74,8 @@ TEST(Simulation, GreedForSignalNeglectsTheHardestAndGdroDoesNot) {
 }
 
 TEST(Simulation, EveryPolicyLearnsWithinItsCap) {
-  const Simulation s = small();
+  Simulation s = small();
+  s.steps = 40;
   const Population population = make_population(s);
   const double start = run("uniform", s).front().pass_rate;
   for (const auto& name : policy_names()) {
@@ -83,10 +84,10 @@ TEST(Simulation, EveryPolicyLearnsWithinItsCap) {
     const std::int64_t cap = policy->hard_cap(request);
     const auto end = simulate(*policy, population, s).back();
     EXPECT_GT(end.pass_rate, start + 0.05) << name;
-    EXPECT_LE(end.drawn, 150 * cap) << name;
+    EXPECT_LE(end.drawn, 40 * cap) << name;
     EXPECT_LE(end.trained, end.drawn) << name;
     if (policy->traits().exact_total) {
-      EXPECT_EQ(end.drawn, 150 * 1024) << name;
+      EXPECT_EQ(end.drawn, 40 * 1024) << name;
     }
   }
 }
