@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     return int(ExitCode::misconfigured);
   }
   std::vector<std::string> rows(argv + 1, argv + argc);
-  if (rows.empty()) rows = {"uniform", "uniform_sqrt"};
+  if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
   if (world->rank() == 0) {
     fmt::print("{} steps of {} prompts x {} rollouts from {} prompts, {} ranks; an event is one finished rollout heard of and accounted\n", kSteps, kPrompts, kRollouts,
                kPopulation, world->size());

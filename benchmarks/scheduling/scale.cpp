@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   const auto prompts = std::size_t(std::atoll(argv[1]));
   const auto steps = std::atoll(argv[2]);
   std::vector<std::string> rows(argv + 3, argv + argc);
-  if (rows.empty()) rows = {"uniform", "uniform_sqrt"};
+  if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
   fmt::print("{:<16} {:>11} {:>8} {:>9} {:>13} {:>10} {:>9} {:>12} {:>8}\n", "policy", "prompts", "peak GB", "start [s]", "us a prompt", "p99 [ms]", "max [ms]", "state [MB]", "save [s]");
   std::fflush(stdout);
   for (const auto& row : rows) {
