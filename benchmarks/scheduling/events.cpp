@@ -65,7 +65,7 @@ void play(comm::Communicator& world, const std::string& row) {
     std::size_t left = 0;
     for (std::size_t r = 0; r < shares.size(); ++r) {
       left += shares[r].size();
-      mail.send(int(r) + 1, Tag::plan, StepPlan{.step = std::uint64_t(step), .groups = shares[r]});
+      mail.send(int(r) + 1, Tag::plan, StepPlan{Purpose::train, Split::train, std::uint64_t(step), 0, PolicyVersion{}, SamplingParams{}, shares[r]});
     }
     double deciding_s = deciding.seconds();
     std::vector<GroupReport> reports;
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     return int(ExitCode::misconfigured);
   }
   std::vector<std::string> rows(argv + 1, argv + argc);
-  if (rows.empty()) rows = {"uniform", "uniform_sqrt"};
+  if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
   if (world->rank() == 0) {
     fmt::print("{} steps of {} prompts x {} rollouts from {} prompts, {} ranks; an event is one finished rollout heard of and accounted\n", kSteps, kPrompts, kRollouts,
                kPopulation, world->size());

@@ -67,9 +67,10 @@ void measure(const std::string& row, std::size_t prompts, std::int64_t steps) {
   double sum = 0.0;
   for (const double ms : batch_ms) sum += ms;
   std::sort(batch_ms.begin(), batch_ms.end());
+  const double gb = peak_gb();  // before the text of the state is made
   const Stopwatch saving;
   const std::size_t bytes = policy->save().size();
-  fmt::print("{:<16} {:>11} {:>8.2f} {:>9.1f} {:>13.3f} {:>10.2f} {:>9.2f} {:>12.1f} {:>8.2f}\n", row, prompts, peak_gb(), start_s, 1e3 * sum / double(steps * kBatch),
+  fmt::print("{:<16} {:>11} {:>8.2f} {:>9.1f} {:>13.3f} {:>10.2f} {:>9.2f} {:>12.1f} {:>8.2f}\n", row, prompts, gb, start_s, 1e3 * sum / double(steps * kBatch),
              batch_ms[std::size_t(0.99 * double(steps - 1))], batch_ms.back(), double(bytes) * 1e-6, saving.seconds());
   std::fflush(stdout);
 }
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
   const auto prompts = std::size_t(std::atoll(argv[1]));
   const auto steps = std::atoll(argv[2]);
   std::vector<std::string> rows(argv + 3, argv + argc);
-  if (rows.empty()) rows = {"uniform", "uniform_sqrt"};
+  if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
   fmt::print("{:<16} {:>11} {:>8} {:>9} {:>13} {:>10} {:>9} {:>12} {:>8}\n", "policy", "prompts", "peak GB", "start [s]", "us a prompt", "p99 [ms]", "max [ms]", "state [MB]", "save [s]");
   std::fflush(stdout);
   for (const auto& row : rows) {

@@ -36,6 +36,7 @@ void Knowledge::bind(ConfigSchema& schema) {
 }
 
 void Knowledge::start() {
+  if (uses_success_) success_.expect(size());
   if (!uses_history_) return;
   history_ = PromptHistory(size(), int(window_));
   touched_.assign(size(), false);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace rollcall::scheduling {
 
@@ -47,32 +46,33 @@ void SuccessEstimate::learn(const std::vector<GroupReport>& reports) {
   }
 }
 
-SuccessEstimate::PromptCounts::Page::Page() : right{}, wrong{} { std::fill(std::begin(step), std::end(step), kNever); }
+void SuccessEstimate::PromptCounts::expect(std::uint64_t prompts) {
+  if (prompts <= step_.size()) return;
+  counts_.resize(prompts);
+  step_.resize(prompts, kNever);
+}
 
 bool SuccessEstimate::PromptCounts::find(std::uint64_t prompt, Counts& counts) const {
-  const std::uint64_t page = prompt / kPage, at = prompt % kPage;
-  if (page >= pages_.size() || !pages_[page] || pages_[page]->step[at] == kNever) return false;
-  counts = {pages_[page]->right[at], pages_[page]->wrong[at], pages_[page]->step[at]};
+  if (prompt >= step_.size() || step_[prompt] == kNever) return false;
+  counts = {counts_[prompt][0], counts_[prompt][1], step_[prompt]};
   return true;
 }
 
 void SuccessEstimate::PromptCounts::set(std::uint64_t prompt, const Counts& counts) {
-  const std::uint64_t page = prompt / kPage, at = prompt % kPage;
   require<StorageError>(prompt < (std::uint64_t{1} << 32), fmt::format("counts of prompt {}", prompt), "prompts are numbered with 32 bits",
                         "resume with the task section the run was started with");
   require<ConfigError>(counts.step < kNever, fmt::format("step {}", counts.step), "the scheduler counts steps with 32 bits", "start a new run from this one (--init-from)");
-  if (page >= pages_.size()) pages_.resize(page + 1);
-  if (!pages_[page]) pages_[page] = std::make_unique<Page>();
-  pages_[page]->right[at] = counts.right, pages_[page]->wrong[at] = counts.wrong;
-  pages_[page]->step[at] = std::uint32_t(counts.step);
+  expect(prompt + 1);
+  counts_[prompt] = {counts.right, counts.wrong};
+  step_[prompt] = std::uint32_t(counts.step);
 }
+
+void SuccessEstimate::PromptCounts::clear() { std::fill(step_.begin(), step_.end(), kNever); }
 
 template <class Act>
 void SuccessEstimate::PromptCounts::each(Act act) const {
-  for (std::uint64_t page = 0; page < pages_.size(); ++page) {
-    for (std::uint64_t at = 0; pages_[page] && at < kPage; ++at) {
-      if (Counts counts; find(page * kPage + at, counts)) act(page * kPage + at, counts);
-    }
+  for (std::uint64_t prompt = 0; prompt < step_.size(); ++prompt) {
+    if (Counts counts; find(prompt, counts)) act(prompt, counts);
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -32,6 +32,7 @@ class SuccessEstimate {
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;
   void load(const nlohmann::json& state);
+  void expect(std::uint64_t prompts) { prompt_.expect(prompts); }
   void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 
  private:
@@ -39,24 +40,20 @@ class SuccessEstimate {
     double right = 0.0, wrong = 0.0;
     std::uint64_t step = 0;  // of the last result; the counts are faded up to it
   };
-  /// Counts of the prompts seen so far, in pages by prompt id: 20 bytes a prompt where prompts are seen, so 2 GB for 10^8 of them, and no search.
+  /// Counts of the prompts by id: 20 bytes a prompt, so 2 GB for 10^8 of them, and no search.
   class PromptCounts {
    public:
+    void expect(std::uint64_t prompts);  ///< room for so many, so that learning a prompt allocates nothing
     bool find(std::uint64_t prompt, Counts& counts) const;
     void set(std::uint64_t prompt, const Counts& counts);
-    void clear() { pages_.clear(); }
+    void clear();
     template <class Act>
-    void each(Act act) const;  ///< act(prompt, counts), ascending
+    void each(Act act) const;  ///< act(prompt, counts) of the prompts seen, ascending
 
    private:
-    static constexpr std::uint64_t kPage = 4096;
     static constexpr std::uint32_t kNever = 0xFFFFFFFF;
-    struct Page {
-      Page();
-      double right[kPage], wrong[kPage];
-      std::uint32_t step[kPage];
-    };
-    std::vector<std::unique_ptr<Page>> pages_;
+    std::vector<std::array<double, 2>> counts_;  // [prompts] right, wrong
+    std::vector<std::uint32_t> step_;            // [prompts]
   };
   static Counts faded(const Counts& counts, double decay, std::uint64_t step);
   const EstimateKnobs* knobs_;

@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "io/archive.hpp"
+#include "scheduling/composed.hpp"
 #include "stages/coordinator.hpp"
 
 #include <fmt/format.h>
@@ -14,25 +15,6 @@ namespace rollcall::stages {
 namespace {
 
 constexpr std::int64_t kEvalRollouts = 16384;  // rollouts of one evaluation round per generation rank: bounds a shard's memory
-
-/// Reports of one group from several fragments become one, samples in order of arrival round.
-void merge_into(std::vector<GroupReport>& all, const std::vector<GroupReport>& more) {
-  std::map<GroupId, std::size_t> index;
-  for (std::size_t i = 0; i < all.size(); ++i) index[all[i].id] = i;
-  for (const auto& report : more) {
-    const auto [it, fresh] = index.try_emplace(report.id, all.size());
-    if (fresh) {
-      all.push_back(report);
-      continue;
-    }
-    auto& group = all[it->second];
-    group.rewards.insert(group.rewards.end(), report.rewards.begin(), report.rewards.end());
-    group.correct.insert(group.correct.end(), report.correct.begin(), report.correct.end());
-    group.lengths.insert(group.lengths.end(), report.lengths.begin(), report.lengths.end());
-    group.answers.insert(group.answers.end(), report.answers.begin(), report.answers.end());
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-}
 
 }  // namespace
 
@@ -65,7 +47,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   for (std::size_t i = 0; i < expected; ++i) {
     auto notice = await<ScoredNotice>(Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
     const bool greedy = notice.report.purpose == Purpose::greedy;
-    merge_into(greedy ? round.greedy : round.reports, notice.report.groups);
+    scheduling::merge_reports(greedy ? round.greedy : round.reports, notice.report.groups);
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
     round.generation_s = std::max(round.generation_s, notice.generation_s);
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
@@ -99,7 +81,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     const StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
     Round round = play({plan, greedy_plan(plan, answered)});
     deciding.restart();
-    merge_into(all.reports, round.reports), merge_into(all.greedy, round.greedy);
+    scheduling::merge_reports(all.reports, round.reports), scheduling::merge_reports(all.greedy, round.greedy);
     std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
     all.generation_s += round.generation_s, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;

@@ -6,7 +6,8 @@ import xml.etree.ElementTree
 
 from harness import LIMIT_S, check, main
 
-ROWS = ("control", "grpo", "vopd", "remax", "chord")
+CONTROL = "grpo: permuted rewards"
+ROWS = (CONTROL, "grpo", "vopd", "remax", "chord")
 
 
 def study(harness, *more):
@@ -37,15 +38,15 @@ def trains_and_goes_on(harness):
 
 def says_what_does_not_learn(harness):
     def gains(row, low, high):
-        path = harness.work / "study" / f"{row}-1.json"
+        path = harness.work / "study" / f"{row.replace(': ', '-').replace(' ', '_')}-1.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"low": low, "high": high}))
 
     for low, high, grpo_fine in ((0.1, 0.2, True), (-0.1, 0.2, False), (-0.2, -0.1, False)):
         gains("grpo", low, high)
-        gains("control", low, high)
+        gains(CONTROL, low, high)
         code, out = study(harness, "--table-only")
         check(("grpo: does not rise" in out) != grpo_fine, f"grpo at [{low}, {high}]:\n{out}")
-        check(("control: " in out) == grpo_fine and code == 1, f"the control at [{low}, {high}]:\n{out}")
+        check((f"{CONTROL}: " in out) == grpo_fine and code == 1, f"the control at [{low}, {high}]:\n{out}")
 
 
 main(trains_and_goes_on, says_what_does_not_learn)

@@ -90,6 +90,16 @@ TEST(Greso, FewerGroupsTeachNothingThanUnderUniform) {
   EXPECT_LT(dead_share(*greso, step, 20, 30, thirds), 0.75 * dead_share(*dapo, step, 20, 30, thirds));
 }
 
+TEST(Greso, SurplusInformativeGroupsDoNotTrain) {
+  const auto policy = make_policy({"greso"}, {}, prompt_table(8, 1), 1);
+  std::vector<GroupReport> reports;
+  for (std::uint64_t p = 0; p < 6; ++p) reports.push_back(group(p, p == 5 ? 4 : 2, 4));
+  const auto training = policy->settle({.step = 0, .prompts = 3, .budget = 12}, reports);
+  EXPECT_EQ(training.drawn, 24);
+  EXPECT_EQ(training.trained, 12);        // three of the five informative groups
+  EXPECT_EQ(training.groups.size(), 3U);  // two of them and the one without variance stay out
+}
+
 TEST(Scalerl, APromptAtNineTenthsNeverComesBack) {
   const auto policy = make_policy({"scalerl"}, {}, prompt_table(20, 1), 1);
   policy->begin_step({.step = 0, .prompts = 20, .budget = 200, .min_rollouts = 10, .max_rollouts = 10});
