@@ -42,6 +42,19 @@ TEST(Simulation, TheLearnerLearnsAndCountsAddUp) {
   EXPECT_LT(curve.back().hardest_fifth, curve.back().pass_rate);
 }
 
+// One skill and difficulty 0: after a step the pass rate is 1 / (1 + exp(-gain)), the gain being rate times the step's signal per trained rollout.
+TEST(Simulation, ASkillGainsRateTimesTheSignalPerTrainedRollout) {
+  Simulation s = small();
+  s.prompts = 400, s.steps = 1, s.points = 1;
+  const Population population{
+      std::vector<float>(400, 0.0F), std::vector<std::uint8_t>(400, 7), std::vector<std::uint8_t>(400, 1), {.level = std::vector<std::int32_t>(400, 3)}};
+  for (const char* row : {"uniform", "pods"}) {  // pods trains a part of what it draws
+    const auto end = simulate(*make_policy({.row = row}, {}, population.table, s.seed), population, s).back();
+    EXPECT_GT(end.signal, 0.0);
+    EXPECT_NEAR(end.pass_rate, 1 / (1 + std::exp(-s.rate * end.signal / double(end.trained))), 1e-12) << row;
+  }
+}
+
 TEST(Simulation, IsAFunctionOfItsSettings) {
   const auto a = run("uniform_sqrt", small()), b = run("uniform_sqrt", small()), c = run("uniform_sqrt", small(2));
   EXPECT_EQ(a.back().pass_rate, b.back().pass_rate);
