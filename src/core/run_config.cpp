@@ -106,6 +106,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reference.decay", &c.reference.decay, "share that the moving-average reference keeps after a step; 1: frozen", {0, 1});
   s.bind("reference.refresh_every", &c.reference.refresh_every, "the reference becomes the policy every so many steps; 0: never", kCount);
   s.bind("teacher.model", &c.teacher.model, "model folder of the teacher, for objectives that distil");
+  s.bind("guide.model", &c.guide.model, "model folder of a guide that begins answers");
+  s.bind("guide.share", &c.guide.share, "share of a step's groups whose answers begin with the guide's tokens; 0: off", kShare);
+  s.bind("guide.max_tokens", &c.guide.max_tokens, "longest beginning; lengths are uniform from 1 on", kPositive);
   bind_optimizer(s, "critic", c.critic.optimizer);
 
   s.bind("replay.share", &c.replay.share, "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});

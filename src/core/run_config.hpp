@@ -116,6 +116,13 @@ struct TeacherSection {
   std::string model;                      ///< model folder with the policy's tokenizer
 };
 
+/// A model that begins answers, for the policy to go on from.
+struct GuideSection {
+  std::string model;                      ///< model folder with the policy's tokenizer
+  double share = 0.0;                     ///< of a step's groups that begin with its tokens; 0: off
+  std::int64_t max_tokens = 8;            ///< longest beginning; lengths are uniform in 1..max_tokens
+};
+
 /// The value head's optimizer, where the objective has a critic.
 struct CriticSection {
   OptimizerSection optimizer{.lr = 1e-3};
@@ -167,6 +174,7 @@ struct RunConfig {
   ObjectiveSection objective;
   ReferenceSection reference;
   TeacherSection teacher;
+  GuideSection guide;
   CriticSection critic;
   ReplaySection replay;
   ExpertSection experts;

@@ -163,6 +163,8 @@ const std::vector<Recipe>& recipes() {
       {"none", "group_norm", "behaviour", "clip", "none", "seq-mean-token-mean", "none"}, {}},
     {"ppo", "Proximal Policy Optimization", "arXiv:1707.06347", 2017,
       {"none", "gae", "token", "clip", "none", "token-mean", "value"}, {{"whiten", "on"}}},
+    {"rlgf", "RL with Guided Feedback (PPO++)", "arXiv:2306.11816", 2023,
+      {"kl_in_reward", "gae", "token", "clip", "none", "token-mean", "value"}, {{"whiten", "on"}}},
     {"vapo", "Value-based Augmented PPO", "arXiv:2504.05118", 2025,
       {"none", "gae", "token", "clip", "none", "token-mean", "value+positive_nll"}, {{"length_alpha", "0.05"}, {"value_lambda", "1"}, {"clip_high", "0.28"}}},
     {"a2c", "Advantage Actor-Critic", "arXiv:1602.01783", 2016,

@@ -35,6 +35,8 @@ std::vector<std::size_t> indices(std::size_t first, std::size_t last) {
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
 
+}  // namespace
+
 model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key) {
   auto loaded = model::read_model_folder(folder);
   require<ConfigError>(loaded.config.vocab_size == store.config().vocab_size,
@@ -42,8 +44,6 @@ model::Policy read_policy(const std::string& folder, const PolicyStore& store, c
                        "log-probs of the same tokens are compared", "use a model with the policy's tokenizer");
   return model::Policy(loaded.config, loaded.weights, PolicyVersion{0});
 }
-
-}  // namespace
 
 Companions::Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
   for (const auto& name : objective.columns()) {

@@ -15,6 +15,9 @@
 
 namespace rollcall::stages {
 
+/// The model of a folder beside the policy. Throws ConfigError naming `key` when its vocabulary is another than the policy's, InputError without a model in it.
+model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key);
+
 class Companions {
  public:
   /// Reads the teacher, and the reference where it is a folder. Throws ConfigError when the objective asks for what the run file does not provide,

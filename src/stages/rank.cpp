@@ -221,6 +221,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   check_experts(*opening.job, objective);
   check_replay(config, objective);
+  check_guide(config);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
