@@ -21,13 +21,13 @@ class Harness:
         self.binary, source, mpiexec, numproc_flag, *flags = arguments
         self.source = pathlib.Path(source)
         self.tiny = str(self.source / "tests/app/tiny.toml")
-        self._launcher = [mpiexec, *flags, numproc_flag]
+        self.launcher = [mpiexec, *flags, numproc_flag]
         self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_")
         self.work = pathlib.Path(self._folder.name)
 
     def command(self, arguments, ranks=1):
         alone = [self.binary, *map(str, arguments)]
-        return alone if ranks == 1 else [*self._launcher, str(ranks), *alone]
+        return alone if ranks == 1 else [*self.launcher, str(ranks), *alone]
 
     def start(self, *arguments, ranks=1, env=None, **options):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "cwd": self.work} | options
