@@ -42,8 +42,11 @@ launch() {
   printf '%s job %s restart %s on %s until %s: %s %s\n' "$(date -u +%FT%TZ)" "$(this_job)" "${SLURM_RESTART_COUNT:-0}" "${SLURM_JOB_NODELIST:-this host}" \
     "${end:+$(date -u -d "@$end" +%FT%TZ)}" "$launcher" "$*"
   read_libraries "$program"
+  rm -f "$run_dir/failure"
   if [[ -n $stop ]]; then rc=$exit_requeue; else run_ranks "$@"; fi
   trap '' USR1
+  # Where one rank failed and said why, the launcher may still report how it ended another (MPICH's does).
+  if ((rc != 0 && rc != 2 && rc != exit_requeue)) && [[ -e $run_dir/failure ]]; then rc=3; fi
   case $rc in
     0 | 2 | 3 | 126 | 127) ;;  # done, misconfigured, failed; no such program
     "$exit_requeue") start_again "$run_dir" ;;
