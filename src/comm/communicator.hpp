@@ -82,7 +82,7 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body);
 int ranks_on_node(Communicator& world);  ///< collective
 int cores_available();
 /// Where the ranks are and what they are bound to, a line a node: "n1: ranks 0-1 on cores 0-3, rank 2 on cores 4,5". Collective; for the log at start.
-std::string rank_map(Communicator& world);
+std::vector<std::string> rank_map(Communicator& world);
 std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"
 
 }  // namespace rollcall::comm

@@ -44,12 +44,6 @@ std::vector<int> own_cpus() {
   return {};
 }
 
-/// Entries that stand next to each other with the same text become one: "ranks 0-3 cores 0-7".
-struct Run {
-  int first = 0, last = 0;
-  std::string node, cores;
-};
-
 }  // namespace
 
 std::string number_ranges(const std::vector<int>& numbers) {
@@ -68,25 +62,23 @@ int cores_available() {
   return own.empty() ? int(sysconf(_SC_NPROCESSORS_ONLN)) : int(own.size());
 }
 
-std::string rank_map(Communicator& world) {
+std::vector<std::string> rank_map(Communicator& world) {
   char host[256] = "unknown";
   ::gethostname(host, sizeof host - 1);
   const auto places = world.gather_all(fmt::format("{}\n{}", host, number_ranges(own_cpus())));
-  std::vector<Run> runs;
-  for (int rank = 0; rank < int(places.size()); ++rank) {
-    const std::string &place = places[std::size_t(rank)], node = place.substr(0, place.find('\n')), cores = place.substr(place.find('\n') + 1);
-    if (!runs.empty() && runs.back().node == node && runs.back().cores == cores) runs.back().last = rank;
-    else runs.push_back({rank, rank, node, cores});
+  std::vector<std::string> lines;
+  std::string node_before;
+  for (int first = 0, last = 0; first < int(places.size()); first = last + 1) {
+    const std::string& place = places[std::size_t(first)];
+    for (last = first; last + 1 < int(places.size()) && places[std::size_t(last) + 1] == place;) ++last;
+    const auto end = place.find('\n');
+    const std::string node = place.substr(0, end), ranks = first == last ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, last);
+    const std::string text = fmt::format("{} on cores {}", ranks, place.substr(end + 1));
+    if (node == node_before) lines.back() += ", " + text;
+    else lines.push_back(fmt::format("{}: {}", node, text));
+    node_before = node;
   }
-  std::string text;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Run& run = runs[i];
-    const bool same_node = i > 0 && runs[i - 1].node == run.node;
-    text += same_node ? ", " : (i == 0 ? "" : "\n") + run.node + ": ";
-    text += run.first == run.last ? fmt::format("rank {}", run.first) : fmt::format("ranks {}-{}", run.first, run.last);
-    text += " on cores " + run.cores;
-  }
-  return text;
+  return lines;
 }
 
 }  // namespace rollcall::comm

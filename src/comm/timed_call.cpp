@@ -30,18 +30,21 @@ void keep(std::array<char, N>& place, const std::string& text) {
   place[count] = '\0';
 }
 
+/// A message that cannot be written is lost: nothing else can be done in a signal handler.
+void say(int fd, const char* text) {
+  if (fd < 0 || ::write(fd, text, std::strlen(text)) < 0) return;
+}
+
 void on_alarm(int) {
-  constexpr char kProgram[] = "rollcall: ";
   const int fd = failure_file[0] == '\0' ? -1 : ::open(failure_file.data(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0 && failure_file[0] != '\0' && errno == EEXIST) {
     ::sleep(kSilence_s);
     ::_exit(int(ExitCode::failed));
   }
-  const std::size_t length = std::strlen(message.data());
-  ssize_t written = fd < 0 ? 0 : ::write(fd, message.data(), length);
-  written += ::write(STDERR_FILENO, kProgram, sizeof kProgram - 1);
-  written += ::write(STDERR_FILENO, message.data(), length);
-  ::_exit(int(ExitCode::failed));  // whatever of the message could be written: the process ends
+  say(fd, message.data());
+  say(STDERR_FILENO, "rollcall: ");
+  say(STDERR_FILENO, message.data());
+  ::_exit(int(ExitCode::failed));
 }
 
 void set_timer(double seconds) {

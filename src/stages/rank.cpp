@@ -301,8 +301,9 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     }
     catch_stop_signals();
     comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure");
-    const std::string map = comm::rank_map(world);
-    if (world.rank() == 0) spdlog::info("layout {} of {} ranks\n{}", opening.job->layout.name, world.size(), map);
+    for (const auto& line : comm::rank_map(world)) {
+      if (world.rank() == 0) spdlog::info("{}", line);
+    }
     return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
   } catch (const std::exception& e) {
     return fail(world, config.run.dir, e);
