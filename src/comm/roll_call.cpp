@@ -78,6 +78,7 @@ void RollCall::collect(std::vector<std::optional<std::string>>& answers) {
 }
 
 std::string RollCall::call(std::string_view waiting_for) {
+  if (size_ == 1) return "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
   answers[std::size_t(rank_)] = waiting_for;
   for (int rank = 0; rank < size_; ++rank) {

@@ -5,24 +5,10 @@ import re
 import signal
 import time
 
-from harness import check, main, sets
+from harness import check, main, ranks_of, sets
 
 FAILED = 3
 DEADLINE_S = 4
-
-
-def ranks_of(folder):
-    """Process ids of the ranks that train in `folder`, by rank."""
-    found = {}
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            command, environment = (process / "cmdline").read_bytes().split(b"\0"), (process / "environ").read_bytes()
-        except OSError:
-            continue  # it has ended
-        rank = re.search(rb"\0(?:OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)\0", environment)
-        if rank and f"run.dir={folder}".encode() in command and not command[0].endswith((b"mpirun", b"mpiexec")):
-            found[int(rank.group(1))] = int(process.name)
-    return found
 
 
 def hang(harness, layout, ranks, victim):

@@ -75,6 +75,20 @@ def metrics(folder, phase="train"):
     return [row for row in rows if row["phase"] == phase]
 
 
+def ranks_of(folder):
+    """Process ids of the ranks that train in `folder`, by rank."""
+    found = {}
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command, environment = (process / "cmdline").read_bytes().split(b"\0"), (process / "environ").read_bytes()
+        except OSError:
+            continue  # it has ended
+        rank = re.search(rb"\0(?:PMIX_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)\0", environment)
+        if rank and f"run.dir={folder}".encode() in command and command[0].endswith(b"rollcall"):
+            found[int(rank.group(1))] = int(process.name)
+    return found
+
+
 def policy_line(out):
     lines = [line for line in out.splitlines() if line.startswith("policy sha256 ")]
     check(len(lines) == 1, f"{len(lines)} lines with the policy's sha256, not 1:\n{out}")

@@ -2,6 +2,7 @@
 
 Scenarios run side by side, on nodes that they do not share with a disturbance: ordinary ones on n1 and n2, the death of a node on n3 to n5, preemption on n6 and n7."""
 import concurrent.futures
+import os
 import pathlib
 import re
 import signal
@@ -10,7 +11,7 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/app"))
-from harness import SKIPPED, Harness, check, policy_line, sets  # noqa: E402
+from harness import SKIPPED, Harness, check, policy_line, ranks_of, sets  # noqa: E402
 from private_cluster import PrivateCluster, Unavailable  # noqa: E402
 
 LIMIT_S = 90
@@ -120,6 +121,16 @@ def node_death(bench):
     run.until_resumed(bench.long)
 
 
+def rank_death(bench):
+    """Its launcher sees it and ends the others at once; the batch script says so in one line."""
+    run = Submitted(bench, "rank_death", "--nodes", 2, *LONG)
+    run.until_training()
+    os.kill(ranks_of(run.folder)[1], signal.SIGKILL)
+    run.until_requeued()
+    check(run.log().count("a rank or node died (exit code 137); the run goes on from checkpoint ") == 1, f"not one message\n{run.log()}")
+    run.until_resumed(bench.long)
+
+
 def preemption(bench):
     run = Submitted(bench, "preempted", "--nodes", 2, "--partition", "patient", *LONG)
     run.until_training()
@@ -142,7 +153,8 @@ def two_jobs_on_one_folder(bench):
     check(policy_line(runs[0].log()) == bench.long, f"the policy differs from the undisturbed {bench.long}:\n{runs[0].log()}")
 
 
-SCENARIOS = (node_death, wall_time, scancel_signal, preemption, requeue, two_jobs_on_one_folder, run_on_two_nodes, submit_an_array)  # the longest waits first
+# The longest waits first.
+SCENARIOS = (node_death, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, run_on_two_nodes, submit_an_array)
 
 
 class Bench:
