@@ -54,6 +54,8 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
     : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(state)), scheduler_(make_scheduler(job)),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s) {
   if (!state_.scheduler.empty()) tell(scheduler_->load(state_.scheduler));
+  if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
+  if (const auto left = stop_.left_s()) spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   const auto& settings = job.config.objective;
   const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
   greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
@@ -94,7 +96,7 @@ bool Coordinator::stop_wanted() {
   if (!reason) return false;
   progress_.reset();
   spdlog::info("stopping on {}", *reason);
-  save_and_pack(step_name());
+  save(step_name());  // packing can wait for the next start
   write_status("stopped on " + *reason, true);
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
@@ -44,6 +45,15 @@ std::string holder() {
   return fmt::format("process {} on {}", ::getpid(), host);
 }
 
+/// "generation, scoring"
+std::string stages_of(const comm::StageLayout& layout, int rank) {
+  std::string names;
+  for (std::size_t stage = 0; stage < layout.hosts.size(); ++stage) {
+    if (layout.hosts_stage(rank, comm::Stage(stage))) names += (names.empty() ? "" : ", ") + std::string(comm::stage_name(comm::Stage(stage)));
+  }
+  return names;
+}
+
 /// Everything one rank owns while the job runs.
 class Rank {
  public:
@@ -52,6 +62,8 @@ class Rank {
 
  private:
   void restore(const std::string& checkpoint);
+  template <class T>
+  T begin(const comm::Envelope& envelope, const char* task);
   bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
   ExitCode follow();
@@ -75,6 +87,8 @@ class Rank {
 Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : world_(&world), job_(std::move(job)), mail_(world) {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
+  world.set_collective_deadline(job_.config.run.deadline_s);
+  world.set_roles([layout = job_.layout](int other) { return stages_of(layout, other); });
   update_ranks_ = world.split(hosts(comm::Stage::update) ? 0 : -1);
   scoring_ranks_ = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
   std::vector<comm::WeightSlice> slices;
@@ -109,21 +123,30 @@ void Rank::restore(const std::string& name) {
   update_->restore_replay(state_.unpacked);
 }
 
+/// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names it.
+template <class T>
+T Rank::begin(const comm::Envelope& envelope, const char* task) {
+  T message = from_bytes<T>(envelope.bytes);
+  if constexpr (requires { message.step; }) world_->set_activity(fmt::format("{} of step {}", task, message.step));
+  else world_->set_activity(task);
+  return message;
+}
+
 bool Rank::dispatch(const comm::Envelope& envelope) {
   const auto unhosted = [&](bool hosted) {
     require<ProtocolError>(hosted, fmt::format("message {} came to rank {}, which does not host its stage", envelope.tag, world_->rank()), "the layouts of two ranks differ",
                            "start every rank with the same binary");
   };
   switch (Tag(envelope.tag)) {
-    case Tag::plan: unhosted(generation_.has_value()); generation_->on_plan(from_bytes<StepPlan>(envelope.bytes)); return true;
-    case Tag::shard: unhosted(scoring_.has_value()); scoring_->on_shard(from_bytes<ShardNotice>(envelope.bytes)); return true;
-    case Tag::supervise: unhosted(update_.has_value()); update_->on_supervise(from_bytes<SupervisePlan>(envelope.bytes)); return true;
-    case Tag::update: unhosted(update_.has_value()); update_->on_update(from_bytes<UpdatePlan>(envelope.bytes)); return true;
-    case Tag::save: unhosted(update_.has_value()); update_->on_save(from_bytes<SaveRequest>(envelope.bytes)); return true;
-    case Tag::rollback: unhosted(update_.has_value()); update_->on_rollback(from_bytes<std::string>(envelope.bytes)); return true;
-    case Tag::pack: unhosted(scoring_ranks_ != nullptr); on_pack(from_bytes<PackRequest>(envelope.bytes)); return true;
+    case Tag::plan: unhosted(generation_.has_value()); generation_->on_plan(begin<StepPlan>(envelope, "generation")); return true;
+    case Tag::shard: unhosted(scoring_.has_value()); scoring_->on_shard(begin<ShardNotice>(envelope, "scoring")); return true;
+    case Tag::supervise: unhosted(update_.has_value()); update_->on_supervise(begin<SupervisePlan>(envelope, "supervised update")); return true;
+    case Tag::update: unhosted(update_.has_value()); update_->on_update(begin<UpdatePlan>(envelope, "update")); return true;
+    case Tag::save: unhosted(update_.has_value()); update_->on_save(begin<SaveRequest>(envelope, "checkpoint")); return true;
+    case Tag::rollback: unhosted(update_.has_value()); update_->on_rollback(begin<std::string>(envelope, "rollback")); return true;
+    case Tag::pack: unhosted(scoring_ranks_ != nullptr); on_pack(begin<PackRequest>(envelope, "packing")); return true;
     case Tag::weights: {
-      const auto version = from_bytes<std::uint64_t>(envelope.bytes);
+      const auto version = begin<std::uint64_t>(envelope, "weight transfer");
       transfer_->run(job_.store->weights(), version);
       if (!update_) job_.store->publish(PolicyVersion{version});
       return true;
@@ -139,7 +162,10 @@ void Rank::on_pack(const PackRequest& request) {
   const Stopwatch clock;
   std::vector<io::PackInput> inputs;
   for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
+  std::optional<comm::TimedCall> guard;  // MPI-IO waits for all ranks inside HDF5
+  if (scoring_ranks_->mpi_handle()) guard.emplace(job_.config.run.deadline_s, "packing " + request.name);
   io::pack(*scoring_ranks_, job_.run_dir, request.name, inputs, job_.identity);
+  guard.reset();
   if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
 }
 
@@ -154,8 +180,9 @@ void Rank::report_signal() {
 comm::Envelope Rank::next(const std::string& waiting_for) {
   for (;;) {
     auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_signal(); });
-    if (!dispatch(envelope)) return envelope;
-    if (finished_) return envelope;
+    const bool handled = dispatch(envelope);
+    world_->set_activity("");
+    if (!handled || finished_) return envelope;
   }
 }
 
@@ -274,6 +301,10 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
     }
     catch_stop_signals();
+    comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure");
+    for (const auto& line : comm::rank_map(world)) {
+      if (world.rank() == 0) spdlog::info("{}", line);
+    }
     return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
   } catch (const std::exception& e) {
     return fail(world, config.run.dir, e);
