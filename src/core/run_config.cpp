@@ -127,7 +127,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
   s.bind("checkpoint.every", &c.checkpoint.every, "checkpoint every so many steps", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
-  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best, "also keep the best by validation pass@1");
+  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best, "metric whose best checkpoint is kept too (a step's, or a validation's, which then is worth a checkpoint of its own); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
   return s;
 }

@@ -155,7 +155,7 @@ struct EvalSection {
 struct CheckpointSection {
   std::int64_t every = 20;                ///< steps
   std::int64_t keep_last = 2;
-  bool keep_best = true;                  ///< by validation pass@1
+  std::string keep_best = "validation/pass_at_1";  ///< metric; "": none; a leading "-": the smallest is the best
 };
 
 struct ArchiveSection {

@@ -9,6 +9,7 @@
 #include "scheduling/prompt_history.hpp"
 #include "scheduling/success_estimate.hpp"
 #include "scheduling/prompt_map.hpp"
+#include "scheduling/prompt_rows.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -50,10 +51,15 @@ class Knowledge {
   /// Random numbers of one step: `use` keeps pieces apart.
   RandomStream random(std::uint64_t step, std::uint64_t use) const { return {seed_, RandomPurpose::schedule, step, 0, use}; }
 
-  nlohmann::json save() const;
+  nlohmann::json save() const;  ///< head() and the rows of all prompts
   void load(const nlohmann::json& state);
+  static PromptRows rows_of(const nlohmann::json& state);  ///< of what save() returned
+  nlohmann::json head() const;                             ///< what does not go by prompts
+  /// Rows of the prompts that differ from the start, or that have changed since rows were taken last; takes note that they were taken.
+  PromptRows take_rows(Rows which);
+  void load(const nlohmann::json& head, const PromptRows& rows);
   /// A state whose prompts were others: histories and bins follow their prompts, members stand in a new order.
-  void load_changed(const nlohmann::json& state, const PromptMap& map);
+  void load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map);
   std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population, budget, pass_rate and signal /<bin>
 
  private:
@@ -69,7 +75,13 @@ class Knowledge {
   SuccessEstimate success_;    // state
   PromptHistory history_;      // state
   DifficultyBins bins_;        // state
-  std::vector<bool> touched_;  // state: prompts that differ from the start
+  std::vector<bool> touched_;  // state: prompts whose history or bin differs from the start
+
+  PromptRows all_rows() const;
+  HistoryRow history_row(std::uint32_t prompt) const;
+  void note_change(std::uint32_t prompt);
+  std::vector<bool> changed_;                 // prompts that changed since rows were taken ...
+  std::vector<std::uint32_t> changed_list_;   // ... and the same as a list
 };
 
 }  // namespace rollcall::scheduling

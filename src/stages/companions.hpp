@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,9 @@ class Companions {
 
   void begin_training();                     ///< the reference becomes the policy, unless it was read or restored
   void after_step(std::uint64_t step);       ///< moving average or refresh
-  void save(std::map<std::string, std::string>& files) const;
+  std::span<const float> reference() const { return reference_weights_; }  ///< layout order; empty until training begins
+  std::int64_t reference_revision() const { return reference_revision_; }  ///< grows with every change: an unchanged one needs no second copy on disk
+  std::map<std::string, std::string> save() const;                        ///< the value head
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);
 
  private:
@@ -51,6 +54,7 @@ class Companions {
   comm::Communicator* ranks_;
   std::set<std::string> wanted_;
   std::vector<float> reference_weights_;  ///< empty until training begins
+  std::int64_t reference_revision_ = 0;
   std::optional<model::Policy> reference_, teacher_;
   std::optional<model::ValueHead> value_head_;
 };

@@ -50,10 +50,11 @@ std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
   return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, std::move(table), std::uint64_t(job.config.run.seed));
 }
 
-Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state)
-    : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(state)), scheduler_(make_scheduler(job)),
-      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s) {
-  if (!state_.scheduler.empty()) tell(scheduler_->load(state_.scheduler));
+Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, Resumed resumed)
+    : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(resumed.state)), scheduler_(make_scheduler(job)),
+      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s), checkpoint_(resumed.checkpoint.name) {
+  check_keep_best();
+  if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s()) spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   const auto& settings = job.config.objective;
@@ -64,7 +65,9 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
 comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {
   for (;;) {
     auto envelope = next_(waiting_for);
+    if (Tag(envelope.tag) == Tag::saved) on_saved(from_bytes<SaveReport>(envelope.bytes));
     if (Tag(envelope.tag) == tag) return envelope;
+    if (Tag(envelope.tag) == Tag::saved) continue;
     require<ProtocolError>(Tag(envelope.tag) == Tag::stop, fmt::format("message {} from rank {} while waiting for {}", envelope.tag, envelope.source, waiting_for),
                            "the stages disagree about the step", "resume from the last checkpoint");
     stop_.remember_signal(from_bytes<std::string>(envelope.bytes));
@@ -82,9 +85,10 @@ ExitCode Coordinator::train() {
   if (config.eval.after && !state_.after) {
     write_status("eval after training", true);
     state_.after = evaluate(Purpose::eval, config.eval.samples);
-    save(fmt::format("done_{:06}", state_.train_steps));
+    begin_save(fmt::format("done_{:06}", state_.train_steps));
   }
-  pack();
+  finish_save();
+  pack(state_.unpacked);
   if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
   write_results(*job_, state_, policy_sha256_);
   write_status("done", true);
@@ -96,7 +100,8 @@ bool Coordinator::stop_wanted() {
   if (!reason) return false;
   progress_.reset();
   spdlog::info("stopping on {}", *reason);
-  save(step_name());  // packing can wait for the next start
+  begin_save(step_name());
+  finish_save();  // packing can wait for the next start
   write_status("stopped on " + *reason, true);
   return true;
 }
@@ -112,7 +117,8 @@ bool Coordinator::warm_start() {
     if (stop_wanted()) return false;
     supervised_step();
     const bool last = state_.sft_steps == job_->config.sft.steps;
-    if (last || state_.sft_steps % job_->config.checkpoint.every == 0) save(fmt::format("sft_{:06}", state_.sft_steps));
+    notice_saved();
+    if (last || state_.sft_steps % job_->config.checkpoint.every == 0) begin_save(fmt::format("sft_{:06}", state_.sft_steps));
   }
   progress_.reset();
   send_weights();
@@ -147,9 +153,12 @@ bool Coordinator::train_steps() {
   while (state_.train_steps < config.train.steps) {
     if (stop_wanted()) return false;
     train_step();
+    notice_saved();
+    pack_when_due();
+    const bool due = state_.train_steps == config.train.steps || state_.train_steps % config.checkpoint.every == 0;
+    if (due) note_best(*latest_row_);
     const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
-    const bool last = state_.train_steps == config.train.steps;
-    if (last || best || state_.train_steps % config.checkpoint.every == 0) save_and_pack(fmt::format("train_{:06}", state_.train_steps));
+    if (due || best) begin_save(fmt::format("train_{:06}", state_.train_steps));
   }
   progress_.reset();
   return true;
@@ -182,19 +191,20 @@ void Coordinator::train_step() {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
     row.values.emplace_back("greedy/reward_mean", mean_of(round.greedy, [](const auto& g, std::size_t i) { return g.rewards[i]; }));
   }
-  const double took = clock.seconds(), archive_s = round.archive_s + report.archive_s;
+  const double took = clock.seconds(), waited = saving_s_ + packing_s_, archive_s = round.archive_s + report.archive_s + packing_s_;
   const double known = round.generation_s + round.scoring_s + report.update_s + scheduling_s + archive_s + weights_s;
   const std::vector<std::pair<std::string, double>> times{
       {"generation", round.generation_s}, {"scoring", round.scoring_s}, {"update", report.update_s}, {"scheduling", scheduling_s}, {"archive", archive_s},
-      {"weights", weights_s}, {"exchange", std::max(0.0, took - known)}, {"checkpoint", saving_s_}};
+      {"weights", weights_s}, {"exchange", std::max(0.0, took + packing_s_ - known)}, {"checkpoint", saving_s_}};
   for (const auto& [name, seconds] : times) {
     row.values.emplace_back("timing_s/" + name, seconds);
     state_.seconds[name] += seconds;
   }
-  row.values.emplace_back("timing_s/step", took + saving_s_);
-  state_.seconds["step"] += took + saving_s_;
-  saving_s_ = 0.0;
+  row.values.emplace_back("timing_s/step", took + waited);
+  state_.seconds["step"] += took + waited;
+  saving_s_ = packing_s_ = 0.0;
   metrics_.write(row);
+  latest_row_ = row;
   stop_.step_took(took);
   write_status("train", false);
   progress_->update(state_.train_steps, {{"reward", mean_of(round.reports, [](const auto& g, std::size_t i) { return g.rewards[i]; })}, {"step_s", took}});
@@ -229,31 +239,12 @@ void Coordinator::judge_update(const UpdateReport& report) {
                          fmt::format("{} in step {} ({} bad steps in a row)", what, state_.train_steps + 1, state_.bad_steps), "training on would spoil the policy",
                          "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
   spdlog::warn("{} in step {}: {}", what, state_.train_steps + 1, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
+  finish_save();  // the newest, whenever it was written
   if (config.on_nonfinite == "rollback" && !checkpoint_.empty()) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, checkpoint_);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;
     send_weights();
   }
-}
-
-void Coordinator::save(const std::string& name) {
-  const Stopwatch clock;
-  state_.scheduler = scheduler_->save();
-  state_.metric_rows = metrics_.rows();
-  mail_->send(job_->layout.of(comm::Stage::update).front(), Tag::save, SaveRequest{name, {{"coordinator.json", to_json(state_)}}});
-  policy_sha256_ = await<SaveReport>(Tag::saved, "checkpoint " + name).policy_sha256;
-  checkpoint_ = name;
-  std::vector<std::string> keep;
-  if (job_->config.checkpoint.keep_best && !state_.best_checkpoint.empty()) keep.push_back(state_.best_checkpoint);
-  io::prune_checkpoints(job_->run_dir, job_->config.checkpoint.keep_last, keep);
-  saving_s_ += clock.seconds();
-  stop_.checkpoint_took(clock.seconds());
-}
-
-void Coordinator::save_and_pack(const std::string& name) {
-  save(name);
-  // Only what a durable checkpoint covers is packed: a resumed run never draws an archived step again.
-  if (state_.train_steps - state_.packed_steps >= job_->config.archive.pack_every) pack();
 }
 
 void Coordinator::write_status(const std::string& phase, bool force) {

@@ -14,7 +14,7 @@ constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;   // archive columns of a t
 constexpr std::uint64_t kRolloutBytes = 160;           // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
 constexpr std::uint64_t kBatch = 128;                  // sequences a thread decodes together (generation.cpp)
-constexpr std::uint64_t kCheckpointFiles = 5;
+constexpr std::uint64_t kCheckpointFiles = 8;           // one folder, manifest and all but the optimizer's slices (one an update rank) and the scheduler's links
 
 bool same_stages(const comm::StageLayout& layout, int a, int b) {
   for (std::size_t s = 0; s < layout.hosts.size(); ++s) {
@@ -78,8 +78,8 @@ Forecast forecast(const RunConfig& c, int ranks, std::int64_t vocab_size, int th
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
   f.archive_bytes = (std::uint64_t(c.train.steps) * rollouts + evaluated + validated) * (kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + 64) * kTokenBytes);
-  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best ? 1 : 0);
-  f.checkpoint_files = kept * kCheckpointFiles, f.checkpoint_bytes = kept * 3 * weights;
+  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1);
+  f.checkpoint_files = kept * (kCheckpointFiles + count(comm::Stage::update)), f.checkpoint_bytes = kept * 3 * weights;
   return f;
 }
 

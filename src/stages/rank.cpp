@@ -68,7 +68,7 @@ class Rank {
   comm::Envelope next(const std::string& waiting_for);
   ExitCode follow();
   void on_pack(const PackRequest& request);
-  void report_signal();
+  void report_progress();  ///< a stop signal, a durable share of a checkpoint: whatever happened beside the messages
 
   comm::Communicator* world_;
   Job job_;
@@ -79,7 +79,7 @@ class Rank {
   std::optional<Generation> generation_;
   std::optional<Scoring> scoring_;
   std::optional<Update> update_;
-  CoordinatorState state_;
+  Resumed resumed_;  ///< rank 0 only
   std::optional<ExitCode> finished_;
   bool signal_reported_ = false;
 };
@@ -108,19 +108,21 @@ Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : 
 }
 
 void Rank::restore(const std::string& name) {
-  const auto checkpoint = io::read_checkpoint(job_.run_dir, name);
+  auto checkpoint = io::read_checkpoint(job_.run_dir, name);
   const auto file = [&](const char* part) -> const std::string& {
     const auto it = checkpoint.files.find(part);
     require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot go on from it", "remove it to use the one before");
     return it->second;
   };
-  state_ = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
-  const auto weights = model::read_weights(job_.store->config(), job_.run_dir / "checkpoints" / name / "model.safetensors");
+  auto state = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
+  const auto weights = model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors");
   std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
-  job_.store->publish(PolicyVersion{state_.policy_version});
-  if (!update_) return;
-  update_->restore(checkpoint.files, name);
-  update_->restore_replay(state_.unpacked);
+  job_.store->publish(PolicyVersion{state.policy_version});
+  if (update_) {
+    update_->restore(checkpoint.files, name);
+    update_->restore_replay(state.unpacked);
+  }
+  if (world_->rank() == 0) resumed_ = {std::move(state), std::move(checkpoint)};
 }
 
 /// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names it.
@@ -169,7 +171,10 @@ void Rank::on_pack(const PackRequest& request) {
   if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
 }
 
-void Rank::report_signal() {
+void Rank::report_progress() {
+  if (update_) {
+    if (const auto share = update_->saved()) mail_.send(0, Tag::saved, *share);
+  }
   if (signal_reported_ || world_->rank() == 0) return;  // rank 0 looks for itself
   if (const auto signal = stop_signal()) {
     mail_.send(0, Tag::stop, fmt::format("{} on rank {}", *signal, world_->rank()));
@@ -179,7 +184,8 @@ void Rank::report_signal() {
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
   for (;;) {
-    auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_signal(); });
+    report_progress();
+    auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_progress(); });
     const bool handled = dispatch(envelope);
     world_->set_activity("");
     if (!handled || finished_) return envelope;
@@ -197,7 +203,7 @@ ExitCode Rank::follow() {
 
 ExitCode Rank::run(JobKind kind) {
   if (world_->rank() != 0) return follow();
-  Coordinator coordinator(job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, state_);
+  Coordinator coordinator(job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, std::move(resumed_));
   ExitCode code = ExitCode::done;
   if (kind == JobKind::train) {
     code = coordinator.train();
@@ -260,6 +266,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
       spdlog::info("resuming from {}", checkpoint->name);
     }
+    io::remove_leftovers(config.run.dir);
     if (const int moved = io::set_aside_unfinished(config.run.dir, keep)) spdlog::info("set aside {} files of unfinished steps", moved);
   }
   opening.preamble.toml = bind(config).to_toml();

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,11 @@ class Harness:
         self.launcher = [mpiexec, *flags, numproc_flag]
         self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_")
         self.work = pathlib.Path(self._folder.name)
+
+    @staticmethod
+    def copy(source, target):
+        """A run folder with its hard links as plain copies."""
+        shutil.copytree(source, target)
 
     def command(self, arguments, ranks=1):
         alone = [self.binary, *map(str, arguments)]

@@ -45,6 +45,9 @@ class PilotPolicy final : public Policy {
     steps_ = nlohmann::json::parse(s).at("steps");
     return {};
   }
+  PolicyParts save_parts(Rows) override { return {save(), {}}; }
+  LoadReport load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>&) override { return load(parts.head); }
+  const std::vector<std::uint64_t>& content() const override { return content_; }
   std::vector<std::pair<std::string, double>> metrics() const override { return {}; }
   std::size_t groups() const { return groups_; }
 
