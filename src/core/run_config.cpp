@@ -48,6 +48,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
   s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
   s.bind("task.answer_marker", &c.task.answer_marker, "jsonl: text before the final answer");
+  s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
+  s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
 
@@ -80,6 +82,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
+  s.bind("train.rollouts", &c.train.rollouts, "end early, with the step that reaches so many drawn rollouts; 0: after train.steps alone", kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});

@@ -35,7 +35,9 @@ std::unique_ptr<Family> make(std::span<const PieceRow<Family>> table, const std:
 void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>& fragments) {
   std::map<GroupId, std::size_t> known;
   for (std::size_t i = 0; i < groups.size(); ++i) known[groups[i].id] = i;
+  std::set<GroupId> round;
   for (const GroupPlan& fragment : fragments) {
+    expect(round.insert(fragment.id).second, "a round continues a group once: two fragments could come back in any order, and `keep` goes by the order of samples");
     const auto [it, fresh] = known.try_emplace(fragment.id, groups.size());
     if (fresh) groups.push_back(fragment);
     else groups[it->second].count += fragment.count;
@@ -143,10 +145,21 @@ void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   knowledge_.learn(reports);
   for (const auto& [name, piece] : named_pieces()) {
     piece->learn(reports);
-    for (auto& metric : piece->metrics()) metrics_.push_back(std::move(metric));
+    for (auto& metric : piece->metrics()) {
+      const auto same = [&](const auto& told) { return told.first == metric.first; };  // two pieces may play the same game, by the same knobs and results
+      if (std::none_of(metrics_.begin(), metrics_.end(), same)) metrics_.push_back(std::move(metric));
+    }
   }
   for (auto& metric : knowledge_.metrics()) metrics_.push_back(std::move(metric));
   pool_.clear(), drawn_.clear();
+}
+
+std::vector<Need> ComposedPolicy::needs() const {
+  std::vector<Need> all = knowledge_.needs();
+  for (const auto& [name, piece] : named_pieces()) {
+    for (Need& need : piece->needs()) all.push_back(std::move(need));
+  }
+  return all;
 }
 
 std::vector<std::pair<const char*, Piece*>> ComposedPolicy::named_pieces() const {

@@ -23,6 +23,7 @@ void Knowledge::bind(ConfigSchema& schema) {
   if (uses_signal_) signal_.bind(schema);
   if (uses_history_ || uses_success_) schema.bind("prior_success", &estimate_.prior_success, "pass rate assumed of a prompt without results", {0, 1});
   if (uses_success_) {
+    schema.bind("prior_required", &prior_required_, "a value model's prediction must be there for every prompt; the level's results do not stand in for it");
     schema.bind("prior_strength", &estimate_.prior_strength, "rollouts that this assumption is worth", {1e-3, 1e9});
     schema.bind("level_decay", &estimate_.level_decay, "share of a level's evidence kept per step", {0, 1});
     schema.bind("prompt_decay", &estimate_.prompt_decay, "share of a prompt's own evidence kept per step", {0, 1});
@@ -51,6 +52,11 @@ void Knowledge::start() {
                        "the inner edges cut (0, 1) into at most 255 bins", "write them ascending, strictly between 0 and 1");
   bins_ = DifficultyBins(std::move(edges), margin_, history_);
   for (std::uint64_t p = 0; p < size(); ++p) bins_.place({p}, pass_rate({p}));
+}
+
+std::vector<Need> Knowledge::needs() const {
+  if (!prior_required_) return {};
+  return {{"prior", "its budgets follow the success that a value model predicts of each prompt"}};
 }
 
 double Knowledge::pass_rate(PromptId prompt) const {

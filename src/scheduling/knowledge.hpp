@@ -31,6 +31,7 @@ class Knowledge {
 
   void bind(ConfigSchema& schema);  ///< prior_success; those of history, bins, signal and success estimate, where they are used
   void start();                     ///< after the knobs are set
+  std::vector<Need> needs() const;  ///< a prior, where prior_required says so
   void learn(const std::vector<GroupReport>& reports);
 
   const PromptTable& prompts() const { return prompts_; }
@@ -67,6 +68,7 @@ class Knowledge {
   std::uint64_t seed_;
   bool uses_history_ = false, uses_bins_ = false, uses_signal_ = false, uses_success_ = false;
   std::int64_t window_ = 50;        // released launchers: 50 to 100
+  bool prior_required_ = false;     // rows whose method is the value model
   EstimateKnobs estimate_;          // prior_success 0.5 is shared: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
   double margin_ = 0.03;            // hysteresis of the released launchers

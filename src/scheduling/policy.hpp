@@ -59,6 +59,12 @@ struct Training {
   std::int64_t drawn = 0, trained = 0;  ///< rollouts
 };
 
+/// What a policy cannot do without: a field of PromptTable or GroupReport that is optional for others, and for which nothing stands in.
+struct Need {
+  std::string field{};   ///< domain, prior, diversity or predicted
+  std::string reason{};  ///< what the policy does with it
+};
+
 /// Traits a user or a test may rely on.
 struct PolicyTraits {
   bool exact_total = true;  ///< draws exactly StepRequest::budget in every step; otherwise never more than hard_cap()
@@ -85,6 +91,7 @@ class Policy {
   /// End of a step, after the update: the same reports, now with loss and mean_abs_advantage. All learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual PolicyTraits traits() const = 0;
+  virtual std::vector<Need> needs() const { return {}; }                ///< of the stages that feed it
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
   virtual std::string save() const = 0;             ///< JSON text with a format number
   /// The same in parts. Rows::changed: the rows complete those of the call before, which update() of prompt_rows.hpp puts together.

@@ -2,7 +2,6 @@
 #include "stages/coordinator.hpp"
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "io/checkpoint.hpp"
@@ -39,16 +38,6 @@ void tell(const scheduling::LoadReport& report) {
 }
 
 }  // namespace
-
-std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
-  scheduling::PromptTable table;
-  for (const auto& prompt : job.prompts.train) {
-    table.level.push_back(prompt.level);
-    table.content.push_back(checksum64(prompt.answer, checksum64(prompt.text)));
-  }
-  const auto& s = job.config.scheduler;
-  return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, std::move(table), std::uint64_t(job.config.run.seed));
-}
 
 Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, Resumed resumed)
     : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(resumed.state)), scheduler_(make_scheduler(job)),
@@ -149,13 +138,13 @@ void Coordinator::supervised_step() {
 
 bool Coordinator::train_steps() {
   const auto& config = job_->config;
-  if (state_.train_steps < config.train.steps) progress_.emplace("train", state_.train_steps, config.train.steps);
-  while (state_.train_steps < config.train.steps) {
+  if (progress() < 1.0) progress_.emplace("train", state_.train_steps, config.train.steps);
+  while (progress() < 1.0) {
     if (stop_wanted()) return false;
     train_step();
     notice_saved();
     pack_when_due();
-    const bool due = state_.train_steps == config.train.steps || state_.train_steps % config.checkpoint.every == 0;
+    const bool due = progress() >= 1.0 || state_.train_steps % config.checkpoint.every == 0;
     if (due) note_best(*latest_row_);
     const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
     if (due || best) begin_save(fmt::format("train_{:06}", state_.train_steps));
@@ -164,12 +153,21 @@ bool Coordinator::train_steps() {
   return true;
 }
 
+double Coordinator::progress() const {
+  const auto& config = job_->config.train;
+  const double steps = config.steps > 0 ? double(state_.train_steps) / double(config.steps) : 1.0;
+  if (config.rollouts == 0) return steps;
+  std::int64_t drawn = 0;
+  for (const auto& [level, count] : state_.rollouts_per_level) drawn += count;
+  return std::max(steps, double(drawn) / double(config.rollouts));
+}
+
 void Coordinator::train_step() {
   const auto& config = job_->config;
   const Stopwatch clock;
   const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
   const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
-                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts, double(state_.train_steps) / double(config.train.steps)};
+                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts, progress()};
   double scheduling_s = 0.0;
   Round round = play_step(step, request, scheduling_s);
   const UpdateReport report = update(step, round);

@@ -65,6 +65,7 @@ class Coordinator {
 
   bool warm_start();                                  ///< false: stopped
   bool train_steps();                                 ///< false: stopped
+  double progress() const;                            ///< share of the training that is done: of its steps or of its rollouts, whichever is more
   void supervised_step();
   void train_step();
   Round play(const std::vector<StepPlan>& plans);     ///< one round over all generation ranks
