@@ -103,11 +103,12 @@ void rename_folder(const fs::path& from, const fs::path& to) {
                         "the checkpoint cannot be replaced or removed in one step", "check permissions and the file system");
 }
 
-/// Out of sight first: a crash in the middle of the removal must not leave a folder that looks like a damaged checkpoint.
+/// Out of sight first, and durably so: a crash in the middle of the removal must not leave a folder that looks like a damaged checkpoint.
 void discard(const fs::path& run_dir, const std::string& name) {
   const fs::path hidden = folder_of(run_dir) / (kRemoved + name);
   remove_folder(hidden);
   rename_folder(folder_of(run_dir) / name, hidden);
+  fsync_path(folder_of(run_dir));
   remove_folder(hidden);
 }
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rollcall::stages {
 namespace {
@@ -129,7 +130,9 @@ void Coordinator::supervised_step() {
   state_.seconds["sft"] += took;
   stop_.step_took(took);
   report::MetricRow row{"sft", plan.step, {report.metrics.begin(), report.metrics.end()}};
-  row.values.emplace_back("timing_s/step", took);
+  row.values.emplace_back("timing_s/checkpoint", saving_s_);
+  row.values.emplace_back("timing_s/step", took + saving_s_);
+  state_.seconds["checkpoint"] += std::exchange(saving_s_, 0.0);
   metrics_.write(row);
   write_status("sft", false);
   const auto loss = report.metrics.find("sft/loss");

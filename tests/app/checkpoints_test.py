@@ -1,5 +1,6 @@
 """Checkpoints of the whole program: written by several ranks, read by any number of them, the best one kept, and old ones refused by name."""
 import json
+import resource
 import time
 
 from harness import check, main, metrics, result, sets
@@ -36,6 +37,19 @@ def written_by_four(harness):
             check(result(folder)[key] == result(reference)[key], f"resumed on {ranks} ranks: {key} differs from the undisturbed run on one")
 
 
+def full_disk(harness):
+    """The thread that writes meets a full disk: the run ends with one message, and goes on from nothing or an older checkpoint when there is room."""
+    folder, limit = harness.work / "full", 1 << 20  # bytes of a file: shards fit, weights do not
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *WIDE, restore_signals=False,  # Python ignores SIGXFSZ, and so shall the program
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    out, err = job.communicate(timeout=90)
+    said = [line for line in err.splitlines() if line.startswith("rollcall: ")]
+    check(job.returncode == 3 and len(said) == 1 and "cannot write" in said[0] and "/checkpoints/" in said[0], f"exit code {job.returncode}, not one clear message:\n{err}\n{out}")
+    check(not list(folder.glob("checkpoints/[!.]*")), "a checkpoint is shown that could not be written")
+    harness.train(folder, "--resume", *WIDE)
+    check(result(folder)["policy_sha256"] == result(harness.work / "wide")["policy_sha256"], "the run after the full disk ended otherwise")
+
+
 def the_best_is_kept(harness):
     """The step of smallest gradient norm among those that write a checkpoint; it outlives keep_last=1."""
     folder = harness.work / "best"
@@ -54,4 +68,4 @@ def waiting_is_measured(harness):
     check(all("timing_s/checkpoint" in row for row in rows), "no row says what the step waited for its checkpoint")
 
 
-main(written_by_four, the_best_is_kept, waiting_is_measured)
+main(written_by_four, full_disk, the_best_is_kept, waiting_is_measured)
