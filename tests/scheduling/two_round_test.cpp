@@ -54,6 +54,7 @@ class PilotPolicy final : public Policy {
  private:
   std::int64_t steps_ = 0;
   std::size_t groups_ = 0;
+  std::vector<std::uint64_t> content_{};
 };
 
 TEST(TwoRounds, FragmentsContinueTheirGroupsAndTheTotalIsExact) {

@@ -36,7 +36,7 @@ class Workers final : public comm::Communicator {
 
   void send(int, int tag, std::string bytes) override {
     if (Tag(tag) == Tag::plan) answer(Tag::scored, to_bytes(score(from_bytes<StepPlan>(bytes))));
-    if (Tag(tag) == Tag::update) answer(Tag::updated, to_bytes(UpdateReport{.version = from_bytes<UpdatePlan>(bytes).step}));
+    if (Tag(tag) == Tag::update) answer(Tag::updated, to_bytes(UpdateReport{.version = from_bytes<UpdatePlan>(bytes).step, .metrics = {}}));
   }
   comm::Envelope next() {
     auto envelope = std::move(answers_.front());
@@ -118,7 +118,10 @@ TEST_P(ExactBudget, OfARunFileIsSpentInEachOfAHundredSteps) {
   std::size_t told = 0;
   for (const auto& row : report::read_metrics(folder.path())) {
     for (const auto& [name, value] : row.values) {
-      if (name == "rollout_alloc/drawn" || name == "rollout_alloc/total_budget") EXPECT_EQ(value, double(kRollouts)) << name << " of step " << row.step, ++told;
+      if (name == "rollout_alloc/drawn" || name == "rollout_alloc/total_budget") {
+        EXPECT_EQ(value, double(kRollouts)) << name << " of step " << row.step;
+        ++told;
+      }
     }
   }
   EXPECT_EQ(told, 2 * kSteps);
