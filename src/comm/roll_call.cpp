@@ -16,7 +16,7 @@ constexpr int kQuestion = 0, kAnswer = 1;
 constexpr double kPatience_s = 2.0;  // a rank that waits answers within milliseconds; the node may be busy
 constexpr std::size_t kNamed = 6;    // groups of ranks in the report
 
-std::string name_ranks(const std::vector<int>& ranks) { return (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks); }
+std::string name_ranks(const std::vector<int>& ranks) { return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", number_ranges(ranks)); }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string describe_roll(const std::vector<std::optional<std::string>>& answers
   }
   std::vector<std::string> sentences;
   for (const auto& [hosted, ranks] : silent) {
-    sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : " (" + hosted + ")", ranks.size() == 1 ? "does" : "do"));
+    sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : fmt::format(" ({})", hosted), ranks.size() == 1 ? "does" : "do"));
   }
   for (const auto& [what, ranks] : waiting) sentences.push_back(fmt::format("{} {} {}", name_ranks(ranks), ranks.size() == 1 ? "waits" : "wait", what));
   std::string text;
