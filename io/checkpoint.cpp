@@ -43,9 +43,13 @@ struct CheckpointManifest {
 
 CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
   try {
-    const json j = json::parse(read_file(checkpoint / kManifest));
+    json j = json::parse(read_file(checkpoint / kManifest));
     if (const int format = j.at("format").get<int>(); format != kCheckpointFormat)
       throw std::invalid_argument(fmt::format("format {} where this program reads {}", format, kCheckpointFormat));
+    const auto stated = checksum_from_text(j.at("xxh3_64").get<std::string>());
+    j.erase("xxh3_64");
+    if (const auto found = checksum64(j.dump()); found != stated)
+      throw std::invalid_argument(fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
     CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}};
     for (const auto& [name, facts] : j.at("files").items()) {
       if (!plain(name)) throw std::invalid_argument("\"" + name + "\" is not a file name");
@@ -60,7 +64,9 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
 std::string manifest_text(const std::string& name, std::uint64_t sequence, const CheckpointFacts& facts) {
   json files = json::object();
   for (const auto& [file, f] : facts) files[file] = {{"bytes", f.bytes}, {"xxh3_64", hex64(f.checksum)}};
-  return json{{"format", kCheckpointFormat}, {"name", name}, {"sequence", sequence}, {"files", files}}.dump(1) + "\n";
+  json manifest{{"format", kCheckpointFormat}, {"name", name}, {"sequence", sequence}, {"files", files}};
+  manifest["xxh3_64"] = hex64(checksum64(manifest.dump()));
+  return manifest.dump(1) + "\n";
 }
 
 std::vector<std::string> folder_names(const fs::path& run_dir) {
@@ -138,26 +144,37 @@ void restore_replaced(const fs::path& run_dir) {
   }
 }
 
+/// The files that an earlier checkpoint has already, under a second name.
+void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden, CheckpointFacts& facts) {
+  if (share.unchanged.empty()) return;
+  const auto before = read_manifest_of(folder_of(run_dir) / share.earlier).files;
+  for (const std::string& file : share.unchanged) {
+    const auto known = before.find(file);
+    if (known == before.end()) corrupt(folder_of(run_dir) / share.earlier / kManifest, fmt::format("it does not name {}", file));
+    link_or_copy(folder_of(run_dir) / share.earlier / file, hidden / file);
+    facts.insert(*known);
+  }
+}
+
 }  // namespace
 
 CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, const CheckpointShare& share) {
   const fs::path hidden = hidden_folder(run_dir, name);
   CheckpointFacts facts;
   make_folder(hidden);  // where the file system shows this rank late what another made
-  if (!share.unchanged.empty()) {
-    const auto before = read_manifest_of(folder_of(run_dir) / share.earlier).files;
-    for (const std::string& file : share.unchanged) {
-      const auto known = before.find(file);
-      if (known == before.end()) corrupt(folder_of(run_dir) / share.earlier / kManifest, fmt::format("it does not name {}", file));
-      link_or_copy(folder_of(run_dir) / share.earlier / file, hidden / file);
-      facts.insert(*known);
+  try {
+    take_over(run_dir, share, hidden, facts);
+    for (const auto& [file, bytes_of] : share.files) {
+      expect(plain(file) && file != kManifest, "a checkpoint's files have plain names other than manifest.json");
+      const std::string bytes = bytes_of();
+      write_file_synced(hidden / file, bytes);
+      expect(facts.insert({file, {bytes.size(), checksum64(bytes)}}).second, "a checkpoint's file is written or taken over, not both");
     }
-  }
-  for (const auto& [file, bytes_of] : share.files) {
-    expect(plain(file) && file != kManifest, "a checkpoint's files have plain names other than manifest.json");
-    const std::string bytes = bytes_of();
-    write_file_synced(hidden / file, bytes);
-    expect(facts.insert({file, {bytes.size(), checksum64(bytes)}}).second, "a checkpoint's file is written or taken over, not both");
+  } catch (const StorageError&) {  // what is left would only help to fill a disk; other ranks may still be writing theirs
+    std::error_code ignored;
+    for (const auto& [file, written] : facts) fs::remove(hidden / file, ignored);
+    fs::remove(hidden, ignored);
+    throw;
   }
   return facts;
 }

@@ -77,7 +77,8 @@ def result(folder):
 
 
 def metrics(folder, phase="train"):
-    rows = [json.loads(line) for line in (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()]
+    text = (pathlib.Path(folder) / "metrics.jsonl").read_text()
+    rows = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]  # the last line of a run in progress may be half there
     return [row for row in rows if row["phase"] == phase]
 
 

@@ -50,7 +50,7 @@ ROWS = [
     ("a recipe for experts without experts", TRAIN + "--set objective.recipe=chord", 2, "experts.share is 0"),
     ("a guide without a model", TRAIN + "--set guide.share=0.5", 2, "guide.model is empty"),
     ("a guide that says everything", TRAIN + "--set guide.share=0.5 --set guide.model=x --set guide.max_tokens=4096", 2, "nothing to say after the longest beginning"),
-    ("a guide that is not there", TRAIN + "--set guide.share=0.5 --set guide.model=/nowhere", 2, "/nowhere"),
+    ("a guide that is not there", TRAIN + "--set guide.share=0.5 --set guide.max_tokens=2 --set guide.model=/nowhere", 2, "/nowhere"),
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
