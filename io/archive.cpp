@@ -105,6 +105,21 @@ std::string archive_sha256(const fs::path& run_dir) {
   return all.hex();
 }
 
+namespace {
+
+/// Where the file system says no, the caller hears of the file.
+template <class Change>
+void changing(const fs::path& path, const Change& change) {
+  try {
+    change();
+  } catch (const fs::filesystem_error& fault) {
+    throw StorageError(error_message(fmt::format("cannot move or remove {}: {}", path.string(), fault.code().message()), "a file of an unfinished step would be taken for the run's",
+                                     "check free space and permissions, then start again"));
+  }
+}
+
+}  // namespace
+
 int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFile>& keep) {
   const Manifest manifest = load_manifest(run_dir);
   remove_replaced(run_dir, manifest);
@@ -116,7 +131,7 @@ int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFil
     std::error_code absent;
     for (const auto& file : fs::directory_iterator(run_dir / folder, absent)) {
       const std::string extension = file.path().extension();
-      if (extension == ".partial") fs::remove(file.path());  // never published: nobody was told of it
+      if (extension == ".partial") changing(file.path(), [&] { fs::remove(file.path()); });  // never published: nobody was told of it
       else if (extension == ".h5" && !known.contains(fs::path(folder) / file.path().filename())) loose.push_back(file.path());
     }
   }
@@ -125,7 +140,7 @@ int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFil
   while (fs::exists(run_dir / "set_aside" / std::to_string(n))) ++n;
   const fs::path target = run_dir / "set_aside" / std::to_string(n);
   make_folder(target);
-  for (const fs::path& file : loose) fs::rename(file, target / file.filename());
+  for (const fs::path& file : loose) changing(file, [&] { fs::rename(file, target / file.filename()); });
   for (const char* folder : {"shards", "archive", "set_aside"})
     if (fs::exists(run_dir / folder)) fsync_path(run_dir / folder);
   return int(loose.size());

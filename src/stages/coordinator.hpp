@@ -84,7 +84,6 @@ class Coordinator {
   void notice_saved();                                ///< the same without waiting; throws what the writing met
   void saved();                                       ///< the checkpoint begun last is durable
   void pack_when_due();                               ///< what a durable checkpoint covers goes to the archive
-  void check_keep_best() const;
   /// Takes note when the row has the best value so far of the metric that checkpoint.keep_best names.
   bool note_best(const report::MetricRow& row);
   void pack(std::vector<UnpackedFile> files);
@@ -120,6 +119,9 @@ class Coordinator {
   std::optional<report::MetricRow> latest_row_;       ///< of the step just done
   std::string policy_sha256_;
 };
+
+/// Throws ConfigError when checkpoint.keep_best names a validation metric that there is not.
+void check_keep_best(const RunConfig& config);
 
 /// The scheduler's policy for a job: the same on a fresh start and on resume.
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job);

@@ -71,10 +71,10 @@ void Coordinator::pack_when_due() {
   covered_.clear();
 }
 
-void Coordinator::check_keep_best() const {
-  const auto& wanted = job_->config.checkpoint.keep_best;
+void check_keep_best(const RunConfig& config) {
+  const auto& wanted = config.checkpoint.keep_best;
   const std::string name = wanted.starts_with('-') ? wanted.substr(1) : wanted;
-  const std::vector<std::string> known{"validation/pass_at_1", fmt::format("validation/pass_at_{}", job_->config.eval.pass_k)};
+  const std::vector<std::string> known{"validation/pass_at_1", fmt::format("validation/pass_at_{}", config.eval.pass_k)};
   require<ConfigError>(!name.starts_with("validation/") || std::find(known.begin(), known.end(), name) != known.end(),
                        fmt::format("checkpoint.keep_best names {}, which no validation measures", name), "no checkpoint would be kept for it", suggest_name(name, known));
 }

@@ -255,6 +255,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   check_experts(*opening.job, objective);
   check_replay(config, objective);
   check_guide(config);
+  check_keep_best(config);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;

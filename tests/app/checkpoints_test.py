@@ -58,7 +58,7 @@ def the_best_is_kept(harness):
     best = min(rows, key=lambda row: row["actor/grad_norm"])["step"]
     kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
     check(kept == sorted({f"train_{best:06}", "train_000006"}), f"kept {kept}; the smallest gradient norm was that of step {best}")
-    for value, words in (("nothing/like_it", "a step of this run does not measure"), ("validation/pass_at_9", "no validation measures")):
+    for value, words in (("validation/pass_at_9", "no validation measures"), ("nothing/like_it", "a step of this run does not measure")):
         code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "unknown", checkpoint__keep_best=value))
         check(code == 2 and words in err, f"keep_best={value}: exit code {code}\n{err}")
 
