@@ -180,7 +180,8 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, co
 }
 
 void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files) {
-  const fs::path hidden = hidden_folder(run_dir, name);
+  const fs::path hidden = hidden_folder(run_dir, name), shards = run_dir / "shards";
+  if (fs::exists(shards)) fsync_path(shards);  // once for all the files that this checkpoint is the first to count on
   const auto complete = list(run_dir).complete;
   const std::uint64_t sequence = complete.empty() ? 1 : complete.back().first + 1;
   write_file_synced(hidden / kManifest, manifest_text(name, sequence, files));

@@ -35,6 +35,7 @@ struct CheckpointShare {
   std::vector<std::string> unchanged;                         ///< ... and its files that this one has as they are: linked, not written
 };
 
+/// A checkpoint also makes the names of all shards durable that were published before it: a step counts once a checkpoint stands behind it.
 /// Each rank writes its share (a file has one writer) into a hidden folder, then one rank ends the checkpoint with what all wrote: manifest.json with sizes,
 /// XXH3 checksums and a format number comes last, and one rename shows the folder as run_dir/checkpoints/<name>. Every file is fsynced. An existing checkpoint
 /// of that name is replaced. Both throw StorageError and leave older checkpoints alone. Neither needs the thread that owns HDF5 or MPI.

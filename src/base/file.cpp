@@ -66,9 +66,13 @@ void fsync_path(const fs::path& path) {
   sync(file, path);
 }
 
-void publish_file(const fs::path& temporary, const fs::path& final_path) {
+void show_file(const fs::path& temporary, const fs::path& final_path) {
   fsync_path(temporary);
   if (uninterrupted([&] { return ::rename(temporary.c_str(), final_path.c_str()); }) != 0) storage_failure("rename into place", final_path, errno);
+}
+
+void publish_file(const fs::path& temporary, const fs::path& final_path) {
+  show_file(temporary, final_path);
   fsync_path(folder_of(final_path));
 }
 

@@ -10,6 +10,10 @@ namespace rollcall {
 /// Reads a whole file. Throws InputError naming the file.
 std::string read_file(const std::filesystem::path& path);
 
+/// Gives a finished temporary file its final name, whole or not at all: fsync of the file, rename. The name is durable after an fsync of the folder, which one
+/// call can do for many files. Throws StorageError.
+void show_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
+
 /// Makes a finished temporary file durable under its final name: fsync of the file, rename, fsync of the folder.
 /// After a return the file survives a power cut; before it, `final_path` is untouched. Throws StorageError.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
