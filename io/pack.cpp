@@ -2,10 +2,10 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "io/agree.hpp"
-#include "io/canonical.hpp"
+#include "io/column_join.hpp"
 #include "io/fault.hpp"
-#include "io/group_columns.hpp"
 #include "io/manifest.hpp"
+#include "io/mapped_file.hpp"
 #include "io/published.hpp"
 #include "io/shard_name.hpp"
 #include "io/stretch_file.hpp"
@@ -55,7 +55,7 @@ class Packing {
   fs::path partial() const { return run_dir_ / (path_ + ".partial"); }
   const void* mpi() const { return ranks_.size() > 1 ? ranks_.mpi_handle() : nullptr; }
   int writers() const { return mpi() != nullptr ? ranks_.size() : 1; }
-  std::vector<ColumnView> columns() const { return views(keys_, rollouts_, scores_); }
+  std::vector<ColumnView> columns() const { return views(own_.keys, own_.rollouts, own_.scores); }
   Purpose purpose() const { return parsed(inputs_.front()).purpose; }
   [[noreturn]] void cannot_pack(const std::string& problem) const;
   std::vector<PublishedFile> input_files() const;
@@ -74,10 +74,7 @@ class Packing {
   const std::string path_;
   std::vector<PackInput> inputs_;  ///< in order of their names
   const RunIdentity& identity_;
-  KeyColumns keys_;
-  RolloutColumns rollouts_;
-  ScoreColumns scores_;
-  std::vector<std::string> component_names_;
+  ScoredColumns own_;               ///< this rank's rows
   std::vector<Stretch> stretches_;  ///< [ranks]
   Extents total_{};
 };
@@ -139,19 +136,15 @@ std::vector<PackInput> Packing::my_inputs() const {
 }
 
 std::string Packing::load() {
-  std::vector<ArchivedGroup> groups;
-  bool loaded = false;
+  std::vector<ScoredColumns> shards;
   for (const PackInput& input : my_inputs()) {
-    append_scored(run_dir_, input, groups, component_names_);
-    loaded = true;
+    shards.push_back(read_scored_columns(run_dir_, input));
+    if (shards.back().component_names != shards.front().component_names)
+      refuse(run_dir_ / input.scores.path, "its reward components have other names than those of the shards before");
   }
-  for (const ArchivedGroup& group : canonical(std::move(groups))) {
-    append(group.group, keys_);
-    append(group.group, group.prompt, group.temperature, rollouts_);
-    append(group.scores, component_names_.size(), scores_);
-  }
-  const Extents lengths = extents_of(columns(), component_names_.size());
-  return to_bytes(Share{{lengths.begin(), lengths.end()}, component_names_, loaded});
+  own_ = join(shards);
+  const Extents lengths = extents_of(columns(), own_.component_names.size());
+  return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards.empty()});
 }
 
 /// Every rank's place in the file from every rank's lengths. Counts need no change when files are joined; only the group numbers move.
@@ -164,22 +157,22 @@ void Packing::place(const std::vector<std::string>& shares) {
     if (first == nullptr) first = &share;
     if (share.component_names != first->component_names) cannot_pack("its shards have reward components of different names");
   }
-  if (first != nullptr) component_names_ = first->component_names;
+  if (first != nullptr) own_.component_names = first->component_names;
   for (const Share& share : all) {
     Stretch& stretch = stretches_.emplace_back();
     stretch.begin = total_;
     std::copy(share.lengths.begin(), share.lengths.end(), stretch.length.begin());
     for (std::size_t d = 0; d < kDims; ++d) total_[d] += stretch.length[d];
-    stretch.length[index(Dim::component)] = component_names_.size();
+    stretch.length[index(Dim::component)] = own_.component_names.size();
   }
-  total_[index(Dim::component)] = component_names_.size();
+  total_[index(Dim::component)] = own_.component_names.size();
   if (total_[index(Dim::group)] > std::numeric_limits<std::uint32_t>::max()) cannot_pack("more than 2^32 groups would be in one file");
-  for (std::uint32_t& group : keys_.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
+  for (std::uint32_t& group : own_.keys.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
 }
 
 std::string Packing::create() const {
   make_folder((run_dir_ / path_).parent_path());
-  Layout layout{total_, component_names_, identity_attributes(identity_, "archive", purpose())};
+  Layout layout{total_, own_.component_names, identity_attributes(identity_, "archive", purpose())};
   layout.attributes.emplace_back("first_step", parsed(inputs_.front()).step);
   layout.attributes.emplace_back("last_step", parsed(inputs_.back()).step);
   writing(partial(), [&] { write_tables(partial(), columns(), layout, Values::later); });
@@ -199,8 +192,10 @@ std::string Packing::publish(const std::vector<std::string>& written) const {
   std::vector<std::vector<std::uint64_t>> checksums;
   for (const std::string& bytes : written) checksums.push_back(from_bytes<std::vector<std::uint64_t>>(bytes));
   writing(partial(), [&] { seal_columns(partial(), columns(), stretches_, checksums); });
-  PublishedFile file = inspect(run_dir_, path_ + ".partial");
-  file.path = path_;
+  const PublishedFile file = writing(partial(), [&] {
+    const MappedFile mapped(partial());
+    return PublishedFile{path_, mapped.bytes().size(), checksum64(mapped.bytes())};
+  });
   publish_file(partial(), run_dir_ / path_);
   Manifest manifest = load_manifest(run_dir_);
   manifest.files.push_back({.file = file,

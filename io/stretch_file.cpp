@@ -2,6 +2,8 @@
 #include "io/stretch_file.hpp"
 
 #include "base/error.hpp"
+#include "io/mapped_file.hpp"
+#include "io/segment.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,6 +29,15 @@ void write_stretch(hid_t file, const ColumnView& view, const Stretch& mine, hid_
     check(H5Sselect_none(in_memory), "select nothing of", view.column.name);
   }
   check(H5Dwrite(dataset, file_type(view.type), in_memory, in_file, transfer, view.bytes.data()), "write", path_of(view.column));
+}
+
+/// The column as it lies in the file: contiguous, little-endian, not filtered.
+std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name) {
+  const haddr_t at = H5Dget_offset(dataset);
+  const std::uint64_t length = H5Dget_storage_size(dataset);
+  if (at == HADDR_UNDEF) return {};  // an empty column has no storage
+  if (at > file.size() || length > file.size() - at) throw FileFault(fmt::format("{} ends behind the file", name));
+  return file.subspan(at, length);
 }
 
 }  // namespace
@@ -66,25 +77,26 @@ void fill_stretches(const std::filesystem::path& path, std::span<const ColumnVie
   // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads it.
   if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 && fault.empty()) fault = "cannot flush";
   file.close("close");
+  start_writeback(path);
   if (!fault.empty()) throw FileFault(fault);
 }
 
 void seal_columns(const std::filesystem::path& path, std::span<const ColumnView> columns, std::span<const Stretch> stretches,
                   std::span<const std::vector<std::uint64_t>> checksums) {
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, file_properties()), "open");
+  const MappedFile mapped(path);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Column& column = columns[c].column;
-    const std::size_t width = H5Tget_size(file_type(columns[c].type));
-    const Stretch& last = stretches.back();
-    std::vector<std::byte> bytes(width * components_of(column, last) * (last.begin[index(column.rows)] + last.length[index(column.rows)]));
     const Handle dataset = open_column(file, column);
-    if (!bytes.empty()) check(H5Dread(dataset, file_type(columns[c].type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read back", path_of(column));
+    const auto bytes = stored_bytes(dataset, mapped.bytes(), path_of(column));
+    const std::size_t width = H5Tget_size(file_type(columns[c].type)), dim = index(column.rows);
     for (std::size_t rank = 0; rank < stretches.size(); ++rank) {
-      const std::size_t row = width * components_of(column, stretches[rank]), dim = index(column.rows);
-      const auto stretch = std::span(bytes).subspan(row * stretches[rank].begin[dim], row * stretches[rank].length[dim]);
-      if (checksum64(stretch) != checksums[rank][c]) throw FileFault(fmt::format("{} reads back otherwise than rank {} wrote it", path_of(column), rank));
+      const std::size_t row = width * components_of(column, stretches[rank]), begin = row * stretches[rank].begin[dim], length = row * stretches[rank].length[dim];
+      if (begin + length > bytes.size() || checksum64(bytes.subspan(begin, length)) != checksums[rank][c])
+        throw FileFault(fmt::format("{} reads back otherwise than rank {} wrote it", path_of(column), rank));
     }
-    write_checksum(dataset, checksum64(bytes));
+    write_checksum(dataset, stretches.size() == 1 ? checksums[0][c] : checksum64(bytes));
+    write_segments(dataset, bytes);
   }
   file.close("close");
 }

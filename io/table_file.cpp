@@ -1,6 +1,8 @@
 // Creation of table files. One file costs about thirty datasets, so types, spaces and property lists are made once a file.
 #include "io/table_file.hpp"
 
+#include "io/segment.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "columns are written a
 class FileWriter {
  public:
   FileWriter(hid_t file, const Layout& layout);
-  Handle define(const ColumnView& column, std::uint64_t checksum);
+  Handle define(const ColumnView& column, Values values);
   void finish();  ///< back references of the dimension scales
 
  private:
@@ -135,7 +137,7 @@ void FileWriter::attach(hid_t dataset, std::span<const Dim> axes) {
   attribute(dataset, "DIMENSION_LIST", reference_list_type_, lists.data(), axes.size() == 1 ? one_ : two_);
 }
 
-Handle FileWriter::define(const ColumnView& view, std::uint64_t checksum) {
+Handle FileWriter::define(const ColumnView& view, Values values) {
   const Column& c = view.column;
   const std::array<Dim, 2> axes{c.rows, Dim::component};
   const std::array<hsize_t, 2> lengths{layout_.extents[index(c.rows)], layout_.extents[index(Dim::component)]};
@@ -154,7 +156,10 @@ Handle FileWriter::define(const ColumnView& view, std::uint64_t checksum) {
     attribute(dataset, "flag_values", file_type(view.type), codes.data(), simple_space(hsize_t(used)));
     text(dataset, "flag_meanings", c.flags);
   }
+  const std::uint64_t checksum = values == Values::here ? checksum64(view.bytes) : 0;
   attribute(dataset, kChecksum, H5T_STD_U64LE, &checksum, scalar_);
+  add_segments(dataset, H5Tget_size(file_type(view.type)) * lengths[0] * (rank == 2 ? lengths[1] : 1));
+  if (values == Values::here) write_segments(dataset, view.bytes);
   return dataset;
 }
 
@@ -235,7 +240,7 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
     FileWriter writer(file, layout);
     for (const ColumnView& view : columns) {
       const bool write = values == Values::here && view.elements > 0;
-      const Handle dataset = writer.define(view, values == Values::here ? checksum64(view.bytes) : 0);
+      const Handle dataset = writer.define(view, values);
       if (write) check(H5Dwrite(dataset, file_type(view.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, view.bytes.data()), "write", view.column.name);
     }
     writer.finish();

@@ -90,18 +90,25 @@ class TableReader {
 
   template <class Set>
   void read(Set& set) {
-    Set::each(set, [this](const Column& column, auto& values) {
-      using T = typename std::remove_cvref_t<decltype(values)>::value_type;
-      const Handle dataset = open_column(file_, column);
-      values.resize(elements(dataset, column, type_of<T>()));
-      read_values(dataset, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
-      if constexpr (std::same_as<T, std::uint32_t>) {
-        if (column.counts) count(column, values);
-      } else if (column.flags != nullptr) {
-        check_codes(column, std::as_bytes(std::span(values)));
-      }
-    });
+    Set::each(set, [this](const Column& column, auto& values) { read_column(column, values); });
   }
+  template <class T>
+  void read_column(const Column& column, std::vector<T>& values) {
+    if (column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor")) {
+      values.assign(extents_[index(column.rows)], static_cast<T>(column.absent));
+      return;
+    }
+    const Handle dataset = open_column(file_, column);
+    values.resize(elements(dataset, column, type_of<T>()));
+    read_values(dataset, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
+    if constexpr (std::same_as<T, std::uint32_t>) {
+      if (column.counts) count(column, values);
+    } else if (column.flags != nullptr) {
+      check_codes(column, std::as_bytes(std::span(values)));
+    }
+  }
+  bool has(const Column& column) const;
+  std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
   /// After all reads: every sum of counts is the length of what it counts.
   void check_counts() const;
   const Extents& extents() const { return extents_; }
@@ -109,7 +116,7 @@ class TableReader {
  private:
   void read_number(const char* attribute, hid_t type, void* value) const;
   std::size_t elements(hid_t dataset, const Column& column, ElementType type);
-  void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const;
+  static void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes);
   void count(const Column& column, std::span<const std::uint32_t> values);
   static void check_codes(const Column& column, std::span<const std::byte> values);
 

@@ -17,13 +17,11 @@ using namespace rollcall;
 std::vector<std::string> valid_words(const CLI::App& app) {
   std::vector<std::string> words;
   const auto chosen = app.get_subcommands();
-  const CLI::App& place = chosen.empty() ? app : *chosen.front();
-  for (const auto* option : place.get_options()) {
+  if (!chosen.empty()) return valid_words(*chosen.front());
+  for (const auto* option : app.get_options()) {
     for (const auto& name : option->get_lnames()) words.push_back("--" + name);
   }
-  if (chosen.empty()) {
-    for (const auto* command : place.get_subcommands([](const CLI::App*) { return true; })) words.push_back(command->get_name());
-  }
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) words.push_back(command->get_name());
   return words;
 }
 
@@ -63,6 +61,7 @@ int main(int argc, char** argv) {
   app::add_schedule(app, action);
   app::add_simulate(app, action);
   app::add_export(app, action);
+  app::add_archive(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);
   app::add_doctor(app, action);

@@ -76,7 +76,7 @@ RolloutShard generate(Job& job, const StepPlan& plan, int producer) {
   const auto& prompts = job.prompts.of(plan.split);
   std::vector<std::vector<std::int32_t>> tokens;
   for (const auto& group : plan.groups) {
-    shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count)});
+    shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count, group.bin, prompt_address(plan, group)});
     tokens.push_back(prompt_tokens(*job.tokenizer, prompts.at(group.id.prompt.value)));
   }
   const auto batches = make_batches(plan.groups);

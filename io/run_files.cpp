@@ -1,0 +1,109 @@
+// Folders against the manifest.
+#include "io/run_files.hpp"
+
+#include "base/file.hpp"
+#include "io/fault.hpp"
+#include "io/manifest.hpp"
+#include "io/published.hpp"
+#include "io/shard_name.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_replaced(const fs::path& run_dir, const std::string& path, std::uint64_t bytes, const Manifest& manifest) {
+  return std::any_of(manifest.replaced.begin(), manifest.replaced.end(), [&](const PublishedFile& r) {
+    return r.path == path && r.bytes == bytes && inspect(run_dir, path).checksum == r.checksum;
+  });
+}
+
+std::optional<FileState> state_of(const fs::path& run_dir, const std::string& path, std::uint64_t bytes, const Manifest& manifest) {
+  const fs::path name(path);
+  if (path.starts_with("set_aside/")) return name.extension() == ".h5" || name.extension() == ".partial" ? std::optional(FileState::set_aside) : std::nullopt;
+  if (name.extension() == ".partial") return FileState::partial;
+  if (name.extension() != ".h5") return std::nullopt;
+  if (path.starts_with("shards/")) return is_replaced(run_dir, path, bytes, manifest) ? FileState::replaced : FileState::shard;
+  const bool listed = std::any_of(manifest.files.begin(), manifest.files.end(), [&](const ArchiveEntry& e) { return e.file.path == path; });
+  return listed ? FileState::packed : FileState::unlisted;
+}
+
+}  // namespace
+
+std::string text_of(FileState state) {
+  switch (state) {
+    case FileState::packed: return "packed";
+    case FileState::shard: return "shard";
+    case FileState::replaced: return "packed already";
+    case FileState::partial: return "partial";
+    case FileState::unlisted: return "not in the manifest";
+    case FileState::set_aside: return "set aside";
+  }
+  throw FileFault("unknown state of a file");
+}
+
+std::vector<RunFile> list_files(const fs::path& run_dir) {
+  std::vector<RunFile> files;
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  for (const char* folder : {"archive", "shards", "set_aside"}) {
+    std::error_code gone;
+    std::set<std::pair<std::string, std::uint64_t>> names;
+    for (const auto& file : fs::recursive_directory_iterator(run_dir / folder, gone)) {
+      const auto bytes = file.is_regular_file(gone) ? file.file_size(gone) : 0;
+      if (!gone && file.is_regular_file(gone)) names.emplace(file.path().lexically_relative(run_dir), bytes);
+    }
+    found.insert(found.end(), names.begin(), names.end());
+  }
+  const Manifest manifest = load_manifest(run_dir);  // after the folders: a file that was packed in between is known to it
+  for (const auto& [path, bytes] : found) {
+    if (!fs::exists(run_dir / path)) continue;
+    if (const auto state = state_of(run_dir, path, bytes, manifest)) files.push_back({path, *state, bytes});
+  }
+  return files;
+}
+
+std::optional<Rows> count_rows(const fs::path& file) {
+  try {
+    const auto inside = enter_hdf5();
+    const TableReader reader(file);
+    return Rows{reader.rows("groups/step"), reader.rows("rollouts/sample")};
+  } catch (const FileFault&) {
+    return std::nullopt;
+  } catch (const fs::filesystem_error&) {
+    return std::nullopt;
+  }
+}
+
+std::string new_set_aside(const fs::path& run_dir) {
+  int n = 0;
+  while (fs::exists(run_dir / "set_aside" / std::to_string(n))) ++n;
+  const std::string target = "set_aside/" + std::to_string(n);
+  make_folder(run_dir / target);
+  return target;
+}
+
+void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, const std::string& target) {
+  std::set<fs::path> folders{run_dir / target, run_dir / "set_aside"};
+  for (const std::string& path : paths) {
+    std::error_code ec;
+    fs::rename(run_dir / path, run_dir / target / fs::path(path).filename(), ec);
+    require<StorageError>(!ec, fmt::format("cannot move {} to {}: {}", path, target, ec.message()), "it must not be read as part of the run",
+                          "check permissions of the run folder");
+    folders.insert((run_dir / path).parent_path());
+  }
+  for (const fs::path& folder : folders) fsync_path(folder);
+}
+
+void withdraw(const fs::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy) {
+  Manifest manifest = load_manifest(run_dir);
+  const auto gone = [&](const ArchiveEntry& e) { return std::find(archive_files.begin(), archive_files.end(), e.file.path) != archive_files.end(); };
+  if (manifest.files.empty() || archive_files.empty()) return;
+  write_file_atomic(run_dir / copy, read_file(run_dir / "archive" / "manifest.json"));
+  if (gone(manifest.files.back())) manifest.replaced.clear();  // they are those of the last file
+  std::erase_if(manifest.files, gone);
+  save_manifest(run_dir, manifest);
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,34 @@
+// What the checkpoints of a run say of its shards: which of them a resume goes on with, and which it draws again.
+#pragma once
+
+#include "io/archive.hpp"
+#include "io/checkpoint.hpp"
+#include "stages/coordinator_state.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::app::archive {
+
+/// A checkpoint and what it knows of the files.
+struct Committed {
+  std::string checkpoint;
+  stages::CoordinatorState state;
+  std::map<std::string, io::PublishedFile> files{};  ///< shards and scores it has behind it, by path
+};
+
+/// Of one checkpoint. Throws StorageError when it is damaged.
+Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint);
+/// The newest that verifies; nothing when there is none. Damaged newer ones are named in `warnings`.
+std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, std::vector<std::string>& warnings);
+
+/// Whether an archive file holds the step of this shard.
+bool is_packed(const std::vector<io::ArchiveEntry>& entries, const std::string& shard_path);
+
+/// "train steps 5 to 6, eval step 6" of shard paths.
+std::string steps_text(const std::vector<std::string>& shard_paths);
+
+}  // namespace rollcall::app::archive
