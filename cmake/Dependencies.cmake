@@ -2,6 +2,14 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
+# Several MPIs may lie side by side, as Debian's do: mpicxx.mpich and h5pcc.mpich name one of them and the HDF5 that was built with it.
+set(ROLLCALL_MPI "" CACHE STRING "Suffix of the compiler wrappers of an MPI and its HDF5 (mpich, openmpi); empty: the ones CMake finds")
+if(ROLLCALL_MPI)
+  find_program(MPI_CXX_COMPILER mpicxx.${ROLLCALL_MPI} REQUIRED)
+  find_program(MPIEXEC_EXECUTABLE mpiexec.${ROLLCALL_MPI} REQUIRED)
+  find_program(HDF5_C_COMPILER_EXECUTABLE h5pcc.${ROLLCALL_MPI} REQUIRED)
+endif()
+
 # MPI: the transport of the whole job (home: src/comm). MPI-3 for non-blocking collectives and MPI_Comm_split_type.
 find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
 

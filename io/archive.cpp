@@ -76,6 +76,16 @@ std::string archive_sha256(const fs::path& run_dir) {
   return all.hex();
 }
 
+namespace {
+
+void remove_partial(const fs::path& path) {
+  std::error_code ec;
+  fs::remove(path, ec);
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it was never published and takes up space", "check permissions, then start again");
+}
+
+}  // namespace
+
 int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFile>& keep) {
   const Manifest manifest = load_manifest(run_dir);
   remove_replaced(run_dir, manifest);
@@ -87,7 +97,7 @@ int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFil
     std::error_code absent;
     for (const auto& file : fs::directory_iterator(run_dir / folder, absent)) {
       const std::string extension = file.path().extension(), path = fs::path(folder) / file.path().filename();
-      if (extension == ".partial") fs::remove(file.path());  // never published: nobody was told of it
+      if (extension == ".partial") remove_partial(file.path());  // never published: nobody was told of it
       else if (extension == ".h5" && !known.contains(path)) loose.push_back(path);
     }
   }

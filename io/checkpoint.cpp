@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int kCheckpointFormat = 1;
-constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRemoved = ".removed-";
+constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRemoved = ".removed-", *kReplaced = ".replaced-";
 
 [[noreturn]] void corrupt(const fs::path& path, const std::string& fault) {
   throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault), "the run cannot start again from this checkpoint",
@@ -29,23 +29,21 @@ constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRe
 }
 
 fs::path folder_of(const fs::path& run_dir) { return run_dir / "checkpoints"; }
+fs::path hidden_folder(const fs::path& run_dir, const std::string& name) { return folder_of(run_dir) / (kPartial + name); }
 
 /// Names become paths: one plain component, not hidden.
 bool plain(const std::string& name) {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
 }
 
-struct FileFacts {
-  std::uint64_t bytes = 0, checksum = 0;
-};
 struct CheckpointManifest {
   std::uint64_t sequence = 0;
-  std::map<std::string, FileFacts> files;
+  CheckpointFacts files;
 };
 
 CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
   try {
-    const json j = json::parse(read_file(checkpoint / kManifest));
+    json j = json::parse(read_file(checkpoint / kManifest));
     if (const int format = j.at("format").get<int>(); format != kCheckpointFormat)
       throw std::invalid_argument(fmt::format("format {} where this program reads {}", format, kCheckpointFormat));
     CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}};
@@ -53,16 +51,22 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
       if (!plain(name)) throw std::invalid_argument("\"" + name + "\" is not a file name");
       manifest.files[name] = {facts.at("bytes").get<std::uint64_t>(), checksum_from_text(facts.at("xxh3_64").get<std::string>())};
     }
+    const auto stated = checksum_from_text(j.at("xxh3_64").get<std::string>());
+    j.erase("xxh3_64");
+    if (const auto found = checksum64(j.dump()); found != stated)
+      throw std::invalid_argument(fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
     return manifest;
   } catch (const std::exception& fault) {
     corrupt(checkpoint / kManifest, fault.what());
   }
 }
 
-std::string manifest_text(const Checkpoint& checkpoint, std::uint64_t sequence) {
+std::string manifest_text(const std::string& name, std::uint64_t sequence, const CheckpointFacts& facts) {
   json files = json::object();
-  for (const auto& [name, content] : checkpoint.files) files[name] = {{"bytes", content.size()}, {"xxh3_64", hex64(checksum64(content))}};
-  return json{{"format", kCheckpointFormat}, {"name", checkpoint.name}, {"sequence", sequence}, {"files", files}}.dump(1) + "\n";
+  for (const auto& [file, f] : facts) files[file] = {{"bytes", f.bytes}, {"xxh3_64", hex64(f.checksum)}};
+  json manifest{{"format", kCheckpointFormat}, {"name", name}, {"sequence", sequence}, {"files", files}};
+  manifest["xxh3_64"] = hex64(checksum64(manifest.dump()));
+  return manifest.dump(1) + "\n";
 }
 
 std::vector<std::string> folder_names(const fs::path& run_dir) {
@@ -105,48 +109,99 @@ void rename_folder(const fs::path& from, const fs::path& to) {
                         "the checkpoint cannot be replaced or removed in one step", "check permissions and the file system");
 }
 
-/// Out of sight first: a crash in the middle of the removal must not leave a folder that looks like a damaged checkpoint.
+/// Out of sight first, and durably so: a crash in the middle of the removal must not leave a folder that looks like a damaged checkpoint.
 void discard(const fs::path& run_dir, const std::string& name) {
   const fs::path hidden = folder_of(run_dir) / (kRemoved + name);
   remove_folder(hidden);
   rename_folder(folder_of(run_dir) / name, hidden);
+  fsync_path(folder_of(run_dir));
   remove_folder(hidden);
 }
 
-/// Puts the finished folder in place of an older one of the same name: by exchange where the file system can, so that one of them is always there.
+/// Puts the finished folder in place of an older one of the same name: by exchange where the file system can, so that one of them is always there; elsewhere
+/// (NFS, Lustre) the older one steps aside under a name that restore_replaced() knows.
 void show(const fs::path& run_dir, const fs::path& hidden, const std::string& name) {
-  const fs::path shown = folder_of(run_dir) / name;
+  const fs::path shown = folder_of(run_dir) / name, aside = folder_of(run_dir) / (kReplaced + name);
   if (!fs::exists(shown)) {
     rename_folder(hidden, shown);
   } else if (::renameat2(AT_FDCWD, hidden.c_str(), AT_FDCWD, shown.c_str(), RENAME_EXCHANGE) != 0) {
-    discard(run_dir, name);
+    remove_folder(aside);
+    rename_folder(shown, aside);
     rename_folder(hidden, shown);
   }
   fsync_path(folder_of(run_dir));
+  remove_folder(aside);
+}
+
+/// A crash in the middle of show() may leave the older checkpoint aside and none in its place.
+void restore_replaced(const fs::path& run_dir) {
+  for (const std::string& name : folder_names(run_dir)) {
+    if (!name.starts_with(kReplaced)) continue;
+    const fs::path shown = folder_of(run_dir) / name.substr(std::strlen(kReplaced));
+    if (fs::exists(shown)) continue;
+    rename_folder(folder_of(run_dir) / name, shown);
+    fsync_path(folder_of(run_dir));
+  }
+}
+
+/// The files that an earlier checkpoint has already, under a second name.
+void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden, CheckpointFacts& facts) {
+  if (share.unchanged.empty()) return;
+  const auto before = read_manifest_of(folder_of(run_dir) / share.earlier).files;
+  for (const std::string& file : share.unchanged) {
+    const auto known = before.find(file);
+    if (known == before.end()) corrupt(folder_of(run_dir) / share.earlier / kManifest, fmt::format("it does not name {}", file));
+    link_or_copy(folder_of(run_dir) / share.earlier / file, hidden / file);
+    facts.insert(*known);
+  }
 }
 
 }  // namespace
 
-void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
-  expect(plain(checkpoint.name), "a checkpoint's name is a plain file name");
-  for (const auto& [name, content] : checkpoint.files)
-    expect(plain(name) && name != kManifest, "a checkpoint's files have plain names other than manifest.json");
-  const fs::path hidden = folder_of(run_dir) / (kPartial + checkpoint.name);
-  make_folder(folder_of(run_dir));
-  remove_folder(hidden);
-  make_folder(hidden);
-  const auto complete = list(run_dir).complete;
-  const std::uint64_t sequence = complete.empty() ? 1 : complete.back().first + 1;
+CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, const CheckpointShare& share) {
+  const fs::path hidden = hidden_folder(run_dir, name);
+  CheckpointFacts facts;
+  make_folder(hidden);  // where the file system shows this rank late what another made
   try {
-    for (const auto& [name, content] : checkpoint.files) write_file_atomic(hidden / name, content);
-    write_file_atomic(hidden / kManifest, manifest_text(checkpoint, sequence));
-  } catch (const StorageError&) {
-    std::error_code ignored;  // the first failure is the one to tell of
-    fs::remove_all(hidden, ignored);
+    take_over(run_dir, share, hidden, facts);
+    for (const auto& [file, bytes_of] : share.files) {
+      expect(plain(file) && file != kManifest, "a checkpoint's files have plain names other than manifest.json");
+      const std::string bytes = bytes_of();
+      write_file_synced(hidden / file, bytes);
+      expect(facts.insert({file, {bytes.size(), checksum64(bytes)}}).second, "a checkpoint's file is written or taken over, not both");
+    }
+  } catch (const StorageError&) {  // what is left would only help to fill a disk; other ranks may still be writing theirs
+    std::error_code ignored;
+    for (const auto& [file, written] : facts) fs::remove(hidden / file, ignored);
+    fs::remove(hidden, ignored);
     throw;
   }
-  show(run_dir, hidden, checkpoint.name);
+  return facts;
+}
+
+void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files) {
+  const fs::path hidden = hidden_folder(run_dir, name), shards = run_dir / "shards";
+  if (fs::exists(shards)) fsync_path(shards);  // once for all the files that this checkpoint is the first to count on
+  const auto complete = list(run_dir).complete;
+  const std::uint64_t sequence = complete.empty() ? 1 : complete.back().first + 1;
+  write_file_synced(hidden / kManifest, manifest_text(name, sequence, files));
+  fsync_path(hidden);
+  show(run_dir, hidden, name);
   remove_folder(hidden);  // what was there before
+}
+
+void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
+  CheckpointShare share;
+  for (const auto& [name, content] : checkpoint.files) share.files[name] = [&bytes = content] { return bytes; };
+  expect(plain(checkpoint.name), "a checkpoint's name is a plain file name");
+  remove_folder(hidden_folder(run_dir, checkpoint.name));
+  try {
+    end_checkpoint(run_dir, checkpoint.name, write_share(run_dir, checkpoint.name, share));
+  } catch (const StorageError&) {
+    std::error_code ignored;  // the first failure is the one to tell of
+    fs::remove_all(hidden_folder(run_dir, checkpoint.name), ignored);
+    throw;
+  }
 }
 
 std::vector<std::string> list_checkpoints(const fs::path& run_dir) {
@@ -173,6 +228,7 @@ Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
 }
 
 std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
+  restore_replaced(run_dir);
   const Listing listing = list(run_dir);
   std::vector<std::string> faults = listing.faults;
   std::optional<Checkpoint> found;
@@ -191,9 +247,13 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector
   return found;
 }
 
-void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep) {
+void remove_leftovers(const fs::path& run_dir) {
   for (const std::string& name : folder_names(run_dir))
-    if (name.starts_with(kPartial) || name.starts_with(kRemoved)) remove_folder(folder_of(run_dir) / name);
+    if (name.starts_with(kPartial) || name.starts_with(kRemoved) || name.starts_with(kReplaced)) remove_folder(folder_of(run_dir) / name);
+}
+
+void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep) {
+  remove_leftovers(run_dir);
   const auto names = list_checkpoints(run_dir);
   for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < names.size(); ++i)
     if (std::find(keep.begin(), keep.end(), names[i]) == keep.end()) discard(run_dir, names[i]);

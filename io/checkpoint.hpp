@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,14 +11,38 @@
 
 namespace rollcall::io {
 
-/// A checkpoint's content: named blobs (file name -> bytes), for example model.safetensors, config.json, optimizer.safetensors, coordinator.json.
+/// A checkpoint's content: named blobs (file name -> bytes), for example model.safetensors, config.json, optimizer-00001-of-00002.safetensors, coordinator.json.
 struct Checkpoint {
   std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
   std::map<std::string, std::string> files;
 };
 
-/// Writes run_dir/checkpoints/<name>: files aside in a hidden folder, each fsynced, manifest.json with sizes, XXH3 checksums and a format number last,
-/// then rename and fsync. Replaces an existing one of that name. Throws StorageError and leaves older checkpoints alone.
+/// What the manifest says of a file.
+struct FileFacts {
+  std::uint64_t bytes = 0, checksum = 0;  ///< XXH3-64
+
+  template <class Archive>
+  void serialize(Archive& ar, unsigned) {
+    ar& bytes& checksum;
+  }
+};
+using CheckpointFacts = std::map<std::string, FileFacts>;
+
+/// One rank's share of a checkpoint that several ranks write.
+struct CheckpointShare {
+  std::map<std::string, std::function<std::string()>> files;  ///< name -> its bytes, made when its turn has come
+  std::string earlier;                                        ///< a complete checkpoint ...
+  std::vector<std::string> unchanged;                         ///< ... and its files that this one has as they are: linked, not written
+};
+
+/// A checkpoint also makes the names of all shards durable that were published before it: a step counts once a checkpoint stands behind it.
+/// Each rank writes its share (a file has one writer) into a hidden folder, then one rank ends the checkpoint with what all wrote: manifest.json with sizes,
+/// XXH3 checksums and a format number comes last, and one rename shows the folder as run_dir/checkpoints/<name>. Every file is fsynced. An existing checkpoint
+/// of that name is replaced. Both throw StorageError and leave older checkpoints alone. Neither needs the thread that owns HDF5 or MPI.
+CheckpointFacts write_share(const std::filesystem::path& run_dir, const std::string& name, const CheckpointShare& share);
+void end_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const CheckpointFacts& files);
+
+/// Both by one rank; a failure leaves nothing of it.
 void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& checkpoint);
 
 /// Names of the complete checkpoints, oldest first by the sequence number in their manifests.
@@ -29,7 +54,10 @@ Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::stri
 /// The newest that verifies; corrupt newer ones are named in `warnings`. Empty when there is none at all; throws StorageError when all are corrupt.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run_dir, std::vector<std::string>* warnings);
 
-/// Removes all but the newest `keep_last` and those in `keep`; and leftovers of interrupted writes.
+/// What interrupted writes and removals left: removed at every start, after newest_checkpoint() and before the first share is written.
+void remove_leftovers(const std::filesystem::path& run_dir);
+
+/// Removes all but the newest `keep_last` and those in `keep`; and leftovers.
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep);
 
 }  // namespace rollcall::io

@@ -89,8 +89,8 @@ void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, con
   for (const std::string& path : paths) {
     std::error_code ec;
     fs::rename(run_dir / path, run_dir / target / fs::path(path).filename(), ec);
-    require<StorageError>(!ec, fmt::format("cannot move {} to {}: {}", path, target, ec.message()), "it must not be read as part of the run",
-                          "check permissions of the run folder");
+    require<StorageError>(!ec, fmt::format("cannot move or remove {}: {}", (run_dir / path).string(), ec.message()), "a file of an unfinished step would be taken for the run's",
+                          "check free space and permissions, then start again");
     folders.insert((run_dir / path).parent_path());
   }
   for (const fs::path& folder : folders) fsync_path(folder);

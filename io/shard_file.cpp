@@ -32,7 +32,7 @@ PublishedFile publish(const fs::path& run_dir, const ShardName& name, std::span<
     });
     PublishedFile file = inspect(run_dir, partial);
     file.path = path;
-    publish_file(run_dir / partial, run_dir / path);
+    show_file(run_dir / partial, run_dir / path);  // the checkpoint that counts its step makes the name durable
     return file;
   } catch (const StorageError&) {
     std::error_code already_gone;

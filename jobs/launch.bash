@@ -1,45 +1,91 @@
 # shellcheck shell=bash
-# Runs Rollcall inside a batch job: picks the launcher, passes a stop signal on to the ranks, requeues an unfinished job.
+# Runs Rollcall inside a batch job: learns the job's end, starts the ranks, passes a stop signal on to them, requeues an unfinished job.
 
-readonly exit_requeue=75  # what all ranks of `rollcall train` return after a stop with a checkpoint (EX_TEMPFAIL of sysexits.h)
+readonly exit_requeue=75     # what all ranks of `rollcall train` return after a stop with a checkpoint (EX_TEMPFAIL of sysexits.h)
+readonly most_deaths=3       # so often in a row the ranks may die without a new checkpoint
+readonly large_library=1048576  # bytes; what is smaller is not worth a reader of its own
 
-# default_launcher: srun with PMIx where Slurm has it, then mpirun, then whatever srun does by default (Cray and others).
-default_launcher() {
-  if srun --mpi=list 2>&1 | grep -qw pmix; then
-    echo "srun --mpi=pmix"
-  elif command -v mpirun >/dev/null; then
-    echo "mpirun --bind-to none"  # Open MPI would bind one or two ranks to a core each, and their threads with them
+# This job; an element of an array has two numbers, and the first element's plain one would mean the whole array.
+this_job() { echo "${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}" | grep . || echo "${SLURM_JOB_ID:-}"; }
+
+# job_end: Unix time at which Slurm ends the job. Asked for, because not every Slurm sets SLURM_JOB_END_TIME, and because an operator may have moved the end.
+job_end() {
+  local end
+  end=$(scontrol show job "$(this_job)" 2>/dev/null | sed -n 's/.* EndTime=\([^ ]*\).*/\1/p')
+  date -d "${end:-unknown}" +%s 2>/dev/null || echo "${SLURM_JOB_END_TIME:-}"
+}
+
+# read_libraries PROGRAM: one reader a node. The ranks of a node then find LibTorch (450 MB) in memory instead of all asking the file system for it at once.
+read_libraries() {
+  local began=$SECONDS libraries=()
+  if ((${SLURM_NTASKS_PER_NODE:-1} < 2)) || ! command -v srun >/dev/null; then return; fi
+  mapfile -t libraries < <(ldd "$1" | awk '$3 ~ "^/" {print $3}' | xargs -r -I{} find -L {} -size +"$large_library"c)
+  # shellcheck disable=SC2016  # expanded on the node
+  if timeout 300 srun --mpi=none --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'cat "$@" >/dev/null' sh "$1" "${libraries[@]}"; then
+    echo "one reader a node read ${#libraries[@]} libraries in $((SECONDS - began)) s"
   else
-    echo "srun"
+    echo "could not read the libraries ahead: every rank will read them for itself" >&2
   fi
 }
 
-# launch LAUNCHER RUN_DIR COMMAND...: does not return; its exit code is the command's. An empty LAUNCHER picks one.
+# launch RUN_DIR PROGRAM ARGUMENT...: does not return; its exit code is the ranks'. The batch script sets launcher (empty: chosen by `rollcall doctor`), bind and requeue.
 launch() {
-  local launcher=$1 run_dir=$2 ranks rc=0
-  shift 2
+  local run_dir=$1 program=$2 ranks='' stop='' rc=0 end
+  shift
   # srun and mpirun both pass SIGUSR1 on to the ranks. SIGTERM would not do: srun answers it by killing them.
-  trap '[[ -z ${ranks:-} ]] || kill -USR1 "$ranks" 2>/dev/null' USR1
+  trap 'stop=1; [[ -z $ranks ]] || kill -USR1 "$ranks" 2>/dev/null' USR1
   export OMP_NUM_THREADS=1  # threads are Rollcall's own (run.threads)
   if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi  # srun no longer inherits it (Slurm 22.05)
-  if [[ -z $launcher ]]; then launcher=$(default_launcher); fi
-  printf '%s job %s restart %s on %s: %s %s\n' "$(date -u +%FT%TZ)" "${SLURM_JOB_ID:-none}" "${SLURM_RESTART_COUNT:-0}" \
-    "${SLURM_JOB_NODELIST:-this host}" "$launcher" "$*"
+  end=$(job_end)
+  if [[ -n $end ]]; then export SLURM_JOB_END_TIME=$end; fi
+  if [[ -z ${launcher:-} ]]; then launcher=$("$program" doctor --launcher --bind "${bind:-none}") || exit; fi
+  printf '%s job %s restart %s on %s until %s: %s %s\n' "$(date -u +%FT%TZ)" "$(this_job)" "${SLURM_RESTART_COUNT:-0}" "${SLURM_JOB_NODELIST:-this host}" \
+    "${end:+$(date -u -d "@$end" +%FT%TZ)}" "$launcher" "$*"
+  read_libraries "$program"
+  rm -f "$run_dir/failure"
+  if [[ -n $stop ]]; then rc=$exit_requeue; else run_ranks "$@"; fi
+  trap '' USR1
+  # Where one rank failed and said why, the launcher may still report how it ended another (MPICH's does).
+  if ((rc != 0 && rc != 2 && rc != exit_requeue)) && [[ -e $run_dir/failure ]]; then rc=3; fi
+  case $rc in
+    0 | 2 | 3 | 126 | 127) ;;  # done, misconfigured, failed; no such program
+    "$exit_requeue") start_again "$run_dir" ;;
+    *) after_death "$run_dir" "$rc" ;;
+  esac
+  exit "$rc"
+}
+
+run_ranks() {
   # shellcheck disable=SC2086  # the launcher is a command with options
   $launcher "$@" &
   ranks=$!
   while kill -0 "$ranks" 2>/dev/null; do wait "$ranks"; done  # a trapped signal ends `wait` early while the ranks go on
-  trap '' USR1
   wait "$ranks" || rc=$?
-  if ((rc == exit_requeue)); then requeue "$run_dir"; fi
-  exit "$rc"
 }
 
-# A stop file is a person's wish, so the job stays stopped; the end of the wall time or a signal is not.
-requeue() {
+# A stop file is a person's wish, so the job stays stopped; the end of the wall time, a signal or a dead node is not.
+start_again() {
   if [[ -e $1/stop ]]; then
     echo "stopped by $1/stop; submit again to continue"
-  elif [[ -n ${SLURM_JOB_ID:-} ]]; then
-    scontrol requeue "$SLURM_JOB_ID" || echo "could not requeue job $SLURM_JOB_ID; submit again to continue" >&2
+  elif [[ ${requeue:-yes} != yes || -z ${SLURM_JOB_ID:-} ]]; then
+    echo "not requeued; the next job of the chain, or another rollcall submit, continues"
+  else
+    scontrol requeue "$(this_job)" || echo "could not requeue job $(this_job); submit again to continue" >&2
+  fi
+}
+
+# after_death RUN_DIR CODE: a rank or a node died: killed by a signal, or the launcher lost it. The last checkpoint is as good as after any stop, but a run that
+# dies before every new checkpoint has a fault that no restart mends. RUN/deaths holds the newest checkpoint at the last death, and how many deaths it has seen.
+after_death() {
+  local run_dir=$1 newest before='' deaths=0
+  newest=$(find "$run_dir/checkpoints" -mindepth 1 -maxdepth 1 -printf '%T@ %f\n' 2>/dev/null | sort -n | tail -n 1 | cut -d' ' -f2)
+  if [[ -e $run_dir/deaths ]]; then read -r before deaths <"$run_dir/deaths"; fi
+  if [[ ${newest:-none} == "$before" ]]; then deaths=$((deaths + 1)); else deaths=1; fi
+  echo "${newest:-none} $deaths" >"$run_dir/deaths"
+  if ((deaths >= most_deaths)); then
+    echo "a rank or node died (exit code $2), time number $deaths since checkpoint ${newest:-none}: not requeued; see the lines above" >&2
+  else
+    echo "a rank or node died (exit code $2); the run goes on from checkpoint ${newest:-none}" >&2
+    start_again "$run_dir"
   fi
 }

@@ -45,7 +45,29 @@ std::vector<GroupReport> outcomes(const scheduling::Decision& decision) {
   return reports;
 }
 
+/// One step; the milliseconds that the policy took of it.
+double step_ms(scheduling::Policy& policy, std::int64_t step, std::int64_t steps) {
+  const scheduling::StepRequest request{std::uint64_t(step), kBatch, kBatch * kRollouts, 2, 32, double(step) / double(steps)};
+  const Stopwatch choosing;
+  const auto decision = policy.begin_step(request);
+  const double seconds = choosing.seconds();
+  const auto reports = outcomes(decision);
+  const Stopwatch learning;
+  policy.settle(request, reports);
+  policy.end_step(reports);
+  return 1e3 * (seconds + learning.seconds());
+}
+
+/// What a checkpoint holds of the state: bytes, and the milliseconds they take to gather.
+std::pair<double, double> saved(scheduling::Policy& policy, scheduling::Rows which) {
+  const Stopwatch saving;
+  const auto parts = policy.save_parts(which);
+  const std::size_t bytes = parts.head.size() + scheduling::to_bytes(parts.rows).size();
+  return {double(bytes), 1e3 * saving.seconds()};
+}
+
 void measure(const std::string& row, std::size_t prompts, std::int64_t steps) {
+  constexpr std::int64_t kBetweenCheckpoints = 20;  // checkpoint.every
   scheduling::PromptTable table;
   table.level.resize(prompts);
   for (std::size_t p = 0; p < prompts; ++p) table.level[p] = std::int32_t(p % 8);
@@ -53,25 +75,16 @@ void measure(const std::string& row, std::size_t prompts, std::int64_t steps) {
   const auto policy = scheduling::make_policy({row}, {}, std::move(table), 1);
   const double start_s = starting.seconds();
   std::vector<double> batch_ms;
-  for (std::int64_t step = 1; step <= steps; ++step) {
-    const scheduling::StepRequest request{std::uint64_t(step), kBatch, kBatch * kRollouts, 2, 32, double(step) / double(steps)};
-    const Stopwatch choosing;
-    const auto decision = policy->begin_step(request);
-    double seconds = choosing.seconds();
-    const auto reports = outcomes(decision);
-    const Stopwatch learning;
-    policy->settle(request, reports);
-    policy->end_step(reports);
-    batch_ms.push_back(1e3 * (seconds + learning.seconds()));
-  }
+  for (std::int64_t step = 1; step <= steps; ++step) batch_ms.push_back(step_ms(*policy, step, steps + kBetweenCheckpoints));
   double sum = 0.0;
   for (const double ms : batch_ms) sum += ms;
   std::sort(batch_ms.begin(), batch_ms.end());
-  const double gb = peak_gb();  // before the text of the state is made
-  const Stopwatch saving;
-  const std::size_t bytes = policy->save().size();
-  fmt::print("{:<16} {:>11} {:>8.2f} {:>9.1f} {:>13.3f} {:>10.2f} {:>9.2f} {:>12.1f} {:>8.2f}\n", row, prompts, gb, start_s, 1e3 * sum / double(steps * kBatch),
-             batch_ms[std::size_t(0.99 * double(steps - 1))], batch_ms.back(), double(bytes) * 1e-6, saving.seconds());
+  const double gb = peak_gb();  // before a copy of the state is made
+  const auto [base, base_ms] = saved(*policy, scheduling::Rows::all);
+  for (std::int64_t step = steps + 1; step <= steps + kBetweenCheckpoints; ++step) step_ms(*policy, step, steps + kBetweenCheckpoints);
+  const auto [change, change_ms] = saved(*policy, scheduling::Rows::changed);
+  fmt::print("{:<16} {:>11} {:>8.2f} {:>9.1f} {:>13.3f} {:>10.2f} {:>9.2f} {:>12.1f} {:>9.0f} {:>12.2f} {:>9.1f}\n", row, prompts, gb, start_s, 1e3 * sum / double(steps * kBatch),
+             batch_ms[std::size_t(0.99 * double(steps - 1))], batch_ms.back(), base * 1e-6, base_ms, change * 1e-6, change_ms);
   std::fflush(stdout);
 }
 
@@ -86,7 +99,8 @@ int main(int argc, char** argv) {
   const auto steps = std::atoll(argv[2]);
   std::vector<std::string> rows(argv + 3, argv + argc);
   if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
-  fmt::print("{:<16} {:>11} {:>8} {:>9} {:>13} {:>10} {:>9} {:>12} {:>8}\n", "policy", "prompts", "peak GB", "start [s]", "us a prompt", "p99 [ms]", "max [ms]", "state [MB]", "save [s]");
+  fmt::print("{:<16} {:>11} {:>8} {:>9} {:>13} {:>10} {:>9} {:>12} {:>9} {:>12} {:>9}\n", "policy", "prompts", "peak GB", "start [s]", "us a prompt", "p99 [ms]", "max [ms]",
+             "state [MB]", "in [ms]", "20 steps [MB]", "in [ms]");
   std::fflush(stdout);
   for (const auto& row : rows) {
     const pid_t child = fork();  // peak memory is a process's

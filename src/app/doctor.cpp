@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/install_paths.hpp"
 #include "app/job_world.hpp"
+#include "app/launcher.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
 #include "kernels/kernel_set.hpp"
@@ -12,8 +13,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -27,14 +26,6 @@ struct Finding {
   std::string subject, found, advice;
 };
 using Level = Finding::Level;
-
-std::string output_of(const char* command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command, "r"), &::pclose);
-  std::string text;
-  std::array<char, 512> buffer{};
-  while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get())) text += buffer.data();
-  return text;
-}
 
 Finding mpi() {
   const std::string version = comm::MpiScope::library_version();
@@ -66,12 +57,18 @@ Finding cuda() {
 
 Finding slurm() {
   if (!command_exists("srun")) return {Level::note, "Slurm", "not here", "jobs can still be started with mpirun; rollcall submit needs a login node"};
-  std::string found = "srun found";
-  if (const char* job = std::getenv("SLURM_JOB_ID")) found += fmt::format(", inside job {}", job);
-  if (output_of("srun --mpi=list 2>&1").find("pmix") == std::string::npos) {
-    return {Level::note, "Slurm", found + ", without PMIx", "ranks are started with mpirun inside the allocation (jobs/launch.bash does so)"};
+  const char* job = std::getenv("SLURM_JOB_ID");
+  return {Level::ok, "Slurm", job ? fmt::format("srun found, inside job {}", job) : "srun found", ""};
+}
+
+/// The choice that jobs/launch.bash will make on this machine.
+Finding launcher() {
+  try {
+    const Launcher choice = choose_launcher(launcher_facts(), Bind::none);
+    return {Level::ok, "launcher", fmt::format("{} ({})", choice.command, choice.reason), ""};
+  } catch (const EnvironmentError& e) {
+    return {Level::note, "launcher", "none", e.what()};
   }
-  return {Level::ok, "Slurm", found + ", with PMIx", ""};
 }
 
 Finding cores() {
@@ -92,7 +89,7 @@ Finding templates() {
 ExitCode examine() {
   bool problem = false;
   for (const auto& f : {mpi(), hdf5(), Finding{Level::ok, "LibTorch", model::torch_version(), ""}, Finding{Level::ok, "Kokkos", kernels::kokkos_version(), ""}, kernels_found(),
-                        cuda(), slurm(), cores(), templates()}) {
+                        cuda(), slurm(), launcher(), cores(), templates()}) {
     const char* mark = f.level == Level::ok ? "ok  " : f.level == Level::note ? "note" : "FAIL";
     fmt::print("{}  {:<14} {}\n", mark, f.subject, f.found);
     if (!f.advice.empty()) fmt::print("      {:<14} {}\n", "", f.advice);
@@ -104,8 +101,21 @@ ExitCode examine() {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
+  struct Flags {
+    bool launcher = false;
+    std::string bind = "none";
+  };
+  auto flags = std::make_shared<Flags>();
   auto* command = app.add_subcommand("doctor", "what of MPI, Slurm, HDF5, Kokkos, CUDA and the CPU is there, and what to do about what is not");
-  command->callback([&action] { action = examine; });
+  command->add_flag("--launcher", flags->launcher, "print only the command that starts the ranks of a job here");
+  command->add_option("--bind", flags->bind, "with --launcher: what a rank is bound to: none, core or numa");
+  command->callback([flags, &action] {
+    action = [flags] {
+      if (!flags->launcher) return examine();
+      fmt::print("{}\n", choose_launcher(launcher_facts(), find_bind(flags->bind)).command);
+      return ExitCode::done;
+    };
+  });
 }
 
 }  // namespace rollcall::app

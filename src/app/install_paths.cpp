@@ -5,7 +5,10 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -30,6 +33,14 @@ bool command_exists(const char* name) {
     if (::access((fs::path(folder) / name).c_str(), X_OK) == 0) return true;
   }
   return false;
+}
+
+std::string output_of(const char* command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command, "r"), &::pclose);
+  std::string text;
+  std::array<char, 512> buffer{};
+  while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get())) text += buffer.data();
+  return text;
 }
 
 }  // namespace rollcall::app

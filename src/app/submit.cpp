@@ -1,141 +1,151 @@
-// rollcall submit: a batch script from a template and a site file, handed to sbatch.
+// rollcall submit: a batch script for one run or an array of them, handed to sbatch once or as a chain.
 #include "app/commands.hpp"
 #include "app/install_paths.hpp"
-#include "base/config.hpp"
+#include "app/job_script.hpp"
 #include "base/file.hpp"
-#include "base/nearest.hpp"
 #include "core/run_config.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <filesystem>
+#include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <sstream>
+#include <optional>
+#include <set>
 
 namespace rollcall::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A site file (jobs/sites/NAME.toml); flags of the command line replace its values.
-struct Site {
-  std::string source, site_template = "cpu", partition, qos, constraint, launcher, time = "01:00:00";
-  std::int64_t tasks_per_node = 1, cpus_per_task = 1, gpus_per_node = 0;
-  std::vector<std::string> setup;
-};
-
 struct SubmitFlags {
-  std::string run_file, site = "local", account, partition, qos, constraint, time;
-  std::int64_t nodes = 1, tasks_per_node = 0, cpus_per_task = 0;
-  std::vector<std::string> assignments;
-  bool dry_run = false;
+  std::vector<std::string> run_files, assignments;
+  std::vector<std::function<void(Site&)>> site_values;  ///< of the command line, over the site file
+  std::string site = "local", seeds;
+  std::int64_t nodes = 1, at_once = 0, chain = 1;
+  bool no_requeue = false, dry_run = false;
 };
 
-Site read_site(const std::string& name) {
-  const fs::path folder = jobs_folder() / "sites";
-  const fs::path path = fs::exists(name) ? fs::path(name) : folder / (name + ".toml");
-  std::vector<std::string> known;
-  for (const auto& entry : fs::directory_iterator(folder)) known.push_back(entry.path().stem().string());
-  require(fs::exists(path), fmt::format("there is no site \"{}\" in {}", name, folder.string()), "its partitions and cores are unknown", suggest_name(name, known));
-  Site site;
-  ConfigSchema schema;
-  schema.bind("source", &site.source, "where the values are documented");
-  schema.bind("template", &site.site_template, "batch script", {}, {"cpu", "gpu"});
-  schema.bind("partition", &site.partition, "Slurm partition");
-  schema.bind("qos", &site.qos, "Slurm quality of service");
-  schema.bind("constraint", &site.constraint, "Slurm node features");
-  schema.bind("tasks_per_node", &site.tasks_per_node, "ranks a node", {1, 4096});
-  schema.bind("cpus_per_task", &site.cpus_per_task, "cores a rank", {1, 4096});
-  schema.bind("gpus_per_node", &site.gpus_per_node, "GPUs a node", {0, 64});
-  schema.bind("launcher", &site.launcher, "launcher; empty: found in the job");
-  schema.bind("time", &site.time, "wall time");
-  schema.bind("setup", &site.setup, "commands before the launcher");
-  schema.load(path);
-  return site;
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-const std::string& first_set(const std::string& flag, const std::string& site) { return flag.empty() ? site : flag; }
-
-std::map<std::string, std::string> placeholders(const SubmitFlags& flags, const Site& site, const RunConfig& config) {
-  std::string setup, arguments;
-  for (const auto& line : site.setup) setup += line + "\n";
-  for (const auto& assignment : flags.assignments) arguments += " --set " + shell_quoted(assignment);
-  return {{"JOB_NAME", "rollcall-" + fs::path(config.run.dir).filename().string()},
-          {"ACCOUNT", flags.account},
-          {"PARTITION", first_set(flags.partition, site.partition)},
-          {"QOS", first_set(flags.qos, site.qos)},
-          {"CONSTRAINT", first_set(flags.constraint, site.constraint)},
-          {"NODES", std::to_string(flags.nodes)},
-          {"TASKS_PER_NODE", std::to_string(flags.tasks_per_node > 0 ? flags.tasks_per_node : site.tasks_per_node)},
-          {"CPUS_PER_TASK", std::to_string(flags.cpus_per_task > 0 ? flags.cpus_per_task : site.cpus_per_task)},
-          {"GPUS_PER_NODE", site.gpus_per_node > 0 ? std::to_string(site.gpus_per_node) : ""},
-          {"TIME", first_set(flags.time, site.time)},
-          {"RUN_DIR", fs::absolute(config.run.dir).string()},
-          {"RUN_FILE", fs::absolute(flags.run_file).string()},
-          {"JOBS", fs::canonical(jobs_folder()).string()},
-          {"ROLLCALL", executable().string()},
-          {"LAUNCHER", site.launcher},
-          {"SETUP", setup},
-          {"ARGUMENTS", arguments}};
-}
-
-/// Replaces @NAME@; a #SBATCH line with an empty value is dropped.
-std::string fill(const std::string& text, const std::map<std::string, std::string>& values) {
-  std::string script;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    bool empty = false;
-    for (const auto& [name, value] : values) {
-      const std::string mark = "@" + name + "@";
-      for (auto at = line.find(mark); at != std::string::npos; at = line.find(mark, at + value.size())) {
-        line.replace(at, mark.size(), value);
-        empty = empty || value.empty();
-      }
-    }
-    if (!(empty && line.starts_with("#SBATCH"))) script += line + "\n";
+/// "1-3,7" -> 1 2 3 7.
+std::vector<std::int64_t> parse_seeds(const std::string& text) {
+  constexpr std::int64_t kMost = 100000;
+  const std::string problem = fmt::format("--seeds {} is no list of seeds", text);
+  const char *why = "an element of the array needs a number of its own", *otherwise = "write it as 1-8 or 1,2,5";
+  std::vector<std::int64_t> seeds;
+  const char *at = text.data(), *end = at + text.size();
+  const auto number = [&] {
+    std::int64_t value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    require<ConfigError>(error == std::errc() && value >= 0, problem, why, otherwise);
+    at = rest;
+    return value;
+  };
+  while (at != end) {
+    const std::int64_t first = number(), last = at != end && *at == '-' ? (++at, number()) : first;
+    require<ConfigError>(first <= last && last - first < kMost && (at == end || (*at == ',' && at + 1 != end)), problem, why, otherwise);
+    for (std::int64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
+    if (at != end) ++at;
   }
-  return script;
+  return seeds;
 }
 
-ExitCode run_sbatch(const fs::path& script) {
-  const pid_t child = ::fork();
-  require<EnvironmentError>(child >= 0, "cannot start sbatch", std::strerror(errno), "free some processes and try again");
-  if (child == 0) {
-    ::execlp("sbatch", "sbatch", script.c_str(), static_cast<char*>(nullptr));
-    std::cerr << "rollcall: cannot run sbatch: " << std::strerror(errno) << " (the job script is handed to Slurm); run this on a login node of the cluster, or use --dry-run"
-              << std::endl;
-    ::_exit(int(ExitCode::misconfigured));
+RunOfJob make_run(const std::string& file, const std::vector<std::string>& assignments, std::optional<std::int64_t> seed) {
+  RunOfJob run{{}, fs::absolute(file), assignments};
+  if (seed) run.assignments.push_back(fmt::format("run.seed={}", *seed));
+  run.dir = fs::absolute(load_run_config(file, run.assignments).run.dir).lexically_normal();
+  if (seed) run.dir /= fmt::format("seed_{}", *seed);
+  if (seed) run.assignments.push_back(fmt::format("run.dir=\"{}\"", run.dir.string()));
+  return run;
+}
+
+/// Every run file with every seed; each in a folder of its own.
+std::vector<RunOfJob> all_runs(const SubmitFlags& flags) {
+  std::vector<RunOfJob> runs;
+  for (const auto& file : flags.run_files) {
+    if (flags.seeds.empty()) runs.push_back(make_run(file, flags.assignments, {}));
+    for (const std::int64_t seed : parse_seeds(flags.seeds)) runs.push_back(make_run(file, flags.assignments, seed));
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  std::set<fs::path> dirs;
+  for (const auto& run : runs) {
+    require<ConfigError>(dirs.insert(run.dir).second, "two runs of the array have the run folder " + run.dir.string(), "only one job can hold a run folder at a time",
+                         "give every run file a run.dir of its own, and every seed once");
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ExitCode::done : ExitCode::misconfigured;
+  return runs;
+}
+
+/// The deepest folder that holds all run folders: an array has one script.
+fs::path common_folder(const std::vector<RunOfJob>& runs) {
+  fs::path common = runs.front().dir;
+  for (const auto& run : runs) {
+    fs::path shared;
+    for (auto a = common.begin(), b = run.dir.begin(); a != common.end() && b != run.dir.end() && *a == *b; ++a, ++b) shared /= *a;
+    common = shared;
+  }
+  return common;
+}
+
+/// sbatch's standard output; its errors go to the terminal.
+std::string sbatch(const fs::path& script, const std::string& after) {
+  require<EnvironmentError>(command_exists("sbatch"), "cannot run sbatch: it is not in PATH", "the job script is handed to Slurm",
+                            "run this on a login node of the cluster, or use --dry-run");
+  std::string command = "sbatch --parsable";
+  if (!after.empty()) command += " --dependency=afterany:" + after;
+  FILE* const pipe = ::popen((command + " " + shell_quoted(script.string())).c_str(), "r");
+  require<EnvironmentError>(pipe != nullptr, "cannot start sbatch", "the job script is handed to Slurm", "free some processes and try again");
+  std::array<char, 256> buffer{};
+  std::string text;
+  while (std::fgets(buffer.data(), buffer.size(), pipe)) text += buffer.data();
+  const int status = ::pclose(pipe);
+  require<EnvironmentError>(WIFEXITED(status) && WEXITSTATUS(status) == 0, "sbatch refused " + script.string(), "no job has been made of it", "see its own lines above");
+  return text.substr(0, text.find_first_of(";\n"));  // ID, or ID;cluster
 }
 
 ExitCode submit(const SubmitFlags& flags) {
-  const RunConfig config = load_run_config(flags.run_file, flags.assignments);
-  const Site site = read_site(flags.site);
-  const std::string script = fill(read_file(jobs_folder() / (site.site_template + ".sbatch.in")), placeholders(flags, site, config));
+  BatchJob job;
+  job.site = read_site(flags.site);
+  for (const auto& set_value : flags.site_values) set_value(job.site);
+  job.runs = all_runs(flags);
+  job.folder = common_folder(job.runs);
+  job.name = "rollcall-" + job.folder.filename().string();
+  job.nodes = flags.nodes, job.at_once = flags.at_once;
+  job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain the next job continues
+  const std::string script = job_script(job);
   if (flags.dry_run) {
     std::cout << script << std::flush;
     return ExitCode::done;
   }
-  stages::make_run_folder(config.run.dir);
-  const fs::path path = fs::path(config.run.dir) / "job.sbatch";
+  for (const auto& run : job.runs) stages::make_run_folder(run.dir);
+  const fs::path path = job.folder / "job.sbatch";
   write_file_atomic(path, script);
-  return run_sbatch(path);
+  std::string before;
+  for (std::int64_t i = 0; i < flags.chain; ++i) {
+    const std::string id = sbatch(path, before);
+    std::cout << "Submitted batch job " << id << (before.empty() ? "" : ", to start when " + before + " has ended") << std::endl;
+    before = id;
+  }
+  return ExitCode::done;
+}
+
+/// A flag for every value of a site.
+void add_site_flags(CLI::App& command, const std::shared_ptr<SubmitFlags>& flags) {
+  for (const SiteKey& key : site_keys()) {
+    const std::string meaning = key.meaning + " (site file)";
+    if (const auto* number = std::get_if<std::int64_t Site::*>(&key.member)) {
+      command.add_option_function<std::int64_t>(key.flag(), [flags, m = *number](std::int64_t value) { flags->site_values.push_back([=](Site& s) { s.*m = value; }); }, meaning)
+          ->check(CLI::Range(std::int64_t(key.range.low), std::int64_t(key.range.high)));
+      continue;
+    }
+    const auto member = std::get<std::string Site::*>(key.member);
+    auto* option = command.add_option_function<std::string>(
+        key.flag(), [flags, member](const std::string& value) { flags->site_values.push_back([=](Site& s) { s.*member = value; }); }, meaning);
+    if (!key.choices.empty()) option->check(CLI::IsMember(key.choices));
+  }
 }
 
 }  // namespace
@@ -143,16 +153,14 @@ ExitCode submit(const SubmitFlags& flags) {
 void add_submit(CLI::App& app, Action& action) {
   auto flags = std::make_shared<SubmitFlags>();
   auto* command = app.add_subcommand("submit", "write a batch script for the run and hand it to Slurm");
-  command->add_option("run-file", flags->run_file, "TOML run file")->required();
+  command->add_option("run-file", flags->run_files, "TOML run file; several make a job array")->required();
+  command->add_option("--seeds", flags->seeds, "1-8 or 1,2,5: a job array with an element a seed, each in a folder of its own below run.dir");
+  command->add_option("--at-once", flags->at_once, "elements of an array that may run at the same time; default: all")->check(CLI::Range(1, 100000));
+  command->add_option("--chain", flags->chain, "jobs one after the other, each continuing the run, instead of one that is requeued")->check(CLI::Range(1, 1000));
+  command->add_flag("--no-requeue", flags->no_requeue, "leave a stopped job as it is");
   command->add_option("--nodes", flags->nodes, "nodes")->check(CLI::Range(1, 100000));
   command->add_option("--site", flags->site, "a file in jobs/sites, or a path");
-  command->add_option("--account", flags->account, "Slurm account");
-  command->add_option("--partition", flags->partition, "Slurm partition; default: the site's");
-  command->add_option("--qos", flags->qos, "Slurm quality of service; default: the site's");
-  command->add_option("--constraint", flags->constraint, "Slurm node features; default: the site's");
-  command->add_option("--time", flags->time, "wall time, HH:MM:SS; default: the site's");
-  command->add_option("--tasks-per-node", flags->tasks_per_node, "ranks a node; default: the site's")->check(CLI::Range(1, 4096));
-  command->add_option("--cpus-per-task", flags->cpus_per_task, "cores a rank; default: the site's")->check(CLI::Range(1, 4096));
+  add_site_flags(*command, flags);
   command->add_option("--set", flags->assignments, "key=value over the run file; may be repeated")->allow_extra_args(false)->take_all();
   command->add_flag("--dry-run", flags->dry_run, "print the script and submit nothing");
   command->callback([flags, &action] { action = [flags] { return submit(*flags); }; });

@@ -2,16 +2,14 @@
 #include "base/file.hpp"
 
 #include "base/error.hpp"
+#include "base/uninterrupted.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 namespace rollcall {
 namespace fs = std::filesystem;
@@ -24,64 +22,107 @@ namespace {
 
 void write_all(int fd, std::string_view content, const fs::path& path) {
   while (!content.empty()) {
-    const ssize_t n = ::write(fd, content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int error = n < 0 ? errno : ENOSPC;
-      ::close(fd);
-      ::unlink(path.c_str());
-      storage_failure("write", path, error);
-    }
+    const ssize_t n = uninterrupted([&] { return ::write(fd, content.data(), content.size()); });
+    if (n <= 0) storage_failure("write", path, n < 0 ? errno : ENOSPC);
     content.remove_prefix(std::size_t(n));
   }
 }
 
+void sync(int fd, const fs::path& path) {
+  if (uninterrupted([&] { return ::fsync(fd); }) != 0) storage_failure("fsync", path, errno);
+}
+
+fs::path folder_of(const fs::path& path) { return path.parent_path().empty() ? fs::path(".") : path.parent_path(); }
+
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-  std::error_code ec;
-  require(!fs::is_directory(path, ec), fmt::format("{} is a folder", path.string()), "a file is needed", "name the file inside it");
-  std::ifstream in(path, std::ios::binary);
-  require(bool(in), fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)), "it was named as input", "check the path and its permissions");
-  std::ostringstream text;
-  text << in.rdbuf();
-  require(!in.bad(), fmt::format("cannot read {}", path.string()), "it was named as input", "check the file system");
-  return std::move(text).str();
+  const auto refuse = [&](const char* action) {
+    throw InputError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(errno)), "it was named as input",
+                                   "check the path, its permissions and the file system"));
+  };
+  Descriptor file(path, O_RDONLY);
+  if (file < 0) refuse("open");
+  struct stat facts {};
+  if (::fstat(file, &facts) != 0) refuse("look at");
+  require(!S_ISDIR(facts.st_mode), fmt::format("{} is a folder", path.string()), "a file is needed", "name the file inside it");
+  constexpr std::size_t kLeast = 4096;  // of a file that does not know its size, as in /proc
+  std::string content(std::max<std::size_t>(std::size_t(facts.st_size) + 1, kLeast), '\0');
+  for (std::size_t end = 0;;) {
+    const ssize_t n = uninterrupted([&] { return ::read(file, content.data() + end, content.size() - end); });
+    if (n < 0) refuse("read");
+    end += std::size_t(n);
+    if (n == 0) {
+      content.resize(end);
+      return content;
+    }
+    if (end == content.size()) content.resize(2 * end);
+  }
 }
 
 void fsync_path(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) storage_failure("open for fsync", path, errno);
-  const int rc = ::fsync(fd);
-  const int error = errno;
-  ::close(fd);
-  if (rc != 0) storage_failure("fsync", path, error);
+  const Descriptor file(path, O_RDONLY);
+  if (file < 0) storage_failure("open for fsync", path, errno);
+  sync(file, path);
+}
+
+void show_file(const fs::path& temporary, const fs::path& final_path) {
+  fsync_path(temporary);
+  if (uninterrupted([&] { return ::rename(temporary.c_str(), final_path.c_str()); }) != 0) storage_failure("rename into place", final_path, errno);
 }
 
 void publish_file(const fs::path& temporary, const fs::path& final_path) {
-  fsync_path(temporary);
-  if (::rename(temporary.c_str(), final_path.c_str()) != 0) storage_failure("rename into place", final_path, errno);
-  fsync_path(final_path.parent_path().empty() ? fs::path(".") : final_path.parent_path());
+  show_file(temporary, final_path);
+  fsync_path(folder_of(final_path));
+}
+
+void write_file_synced(const fs::path& path, std::string_view content) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file < 0) storage_failure("create", path, errno);
+  try {
+    write_all(file, content, path);
+    sync(file, path);
+    if (!file.close()) storage_failure("close", path, errno);
+  } catch (const StorageError&) {
+    ::unlink(path.c_str());
+    throw;
+  }
 }
 
 void write_file_atomic(const fs::path& path, std::string_view content) {
   const fs::path temporary = path.string() + ".partial";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) storage_failure("create", temporary, errno);
-  write_all(fd, content, temporary);
-  if (::close(fd) != 0) storage_failure("close", temporary, errno);
-  publish_file(temporary, path);
+  write_file_synced(temporary, content);
+  if (uninterrupted([&] { return ::rename(temporary.c_str(), path.c_str()); }) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    storage_failure("rename into place", path, error);
+  }
+  fsync_path(folder_of(path));
+}
+
+void link_or_copy(const fs::path& from, const fs::path& to) {
+  if (uninterrupted([&] { return ::link(from.c_str(), to.c_str()); }) == 0) return;
+  switch (errno) {
+    case EXDEV: case EPERM: case EOPNOTSUPP: case ENOSYS: case EMLINK: break;  // no links here, not between these, or no more of them
+    default: storage_failure("link", to, errno);
+  }
+  write_file_synced(to, read_file(from));
 }
 
 void make_folder(const fs::path& path) {
   std::error_code ec;
-  fs::create_directories(path, ec);
-  if (ec && !fs::is_directory(path)) storage_failure("create folder", path, ec.value());
+  if (path.empty() || fs::is_directory(path, ec)) return;
+  if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) return fsync_path(folder_of(path));
+  const int error = errno;
+  if (fs::is_directory(path, ec)) return;  // another rank was faster
+  if (error != ENOENT || folder_of(path) == path) storage_failure("create folder", path, error);
+  make_folder(folder_of(path));
+  make_folder(path);
 }
 
 FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   const fs::path path = folder / ".lock";
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  fd_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); });
   if (fd_ < 0) storage_failure("open", path, errno);
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     const std::string other = read_file(path);
@@ -89,7 +130,8 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
     throw EnvironmentError(error_message(fmt::format("run folder {} is in use by {}", folder.string(), other.empty() ? "another job" : other),
                                          "two jobs would overwrite each other's rollouts", "wait for it, stop it, or choose another run.dir"));
   }
-  if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, holder.data(), holder.size(), 0) < 0) {
+  const auto named = [&] { return ::ftruncate(fd_, 0) != 0 ? -1 : ::pwrite(fd_, holder.data(), holder.size(), 0); };
+  if (uninterrupted(named) < 0) {
     const int error = errno;
     ::close(fd_);  // the destructor does not run
     storage_failure("write", path, error);

@@ -10,15 +10,26 @@ namespace rollcall {
 /// Reads a whole file. Throws InputError naming the file.
 std::string read_file(const std::filesystem::path& path);
 
+/// Gives a finished temporary file its final name, whole or not at all: fsync of the file, rename. The name is durable after an fsync of the folder, which one
+/// call can do for many files. Throws StorageError.
+void show_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
+
 /// Makes a finished temporary file durable under its final name: fsync of the file, rename, fsync of the folder.
 /// After a return the file survives a power cut; before it, `final_path` is untouched. Throws StorageError.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
 
-/// Writes `content` beside `path` and publishes it.
+/// Writes `content` beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
+/// Writes a file in place and makes its content durable; its name is so after an fsync of the folder. A failure leaves no file. Throws StorageError.
+void write_file_synced(const std::filesystem::path& path, std::string_view content);
+
+/// A second name for a file that will not change; where the file system has no links (or no more of them) a copy, made like write_file_synced. Throws StorageError.
+void link_or_copy(const std::filesystem::path& from, const std::filesystem::path& to);
+
 void fsync_path(const std::filesystem::path& path);  ///< fsync of a file or folder; throws StorageError
-void make_folder(const std::filesystem::path& path);  ///< mkdir -p; throws StorageError with the reason
+/// mkdir -p, each new name durable; throws StorageError with the reason.
+void make_folder(const std::filesystem::path& path);
 
 /// An exclusive advisory lock (flock) on `folder`/.lock, held until destruction and released by the kernel when the process dies.
 class FolderLock {

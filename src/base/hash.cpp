@@ -2,12 +2,13 @@
 #include "base/hash.hpp"
 
 #include "base/error.hpp"
+#include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <xxhash.h>
 
-#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -18,13 +19,18 @@ std::uint64_t checksum64(std::string_view text, std::uint64_t seed) { return XXH
 std::string hex64(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::uint64_t file_checksum64(const std::filesystem::path& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  require(file != nullptr, fmt::format("cannot open {}", path.string()), "its checksum is needed", "check that it exists and is readable");
+  const auto checked = [&](auto result, const char* action) {
+    require(result >= 0, fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(errno)), "its checksum is needed", "check the path, its permissions and the file system");
+    return result;
+  };
+  const Descriptor file(path, O_RDONLY);
+  checked(int(file), "open");
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), &XXH3_freeState);
   XXH3_64bits_reset(state.get());
   std::vector<char> buffer(1 << 20);
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get())) XXH3_64bits_update(state.get(), buffer.data(), n);
-  require<StorageError>(!std::ferror(file.get()), fmt::format("cannot read {}", path.string()), "its checksum is needed", "check the file system");
+  while (const auto n = checked(uninterrupted([&] { return ::read(file, buffer.data(), buffer.size()); }), "read")) {
+    XXH3_64bits_update(state.get(), buffer.data(), std::size_t(n));
+  }
   return XXH3_64bits_digest(state.get());
 }
 

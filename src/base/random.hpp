@@ -7,7 +7,7 @@
 namespace rollcall {
 
 /// What a stream is for; two purposes never share numbers.
-enum class RandomPurpose : std::uint32_t { task = 1, init = 2, sampling = 3, schedule = 4, shuffle = 5, bootstrap = 6, test = 7, supervised = 8, objective = 9, replay = 10, experts = 11 };
+enum class RandomPurpose : std::uint32_t { task = 1, init = 2, sampling = 3, schedule = 4, shuffle = 5, bootstrap = 6, test = 7, supervised = 8, objective = 9, replay = 10, experts = 11, guide = 12 };
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3"). Copy it freely: it has no state.
 /// The key holds seed and purpose, the counter the address. `index` runs over tokens, draws or elements.

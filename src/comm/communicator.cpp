@@ -15,12 +15,14 @@ Envelope Communicator::receive(double deadline_s, const std::string& waiting_for
     const double waited = wait.waited_s();
     if (waited >= deadline_s) {
       waited_s_ += waited;
-      throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", rank(), waited, waiting_for),
-                                        "the rank that should have sent it is stuck, has ended or is slower than the deadline allows",
-                                        "look for the last log line of that rank, or raise the deadline"));
+      throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
+                                        "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = wait.pause_s();
-    if (pause_s > 0 && on_idle) on_idle();
+    if (pause_s > 0) {
+      if (on_idle) on_idle();
+      answer_roll_call("for " + waiting_for);
+    }
     pause(pause_s);
   }
   waited_s_ += wait.waited_s();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rollcall::comm {
@@ -37,12 +38,18 @@ class Communicator : public Collectives {
   virtual const void* mpi_handle() const { return nullptr; }
   /// Ends the whole job at once with this exit code. Among threads it throws an Error with that code instead, so that a test can see it.
   [[noreturn]] virtual void abort(int exit_code) = 0;
+  /// For the report of a wait that lasts too long, which over MPI is a roll call of all ranks: what this rank is doing ("update of step 5"; empty between two
+  /// tasks) and what a rank hosts. Shared by all communicators that stem from one world.
+  virtual void set_activity(const std::string&) {}
+  virtual void set_roles(const std::function<std::string(int rank)>&) {}
   /// Longest wait inside one collective before it throws ProtocolError; `split` hands it on. After such an error only abort() is left.
   void set_collective_deadline(double seconds) { collective_deadline_s_ = seconds; }
   /// Time spent waiting inside collectives and receive [s], for the breakdown of a step.
   double waited_s() const { return waited_s_; }
 
  protected:
+  virtual void answer_roll_call(std::string_view) {}                           ///< before each sleep: what this rank waits for, if anybody asks
+  virtual std::string call_the_roll(std::string_view) { return "the rank that should have sent it is stuck, has ended or is slower than the deadline allows"; }
   /// Gives the core away for about `seconds` (0: only a turn of the scheduler); a transport that hears of arrivals returns early.
   virtual void pause(double seconds);
   double waited_s_ = 0.0;
@@ -74,5 +81,8 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body);
 /// Ranks that share this node with the caller, and cores that its affinity mask leaves the process: their ratio is the default thread count of a rank.
 int ranks_on_node(Communicator& world);  ///< collective
 int cores_available();
+/// Where the ranks are and what they are bound to, a line a node: "n1: ranks 0-1 on cores 0-3, rank 2 on cores 4,5". Collective; for the log at start.
+std::vector<std::string> rank_map(Communicator& world);
+std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"
 
 }  // namespace rollcall::comm

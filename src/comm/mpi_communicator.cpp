@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +42,7 @@ void require_one_message(std::size_t bytes, const char* what) {
                          fmt::format("one MPI message holds at most {} bytes", INT_MAX), "send it in parts, by broadcast or as a file");
 }
 
-MpiCommunicator::MpiCommunicator(MPI_Comm own) : comm_(own), exceptions_(std::uncaught_exceptions()) {
+MpiCommunicator::MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll) : comm_(own), exceptions_(std::uncaught_exceptions()), roll_(std::move(roll)) {
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
@@ -72,11 +73,13 @@ void MpiCommunicator::complete(const char* call, Post post) {
     if (done || waited >= collective_deadline_s_) {
       waited_s_ += waited;
       if (done) return;
-      throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size_, waited, call),
-                                        "a rank that should take part is stuck, has ended or called something else",
-                                        "look for the rank whose log stops first, or raise the deadline"));
+      const std::string& task = roll_->activity;
+      throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}{}", roll_->rank(), roll_->size(), waited, call, task.empty() ? "" : " in the " + task),
+                                        call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
-    pause(wait.pause_s());
+    const double pause_s = wait.pause_s();
+    if (pause_s > 0) answer_roll_call(fmt::format("in {}", call));
+    pause(pause_s);
   }
 }
 
@@ -175,10 +178,11 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color) {
   barrier();  // MPI_Comm_split has no non-blocking form: come together asleep, so that it finds everyone here
+  const TimedCall guard(collective_deadline_s_, "MPI_Comm_split");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm_, color >= 0 ? color : MPI_UNDEFINED, rank_, &part), "MPI_Comm_split");
   if (part == MPI_COMM_NULL) return nullptr;
-  auto communicator = std::make_unique<MpiCommunicator>(part);
+  auto communicator = std::make_unique<MpiCommunicator>(part, roll_);
   communicator->set_collective_deadline(collective_deadline_s_);
   return communicator;
 }
@@ -186,6 +190,8 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color) {
 void MpiCommunicator::abort(int exit_code) {
   spdlog::default_logger()->flush();
   std::fflush(nullptr);
+  constexpr double kAbortDeadline_s = 10.0;  // a launcher that has gone does not answer
+  const TimedCall guard(kAbortDeadline_s, "MPI_Abort");
   MPI_Abort(comm_, exit_code);
   std::_Exit(exit_code);  // MPI_Abort may return when the launcher is gone
 }
@@ -204,9 +210,10 @@ void MpiCommunicator::drain() noexcept {
 }
 
 std::unique_ptr<Communicator> duplicate(MPI_Comm comm) {
+  const TimedCall guard(kStartDeadline_s, "MPI_Comm_dup");
   MPI_Comm own = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(comm, &own), "MPI_Comm_dup");
-  return std::make_unique<MpiCommunicator>(own);
+  return std::make_unique<MpiCommunicator>(own, std::make_shared<RollCall>(comm));
 }
 
 }  // namespace rollcall::comm

@@ -3,12 +3,17 @@
 
 #include "comm/backoff.hpp"
 #include "comm/communicator.hpp"
+#include "comm/roll_call.hpp"
 
 #include <mpi.h>
 
 #include <list>
+#include <memory>
 
 namespace rollcall::comm {
+
+/// For what comes before the run file is read, and for the end: ranks may start and end at different times.
+constexpr double kStartDeadline_s = 600.0;
 
 /// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
@@ -19,7 +24,7 @@ void require_one_message(std::size_t bytes, const char* what);
 /// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is a non-blocking operation plus MPI_Test with Backoff.
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(MPI_Comm own);  ///< takes the handle over
+  MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes the handle over
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -35,7 +40,13 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split(int color) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   const void* mpi_handle() const override { return &comm_; }
+  void set_activity(const std::string& what) override { roll_->activity = what; }
+  void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }
   [[noreturn]] void abort(int exit_code) override;
+
+ protected:
+  void answer_roll_call(std::string_view waiting_for) override { roll_->answer(waiting_for); }
+  std::string call_the_roll(std::string_view waiting_for) override { return roll_->call(waiting_for); }
 
  private:
   struct Transfer {
@@ -53,9 +64,10 @@ class MpiCommunicator final : public Communicator {
   int exceptions_ = 0;                      ///< in flight at construction
   std::list<Transfer> sending_, arriving_;  ///< lists: MPI holds pointers into their elements; at most one message is arriving, to keep order
   std::list<Envelope> to_self_;
+  std::shared_ptr<RollCall> roll_;
 };
 
-/// A communicator over a duplicate of `comm`. Collective.
+/// A world of its own over a duplicate of `comm`. Collective.
 std::unique_ptr<Communicator> duplicate(MPI_Comm comm);
 
 }  // namespace rollcall::comm

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ constexpr unsigned long kTimerSlackNs = 1000;
 }  // namespace
 
 MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
+  const TimedCall guard(kStartDeadline_s, "MPI_Init");
   int running = 0, provided = MPI_THREAD_SINGLE;
   MPI_Initialized(&running);
   owner_ = !running;
@@ -38,6 +40,7 @@ MpiScope::~MpiScope() {
     spdlog::default_logger()->flush();
     MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
   }
+  const TimedCall guard(kStartDeadline_s, "MPI_Finalize");
   MPI_Finalize();
 }
 

@@ -1,10 +1,15 @@
 // What the node offers a rank: neighbours and cores.
 #include "comm/mpi_communicator.hpp"
+#include "comm/timed_call.hpp"
+
+#include <fmt/format.h>
 
 #include <sched.h>
 #include <unistd.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace rollcall::comm {
 
@@ -12,6 +17,7 @@ int ranks_on_node(Communicator& world) {
   const auto* comm = static_cast<const MPI_Comm*>(world.mpi_handle());
   if (!comm) return world.size();
   world.barrier();  // come together asleep before a call that blocks
+  const TimedCall guard(kStartDeadline_s, "MPI_Comm_split_type");
   MPI_Comm node = MPI_COMM_NULL;
   int ranks = 1;
   check_mpi(MPI_Comm_split_type(*comm, MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &node), "MPI_Comm_split_type");
@@ -20,14 +26,60 @@ int ranks_on_node(Communicator& world) {
   return ranks;
 }
 
-int cores_available() {
+namespace {
+
+/// The CPUs of this process' affinity mask, ascending.
+std::vector<int> own_cpus() {
   // The mask of a node with more than 1,024 CPUs does not fit a cpu_set_t; the kernel says EINVAL until the set is large enough.
   for (int cpus = 1024; cpus <= (1 << 20); cpus *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(CPU_ALLOC(cpus), [](cpu_set_t* set) { CPU_FREE(set); });
     const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-    if (sched_getaffinity(0, bytes, mask.get()) == 0) return CPU_COUNT_S(bytes, mask.get());
+    if (sched_getaffinity(0, bytes, mask.get()) != 0) continue;
+    std::vector<int> own;
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+      if (CPU_ISSET_S(std::size_t(cpu), bytes, mask.get())) own.push_back(cpu);
+    }
+    return own;
   }
-  return int(sysconf(_SC_NPROCESSORS_ONLN));
+  return {};
+}
+
+}  // namespace
+
+std::string number_ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!text.empty()) text += ",";
+    text += i == last ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+int cores_available() {
+  const auto own = own_cpus();
+  return own.empty() ? int(sysconf(_SC_NPROCESSORS_ONLN)) : int(own.size());
+}
+
+std::vector<std::string> rank_map(Communicator& world) {
+  char host[256] = "unknown";
+  ::gethostname(host, sizeof host - 1);
+  const auto places = world.gather_all(fmt::format("{}\n{}", host, number_ranges(own_cpus())));
+  std::vector<std::string> lines;
+  std::string node_before;
+  for (int first = 0, last = 0; first < int(places.size()); first = last + 1) {
+    const std::string& place = places[std::size_t(first)];
+    for (last = first; last + 1 < int(places.size()) && places[std::size_t(last) + 1] == place;) ++last;
+    const auto end = place.find('\n');
+    const std::string node = place.substr(0, end), ranks = first == last ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, last);
+    const std::string text = fmt::format("{} on cores {}", ranks, place.substr(end + 1));
+    if (node == node_before) lines.back() += ", " + text;
+    else lines.push_back(fmt::format("{}: {}", node, text));
+    node_before = node;
+  }
+  return lines;
 }
 
 }  // namespace rollcall::comm

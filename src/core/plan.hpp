@@ -48,7 +48,7 @@ struct GroupReport {
   std::vector<std::uint8_t> correct{};  ///< [n]
   std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers; filled for eval and validation only (majority votes)
-  // What a stage may add; empty or NaN where none has (none of these is filled in yet).
+  // What a stage may add; empty or NaN where none has. No stage fills these, and a policy that cannot do without is refused (scheduling/policy.hpp).
   std::vector<double> predicted{};                              ///< [n] chance of success that a quality head gave the partial rollout
   double diversity = std::numeric_limits<double>::quiet_NaN();  ///< how much its rollouts differ as texts, 0 (all the same) to 1
   double drift = std::numeric_limits<double>::quiet_NaN();      ///< mean |log-prob now - when sampled| over the prompt's previous rollout

@@ -4,6 +4,7 @@
 #include "base/id.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Prompt {
   std::string text;        ///< what the policy is shown
   std::string answer;      ///< reference answer for the verifier
   std::string solution;    ///< worked answer in the wanted format, for supervised fine-tuning
+  std::string domain{};    ///< category of the task it belongs to; empty when it knows none
+  float prior = std::numeric_limits<float>::quiet_NaN();  ///< success that a value model expects of a rollout, 0 to 1; NaN: nobody has told
 };
 
 /// A stretch of tokens by one speaker. The per-token columns are filled for policy turns and empty otherwise.

@@ -32,7 +32,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.threads", &c.run.threads, "worker threads a rank; 0: cores of the node / ranks on it", {0, 1024});
   s.bind("run.numerics", &c.run.numerics, "what fixes the bits: kernel family and accumulation", {}, {"fp32_fixed_order"});
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
-  s.bind("run.deadline_s", &c.run.deadline_s, "longest wait for a message [s]", {1, kBig});
+  s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
   s.bind("run.wall_time_s", &c.run.wall_time_s, "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
@@ -48,6 +48,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
   s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
   s.bind("task.answer_marker", &c.task.answer_marker, "jsonl: text before the final answer");
+  s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
+  s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
 
@@ -80,6 +82,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
+  s.bind("train.rollouts", &c.train.rollouts, "end early, with the step that reaches so many drawn rollouts; 0: after train.steps alone", kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
@@ -107,6 +110,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reference.decay", &c.reference.decay, "share that the moving-average reference keeps after a step; 1: frozen", {0, 1});
   s.bind("reference.refresh_every", &c.reference.refresh_every, "the reference becomes the policy every so many steps; 0: never", kCount);
   s.bind("teacher.model", &c.teacher.model, "model folder of the teacher, for objectives that distil");
+  s.bind("guide.model", &c.guide.model, "model folder of a guide that begins answers");
+  s.bind("guide.share", &c.guide.share, "share of a step's groups whose answers begin with the guide's tokens; 0: off", kShare);
+  s.bind("guide.max_tokens", &c.guide.max_tokens, "longest beginning; lengths are uniform from 1 on", kPositive);
   bind_optimizer(s, "critic", c.critic.optimizer);
 
   s.bind("replay.share", &c.replay.share, "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});
@@ -125,7 +131,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
   s.bind("checkpoint.every", &c.checkpoint.every, "checkpoint every so many steps", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
-  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best, "also keep the best by validation pass@1");
+  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best, "metric whose best checkpoint is kept too (a step's, or a validation's, which then is worth a checkpoint of its own); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
   return s;
 }

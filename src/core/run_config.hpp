@@ -35,6 +35,8 @@ struct TaskSection {
   std::string question_key = "question";
   std::string answer_key = "answer";
   std::string answer_marker = "####";
+  std::string domain_key;            ///< jsonl: category of a question, for policies that choose among domains; empty: none
+  std::string prior_key;             ///< jsonl: success that a value model expects, 0 to 1, for policies that start from it; empty: none
   double format_weight = 0.0;        ///< weight of the format component in the reward
   bool shuffle_rewards = false;      ///< control experiment: rewards permuted over the step's rollouts
 };
@@ -78,6 +80,7 @@ struct SftSection {
 
 struct TrainSection {
   std::int64_t steps = 200;
+  std::int64_t rollouts = 0;              ///< end with the step that reaches so many drawn rollouts; 0: after `steps` alone
   std::int64_t prompts_per_step = 64;
   std::int64_t rollouts_per_prompt = 8;   ///< mean; the step's budget is prompts_per_step * rollouts_per_prompt, spent exactly
   std::int64_t epochs = 1;                ///< passes over a step's rollouts
@@ -117,6 +120,13 @@ struct TeacherSection {
   std::string model;                      ///< model folder with the policy's tokenizer
 };
 
+/// A model that begins answers, for the policy to go on from.
+struct GuideSection {
+  std::string model;                      ///< model folder with the policy's tokenizer
+  double share = 0.0;                     ///< of a step's groups that begin with its tokens; 0: off
+  std::int64_t max_tokens = 8;            ///< longest beginning; lengths are uniform in 1..max_tokens
+};
+
 /// The value head's optimizer, where the objective has a critic.
 struct CriticSection {
   OptimizerSection optimizer{.lr = 1e-3};
@@ -149,7 +159,7 @@ struct EvalSection {
 struct CheckpointSection {
   std::int64_t every = 20;                ///< steps
   std::int64_t keep_last = 2;
-  bool keep_best = true;                  ///< by validation pass@1
+  std::string keep_best = "validation/pass_at_1";  ///< metric; "": none; a leading "-": the smallest is the best
 };
 
 struct ArchiveSection {
@@ -168,6 +178,7 @@ struct RunConfig {
   ObjectiveSection objective;
   ReferenceSection reference;
   TeacherSection teacher;
+  GuideSection guide;
   CriticSection critic;
   ReplaySection replay;
   ExpertSection experts;

@@ -23,9 +23,9 @@ void check_request(const DecodeRequest& request, const ModelConfig& config, cons
     require<InputError>(token >= 0 && token < config.vocab_size, fmt::format("a prompt holds token {} of a vocabulary of {}", token, config.vocab_size),
                         "the model has no embedding for it", "use the tokenizer the model was trained with");
   }
-  const std::int64_t longest = std::int64_t(request.prompt.size()) + sampling.max_new_tokens;
+  const std::int64_t longest = std::int64_t(request.prompt.size()) + sampling.max_new_tokens - request.given;
   require<InputError>(longest <= config.max_position_embeddings,
-                      fmt::format("a prompt of {} tokens and {} new ones exceed the model's {} positions", request.prompt.size(), sampling.max_new_tokens,
+                      fmt::format("a prompt of {} tokens and {} new ones exceed the model's {} positions", request.prompt.size(), sampling.max_new_tokens - request.given,
                                   config.max_position_embeddings),
                       "the model has no position beyond them", "shorten the prompt or lower sampling.max_new_tokens");
 }
@@ -49,6 +49,7 @@ class Decoder {
   void admit();
   void advance();
   void choose(std::size_t first_live, std::span<const float* const> hidden);
+  bool ended(const DecodeRequest& request, const std::vector<std::int32_t>& sampled) const;
   bool append(const Sample& sample, std::int32_t token, float logprob, float entropy);
   DecodedSequence& result(const Sample& sample) { return results_[sample.request][sample.index]; }
   bool waiting() const { return next_request_ < requests_.size(); }
@@ -232,8 +233,16 @@ bool Decoder::append(const Sample& sample, std::int32_t token, float logprob, fl
   sequence.tokens.push_back(token);
   sequence.logprob.push_back(logprob);
   sequence.entropy.push_back(entropy);
-  sequence.stopped = token == policy_.config.eos_token_id || (stop_ && stop_(sequence.tokens));
-  return sequence.stopped || std::int64_t(sequence.tokens.size()) >= sampling_.max_new_tokens;
+  sequence.stopped = token == policy_.config.eos_token_id || (stop_ && ended(requests_[sample.request], sequence.tokens));
+  return sequence.stopped || std::int64_t(sequence.tokens.size()) + requests_[sample.request].given >= sampling_.max_new_tokens;
+}
+
+/// The stop rule on the whole answer: what was given of it and what was sampled.
+bool Decoder::ended(const DecodeRequest& request, const std::vector<std::int32_t>& sampled) const {
+  if (request.given == 0) return stop_(sampled);
+  std::vector<std::int32_t> answer(request.prompt.end() - request.given, request.prompt.end());
+  answer.insert(answer.end(), sampled.begin(), sampled.end());
+  return stop_(answer);
 }
 
 }  // namespace

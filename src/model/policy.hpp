@@ -37,6 +37,7 @@ struct DecodeRequest {
   std::uint64_t step = 0;
   std::uint64_t prompt_address = 0;  ///< distinguishes prompts, draws and purposes
   std::uint32_t first_sample = 0, count = 1;
+  std::int64_t given = 0;            ///< last tokens of the prompt that are the answer's beginning: stop rule and token limit count them
 };
 
 struct DecodedSequence {
@@ -45,7 +46,7 @@ struct DecodedSequence {
   bool stopped = false;                 ///< end-of-sequence or stop text; otherwise the token limit
 };
 
-/// Returns true when the tokens sampled so far end the sequence (stop texts). Called after every token; end-of-sequence is handled before it.
+/// Returns true when the tokens of the answer so far end the sequence (stop texts). Called after every token; end-of-sequence is handled before it.
 using StopRule = std::function<bool(std::span<const std::int32_t> tokens)>;
 
 /// Samples all requests on the calling thread: the prompt is run once per request, its cache shared out to the samples, and all samples of all

@@ -91,6 +91,7 @@
 #include "objective/surrogate/log_clip.hpp"
 #include "objective/surrogate/minirl.hpp"
 #include "objective/surrogate/negative_aware.hpp"
+#include "objective/surrogate/next_token.hpp"
 #include "objective/surrogate/pair_preference.hpp"
 #include "objective/surrogate/rec.hpp"
 #include "objective/surrogate/reinforce.hpp"
@@ -212,6 +213,7 @@ constexpr Piece<SurrogateFunction> surrogate_table[] = {
   row<SurrogateFunction, PairPreference>(),
   row<SurrogateFunction, GroupAlignment>(),
   row<SurrogateFunction, ExpertMix>(),
+  row<SurrogateFunction, NextToken>(),
   row<SurrogateFunction, NegativeAware>(),
 };
 constexpr Piece<WeightFunction> weight_table[] = {

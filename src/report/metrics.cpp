@@ -100,6 +100,7 @@ MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows) : fi
   files_->boards = run_dir / "tensorboard";
   make_folder(files_->boards);
   files_->fd = open_append(files_->path);
+  fsync_path(run_dir);  // its name is to last as its rows do
   if (resume_rows < 0) {
     truncate(files_->fd, 0, files_->path);
     remove_event_files(files_->boards);

@@ -63,6 +63,9 @@ ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   return n;
 }
 
+/// mpirun gives its ranks a terminal as standard output, wherever its own goes, and a pipe as standard error: so both must be terminals.
+bool is_terminal(int fd) { return ::isatty(fd) == 1 && (fd != STDOUT_FILENO || ::isatty(STDERR_FILENO) == 1); }
+
 std::size_t columns_of(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -85,7 +88,7 @@ std::string progress_line(const ProgressState& state) { return progress_bar(stat
 
 Progress::Progress(std::string label, std::int64_t first, std::int64_t total) : Progress(std::move(label), first, total, Output{}) {}
 
-Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Output output) : output_(output), terminal_(::isatty(output.fd) == 1) {
+Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Output output) : output_(output), terminal_(is_terminal(output.fd)) {
   state_.label = std::move(label);
   state_.first = state_.done = first;
   state_.total = total;

@@ -38,13 +38,23 @@ struct Quotas {
     }
   }
   std::int64_t left(std::int64_t total) const { return total - std::accumulate(whole.begin(), whole.end(), std::int64_t{0}); }
-  // Whole parts are summed exactly and remainders apart, so a level that fits never hands out more than the total.
-  bool fit(std::int64_t total) const { return std::accumulate(remainder.begin(), remainder.end(), 0.0) <= double(left(total)); }
 };
+
+// Do the quotas of this scale fit? Whole parts are summed exactly and remainders apart, so a level that fits never hands out more than the total.
+bool fit(const std::vector<double>& share, double scale, std::int64_t total, std::int64_t low, std::int64_t high) {
+  double remainder = 0.0;
+  for (const double s : share) {
+    const double q = std::clamp(scale * s, double(low), double(high));
+    const auto whole = std::int64_t(q);
+    total -= whole;
+    remainder += q - double(whole);
+  }
+  return remainder <= double(total);
+}
 
 // The largest scale whose quotas fit into `total`: bisection over the bit patterns of the non-negative doubles, which are ordered like the numbers.
 double water_level(const std::vector<double>& share, std::int64_t total, std::int64_t low, std::int64_t high) {
-  const auto fits = [&](std::uint64_t bits) { return Quotas(share, std::bit_cast<double>(bits), low, high).fit(total); };
+  const auto fits = [&](std::uint64_t bits) { return fit(share, std::bit_cast<double>(bits), total, low, high); };
   std::uint64_t below = 0, above = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
   if (fits(above)) return std::bit_cast<double>(above);
   while (above - below > 1) {

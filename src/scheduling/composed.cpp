@@ -35,7 +35,9 @@ std::unique_ptr<Family> make(std::span<const PieceRow<Family>> table, const std:
 void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>& fragments) {
   std::map<GroupId, std::size_t> known;
   for (std::size_t i = 0; i < groups.size(); ++i) known[groups[i].id] = i;
+  std::set<GroupId> round;
   for (const GroupPlan& fragment : fragments) {
+    expect(round.insert(fragment.id).second, "a round continues a group once: two fragments could come back in any order, and `keep` goes by the order of samples");
     const auto [it, fresh] = known.try_emplace(fragment.id, groups.size());
     if (fresh) groups.push_back(fragment);
     else groups[it->second].count += fragment.count;
@@ -143,27 +145,45 @@ void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   knowledge_.learn(reports);
   for (const auto& [name, piece] : named_pieces()) {
     piece->learn(reports);
-    for (auto& metric : piece->metrics()) metrics_.push_back(std::move(metric));
+    for (auto& metric : piece->metrics()) {
+      const auto same = [&](const auto& told) { return told.first == metric.first; };  // two pieces may play the same game, by the same knobs and results
+      if (std::none_of(metrics_.begin(), metrics_.end(), same)) metrics_.push_back(std::move(metric));
+    }
   }
   for (auto& metric : knowledge_.metrics()) metrics_.push_back(std::move(metric));
   pool_.clear(), drawn_.clear();
+}
+
+std::vector<Need> ComposedPolicy::needs() const {
+  std::vector<Need> all = knowledge_.needs();
+  for (const auto& [name, piece] : named_pieces()) {
+    for (Need& need : piece->needs()) all.push_back(std::move(need));
+  }
+  return all;
 }
 
 std::vector<std::pair<const char*, Piece*>> ComposedPolicy::named_pieces() const {
   return {{"sampler", pieces_.sampler.get()}, {"allocator", pieces_.allocator.get()}, {"rounds", pieces_.rounds.get()}, {"selection", pieces_.selection.get()}};
 }
 
-std::string ComposedPolicy::save() const {
+nlohmann::json ComposedPolicy::head(nlohmann::json knowledge) const {
   nlohmann::json state = {{"format", kFormat},
                           {"policy", choice_.row},
                           {"pieces", {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection}},
                           {"prompts", knowledge_.size()},
-                          {"content", knowledge_.prompts().content},
-                          {"knowledge", knowledge_.save()},
+                          {"knowledge", std::move(knowledge)},
                           {"metrics", metrics_}};
   for (const auto& [name, piece] : named_pieces()) state[name] = piece->save();
+  return state;
+}
+
+std::string ComposedPolicy::save() const {
+  nlohmann::json state = head(knowledge_.save());
+  state["content"] = knowledge_.prompts().content;
   return state.dump();
 }
+
+PolicyParts ComposedPolicy::save_parts(Rows which) { return {head(knowledge_.head()).dump(), knowledge_.take_rows(which)}; }
 
 void ComposedPolicy::check_origin(const nlohmann::json& state) const {
   const auto format = state.at("format").get<int>();
@@ -178,21 +198,21 @@ void ComposedPolicy::check_origin(const nlohmann::json& state) const {
                         "resume with the scheduler section it was started with");
 }
 
-LoadReport ComposedPolicy::load_prompts(const nlohmann::json& state) {
+LoadReport ComposedPolicy::load_state(const nlohmann::json& state, const std::vector<std::uint64_t>& then, const PromptRows& rows) {
   const auto size = state.at("prompts").get<std::uint64_t>();
-  const auto then = state.at("content").get<std::vector<std::uint64_t>>();
   const auto& now = knowledge_.prompts().content;
+  metrics_ = state.at("metrics").get<decltype(metrics_)>();
   if (then == now || then.empty() || now.empty()) {
     require<StorageError>(size == knowledge_.size(), fmt::format("scheduler state for {} training prompts, not {}", size, knowledge_.size()), kWhy,
                           "resume with the task section it was started with");
-    knowledge_.load(state.at("knowledge"));
+    knowledge_.load(state.at("knowledge"), rows);
     for (const auto& [name, piece] : named_pieces()) piece->load(state.at(name));
     return {.kept = size};
   }
   expect(!begun_, "a state of other prompts is loaded before the first step");
   const PromptMap map(then, now);
   LoadReport report{.same_prompts = false, .kept = map.kept(), .fresh = now.size() - map.kept(), .gone = then.size() - map.kept()};
-  knowledge_.load_changed(state.at("knowledge"), map);
+  knowledge_.load_changed(state.at("knowledge"), rows, map);
   for (const auto& [name, piece] : named_pieces()) {
     if (!piece->load_changed(state.at(name), map)) report.restarted.emplace_back(name);
   }
@@ -203,9 +223,17 @@ LoadReport ComposedPolicy::load(const std::string& text) {
   try {
     const auto state = nlohmann::json::parse(text);
     check_origin(state);
-    LoadReport report = load_prompts(state);
-    metrics_ = state.at("metrics").get<decltype(metrics_)>();
-    return report;
+    return load_state(state, state.at("content").get<std::vector<std::uint64_t>>(), Knowledge::rows_of(state.at("knowledge")));
+  } catch (const nlohmann::json::exception& e) {
+    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy, "resume from an older checkpoint"));
+  }
+}
+
+LoadReport ComposedPolicy::load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>& content) {
+  try {
+    const auto state = nlohmann::json::parse(parts.head);
+    check_origin(state);
+    return load_state(state, content, parts.rows);
   } catch (const nlohmann::json::exception& e) {
     throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy, "resume from an older checkpoint"));
   }

@@ -30,9 +30,13 @@ class ComposedPolicy final : public Policy {
   Training settle(const StepRequest& request, const std::vector<GroupReport>& reports) override;
   void end_step(const std::vector<GroupReport>& reports) override;
   PolicyTraits traits() const override { return {.exact_total = pieces_.rounds->exact_total()}; }
+  std::vector<Need> needs() const override;
   std::int64_t hard_cap(const StepRequest& request) const override { return pieces_.rounds->hard_cap(request); }
   std::string save() const override;
   LoadReport load(const std::string& state) override;
+  PolicyParts save_parts(Rows which) override;
+  LoadReport load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>& content) override;
+  const std::vector<std::uint64_t>& content() const override { return knowledge_.prompts().content; }
   std::int32_t bin(PromptId prompt) const override { return knowledge_.has_bins() ? knowledge_.bins().of(prompt) : -1; }
   double weight(PromptId prompt) const override { return pieces_.selection->weight(prompt); }
   std::vector<std::pair<std::string, double>> metrics() const override { return metrics_; }
@@ -42,7 +46,9 @@ class ComposedPolicy final : public Policy {
   void set(const std::string& key, const std::string& value);
   std::vector<std::pair<const char*, Piece*>> named_pieces() const;
   void check_origin(const nlohmann::json& state) const;  ///< format, policy, pieces
-  LoadReport load_prompts(const nlohmann::json& state);  ///< knowledge and pieces
+  nlohmann::json head(nlohmann::json knowledge) const;   ///< everything but prompts' contents
+  /// Knowledge and pieces; `then`: the contents when it was saved.
+  LoadReport load_state(const nlohmann::json& state, const std::vector<std::uint64_t>& then, const PromptRows& rows);
   void complete(Decision& decision, const StepRequest& request);  ///< levels of new groups, hard cap, metrics
   PolicyChoice choice_;
   Knowledge knowledge_;

@@ -5,13 +5,14 @@
 #include "scheduling/prompt_history.hpp"
 
 #include <cstdint>
-#include <span>
+#include <deque>
 #include <vector>
 
 namespace rollcall::scheduling {
 
 /// Bin b holds estimates in [edge_b, edge_{b+1}), the last one its upper edge too (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its
-/// estimate passes the edge by the margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1).
+/// estimate passes the edge by the margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1). They stand in blocks, so a list that grows is
+/// never copied: no step is slow because of it, and no moment needs the memory of two lists.
 class DifficultyBins {
  public:
   struct Place {
@@ -31,7 +32,7 @@ class DifficultyBins {
   std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
   /// Puts the named prompts where they were saved, over the start. False (and an unspecified state) when the places do not fit together.
   bool restore(const std::vector<Place>& places);
-  std::span<const std::uint32_t> members(std::int32_t bin) const { return members_[std::size_t(bin)]; }
+  const std::deque<std::uint32_t>& members(std::int32_t bin) const { return members_[std::size_t(bin)]; }
   const std::vector<double>& edges() const { return edges_; }
 
  private:
@@ -40,7 +41,7 @@ class DifficultyBins {
   std::vector<double> edges_;
   double margin_ = 0.0;
   PromptHistory* history_ = nullptr;                 // keeps each prompt's bin
-  std::vector<std::vector<std::uint32_t>> members_;  // [bins] ids
+  std::vector<std::deque<std::uint32_t>> members_;   // [bins] ids
   std::vector<std::uint32_t> slot_;                  // [prompts] place in its bin's list
 };
 

@@ -23,6 +23,7 @@ void Knowledge::bind(ConfigSchema& schema) {
   if (uses_signal_) signal_.bind(schema);
   if (uses_history_ || uses_success_) schema.bind("prior_success", &estimate_.prior_success, "pass rate assumed of a prompt without results", {0, 1});
   if (uses_success_) {
+    schema.bind("prior_required", &prior_required_, "a value model's prediction must be there for every prompt; the level's results do not stand in for it");
     schema.bind("prior_strength", &estimate_.prior_strength, "rollouts that this assumption is worth", {1e-3, 1e9});
     schema.bind("level_decay", &estimate_.level_decay, "share of a level's evidence kept per step", {0, 1});
     schema.bind("prompt_decay", &estimate_.prompt_decay, "share of a prompt's own evidence kept per step", {0, 1});
@@ -37,6 +38,8 @@ void Knowledge::bind(ConfigSchema& schema) {
 
 void Knowledge::start() {
   if (uses_success_) success_.expect(size());
+  changed_.assign(uses_history_ || uses_success_ ? size() : 0, false);
+  changed_list_.clear();
   if (!uses_history_) return;
   history_ = PromptHistory(size(), int(window_));
   touched_.assign(size(), false);
@@ -49,6 +52,11 @@ void Knowledge::start() {
                        "the inner edges cut (0, 1) into at most 255 bins", "write them ascending, strictly between 0 and 1");
   bins_ = DifficultyBins(std::move(edges), margin_, history_);
   for (std::uint64_t p = 0; p < size(); ++p) bins_.place({p}, pass_rate({p}));
+}
+
+std::vector<Need> Knowledge::needs() const {
+  if (!prior_required_) return {};
+  return {{"prior", "its budgets follow the success that a value model predicts of each prompt"}};
 }
 
 double Knowledge::pass_rate(PromptId prompt) const {
@@ -68,8 +76,17 @@ BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
   return results_by_bin(reports, bin, bins_.size(), signal_);
 }
 
+void Knowledge::note_change(std::uint32_t prompt) {
+  if (changed_[prompt]) return;
+  changed_[prompt] = true;
+  changed_list_.push_back(prompt);
+}
+
 void Knowledge::learn(const std::vector<GroupReport>& reports) {
   if (uses_success_) success_.learn(reports);
+  if (!changed_.empty()) {
+    for (const GroupReport& report : reports) note_change(std::uint32_t(report.id.prompt.value));
+  }
   if (!uses_history_) return;
   if (uses_bins_) latest_ = by_bin(reports);
   for (const GroupReport& report : reports) {
@@ -77,64 +94,101 @@ void Knowledge::learn(const std::vector<GroupReport>& reports) {
     history_.add(prompt, std::any_of(report.correct.begin(), report.correct.end(), [](std::uint8_t c) { return c != 0; }));
     touched_[prompt.value] = true;
     if (!uses_bins_) continue;
-    for (const std::uint32_t moved : bins_.update(prompt, pass_rate(prompt))) touched_[moved] = true;
+    for (const std::uint32_t moved : bins_.update(prompt, pass_rate(prompt))) touched_[moved] = true, note_change(moved);
   }
 }
 
-nlohmann::json Knowledge::save() const {
-  auto rows = nlohmann::json::array();
-  for (std::uint64_t p = 0; p < touched_.size(); ++p) {
-    if (!touched_[p]) continue;
-    const auto& e = history_.entry({p});
-    rows.push_back({p, e.low, e.middle, e.high, e.length, e.bin, uses_bins_ ? bins_.slot({p}) : 0});
+nlohmann::json Knowledge::head() const {
+  nlohmann::json head = nlohmann::json::object();
+  if (uses_success_) head["success"] = {{"levels", success_.save_levels()}};
+  return head;
+}
+
+HistoryRow Knowledge::history_row(std::uint32_t prompt) const { return {prompt, history_.entry({prompt}), uses_bins_ ? bins_.slot({prompt}) : 0}; }
+
+PromptRows Knowledge::all_rows() const {
+  PromptRows rows;
+  for (std::uint32_t p = 0; p < touched_.size(); ++p) {
+    if (touched_[p]) rows.history.push_back(history_row(p));
   }
-  nlohmann::json state = {{"prompts", std::move(rows)}};
-  if (uses_success_) state["success"] = success_.save();
+  if (uses_success_) rows.success = success_.rows();
+  return rows;
+}
+
+PromptRows Knowledge::take_rows(Rows which) {
+  std::sort(changed_list_.begin(), changed_list_.end());
+  PromptRows rows;
+  if (which == Rows::all) {
+    rows = all_rows();
+  } else {
+    for (const std::uint32_t p : changed_list_) {
+      if (uses_history_) rows.history.push_back(history_row(p));
+    }
+    if (uses_success_) rows.success = success_.rows(changed_list_);
+  }
+  for (const std::uint32_t p : changed_list_) changed_[p] = false;
+  changed_list_.clear();
+  return rows;
+}
+
+nlohmann::json Knowledge::save() const {
+  const PromptRows rows = all_rows();
+  nlohmann::json state = head();
+  state["prompts"] = to_json(rows.history);
+  if (uses_success_) state["success"]["prompts"] = to_json(rows.success);
   return state;
+}
+
+PromptRows Knowledge::rows_of(const nlohmann::json& state) {
+  PromptRows rows{history_rows(state.at("prompts")), {}};
+  if (const auto success = state.find("success"); success != state.end()) rows.success = success_rows(success->at("prompts"));
+  return rows;
 }
 
 namespace {
 
 constexpr const char* kWhy = "the run would not continue where it stopped";
 
-PromptHistory::Entry entry_of(const nlohmann::json& row, std::uint8_t bin) {
-  return {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(), bin};
-}
-
 }  // namespace
 
-void Knowledge::load(const nlohmann::json& state) {
+void Knowledge::load(const nlohmann::json& state) { load(state, rows_of(state)); }
+
+void Knowledge::load(const nlohmann::json& head, const PromptRows& rows) {
   start();
-  if (uses_success_) success_.load(state.at("success"));
+  const auto known = [&](std::uint32_t p, bool used) {
+    require<StorageError>(p < size() && used, fmt::format("a saved history of prompt {}", p), kWhy, "resume with the task section the run was started with");
+  };
+  for (const SuccessRow& row : rows.success) known(row.prompt, uses_success_);
+  if (uses_success_) success_.load(head.at("success").at("levels"), rows.success);
   std::vector<DifficultyBins::Place> places;
-  for (const auto& row : state.at("prompts")) {
-    const auto p = row.at(0).get<std::uint64_t>();
-    require<StorageError>(p < size() && uses_history_, fmt::format("a saved history of prompt {}", p), kWhy, "resume with the task section the run was started with");
+  for (const auto& [p, entry, slot] : rows.history) {
+    known(p, uses_history_);
     PromptHistory::Entry& e = history_.entry({p});
-    e = entry_of(row, e.bin);  // it stays in its start bin until restore() has moved all
+    const std::uint8_t start_bin = e.bin;  // it stays there until restore() has moved all
+    e = entry, e.bin = start_bin;
     touched_[p] = true;
-    if (uses_bins_) places.push_back({std::uint32_t(p), row.at(5).get<std::uint8_t>(), row.at(6).get<std::uint32_t>()});
+    if (uses_bins_) places.push_back({p, entry.bin, slot});
   }
   if (uses_bins_) require<StorageError>(bins_.restore(places), "the saved difficulty bins do not fit together", kWhy, "resume from an older checkpoint");
 }
 
-void Knowledge::load_changed(const nlohmann::json& state, const PromptMap& map) {
+void Knowledge::load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map) {
   start();
   if (uses_success_) {
-    success_.load(state.at("success"));
+    success_.load(head.at("success").at("levels"), rows.success);
     success_.renumber(map);
   }
-  for (const auto& row : state.at("prompts")) {
-    const auto prompt = map.now(row.at(0).get<std::uint64_t>());
+  for (const auto& [p, entry, slot] : rows.history) {
+    const auto prompt = map.now(p);
     if (!prompt) continue;
     PromptHistory::Entry& e = history_.entry(*prompt);
-    e = entry_of(row, e.bin);
+    const std::uint8_t start_bin = e.bin;
+    e = entry, e.bin = start_bin;
     touched_[prompt->value] = true;
     if (!uses_bins_) continue;
-    const auto bin = row.at(5).get<std::int32_t>();
-    require<StorageError>(0 <= bin && std::size_t(bin) < bins_.size(), fmt::format("a saved difficulty bin {} of {}", bin, bins_.size()), kWhy,
+    require<StorageError>(std::size_t(entry.bin) < bins_.size(), fmt::format("a saved difficulty bin {} of {}", entry.bin, bins_.size()), kWhy,
                           "resume with the knobs it was started with");
-    for (const std::uint32_t moved : bins_.put(*prompt, bin)) touched_[moved] = true;
+    for (const std::uint32_t moved : bins_.put(*prompt, entry.bin)) touched_[moved] = true;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "scheduling/prompt_history.hpp"
 #include "scheduling/success_estimate.hpp"
 #include "scheduling/prompt_map.hpp"
+#include "scheduling/prompt_rows.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -30,6 +31,7 @@ class Knowledge {
 
   void bind(ConfigSchema& schema);  ///< prior_success; those of history, bins, signal and success estimate, where they are used
   void start();                     ///< after the knobs are set
+  std::vector<Need> needs() const;  ///< a prior, where prior_required says so
   void learn(const std::vector<GroupReport>& reports);
 
   const PromptTable& prompts() const { return prompts_; }
@@ -50,10 +52,15 @@ class Knowledge {
   /// Random numbers of one step: `use` keeps pieces apart.
   RandomStream random(std::uint64_t step, std::uint64_t use) const { return {seed_, RandomPurpose::schedule, step, 0, use}; }
 
-  nlohmann::json save() const;
+  nlohmann::json save() const;  ///< head() and the rows of all prompts
   void load(const nlohmann::json& state);
+  static PromptRows rows_of(const nlohmann::json& state);  ///< of what save() returned
+  nlohmann::json head() const;                             ///< what does not go by prompts
+  /// Rows of the prompts that differ from the start, or that have changed since rows were taken last; takes note that they were taken.
+  PromptRows take_rows(Rows which);
+  void load(const nlohmann::json& head, const PromptRows& rows);
   /// A state whose prompts were others: histories and bins follow their prompts, members stand in a new order.
-  void load_changed(const nlohmann::json& state, const PromptMap& map);
+  void load_changed(const nlohmann::json& head, const PromptRows& rows, const PromptMap& map);
   std::vector<std::pair<std::string, double>> metrics() const;  ///< gdro/population, budget, pass_rate and signal /<bin>
 
  private:
@@ -61,6 +68,7 @@ class Knowledge {
   std::uint64_t seed_;
   bool uses_history_ = false, uses_bins_ = false, uses_signal_ = false, uses_success_ = false;
   std::int64_t window_ = 50;        // released launchers: 50 to 100
+  bool prior_required_ = false;     // rows whose method is the value model
   EstimateKnobs estimate_;          // prior_success 0.5 is shared: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
   double margin_ = 0.03;            // hysteresis of the released launchers
@@ -69,7 +77,13 @@ class Knowledge {
   SuccessEstimate success_;    // state
   PromptHistory history_;      // state
   DifficultyBins bins_;        // state
-  std::vector<bool> touched_;  // state: prompts that differ from the start
+  std::vector<bool> touched_;  // state: prompts whose history or bin differs from the start
+
+  PromptRows all_rows() const;
+  HistoryRow history_row(std::uint32_t prompt) const;
+  void note_change(std::uint32_t prompt);
+  std::vector<bool> changed_;                 // prompts that changed since rows were taken ...
+  std::vector<std::uint32_t> changed_list_;   // ... and the same as a list
 };
 
 }  // namespace rollcall::scheduling

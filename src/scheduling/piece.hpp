@@ -28,6 +28,7 @@ class Piece {
   /// how they are renumbered.
   virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
+  virtual std::vector<Need> needs() const { return {}; }  ///< as its knobs are now
 };
 
 /// The n-th choice of a prompt within one step has draw n, from 0.

@@ -3,6 +3,7 @@
 
 #include "base/id.hpp"
 #include "core/plan.hpp"
+#include "scheduling/prompt_rows.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -58,10 +59,23 @@ struct Training {
   std::int64_t drawn = 0, trained = 0;  ///< rollouts
 };
 
+/// What a policy cannot do without: a field of PromptTable or GroupReport that is optional for others, and for which nothing stands in.
+struct Need {
+  std::string field{};   ///< domain, prior, diversity or predicted
+  std::string reason{};  ///< what the policy does with it
+};
+
 /// Traits a user or a test may rely on.
 struct PolicyTraits {
   bool exact_total = true;  ///< draws exactly StepRequest::budget in every step; otherwise never more than hard_cap()
 };
+
+/// A state cut for checkpoints, which write of it what has changed. The prompts' contents, the same for a whole run, are its third part.
+struct PolicyParts {
+  std::string head{};  ///< JSON with a format number: what does not go by prompts
+  PromptRows rows{};
+};
+enum class Rows { all, changed };  ///< of all prompts that the policy knows something of; of those that changed since rows were taken last
 
 /// One row of the table at work. The state is a value: save() and load() carry all of it, so resume equals no interruption.
 /// A step is begin_step, any number of next_round, settle, end_step. State is saved between steps only.
@@ -77,8 +91,13 @@ class Policy {
   /// End of a step, after the update: the same reports, now with loss and mean_abs_advantage. All learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual PolicyTraits traits() const = 0;
+  virtual std::vector<Need> needs() const { return {}; }                ///< of the stages that feed it
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
   virtual std::string save() const = 0;             ///< JSON text with a format number
+  /// The same in parts. Rows::changed: the rows complete those of the call before, which update() of prompt_rows.hpp puts together.
+  virtual PolicyParts save_parts(Rows which) = 0;
+  virtual LoadReport load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>& content) = 0;  ///< as load()
+  virtual const std::vector<std::uint64_t>& content() const = 0;                                         ///< PromptTable::content
   /// Before the first step. Throws StorageError when it is not such a state. Prompts are recognised by PromptTable::content, wherever they stand now.
   virtual LoadReport load(const std::string& state) = 0;
   /// What a user may want to see of a prompt: its difficulty bin (-1: the policy has no bins) and the weight its advantages would get now.

@@ -76,19 +76,32 @@ void SuccessEstimate::PromptCounts::each(Act act) const {
   }
 }
 
-nlohmann::json SuccessEstimate::save() const {
-  auto levels = nlohmann::json::array(), prompts = nlohmann::json::array();
-  const auto row = [](auto key, const Counts& c) { return nlohmann::json{key, c.right, c.wrong, c.step}; };  // doubles print shortest and read back exactly
-  for (const auto& [level, c] : level_) levels.push_back(row(level, c));
-  prompt_.each([&](std::uint64_t prompt, const Counts& c) { prompts.push_back(row(prompt, c)); });
-  return {{"levels", std::move(levels)}, {"prompts", std::move(prompts)}};
+nlohmann::json SuccessEstimate::save_levels() const {
+  auto levels = nlohmann::json::array();
+  for (const auto& [level, c] : level_) levels.push_back({level, c.right, c.wrong, c.step});  // doubles print shortest and read back exactly
+  return levels;
 }
 
-void SuccessEstimate::load(const nlohmann::json& state) {
-  const auto counts = [](const nlohmann::json& row) { return Counts{row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<std::uint64_t>()}; };
+std::vector<SuccessRow> SuccessEstimate::rows() const {
+  std::vector<SuccessRow> rows;
+  prompt_.each([&](std::uint64_t prompt, const Counts& c) { rows.push_back({c.right, c.wrong, std::uint32_t(prompt), std::uint32_t(c.step)}); });
+  return rows;
+}
+
+std::vector<SuccessRow> SuccessEstimate::rows(const std::vector<std::uint32_t>& prompts) const {
+  std::vector<SuccessRow> rows;
+  for (const std::uint32_t prompt : prompts) {
+    if (Counts c; prompt_.find(prompt, c)) rows.push_back({c.right, c.wrong, prompt, std::uint32_t(c.step)});
+  }
+  return rows;
+}
+
+nlohmann::json SuccessEstimate::save() const { return {{"levels", save_levels()}, {"prompts", to_json(rows())}}; }
+
+void SuccessEstimate::load(const nlohmann::json& levels, const std::vector<SuccessRow>& prompts) {
   level_.clear(), prompt_.clear();
-  for (const auto& row : state.at("levels")) level_[row.at(0).get<std::int32_t>()] = counts(row);
-  for (const auto& row : state.at("prompts")) prompt_.set(row.at(0).get<std::uint64_t>(), counts(row));
+  for (const auto& row : levels) level_[row.at(0).get<std::int32_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<std::uint64_t>()};
+  for (const SuccessRow& row : prompts) prompt_.set(row.prompt, {row.right, row.wrong, row.step});
 }
 
 void SuccessEstimate::renumber(const PromptMap& map) {

@@ -3,6 +3,7 @@
 
 #include "core/plan.hpp"
 #include "scheduling/prompt_map.hpp"
+#include "scheduling/prompt_rows.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -30,8 +31,11 @@ class SuccessEstimate {
   /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly between them. A prediction stands in for the level.
   double success(std::uint64_t step, PromptId prompt, std::int32_t level, std::optional<double> predicted = {}) const;
   void learn(const std::vector<GroupReport>& reports);
-  nlohmann::json save() const;
-  void load(const nlohmann::json& state);
+  nlohmann::json save() const;  ///< levels and prompts
+  nlohmann::json save_levels() const;
+  std::vector<SuccessRow> rows() const;                                                ///< of all prompts seen
+  std::vector<SuccessRow> rows(const std::vector<std::uint32_t>& prompts) const;       ///< of those among them that were seen
+  void load(const nlohmann::json& levels, const std::vector<SuccessRow>& prompts);
   void expect(std::uint64_t prompts) { prompt_.expect(prompts); }
   void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 

@@ -35,6 +35,8 @@ std::vector<std::size_t> indices(std::size_t first, std::size_t last) {
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
 
+}  // namespace
+
 model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key) {
   auto loaded = model::read_model_folder(folder);
   require<ConfigError>(loaded.config.vocab_size == store.config().vocab_size,
@@ -42,8 +44,6 @@ model::Policy read_policy(const std::string& folder, const PolicyStore& store, c
                        "log-probs of the same tokens are compared", "use a model with the policy's tokenizer");
   return model::Policy(loaded.config, loaded.weights, PolicyVersion{0});
 }
-
-}  // namespace
 
 Companions::Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
   for (const auto& name : objective.columns()) {
@@ -70,6 +70,7 @@ Companions::Companions(Job& job, const objective::Objective& objective, comm::Co
 
 void Companions::set_reference(std::vector<float> weights) {
   reference_weights_ = std::move(weights);
+  ++reference_revision_;
   reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
 }
 
@@ -90,6 +91,7 @@ void Companions::after_step(std::uint64_t step) {
       reference_weights_[i] = float(settings.decay * double(reference_weights_[i]) + (1.0 - settings.decay) * double(policy[i]));
     }
     reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
+    ++reference_revision_;
   }
 }
 
@@ -187,9 +189,10 @@ void Companions::add_current_columns(StepBatch& batch, const std::vector<std::si
   }
 }
 
-void Companions::save(std::map<std::string, std::string>& files) const {
-  if (!reference_weights_.empty()) files["reference.safetensors"] = model::to_model_safetensors(job_->store->layout(), reference_weights_);
+std::map<std::string, std::string> Companions::save() const {
+  std::map<std::string, std::string> files;
   if (value_head_) files["critic.safetensors"] = value_head_->to_bytes();
+  return files;
 }
 
 void Companions::restore(const std::map<std::string, std::string>& files, const std::string& origin) {

@@ -10,10 +10,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace rollcall::stages {
+
+/// The model of a folder beside the policy. Throws ConfigError naming `key` when its vocabulary is another than the policy's, InputError without a model in it.
+model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key);
 
 class Companions {
  public:
@@ -35,7 +39,9 @@ class Companions {
 
   void begin_training();                     ///< the reference becomes the policy, unless it was read or restored
   void after_step(std::uint64_t step);       ///< moving average or refresh
-  void save(std::map<std::string, std::string>& files) const;
+  std::span<const float> reference() const { return reference_weights_; }  ///< layout order; empty until training begins
+  std::int64_t reference_revision() const { return reference_revision_; }  ///< grows with every change: an unchanged one needs no second copy on disk
+  std::map<std::string, std::string> save() const;                        ///< the value head
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);
 
  private:
@@ -48,6 +54,7 @@ class Companions {
   comm::Communicator* ranks_;
   std::set<std::string> wanted_;
   std::vector<float> reference_weights_;  ///< empty until training begins
+  std::int64_t reference_revision_ = 0;
   std::optional<model::Policy> reference_, teacher_;
   std::optional<model::ValueHead> value_head_;
 };

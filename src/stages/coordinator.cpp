@@ -2,7 +2,6 @@
 #include "stages/coordinator.hpp"
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "io/checkpoint.hpp"
@@ -16,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rollcall::stages {
 namespace {
@@ -40,20 +40,12 @@ void tell(const scheduling::LoadReport& report) {
 
 }  // namespace
 
-std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
-  scheduling::PromptTable table;
-  for (const auto& prompt : job.prompts.train) {
-    table.level.push_back(prompt.level);
-    table.content.push_back(checksum64(prompt.answer, checksum64(prompt.text)));
-  }
-  const auto& s = job.config.scheduler;
-  return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, std::move(table), std::uint64_t(job.config.run.seed));
-}
-
-Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state)
-    : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(state)), scheduler_(make_scheduler(job)),
-      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s) {
-  if (!state_.scheduler.empty()) tell(scheduler_->load(state_.scheduler));
+Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, Resumed resumed)
+    : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(resumed.state)), scheduler_(make_scheduler(job)),
+      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s), checkpoint_(resumed.checkpoint.name) {
+  if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
+  if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
+  if (const auto left = stop_.left_s()) spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   const auto& settings = job.config.objective;
   const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
   greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
@@ -62,7 +54,9 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
 comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {
   for (;;) {
     auto envelope = next_(waiting_for);
+    if (Tag(envelope.tag) == Tag::saved) on_saved(from_bytes<SaveReport>(envelope.bytes));
     if (Tag(envelope.tag) == tag) return envelope;
+    if (Tag(envelope.tag) == Tag::saved) continue;
     require<ProtocolError>(Tag(envelope.tag) == Tag::stop, fmt::format("message {} from rank {} while waiting for {}", envelope.tag, envelope.source, waiting_for),
                            "the stages disagree about the step", "resume from the last checkpoint");
     stop_.remember_signal(from_bytes<std::string>(envelope.bytes));
@@ -80,9 +74,10 @@ ExitCode Coordinator::train() {
   if (config.eval.after && !state_.after) {
     write_status("eval after training", true);
     state_.after = evaluate(Purpose::eval, config.eval.samples);
-    save(fmt::format("done_{:06}", state_.train_steps));
+    begin_save(fmt::format("done_{:06}", state_.train_steps));
   }
-  pack();
+  finish_save();
+  pack(state_.unpacked);
   if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
   write_results(*job_, state_, policy_sha256_);
   write_status("done", true);
@@ -94,7 +89,8 @@ bool Coordinator::stop_wanted() {
   if (!reason) return false;
   progress_.reset();
   spdlog::info("stopping on {}", *reason);
-  save_and_pack(step_name());
+  begin_save(step_name());
+  finish_save();  // packing can wait for the next start
   write_status("stopped on " + *reason, true);
   return true;
 }
@@ -110,7 +106,8 @@ bool Coordinator::warm_start() {
     if (stop_wanted()) return false;
     supervised_step();
     const bool last = state_.sft_steps == job_->config.sft.steps;
-    if (last || state_.sft_steps % job_->config.checkpoint.every == 0) save(fmt::format("sft_{:06}", state_.sft_steps));
+    notice_saved();
+    if (last || state_.sft_steps % job_->config.checkpoint.every == 0) begin_save(fmt::format("sft_{:06}", state_.sft_steps));
   }
   progress_.reset();
   send_weights();
@@ -132,7 +129,9 @@ void Coordinator::supervised_step() {
   state_.seconds["sft"] += took;
   stop_.step_took(took);
   report::MetricRow row{"sft", plan.step, {report.metrics.begin(), report.metrics.end()}};
-  row.values.emplace_back("timing_s/step", took);
+  row.values.emplace_back("timing_s/checkpoint", saving_s_);
+  row.values.emplace_back("timing_s/step", took + saving_s_);
+  state_.seconds["checkpoint"] += std::exchange(saving_s_, 0.0);
   metrics_.write(row);
   write_status("sft", false);
   const auto loss = report.metrics.find("sft/loss");
@@ -141,16 +140,28 @@ void Coordinator::supervised_step() {
 
 bool Coordinator::train_steps() {
   const auto& config = job_->config;
-  if (state_.train_steps < config.train.steps) progress_.emplace("train", state_.train_steps, config.train.steps);
-  while (state_.train_steps < config.train.steps) {
+  if (progress() < 1.0) progress_.emplace("train", state_.train_steps, config.train.steps);
+  while (progress() < 1.0) {
     if (stop_wanted()) return false;
     train_step();
+    notice_saved();
+    pack_when_due();
+    const bool due = progress() >= 1.0 || state_.train_steps % config.checkpoint.every == 0;
+    if (due) note_best(*latest_row_);
     const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
-    const bool last = state_.train_steps == config.train.steps;
-    if (last || best || state_.train_steps % config.checkpoint.every == 0) save_and_pack(fmt::format("train_{:06}", state_.train_steps));
+    if (due || best) begin_save(fmt::format("train_{:06}", state_.train_steps));
   }
   progress_.reset();
   return true;
+}
+
+double Coordinator::progress() const {
+  const auto& config = job_->config.train;
+  const double steps = config.steps > 0 ? double(state_.train_steps) / double(config.steps) : 1.0;
+  if (config.rollouts == 0) return steps;
+  std::int64_t drawn = 0;
+  for (const auto& [level, count] : state_.rollouts_per_level) drawn += count;
+  return std::max(steps, double(drawn) / double(config.rollouts));
 }
 
 void Coordinator::train_step() {
@@ -158,7 +169,7 @@ void Coordinator::train_step() {
   const Stopwatch clock;
   const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
   const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
-                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts, double(state_.train_steps) / double(config.train.steps)};
+                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts, progress()};
   double scheduling_s = 0.0;
   const bool sampling = config.train.from_archive.empty();
   Round round = sampling ? play_step(step, request, scheduling_s) : Round{};
@@ -183,19 +194,20 @@ void Coordinator::train_step() {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
     row.values.emplace_back("greedy/reward_mean", mean_of(round.greedy, [](const auto& g, std::size_t i) { return g.rewards[i]; }));
   }
-  const double took = clock.seconds(), archive_s = round.archive_s + report.archive_s;
+  const double took = clock.seconds(), waited = saving_s_ + packing_s_, archive_s = round.archive_s + report.archive_s + packing_s_;
   const double known = round.generation_s + round.scoring_s + report.update_s + scheduling_s + archive_s + weights_s;
   const std::vector<std::pair<std::string, double>> times{
       {"generation", round.generation_s}, {"scoring", round.scoring_s}, {"update", report.update_s}, {"scheduling", scheduling_s}, {"archive", archive_s},
-      {"weights", weights_s}, {"exchange", std::max(0.0, took - known)}, {"checkpoint", saving_s_}};
+      {"weights", weights_s}, {"exchange", std::max(0.0, took + packing_s_ - known)}, {"checkpoint", saving_s_}};
   for (const auto& [name, seconds] : times) {
     row.values.emplace_back("timing_s/" + name, seconds);
     state_.seconds[name] += seconds;
   }
-  row.values.emplace_back("timing_s/step", took + saving_s_);
-  state_.seconds["step"] += took + saving_s_;
-  saving_s_ = 0.0;
+  row.values.emplace_back("timing_s/step", took + waited);
+  state_.seconds["step"] += took + waited;
+  saving_s_ = packing_s_ = 0.0;
   metrics_.write(row);
+  latest_row_ = row;
   stop_.step_took(took);
   write_status("train", false);
   const auto reward = report.metrics.find("critic/score/mean");
@@ -231,31 +243,12 @@ void Coordinator::judge_update(const UpdateReport& report) {
                          fmt::format("{} in step {} ({} bad steps in a row)", what, state_.train_steps + 1, state_.bad_steps), "training on would spoil the policy",
                          "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
   spdlog::warn("{} in step {}: {}", what, state_.train_steps + 1, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
+  finish_save();  // the newest, whenever it was written
   if (config.on_nonfinite == "rollback" && !checkpoint_.empty()) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, checkpoint_);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;
     send_weights();
   }
-}
-
-void Coordinator::save(const std::string& name) {
-  const Stopwatch clock;
-  state_.scheduler = scheduler_->save();
-  state_.metric_rows = metrics_.rows();
-  mail_->send(job_->layout.of(comm::Stage::update).front(), Tag::save, SaveRequest{name, {{"coordinator.json", to_json(state_)}}});
-  policy_sha256_ = await<SaveReport>(Tag::saved, "checkpoint " + name).policy_sha256;
-  checkpoint_ = name;
-  std::vector<std::string> keep;
-  if (job_->config.checkpoint.keep_best && !state_.best_checkpoint.empty()) keep.push_back(state_.best_checkpoint);
-  io::prune_checkpoints(job_->run_dir, job_->config.checkpoint.keep_last, keep);
-  saving_s_ += clock.seconds();
-  stop_.checkpoint_took(clock.seconds());
-}
-
-void Coordinator::save_and_pack(const std::string& name) {
-  save(name);
-  // Only what a durable checkpoint covers is packed: a resumed run never draws an archived step again.
-  if (state_.train_steps - state_.packed_steps >= job_->config.archive.pack_every) pack();
 }
 
 void Coordinator::write_status(const std::string& phase, bool force) {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "io/checkpoint.hpp"
 #include "report/metrics.hpp"
 #include "report/progress.hpp"
 #include "scheduling/policy.hpp"
+#include "stages/background_task.hpp"
 #include "stages/coordinator_state.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
+#include "stages/scheduler_files.hpp"
 #include "stages/stop_request.hpp"
 
 #include <functional>
@@ -17,13 +20,19 @@
 
 namespace rollcall::stages {
 
+/// What a run goes on from; everything empty for a fresh start.
+struct Resumed {
+  CoordinatorState state;
+  io::Checkpoint checkpoint;
+};
+
 class Coordinator {
  public:
   /// Next message for the coordinator; the rank handles what is for its other stages on the way. The text names the wait.
   using NextMessage = std::function<comm::Envelope(const std::string& waiting_for)>;
 
   /// `generation_weights`: ranks that enter the weight transfer, empty when generation and update share their weights.
-  Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, CoordinatorState state);
+  Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, Resumed resumed);
 
   /// Everything the run file asks for and that is not done yet; then result.json and report.html. done or requeue.
   ExitCode train();
@@ -41,8 +50,22 @@ class Coordinator {
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
   };
 
+  /// A checkpoint between its step's end and the moment it is durable.
+  struct Saving {
+    std::string name;
+    io::CheckpointShare own;             ///< rank 0's
+    std::size_t missing = 0;             ///< shares of update ranks that are not durable yet
+    io::CheckpointFacts files;
+    std::string policy_sha256;
+    std::vector<UnpackedFile> covered;
+    std::vector<std::string> keep;       ///< older checkpoints that stay whatever their age
+    std::int64_t steps = 0;
+    Stopwatch clock;
+  };
+
   bool warm_start();                                  ///< false: stopped
   bool train_steps();                                 ///< false: stopped
+  double progress() const;                            ///< share of the training that is done: of its steps or of its rollouts, whichever is more
   void supervised_step();
   void train_step();
   Round play(const std::vector<StepPlan>& plans);     ///< one round over all generation ranks
@@ -54,9 +77,16 @@ class Coordinator {
   void judge_update(const UpdateReport& report);      ///< the policy for spikes and non-finite gradients
   bool validate();                                    ///< true: the best so far
   std::vector<report::PromptOutcome> evaluate(Purpose purpose, std::int64_t samples);
-  void save(const std::string& name);
-  void save_and_pack(const std::string& name);
-  void pack();
+  /// Begins a checkpoint of this moment; the ranks write it while the run goes on. One at a time: the one before is waited for.
+  void begin_save(const std::string& name);
+  void on_saved(SaveReport report);                   ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
+  void finish_save();                                 ///< waits for the checkpoint begun last, if it is not durable yet
+  void notice_saved();                                ///< the same without waiting; throws what the writing met
+  void saved();                                       ///< the checkpoint begun last is durable
+  void pack_when_due();                               ///< what a durable checkpoint covers goes to the archive
+  /// Takes note when the row has the best value so far of the metric that checkpoint.keep_best names.
+  bool note_best(const report::MetricRow& row);
+  void pack(std::vector<UnpackedFile> files);
   void forget_archived();                             ///< drops from `unpacked` what the archive holds
   bool stop_wanted();
   void write_status(const std::string& phase, bool force);
@@ -79,10 +109,19 @@ class Coordinator {
   std::optional<report::Progress> progress_;
   Stopwatch since_status_;
   bool greedy_ = false;                               ///< the objective compares with the reward of a greedy answer
-  double saving_s_ = 0.0;                             ///< checkpoint and pack time since the last metrics row
-  std::string checkpoint_;                            ///< newest of this start, for rollback
+  double saving_s_ = 0.0, packing_s_ = 0.0;           ///< what the run waited for checkpoints, and packed, since the last metrics row
+  std::string checkpoint_;                            ///< newest durable one: for rollback, and to take unchanged files from
+  std::optional<Saving> saving_;                      ///< the checkpoint on its way to the disk
+  BackgroundTask<io::CheckpointFacts> ending_;        ///< rank 0's share of it, its manifest, and the removal of old ones
+  std::vector<UnpackedFile> covered_;                 ///< by the durable checkpoint, and not yet packed ...
+  std::int64_t covered_steps_ = 0;                    ///< ... whose step this was
+  SchedulerFiles scheduler_files_;
+  std::optional<report::MetricRow> latest_row_;       ///< of the step just done
   std::string policy_sha256_;
 };
+
+/// Throws ConfigError when checkpoint.keep_best names a validation metric that there is not.
+void check_keep_best(const RunConfig& config);
 
 /// The scheduler's policy for a job: the same on a fresh start and on resume.
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job);

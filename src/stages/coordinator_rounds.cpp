@@ -114,18 +114,16 @@ std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::i
 bool Coordinator::validate() {
   const auto& config = job_->config.eval;
   const auto result = report::evaluate(evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
-  metrics_.write({"validation", std::uint64_t(state_.train_steps),
-                  {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}});
-  if (result.pass_at_1.mean <= state_.best_validation) return false;
-  state_.best_validation = result.pass_at_1.mean;
-  state_.best_checkpoint = fmt::format("train_{:06}", state_.train_steps);
-  return true;
+  const report::MetricRow row{"validation", std::uint64_t(state_.train_steps),
+                              {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}};
+  metrics_.write(row);
+  return note_best(row);
 }
 
 report::Evaluation Coordinator::evaluate_only() {
   const auto& config = job_->config.eval;
   state_.after = evaluate(Purpose::eval, config.samples);
-  pack();
+  pack(state_.unpacked);
   return report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
 }
 
@@ -140,19 +138,25 @@ void Coordinator::forget_archived() {
   }
 }
 
-void Coordinator::pack() {
+void Coordinator::pack(std::vector<UnpackedFile> files) {
   const Stopwatch clock;
   forget_archived();
+  const auto waits = [&](const UnpackedFile& file) {
+    return std::any_of(state_.unpacked.begin(), state_.unpacked.end(), [&](const UnpackedFile& other) { return other.files.shard.path == file.files.shard.path; });
+  };
+  std::erase_if(files, [&](const UnpackedFile& file) { return !waits(file); });
   std::map<Purpose, std::vector<UnpackedFile>> by_purpose;
-  for (const auto& file : state_.unpacked) by_purpose[file.purpose].push_back(file);
-  for (const auto& [purpose, files] : by_purpose) {
-    const PackRequest request = pack_request(purpose, files);
+  for (const auto& file : files) by_purpose[file.purpose].push_back(file);
+  for (const auto& [purpose, group] : by_purpose) {
+    const PackRequest request = pack_request(purpose, group);
     mail_->send_all(job_->layout.of(comm::Stage::scoring), Tag::pack, request);
     await<PackReport>(Tag::packed, "the archive file " + request.name);
+    std::erase_if(state_.unpacked, [&](const UnpackedFile& file) {
+      return std::any_of(group.begin(), group.end(), [&](const UnpackedFile& packed) { return packed.files.shard.path == file.files.shard.path; });
+    });
   }
-  state_.unpacked.clear();
-  state_.packed_steps = state_.train_steps;
-  saving_s_ += clock.seconds();
+  state_.packed_steps = std::max(state_.packed_steps, covered_steps_);
+  packing_s_ += clock.seconds();
 }
 
 }  // namespace rollcall::stages

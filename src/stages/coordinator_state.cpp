@@ -13,7 +13,7 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
@@ -78,9 +78,8 @@ std::string to_json(const CoordinatorState& s) {
          {"grad_norm_mean", s.grad_norm_mean},
          {"rollouts_total", s.rollouts_total},
          {"rollouts_per_level", s.rollouts_per_level},
-         {"best_validation", s.best_validation},
+         {"best_value", s.best_value ? json(*s.best_value) : json(nullptr)},
          {"best_checkpoint", s.best_checkpoint},
-         {"scheduler", s.scheduler},
          {"packed_steps", s.packed_steps},
          {"seconds", s.seconds},
          {"before", outcomes_json(s.before)},
@@ -99,8 +98,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
     j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
-    j.at("best_validation").get_to(s.best_validation), j.at("best_checkpoint").get_to(s.best_checkpoint);
-    j.at("scheduler").get_to(s.scheduler), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
+    if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
+    j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked"))
       s.unpacked.push_back({purpose_from(f.at(0), origin), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});

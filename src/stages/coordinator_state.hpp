@@ -30,9 +30,8 @@ struct CoordinatorState {
   double grad_norm_mean = 0.0;                      ///< running mean for the spike test
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
-  double best_validation = -1.0;
+  std::optional<double> best_value;                 ///< of the metric that checkpoint.keep_best names, larger is better
   std::string best_checkpoint;
-  std::string scheduler;                            ///< scheduling::Policy::save
   std::int64_t packed_steps = 0;                    ///< train steps in the archive
   std::vector<UnpackedFile> unpacked;               ///< published and scored, not yet in the archive
   StageSeconds seconds;

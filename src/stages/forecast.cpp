@@ -15,7 +15,7 @@ constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;   // archive columns of a t
 constexpr std::uint64_t kRolloutBytes = 160;           // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
 constexpr std::uint64_t kBatch = 128;                  // sequences a thread decodes together (generation.cpp)
-constexpr std::uint64_t kCheckpointFiles = 5;
+constexpr std::uint64_t kCheckpointFiles = 8;           // one folder, manifest and all but the optimizer's slices (one an update rank) and the scheduler's links
 constexpr std::uint64_t kHeaderBytes = 24 << 10;      // HDF5's own part of a file
 constexpr std::uint64_t kOtherFiles = 24;              // folders, metrics, report, lock (run_folder.hpp)
 
@@ -45,18 +45,22 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.0f} kB", double(bytes) * 1e-3);
 }
 
+struct Writers {
+  std::uint64_t shards, optimizer;  ///< ranks that write them
+};
+
 /// What lies in the run folder when it holds the most: just before the last shards are packed.
-void forecast_files(Forecast& f, const RunConfig& c, std::uint64_t generators, std::uint64_t evaluation_bytes, std::uint64_t step_bytes, std::uint64_t weights) {
+void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std::uint64_t evaluation_bytes, std::uint64_t step_bytes, std::uint64_t weights) {
   const auto steps = std::uint64_t(c.train.steps), every = std::uint64_t(c.checkpoint.every);
   const std::uint64_t interval = (std::uint64_t(c.archive.pack_every) + every - 1) / every * every;  // packed at the checkpoint that has enough steps behind it
-  f.step_files = 2 * generators, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
+  f.step_files = 2 * writers.shards, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
   f.waiting_steps = std::min(steps, interval + every);  // a resume from the checkpoint before may add one interval of checkpoints
   f.shard_files = f.step_files * f.waiting_steps;
   f.archive_files = 3 + (steps + interval - 1) / interval;
   f.archive_bytes = steps * step_bytes + evaluation_bytes + f.archive_files * kHeaderBytes;
-  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best ? 1 : 0) + 1;
-  f.checkpoint_files = kept * kCheckpointFiles, f.checkpoint_bytes = kept * 3 * weights;
-  f.most_files = f.shard_files + f.archive_files + f.checkpoint_files + kept + kOtherFiles;
+  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1;  // and the one being written
+  f.checkpoint_files = kept * (kCheckpointFiles + writers.optimizer), f.checkpoint_bytes = kept * 3 * weights;
+  f.most_files = f.shard_files + f.archive_files + f.checkpoint_files + kOtherFiles;
   f.most_bytes = f.waiting_steps * f.step_bytes + f.archive_bytes + f.checkpoint_bytes;
   f.unpacked_files = f.step_files * steps;
   f.crash_files = f.step_files * std::min(steps, every);
@@ -95,7 +99,7 @@ Forecast forecast(const RunConfig& c, int ranks, std::int64_t vocab_size, int th
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
   const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + 64) * kTokenBytes;
-  forecast_files(f, c, generators, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
+  forecast_files(f, c, {generators, count(comm::Stage::update)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
 }
 

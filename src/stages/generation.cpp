@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::int64_t kBatchSequences = 128;  // sequences a thread advances together: full matrix kernels, a cache of a few MB; not measured
 
-/// Prompts of different purposes and draws must not share random numbers: the address takes all three.
-std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
-  return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 | std::uint64_t(plan.purpose) << 60;
-}
-
 /// A piece of a group small enough for one batch.
 struct Piece {
   std::size_t group;
@@ -40,7 +35,9 @@ std::vector<std::vector<Piece>> make_batches(const std::vector<GroupPlan>& group
   return batches;
 }
 
-Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std::vector<std::int32_t>& prompt, std::uint32_t sample, PolicyVersion version) {
+/// `beginning`: the guide's tokens before the policy's own; an environment turn, so nothing is trained on them.
+Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std::vector<std::int32_t>& prompt, const std::vector<std::int32_t>& beginning,
+                   std::uint32_t sample, PolicyVersion version) {
   Rollout rollout;
   rollout.sample = sample;
   rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
@@ -48,15 +45,21 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
     require<NumericsError>(std::isfinite(logprob), "the policy yields log-probs that are not finite", "its weights have diverged and nothing sampled from it is of use",
                            "lower the learning rate and resume from an earlier checkpoint");
   }
-  rollout.text = job.tokenizer->decode(sequence.tokens);
-  rollout.turns.resize(2);
-  rollout.turns[0] = {Role::prompt, prompt, {}, {}, {}};
+  std::vector<std::int32_t> answer = beginning;
+  answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
+  rollout.text = job.tokenizer->decode(answer);
+  rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
+  if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
   const std::vector<std::uint64_t> versions(sequence.tokens.size(), version.value);
-  rollout.turns[1] = {Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), versions};
+  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), versions});
   return rollout;
 }
 
 }  // namespace
+
+std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
+  return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 | std::uint64_t(plan.purpose) << 60;
+}
 
 model::StopRule stop_rule(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops) {
   if (stops.empty()) return {};
@@ -66,7 +69,7 @@ model::StopRule stop_rule(const text::Tokenizer& tokenizer, const std::vector<st
   };
 }
 
-RolloutShard generate(Job& job, const StepPlan& plan, int producer) {
+RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer) {
   const model::Policy& policy = job.store->policy();
   require<ProtocolError>(plan.policy == policy.version(),
                          fmt::format("step {} was planned for policy version {}, this rank holds {}", plan.step, plan.policy.value, policy.version().value),
@@ -79,14 +82,17 @@ RolloutShard generate(Job& job, const StepPlan& plan, int producer) {
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count, group.bin, prompt_address(plan, group)});
     tokens.push_back(prompt_tokens(*job.tokenizer, prompts.at(group.id.prompt.value)));
   }
+  const auto beginnings = guide.prefixes(job, plan);
   const auto batches = make_batches(plan.groups);
   const auto stop = stop_rule(*job.tokenizer, plan.sampling.stop);
   job.workers->run(std::int64_t(batches.size()), [&](std::int64_t b, int) {
     const auto& batch = batches[std::size_t(b)];
     std::vector<model::DecodeRequest> requests;
     for (const auto& piece : batch) {
+      const auto& beginning = beginnings[piece.group];
       requests.push_back({tokens[piece.group], std::uint64_t(job.config.run.seed), plan.step, prompt_address(plan, plan.groups[piece.group]),
-                          piece.first_sample, piece.count});
+                          piece.first_sample, piece.count, std::int64_t(beginning.size())});
+      requests.back().prompt.insert(requests.back().prompt.end(), beginning.begin(), beginning.end());
     }
     auto decoded = model::decode(policy, requests, plan.sampling, stop);
     for (std::size_t r = 0; r < batch.size(); ++r) {
@@ -94,7 +100,7 @@ RolloutShard generate(Job& job, const StepPlan& plan, int producer) {
       for (std::uint32_t i = 0; i < piece.count; ++i) {
         const std::uint32_t sample = piece.first_sample + i;
         shard.groups[piece.group].rollouts[sample - plan.groups[piece.group].first_sample] =
-            to_rollout(job, std::move(decoded[r][i]), tokens[piece.group], sample, policy.version());
+            to_rollout(job, std::move(decoded[r][i]), tokens[piece.group], beginnings[piece.group], sample, policy.version());
       }
     }
   });
@@ -103,7 +109,7 @@ RolloutShard generate(Job& job, const StepPlan& plan, int producer) {
 
 void Generation::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  const RolloutShard shard = generate(*job_, plan, mail_->rank());
+  const RolloutShard shard = generate(*job_, guide_, plan, mail_->rank());
   const double generation_s = generating.seconds();
   const Stopwatch writing;
   std::vector<io::ShardPrompt> prompts;

@@ -1,6 +1,7 @@
 // The generation stage: a plan in, a published shard out.
 #pragma once
 
+#include "stages/guide.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
 
@@ -8,20 +9,24 @@ namespace rollcall::stages {
 
 class Generation {
  public:
-  Generation(Job& job, Mailbox& mail) : job_(&job), mail_(&mail) {}
+  Generation(Job& job, Mailbox& mail) : job_(&job), mail_(&mail), guide_(job) {}
   /// Samples the plan's groups, publishes the shard and tells its scoring rank.
   void on_plan(const StepPlan& plan);
 
  private:
   Job* job_;
   Mailbox* mail_;
+  Guide guide_;
 };
+
+/// Prompts of different purposes and draws must not share random numbers: the address takes all three.
+std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 
 /// Ends a sequence once its text holds one of the stop texts; empty when there are none. `tokenizer` and `stops` must outlive it.
 model::StopRule stop_rule(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops);
 
-/// Samples the groups of a plan on the worker threads. The result depends on plan, seed and policy alone.
+/// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and guide alone.
 /// Throws NumericsError when the policy yields a log-prob that is not a number.
-RolloutShard generate(Job& job, const StepPlan& plan, int producer);
+RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer);
 
 }  // namespace rollcall::stages

@@ -3,6 +3,7 @@
 
 #include "core/plan.hpp"
 #include "core/serialize.hpp"
+#include "io/checkpoint.hpp"
 #include "io/shard_file.hpp"
 #include "scheduling/policy.hpp"
 
@@ -23,8 +24,8 @@ namespace rollcall::stages {
 // weights      coordinator   update and generation ranks of the transfer plan: enter the collective
 // pack         coordinator   scoring       PackRequest: enter the collective
 // packed       scoring       coordinator   PackReport, from the first scoring rank
-// save         coordinator   first update rank   SaveRequest: write a checkpoint
-// saved        update        coordinator   SaveReport
+// save         coordinator   update        SaveRequest: write a share of a checkpoint, while the run goes on
+// saved        update        coordinator   SaveReport: that share is durable
 // rollback     coordinator   update        checkpoint name: take weights and optimizer from it
 // stop         any           coordinator   a signal asked for a stop
 // finish       coordinator   all others    exit code
@@ -79,11 +80,11 @@ struct UpdateReport {
 
 struct SaveRequest {
   std::string name;
-  std::map<std::string, std::string> files;  ///< the coordinator's files of the checkpoint
+  std::string earlier;  ///< a durable checkpoint of this start, whose files may be taken over; empty: none
 };
 struct SaveReport {
-  std::string policy_sha256;
-  double seconds = 0.0;
+  io::CheckpointFacts files;
+  std::string policy_sha256;  ///< from the first update rank; empty from the others
 };
 
 struct PackRequest {
@@ -132,11 +133,11 @@ void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {
-  ar& v.name& v.files;
+  ar& v.name& v.earlier;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SaveReport& v, unsigned) {
-  ar& v.policy_sha256& v.seconds;
+  ar& v.files& v.policy_sha256;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::PackRequest& v, unsigned) {

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
@@ -45,6 +46,15 @@ std::string holder() {
   return fmt::format("process {} on {}", ::getpid(), host);
 }
 
+/// "generation, scoring"
+std::string stages_of(const comm::StageLayout& layout, int rank) {
+  std::string names;
+  for (std::size_t stage = 0; stage < layout.hosts.size(); ++stage) {
+    if (layout.hosts_stage(rank, comm::Stage(stage))) names += (names.empty() ? "" : ", ") + std::string(comm::stage_name(comm::Stage(stage)));
+  }
+  return names;
+}
+
 /// Everything one rank owns while the job runs.
 class Rank {
  public:
@@ -53,11 +63,13 @@ class Rank {
 
  private:
   void restore(const std::string& checkpoint);
+  template <class T>
+  T begin(const comm::Envelope& envelope, const char* task);
   bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
   ExitCode follow();
   void on_pack(const PackRequest& request);
-  void report_signal();
+  void report_progress();  ///< a stop signal, a durable share of a checkpoint: whatever happened beside the messages
 
   comm::Communicator* world_;
   Job job_;
@@ -68,7 +80,7 @@ class Rank {
   std::optional<Generation> generation_;
   std::optional<Scoring> scoring_;
   std::optional<Update> update_;
-  CoordinatorState state_;
+  Resumed resumed_;  ///< rank 0 only
   std::optional<ExitCode> finished_;
   bool signal_reported_ = false;
 };
@@ -76,6 +88,8 @@ class Rank {
 Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : world_(&world), job_(std::move(job)), mail_(world) {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
+  world.set_collective_deadline(job_.config.run.deadline_s);
+  world.set_roles([layout = job_.layout](int other) { return stages_of(layout, other); });
   update_ranks_ = world.split(hosts(comm::Stage::update) ? 0 : -1);
   scoring_ranks_ = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
   std::vector<comm::WeightSlice> slices;
@@ -95,19 +109,30 @@ Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : 
 }
 
 void Rank::restore(const std::string& name) {
-  const auto checkpoint = io::read_checkpoint(job_.run_dir, name);
+  auto checkpoint = io::read_checkpoint(job_.run_dir, name);
   const auto file = [&](const char* part) -> const std::string& {
     const auto it = checkpoint.files.find(part);
     require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot go on from it", "remove it to use the one before");
     return it->second;
   };
-  state_ = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
-  const auto weights = model::read_weights(job_.store->config(), job_.run_dir / "checkpoints" / name / "model.safetensors");
+  auto state = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
+  const auto weights = model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors");
   std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
-  job_.store->publish(PolicyVersion{state_.policy_version});
-  if (!update_) return;
-  update_->restore(checkpoint.files, name);
-  update_->restore_replay(state_.unpacked);
+  job_.store->publish(PolicyVersion{state.policy_version});
+  if (update_) {
+    update_->restore(checkpoint.files, name);
+    update_->restore_replay(state.unpacked);
+  }
+  if (world_->rank() == 0) resumed_ = {std::move(state), std::move(checkpoint)};
+}
+
+/// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names it.
+template <class T>
+T Rank::begin(const comm::Envelope& envelope, const char* task) {
+  T message = from_bytes<T>(envelope.bytes);
+  if constexpr (requires { message.step; }) world_->set_activity(fmt::format("{} of step {}", task, message.step));
+  else world_->set_activity(task);
+  return message;
 }
 
 bool Rank::dispatch(const comm::Envelope& envelope) {
@@ -116,15 +141,15 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
                            "start every rank with the same binary");
   };
   switch (Tag(envelope.tag)) {
-    case Tag::plan: unhosted(generation_.has_value()); generation_->on_plan(from_bytes<StepPlan>(envelope.bytes)); return true;
-    case Tag::shard: unhosted(scoring_.has_value()); scoring_->on_shard(from_bytes<ShardNotice>(envelope.bytes)); return true;
-    case Tag::supervise: unhosted(update_.has_value()); update_->on_supervise(from_bytes<SupervisePlan>(envelope.bytes)); return true;
-    case Tag::update: unhosted(update_.has_value()); update_->on_update(from_bytes<UpdatePlan>(envelope.bytes)); return true;
-    case Tag::save: unhosted(update_.has_value()); update_->on_save(from_bytes<SaveRequest>(envelope.bytes)); return true;
-    case Tag::rollback: unhosted(update_.has_value()); update_->on_rollback(from_bytes<std::string>(envelope.bytes)); return true;
-    case Tag::pack: unhosted(scoring_ranks_ != nullptr); on_pack(from_bytes<PackRequest>(envelope.bytes)); return true;
+    case Tag::plan: unhosted(generation_.has_value()); generation_->on_plan(begin<StepPlan>(envelope, "generation")); return true;
+    case Tag::shard: unhosted(scoring_.has_value()); scoring_->on_shard(begin<ShardNotice>(envelope, "scoring")); return true;
+    case Tag::supervise: unhosted(update_.has_value()); update_->on_supervise(begin<SupervisePlan>(envelope, "supervised update")); return true;
+    case Tag::update: unhosted(update_.has_value()); update_->on_update(begin<UpdatePlan>(envelope, "update")); return true;
+    case Tag::save: unhosted(update_.has_value()); update_->on_save(begin<SaveRequest>(envelope, "checkpoint")); return true;
+    case Tag::rollback: unhosted(update_.has_value()); update_->on_rollback(begin<std::string>(envelope, "rollback")); return true;
+    case Tag::pack: unhosted(scoring_ranks_ != nullptr); on_pack(begin<PackRequest>(envelope, "packing")); return true;
     case Tag::weights: {
-      const auto version = from_bytes<std::uint64_t>(envelope.bytes);
+      const auto version = begin<std::uint64_t>(envelope, "weight transfer");
       transfer_->run(job_.store->weights(), version);
       if (!update_) job_.store->publish(PolicyVersion{version});
       return true;
@@ -140,11 +165,17 @@ void Rank::on_pack(const PackRequest& request) {
   const Stopwatch clock;
   std::vector<io::PackInput> inputs;
   for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
+  std::optional<comm::TimedCall> guard;  // MPI-IO waits for all ranks inside HDF5
+  if (scoring_ranks_->mpi_handle()) guard.emplace(job_.config.run.deadline_s, "packing " + request.name);
   io::pack(*scoring_ranks_, job_.run_dir, request.name, inputs, job_.identity);
+  guard.reset();
   if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
 }
 
-void Rank::report_signal() {
+void Rank::report_progress() {
+  if (update_) {
+    if (const auto share = update_->saved()) mail_.send(0, Tag::saved, *share);
+  }
   if (signal_reported_ || world_->rank() == 0) return;  // rank 0 looks for itself
   if (const auto signal = stop_signal()) {
     mail_.send(0, Tag::stop, fmt::format("{} on rank {}", *signal, world_->rank()));
@@ -154,9 +185,11 @@ void Rank::report_signal() {
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
   for (;;) {
-    auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_signal(); });
-    if (!dispatch(envelope)) return envelope;
-    if (finished_) return envelope;
+    report_progress();
+    auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_progress(); });
+    const bool handled = dispatch(envelope);
+    world_->set_activity("");
+    if (!handled || finished_) return envelope;
   }
 }
 
@@ -171,7 +204,7 @@ ExitCode Rank::follow() {
 
 ExitCode Rank::run(JobKind kind) {
   if (world_->rank() != 0) return follow();
-  Coordinator coordinator(job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, state_);
+  Coordinator coordinator(job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, std::move(resumed_));
   ExitCode code = ExitCode::done;
   if (kind == JobKind::train) {
     code = coordinator.train();
@@ -223,6 +256,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   check_experts(*opening.job, objective);
   check_replay(config, objective);
   check_from_archive(*opening.job, objective);
+  check_guide(config);
+  check_keep_best(config);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
@@ -234,6 +269,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
       spdlog::info("resuming from {}", checkpoint->name);
     }
+    io::remove_leftovers(config.run.dir);
     if (const int moved = io::set_aside_unfinished(config.run.dir, keep)) spdlog::info("set aside {} files of unfinished steps", moved);
   }
   opening.preamble.toml = bind(config).to_toml();
@@ -275,6 +311,10 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
     }
     catch_stop_signals();
+    comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure");
+    for (const auto& line : comm::rank_map(world)) {
+      if (world.rank() == 0) spdlog::info("{}", line);
+    }
     return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
   } catch (const std::exception& e) {
     return fail(world, config.run.dir, e);

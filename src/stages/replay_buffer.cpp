@@ -113,13 +113,15 @@ void check_replay(const RunConfig& config, const objective::Objective& objective
 }
 
 std::map<std::string, double> composition(const StepBatch& batch) {
-  double generated = 0.0, trained = 0.0, experts = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
+  double generated = 0.0, trained = 0.0, experts = 0.0, guided = 0.0, beginnings = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     const auto rollouts = double(batch.groups[g].rollouts.size());
     const auto expert = double(std::count_if(batch.groups[g].rollouts.begin(), batch.groups[g].rollouts.end(), is_expert));
     trained += rollouts, experts += expert;
     if (g < fresh_groups(batch)) {
       generated += rollouts - expert;
+      const auto beginning = guide_tokens(batch.groups[g]);
+      guided += beginning > 0 ? rollouts - expert : 0.0, beginnings += double(beginning) * (rollouts - expert);
       continue;
     }
     const auto lag = double(batch.policy.value - sampled_by(batch.groups[g]).value_or(batch.policy.value));
@@ -127,6 +129,7 @@ std::map<std::string, double> composition(const StepBatch& batch) {
   }
   std::map<std::string, double> metrics{{"train/rollouts_generated", generated}, {"train/rollouts_trained", trained}};
   if (experts > 0) metrics["experts/rollouts"] = experts;
+  if (guided > 0) metrics["guide/rollouts"] = guided, metrics["guide/tokens_mean"] = beginnings / guided;
   if (batch.replayed > 0) {
     metrics["replay/groups"] = double(batch.replayed), metrics["replay/rollouts"] = replayed;
     metrics["replay/staleness_mean"] = lag_sum / double(batch.replayed), metrics["replay/staleness_max"] = lag_max;

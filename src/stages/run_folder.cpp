@@ -79,9 +79,10 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
 void make_run_folder(const fs::path& run_dir) {
   const char *why = "a run keeps all it makes there", *otherwise = "choose another folder with --set run.dir=...";
   std::error_code ec;
-  fs::create_directories(run_dir, ec);
+  const bool fresh = fs::create_directories(run_dir, ec);
   require<EnvironmentError>(!ec || fs::is_directory(run_dir), fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
   require<EnvironmentError>(::access(run_dir.c_str(), W_OK | X_OK) == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(errno)), why, otherwise);
+  if (fresh) fsync_path(fs::absolute(run_dir).lexically_normal().parent_path());  // what it will hold is not durable if its name is not
 }
 
 bool is_first_failure(const fs::path& run_dir, const std::string& message) {

@@ -213,6 +213,11 @@ std::int64_t policy_tokens(const Rollout& rollout) {
   return count;
 }
 
+std::size_t guide_tokens(const Group& group) {
+  const auto& turns = group.rollouts.front().turns;
+  return turns.size() > 1 && turns[1].role == Role::environment ? turns[1].tokens.size() : 0;
+}
+
 std::optional<std::uint64_t> sampled_by(const Group& group) {
   std::optional<std::uint64_t> oldest;
   for (const auto& rollout : group.rollouts)

@@ -46,6 +46,7 @@ inline bool is_expert(const Rollout& rollout) { return rollout.sample == kExpert
 std::size_t fresh_groups(const StepBatch& batch);       ///< those of the step itself; they come first
 StepBatch own_rollouts(StepBatch batch);                ///< what the step sampled itself: neither replayed groups nor experts
 std::int64_t policy_tokens(const Rollout& rollout);
+std::size_t guide_tokens(const Group& group);           ///< that its rollouts begin with
 /// Oldest version that sampled a token of the group; nothing for a group without policy tokens.
 std::optional<std::uint64_t> sampled_by(const Group& group);
 

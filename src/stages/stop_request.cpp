@@ -50,6 +50,11 @@ StopRequest::StopRequest(std::filesystem::path run_dir, double wall_time_s) : ru
 }
 
 void StopRequest::step_took(double seconds) { longest_step_s_ = std::max(longest_step_s_, seconds); }
+std::optional<double> StopRequest::left_s() const { return end_s_ ? std::optional(*end_s_ - unix_time()) : std::nullopt; }
+
+// 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end of everyone's jobs.
+double StopRequest::margin_s() const { return 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0; }
+
 void StopRequest::checkpoint_took(double seconds) { longest_checkpoint_s_ = std::max(longest_checkpoint_s_, seconds); }
 
 std::optional<std::string> StopRequest::reason() const {
@@ -57,9 +62,9 @@ std::optional<std::string> StopRequest::reason() const {
   if (auto signal = stop_signal()) return signal;
   std::error_code ignored;
   if (std::filesystem::exists(run_dir_ / "stop", ignored)) return "the stop file";
-  // 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end of everyone's jobs.
-  if (end_s_ && unix_time() + 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0 >= *end_s_) return fmt::format("the wall-time limit");
-  return std::nullopt;
+  const auto left = left_s();
+  if (!left || *left > margin_s()) return std::nullopt;
+  return fmt::format("the wall-time limit: {:.1f} s are left, a step takes up to {:.1f} s and a checkpoint up to {:.1f} s", *left, longest_step_s_, longest_checkpoint_s_);
 }
 
 }  // namespace rollcall::stages

@@ -20,6 +20,8 @@ class StopRequest {
   void remember_signal(const std::string& text) { signal_ = text; }  ///< from another rank
   void step_took(double seconds);
   void checkpoint_took(double seconds);
+  std::optional<double> left_s() const;  ///< to the end of the allocation
+  double margin_s() const;               ///< before it at which the run stops: learned from its steps and checkpoints
   /// Why the run should stop now, for the log; empty to go on. Leaves room for one more step and two checkpoints before the end.
   std::optional<std::string> reason() const;
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "io/checkpoint.hpp"
 #include "model/optimizer.hpp"
 #include "objective/objective.hpp"
 #include "stages/archived_steps.hpp"
+#include "stages/background_task.hpp"
 #include "stages/companions.hpp"
 #include "stages/group_training.hpp"
 #include "stages/job.hpp"
@@ -25,7 +27,10 @@ class Update {
   Update(Job& job, Mailbox& mail, comm::Communicator& ranks);
   void on_supervise(const SupervisePlan& plan);
   void on_update(const UpdatePlan& plan);
+  /// Copies what this rank writes of the checkpoint and leaves the writing to a thread of its own.
   void on_save(const SaveRequest& request);
+  /// The share, once it is durable: for the coordinator. Rethrows what the writing met.
+  std::optional<SaveReport> saved() { return saving_.poll(); }
   void on_rollback(const std::string& checkpoint);
   /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a checkpoint's files.
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);
@@ -36,7 +41,9 @@ class Update {
   /// Runs one leaf: writes its gradient and returns the loss share with metrics.
   using LeafTask = std::function<objective::LeafLoss(std::int64_t leaf, std::span<float> gradient)>;
   objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups) const;
-  void restore_optimizer(const std::string& bytes, const std::string& origin);
+  void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
+  void add_moments(io::CheckpointShare& share) const;    ///< this rank's slice of the optimizer's moments
+  void add_reference(io::CheckpointShare& share, const SaveRequest& request);
   /// Sums the gradients of all leaves over threads and ranks and returns every leaf's loss in leaf order; empty when a gradient was not finite.
   std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic = nullptr);
   std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
@@ -50,7 +57,6 @@ class Update {
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
   bool leader() const { return ranks_->rank() == 0; }
-  std::string optimizer_bytes() const;
 
   Job* job_;
   Mailbox* mail_;
@@ -64,6 +70,8 @@ class Update {
   GroupSignals signals_;                          ///< of the step at hand
   model::GradientSum sum_;
   model::OptimizerState optimizer_;
+  BackgroundTask<SaveReport> saving_;
+  std::optional<std::pair<std::string, std::int64_t>> saved_reference_;  ///< checkpoint that holds the reference, and its revision
   bool supervised_phase_ = true;                  ///< which phase optimizer_ belongs to
   std::vector<std::vector<float>> gradients_;     ///< one buffer a thread
 };

@@ -1,9 +1,7 @@
 // The update stage's part of a checkpoint: weights, optimizer, the objective's state and its companions, written and taken back.
 #include "stages/update.hpp"
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
 
@@ -13,30 +11,108 @@
 #include <cstring>
 
 namespace rollcall::stages {
+namespace {
 
-std::string Update::optimizer_bytes() const {
-  const auto& layout = job_->store->layout();
-  const std::vector<std::int64_t> exponents = sum_.exponents();
-  const std::vector<std::int64_t> shape{layout.size}, counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
-  const std::vector<model::TensorView> tensors{
-      {"m", model::Dtype::f32, shape, std::as_bytes(std::span(optimizer_.m))},
-      {"v", model::Dtype::f32, shape, std::as_bytes(std::span(optimizer_.v))},
-      {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
-      {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
-  return model::to_safetensors(tensors, {{"format_number", "1"}});
+constexpr const char *kMoments = "optimizer-", *kReference = "reference.safetensors";
+constexpr std::int64_t kLeastSlice = std::int64_t{1} << 20;  // bytes: below it a file of its own costs more than it saves (a create and an fsync, about 1 ms)
+
+using Floats = std::shared_ptr<const std::vector<float>>;
+
+/// The step's end is the only moment at which all ranks stand still, so what is written later is copied now.
+Floats copy(std::span<const float> values) { return std::make_shared<const std::vector<float>>(values.begin(), values.end()); }
+
+/// m and v of all elements are written by the first of `ranks`, one slice each; a large job's slices are not smaller than a small job's files.
+std::int64_t moment_slices(std::int64_t elements, std::int64_t ranks) {
+  return std::clamp<std::int64_t>(2 * elements * std::int64_t(sizeof(float)) / kLeastSlice, 1, ranks);
 }
 
-void Update::restore_optimizer(const std::string& bytes, const std::string& origin) {
-  const auto file = model::SafetensorsFile::parse(bytes, origin);
+std::string moments_name(std::int64_t slice, std::int64_t slices) { return fmt::format("{}{:05}-of-{:05}.safetensors", kMoments, slice + 1, slices); }
+
+/// In the order of their slices. Throws StorageError when one is missing.
+std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std::string>& files, const std::string& origin) {
+  std::vector<model::SafetensorsFile> slices;
+  const auto first = files.lower_bound(kMoments);
+  std::int64_t count = 0;
+  for (auto file = first; file != files.end() && file->first.starts_with(kMoments); ++file) ++count;
+  for (std::int64_t slice = 0; slice < std::max<std::int64_t>(count, 1); ++slice) {
+    const auto found = files.find(moments_name(slice, count));
+    require<StorageError>(found != files.end(), fmt::format("checkpoint {} has no {}", origin, moments_name(slice, std::max<std::int64_t>(count, 1))),
+                          "the optimizer cannot be restored", "use an older checkpoint, or the version that wrote it");
+    slices.push_back(model::SafetensorsFile::parse(found->second, origin + "/" + found->first));
+  }
+  return slices;
+}
+
+}  // namespace
+
+void Update::add_moments(io::CheckpointShare& share) const {
+  const std::int64_t size = job_->store->layout().size, slices = moment_slices(size, ranks_->size()), slice = ranks_->rank();
+  if (slice >= slices) return;
+  const auto part = [&](const std::vector<float>& all) {
+    const std::int64_t begin = size * slice / slices, end = size * (slice + 1) / slices;
+    return copy(std::span(all).subspan(std::size_t(begin), std::size_t(end - begin)));
+  };
+  const std::vector<std::int64_t> counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
+  share.files[moments_name(slice, slices)] = [m = part(optimizer_.m), v = part(optimizer_.v), exponents = sum_.exponents(), counters] {
+    const std::vector<std::int64_t> shape{std::int64_t(m->size())};
+    const std::vector<model::TensorView> tensors{
+        {"m", model::Dtype::f32, shape, std::as_bytes(std::span(*m))},
+        {"v", model::Dtype::f32, shape, std::as_bytes(std::span(*v))},
+        {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
+        {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
+    return model::to_safetensors(tensors, {{"format_number", "2"}});
+  };
+}
+
+void Update::add_reference(io::CheckpointShare& share, const SaveRequest& request) {
+  if (companions_.reference().empty()) return;
+  const auto now = companions_.reference_revision();
+  if (saved_reference_ && *saved_reference_ == std::pair(request.earlier, now)) {
+    share.unchanged.push_back(kReference);
+  } else {
+    share.files[kReference] = [layout = job_->store->layout(), weights = copy(companions_.reference())] { return model::to_model_safetensors(layout, *weights); };
+  }
+  saved_reference_ = {request.name, now};
+}
+
+void Update::on_save(const SaveRequest& request) {
+  io::CheckpointShare share{.files = {}, .earlier = request.earlier, .unchanged = {}};
+  add_moments(share);
+  if (ranks_->rank() == 1 % ranks_->size()) {  // beside the leader, which has the weights to write
+    add_reference(share, request);
+    for (auto& [name, bytes] : companions_.save()) share.files[name] = [bytes = std::move(bytes)] { return bytes; };
+  }
+  if (!leader()) {
+    saving_.start([run_dir = job_->run_dir, name = request.name, share] { return SaveReport{io::write_share(run_dir, name, share), {}}; });
+    return;
+  }
+  const auto weights = copy(job_->store->weights());
+  const auto layout = std::make_shared<const model::WeightLayout>(job_->store->layout());
+  share.files["model.safetensors"] = [layout, weights] { return model::to_model_safetensors(*layout, *weights); };
+  share.files["config.json"] = [text = model::to_config_json(job_->store->config())] { return text; };
+  share.files["objective.json"] = [state = objective_state_] { return state.to_json(); };
+  saving_.start([run_dir = job_->run_dir, name = request.name, share, layout, weights] {
+    return SaveReport{io::write_share(run_dir, name, share), model::weights_sha256(*layout, *weights)};
+  });
+}
+
+void Update::restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin) {
+  const auto slices = moment_files(files, origin);
   const auto read_i64 = [&](const std::string& name, std::size_t count) {
-    const auto& tensor = file.tensor(name);
+    const auto& tensor = slices.front().tensor(name);
     require<StorageError>(tensor.dtype == model::Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t),
                           fmt::format("{}: tensor {} has the wrong size", origin, name), "the optimizer cannot be restored", "use an older checkpoint");
     std::vector<std::int64_t> values(count);
     std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;
   };
-  optimizer_.m = file.floats("m"), optimizer_.v = file.floats("v");
+  optimizer_.m.clear(), optimizer_.v.clear();
+  for (const auto& slice : slices) {
+    for (auto [name, moments] : {std::pair("m", &optimizer_.m), std::pair("v", &optimizer_.v)}) {
+      const auto values = slice.floats(name);
+      moments->insert(moments->end(), values.begin(), values.end());
+    }
+  }
   require<StorageError>(optimizer_.m.size() == std::size_t(job_->store->layout().size) && optimizer_.v.size() == optimizer_.m.size(),
                         fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored", "use a checkpoint of this run");
   sum_.set_exponents(read_i64("exponents", sum_.exponents().size()));
@@ -45,26 +121,12 @@ void Update::restore_optimizer(const std::string& bytes, const std::string& orig
 }
 
 void Update::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
-  const auto file = [&](const char* name) -> const std::string& {
-    const auto found = files.find(name);
-    require<StorageError>(found != files.end(), fmt::format("checkpoint {} has no {}", origin, name), "the run cannot go on from it", "remove it to use the one before");
-    return found->second;
-  };
-  restore_optimizer(file("optimizer.safetensors"), origin + "/optimizer.safetensors");
-  objective_state_ = ObjectiveState::parse(file("objective.json"), origin + "/objective.json");
+  restore_optimizer(files, origin);
+  const auto objective = files.find("objective.json");
+  require<StorageError>(objective != files.end(), fmt::format("checkpoint {} has no objective.json", origin), "the run cannot go on from it",
+                        "remove it to use the one before");
+  objective_state_ = ObjectiveState::parse(objective->second, origin + "/objective.json");
   companions_.restore(files, origin);
-}
-
-void Update::on_save(const SaveRequest& request) {
-  const Stopwatch clock;
-  io::Checkpoint checkpoint{request.name, request.files};
-  checkpoint.files["config.json"] = model::to_config_json(job_->store->config());
-  checkpoint.files["model.safetensors"] = model::to_model_safetensors(job_->store->layout(), job_->store->weights());
-  checkpoint.files["optimizer.safetensors"] = optimizer_bytes();
-  checkpoint.files["objective.json"] = objective_state_.to_json();
-  companions_.save(checkpoint.files);
-  io::write_checkpoint(job_->run_dir, checkpoint);
-  mail_->send(0, Tag::saved, SaveReport{job_->store->sha256(), clock.seconds()});
 }
 
 void Update::on_rollback(const std::string& name) {

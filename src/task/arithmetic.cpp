@@ -26,7 +26,7 @@ std::optional<Item> draw_arithmetic(std::int64_t level, Draws& draws) {
                        : op == '-' ? fmt::format("{}", a - b)
                        : op == '*' ? fmt::format("{}", a * b)
                                    : fmt::format("{}r{}", a / b, a % b);
-  return Item{fmt::format("{}{}{}=", a, op, b), answer, answer};
+  return Item{fmt::format("{}{}{}=", a, op, b), answer, answer, std::string(1, op)};
 }
 
 }  // namespace

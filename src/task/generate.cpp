@@ -44,7 +44,7 @@ struct SplitDraw {
         Draws draws(stream(index, attempt));
         auto item = generator.draw(level, draws);
         if (!item || split_of(item->text) != split || !seen.insert(item->text).second) continue;
-        return Prompt{{index}, split, std::int32_t(level), std::move(item->text), std::move(item->answer), std::move(item->solution)};
+        return Prompt{{index}, split, std::int32_t(level), std::move(item->text), std::move(item->answer), std::move(item->solution), std::move(item->domain)};
       }
       law.drop(level);
     }
@@ -81,6 +81,8 @@ std::string hash_of(const PromptSet& set) {
       // Lengths first: moving a character from one field to the next changes the digest.
       digest.add(fmt::format("{} {} {} {} {} {}\n", p.id.value, int(p.split), p.level, p.text.size(), p.answer.size(), p.solution.size()));
       digest.add(p.text).add(p.answer).add(p.solution);
+      if (!p.domain.empty()) digest.add(fmt::format("\ndomain {} {}", p.domain.size(), p.domain));
+      if (!std::isnan(p.prior)) digest.add(fmt::format("\nprior {}", p.prior));
     }
   }
   return digest.hex();

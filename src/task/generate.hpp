@@ -34,6 +34,7 @@ class Draws {
 /// What a task draws at a level.
 struct Item {
   std::string text, answer, solution;
+  std::string domain{};  ///< empty: the task knows none
 };
 
 /// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not worth asking.

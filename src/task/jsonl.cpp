@@ -45,6 +45,13 @@ std::string text_at(const nlohmann::json& object, const std::string& key, const 
   return at->get<std::string>();
 }
 
+double rate_at(const nlohmann::json& object, const std::string& key, const Line& line) {
+  const auto at = object.find(key);
+  const bool rate = at != object.end() && at->is_number() && *at >= 0.0 && *at <= 1.0;
+  line.require_that(rate, fmt::format("\"{}\" is no success rate from 0 to 1", key), "policies start from it", "correct the line or empty task.prior_key");
+  return at->get<double>();
+}
+
 std::int32_t reasoning_lines(std::string_view reasoning) {
   std::int32_t lines = 0;
   while (!reasoning.empty()) {
@@ -65,6 +72,8 @@ Prompt read_prompt(std::string_view json_text, const TaskSection& section, const
                     "the verifier compares what does", "set task.answer_marker (empty: the whole answer counts) or correct the line");
   prompt.answer = text::normal_answer(marked->answer);
   prompt.level = reasoning_lines(marked->reasoning);
+  if (!section.domain_key.empty()) prompt.domain = text_at(object, section.domain_key, "domain_key", line);
+  if (!section.prior_key.empty()) prompt.prior = float(rate_at(object, section.prior_key, line));
   return prompt;
 }
 

@@ -24,12 +24,10 @@ def verify_names_file_and_column(harness):
 
 
 def repair_then_resume_is_the_undisturbed_run(harness):
-    """A damaged shard behind the last checkpoint costs nothing; one that the newest checkpoint goes on with costs the steps since the one before; an archive file that every
-    later checkpoint counts on costs all of training. None costs a bit."""
-    shard, packed_file = "shards/train-{:06}-00-0000.h5".format, "archive/train_000001-000004.h5"
-    for name, pack_every, path, resumes_from, aside in (("late", 4, shard(5), "train_000004", shard(5)), ("needed", 100, shard(3), "train_000002", "checkpoints/train_000004"),
-                                                        ("packed", 4, packed_file, "sft_000030", "checkpoints/train_000002")):
-        run = stopped(harness, name, pack_every)
+    """A damaged shard behind the last checkpoint costs nothing; one that the newest checkpoint goes on with costs the steps since the one before. Neither costs a bit."""
+    shard = "shards/train-{:06}-00-0000.h5".format
+    for name, path, resumes_from, aside in (("late", shard(5), "train_000004", shard(5)), ("needed", shard(3), "train_000002", "checkpoints/train_000004")):
+        run = stopped(harness, name)
         victim = run / path
         flip(victim, victim.stat().st_size // 2)
         check(f"{path}: " in archive(harness, "verify", run, code=3), "the damaged file is named")
@@ -45,8 +43,19 @@ def repair_then_resume_is_the_undisturbed_run(harness):
     check("nothing is damaged" in archive(harness, "repair", run), "a whole run needs no repair")
 
 
+def a_lost_file_costs_its_rollouts_and_nothing_else(harness):
+    run = stopped(harness, "holed", 2)
+    victim = packed(run)[0]
+    check(victim.name == "train_000001-000002.h5", victim.name)
+    flip(victim, victim.stat().st_size // 2)
+    check("lost       archive/train_000001-000002.h5: 16 groups, 64 rollouts of train steps 1 to 2" in archive(harness, "repair", run), "what is lost")
+    harness.train(run, "--resume", *SETTINGS)
+    check(result(run)["policy_sha256"] == result(whole(harness))["policy_sha256"], "other weights")
+    check("0 groups differ, 0 are only in A, 16 only in B" in archive(harness, "diff", run, whole(harness), code=3), "other rollouts than the lost ones are missing")
+
+
 def pack_offline_is_what_the_run_does(harness):
-    run = stopped(harness, "unpacked", 100)
+    run = stopped(harness, "unpacked")
     out = archive(harness, "pack", run)
     check("archive/train_000001-000004.h5" in out and packed(run), out)
     harness.train(run, "--resume", *SETTINGS)
@@ -56,4 +65,4 @@ def pack_offline_is_what_the_run_does(harness):
     check("nothing to pack" in archive(harness, "pack", early), "a run that ended in order has packed")
 
 
-main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, pack_offline_is_what_the_run_does)
+main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, a_lost_file_costs_its_rollouts_and_nothing_else, pack_offline_is_what_the_run_does)

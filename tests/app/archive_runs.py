@@ -18,12 +18,12 @@ def whole(harness):
 
 
 def stopped(harness, name, pack_every=4):
-    """A run killed after five steps: a checkpoint at 4, shards of later steps; steps up to 4 packed, or not yet."""
+    """A run killed after five steps, its newest checkpoint at 4: steps are packed up to the checkpoint before where that is due."""
     folder = harness.work / name
     source = harness.work / f"stopped_{pack_every}"
     if not source.exists():
         job = harness.start("train", harness.tiny, *sets(run__dir=source), *SETTINGS, *sets(archive__pack_every=pack_every))
-        while not (source / "metrics.jsonl").exists() or len(metrics(source)) < 5:
+        while not (source / "checkpoints/train_000004").exists() or len(metrics(source)) < 5:
             check(job.poll() is None, "the run ended before it could be killed")
             time.sleep(0.002)
         job.send_signal(signal.SIGKILL)

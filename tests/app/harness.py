@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,13 +22,18 @@ class Harness:
         self.binary, source, mpiexec, numproc_flag, *flags = arguments
         self.source = pathlib.Path(source)
         self.tiny = str(self.source / "tests/app/tiny.toml")
-        self._launcher = [mpiexec, *flags, numproc_flag]
+        self.launcher = [mpiexec, *flags, numproc_flag]
         self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_")
         self.work = pathlib.Path(self._folder.name)
 
+    @staticmethod
+    def copy(source, target):
+        """A run folder with its hard links as plain copies."""
+        shutil.copytree(source, target)
+
     def command(self, arguments, ranks=1):
         alone = [self.binary, *map(str, arguments)]
-        return alone if ranks == 1 else [*self._launcher, str(ranks), *alone]
+        return alone if ranks == 1 else [*self.launcher, str(ranks), *alone]
 
     def start(self, *arguments, ranks=1, env=None, **options):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "cwd": self.work} | options
@@ -71,8 +77,23 @@ def result(folder):
 
 
 def metrics(folder, phase="train"):
-    rows = [json.loads(line) for line in (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()]
+    text = (pathlib.Path(folder) / "metrics.jsonl").read_text()
+    rows = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]  # the last line of a run in progress may be half there
     return [row for row in rows if row["phase"] == phase]
+
+
+def ranks_of(folder):
+    """Process ids of the ranks that train in `folder`, by rank."""
+    found = {}
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command, environment = (process / "cmdline").read_bytes().split(b"\0"), (process / "environ").read_bytes()
+        except OSError:
+            continue  # it has ended
+        rank = re.search(rb"\0(?:PMIX_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)\0", environment)
+        if rank and f"run.dir={folder}".encode() in command and command[0].endswith(b"rollcall"):
+            found[int(rank.group(1))] = int(process.name)
+    return found
 
 
 def policy_line(out):

@@ -1,4 +1,4 @@
-"""Rollouts that a step did not sample: replayed groups, an expert's answers, greedy baselines. The same bits on any ranks and after a kill, and counted apart."""
+"""What a step's policy did not sample: replayed groups, an expert's answers, greedy baselines, a guide's beginnings. The same bits on any ranks and after a kill, and counted apart."""
 import json
 import signal
 import time
@@ -16,11 +16,15 @@ KINDS = {
     "dypo": sets(objective__recipe="dypo", experts__share=1),
     "both": [*REPLAY, *sets(objective__recipe="chord", experts__share=0.5, objective__knobs__mu_warmup=0)],
     "greedy": sets(objective__recipe="remax"),
+    "guide": sets(objective__recipe="rlgf", guide__model="guide_policy", guide__share=0.5, guide__max_tokens=3),
 }
 
 
 def whole(harness, kind):
     folder = harness.work / kind
+    if kind == "guide" and not (harness.work / "guide_model").exists():
+        harness.succeed("sft", harness.tiny, *sets(run__dir=harness.work / "guide_model", sft__steps=60))
+        harness.succeed("export", harness.work / "guide_model", harness.work / "guide_policy")
     if not folder.exists():
         harness.train(folder, *SMALL, *KINDS[kind])
     return folder
@@ -33,6 +37,7 @@ def same_end(folder, reference):
 
 def same_on_three_ranks(harness):
     for kind, settings in KINDS.items():
+        whole(harness, kind)
         harness.train(harness.work / f"{kind}_3", *SMALL, *settings, ranks=3)
         same_end(harness.work / f"{kind}_3", whole(harness, kind))
 
@@ -53,7 +58,7 @@ def counted_apart(harness):
         check(all(row["actor/ratio_min"] == 1 == row["actor/ratio_max"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1")
         beside = [row.get("replay/rollouts", 0) + row.get("experts/rollouts", 0) for row in rows]
         check([row["train/rollouts_trained"] for row in rows] == [BUDGET + more for more in beside], f"{kind}: the number of trained rollouts")
-        check(kind == "greedy" or sum(beside) > 0, f"{kind}: nothing was added to any step")
+        check(kind in ("greedy", "guide") or sum(beside) > 0, f"{kind}: nothing was added to any step")
         entries = json.loads((whole(harness, kind) / "archive/manifest.json").read_text())["files"]
         archived = {purpose: sum(e["rollouts"] for e in entries if e["purpose"] == purpose) for purpose in ("train", "greedy")}
         check(archived["train"] == STEPS * BUDGET, f"{kind}: the archive holds {archived['train']} training rollouts")
@@ -67,6 +72,21 @@ def replayed_metrics(harness):
     check(max(row["replay/staleness_max"] for row in rows[1:]) == 10, "the staleness limit was never reached, so it says nothing")
     check(all(row["replay/ratio_min"] < 1 < row["replay/ratio_max"] for row in rows[3:]), "the ratio of replayed tokens does not move")
     check(all(row.get("replay/ppo_kl", 0) == 0 for row in metrics(whole(harness, "current"))), "with old_policy = current old and new log-prob are one at first")
+
+
+def guided(harness):
+    """Half of the groups begin with one to three tokens that are not the policy's; with a share of 0 nothing is left of it."""
+    rows, limit = metrics(whole(harness, "guide")), 3
+    began = [row.get("guide/rollouts", 0) for row in rows]
+    check(0.25 * STEPS * BUDGET < sum(began) < 0.75 * STEPS * BUDGET, f"{sum(began)} rollouts began with the guide's tokens")
+    check(all(1 <= row["guide/tokens_mean"] <= limit for row in rows if "guide/rollouts" in row), "lengths of beginnings")
+    without = {}
+    for share, folder in ((None, "rlgf_alone"), (0, "rlgf_share_0")):
+        settings = sets(objective__recipe="rlgf") if share is None else [*KINDS["guide"], *sets(guide__share=0)]
+        harness.train(harness.work / folder, *SMALL, *settings)
+        without[folder] = result(harness.work / folder)["policy_sha256"]
+    check(len(set(without.values())) == 1, "a guide with a share of 0 changes the policy")
+    check(result(whole(harness, "guide"))["policy_sha256"] not in without.values(), "the guide changes nothing")
 
 
 def kill_and_resume(harness, kind, ranks, rows):
@@ -84,7 +104,7 @@ def kill_and_resume(harness, kind, ranks, rows):
 
 
 def survives_a_kill(harness):
-    for kind, ranks, rows in (("uniform", 1, 5), ("uniform", 1, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5)):
+    for kind, ranks, rows in (("uniform", 1, 5), ("uniform", 1, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5)):
         kill_and_resume(harness, kind, ranks, rows)
 
 
@@ -100,4 +120,4 @@ def goes_on_after_a_stop(harness):
     check([row.get("replay/ratio_max") for row in metrics(halves)] == [row.get("replay/ratio_max") for row in metrics(reference)], "replay/ratio_max differs")
 
 
-main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, survives_a_kill, goes_on_after_a_stop)
+main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, guided, survives_a_kill, goes_on_after_a_stop)

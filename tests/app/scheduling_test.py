@@ -103,6 +103,26 @@ def state_survives_a_stop_on_any_ranks(harness):
         check(title in page, f"report.html does not show: {title}")
 
 
+def a_large_step_is_spent_exactly(harness):
+    """256 prompts and 1,024 rollouts, generated, scored and trained on; tests/stages has a hundred such steps of every policy without a model."""
+    for name in ("gdro_both", "knapsack"):
+        folder = harness.work / f"large_{name}"
+        harness.train(folder, *SMALL, *sets(scheduler__policy=name, train__steps=3, train__prompts_per_step=256, train__rollouts_per_prompt=4, task__train_prompts=512, task__max_level=4))
+        rows = metrics(folder)
+        check([row["rollout_alloc/drawn"] for row in rows] == [1024] * 3 == [row["train/rollouts_trained"] for row in rows], f"{name}: {rows}")
+        check(sum(result(folder)["rollouts_per_level"].values()) == 3072, f"{name}: {result(folder)['rollouts_per_level']}")
+
+
+def rollouts_end_a_run(harness):
+    """train.rollouts: the step that reaches them is the last, before train.steps and at once when a finished run is resumed."""
+    folder = harness.work / "rollouts"
+    wanted = [*SMALL, *sets(train__rollouts=65)]  # 32 a step
+    harness.train(folder, *wanted)
+    check(len(metrics(folder)) == 3 and result(folder)["train_steps"] == 3, f"{len(metrics(folder))} steps")
+    harness.train(folder, "--resume", *wanted)
+    check(len(metrics(folder)) == 3, "a finished run went on")
+
+
 def weights_reach_the_update(harness):
     """Equal draws, other weights: the first step samples the same answers and makes another update of them."""
     ends = {}
@@ -139,5 +159,5 @@ def changed_prompts_are_told(harness):
     check([row["step"] for row in metrics(folder)] == [1, 2, 3, 4], "the resumed run did not go on")
 
 
-main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, weights_reach_the_update,
+main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, a_large_step_is_spent_exactly, rollouts_end_a_run, weights_reach_the_update,
      losses_reach_the_policy, changed_prompts_are_told, state_survives_a_stop_on_any_ranks)

@@ -1,10 +1,10 @@
-"""scripts/train_recipes on a few rows of a tiny run: it trains, goes on where it was, and says what does not learn."""
+"""scripts/train_recipes on a few rows of a tiny run: it trains, goes on where it was, and says what does not learn. The study of GDRO likewise."""
 import json
 import subprocess
 import sys
 import xml.etree.ElementTree
 
-from harness import LIMIT_S, check, main
+from harness import LIMIT_S, check, main, sets
 
 CONTROL = "grpo: permuted rewards"
 ROWS = (CONTROL, "grpo", "vopd", "remax", "chord")
@@ -49,4 +49,30 @@ def says_what_does_not_learn(harness):
         check((f"{CONTROL}: " in out) == grpo_fine and code == 1, f"the control at [{low}, {high}]:\n{out}")
 
 
-main(trains_and_goes_on, says_what_does_not_learn)
+def the_study_of_gdro(harness):
+    """All policies once; a run whose folder is left half done goes on, and what is finished is not repeated."""
+    runs = harness.work / "gdro"
+
+    def driver(*more):
+        words = [sys.executable, harness.source / "jobs/studies/gdro/run", "--seeds", 1, "--jobs", 2, "--binary", harness.binary, "--run-file", harness.tiny, "--runs", runs,
+                 "--out", harness.work, *more]
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=LIMIT_S)
+        check(done.returncode == 0 and not done.stderr, done.stderr + done.stdout)
+        return done.stdout
+
+    check("8 of 8 runs to do" in driver(), "the study did not begin with all its runs")
+    whole = json.loads((runs / "gdro_both-1.json").read_text())
+    (runs / "gdro_both-1.json").unlink()
+    (runs / "gdro_both-1.key").write_text(whole["key"])  # as a kill leaves it: a folder with half of the steps, and no record
+    half = sets(scheduler__policy="gdro_both", scheduler__knobs__arm_horizon=300, sft__steps=0, train__steps=4, eval__after="false", run__seed=1)
+    words = [harness.binary, "train", harness.tiny, "--init-from", "warm_start", "--set", "run.dir=gdro_both-1", *half]
+    subprocess.run(words, cwd=runs, capture_output=True, check=True, timeout=LIMIT_S)
+    check("1 of 8 runs to do" in driver(), "finished runs were repeated")
+    again = json.loads((runs / "gdro_both-1.json").read_text())
+    check(again["steps"] == 6 and again["drawn"] == whole["drawn"], f"{again} is not {whole}")
+    table = (harness.work / "results.md").read_text()
+    check("both games" in table and "square-root oracle" in table and "| gdro/" not in table, table)
+    xml.etree.ElementTree.parse(harness.work / "results.svg")
+
+
+main(trains_and_goes_on, says_what_does_not_learn, the_study_of_gdro)

@@ -48,6 +48,9 @@ ROWS = [
     ("replay by an unknown law", TRAIN + "--set replay.choose=oldest", 2, "valid are uniform, newest, advantage"),
     ("replay beside greedy answers", TRAIN + "--set objective.recipe=remax --set replay.share=0.5", 2, "a policy that is gone"),
     ("a recipe for experts without experts", TRAIN + "--set objective.recipe=chord", 2, "experts.share is 0"),
+    ("a guide without a model", TRAIN + "--set guide.share=0.5", 2, "guide.model is empty"),
+    ("a guide that says everything", TRAIN + "--set guide.share=0.5 --set guide.model=x --set guide.max_tokens=4096", 2, "nothing to say after the longest beginning"),
+    ("a guide that is not there", TRAIN + "--set guide.share=0.5 --set guide.max_tokens=2 --set guide.model=/nowhere", 2, "/nowhere"),
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
@@ -59,6 +62,10 @@ ROWS = [
     ("unknown scheduler policy", TRAIN + "--set scheduler.policy=unifrm", 2, "did you mean uniform"),
     ("unknown scheduler knob", TRAIN + "--set scheduler.policy=uniform_sqrt --set scheduler.knobs.nope=3", 2, "scheduler.knobs.nope is not a key"),
     ("scheduler knob out of range", TRAIN + "--set scheduler.policy=uniform_sqrt --set scheduler.knobs.prior_success=3", 2, "scheduler.knobs.prior_success is 3"),
+    ("a policy of domains without domains", TRAIN + "--set scheduler.policy=apriel_reasoner", 2, "the policy apriel_reasoner needs a domain of every prompt"),
+    ("a bandit over domains without domains", TRAIN + "--set scheduler.policy=sec --set scheduler.knobs.arms=domain", 2, "task.domain_key"),
+    ("a value model's policy without its values", TRAIN + "--set scheduler.policy=v0", 2, "the policy v0 needs a prior of every prompt"),
+    ("a policy that no stage feeds", TRAIN + "--set scheduler.policy=arrol", 2, "the policy arrol needs the column predicted"),
     ("unknown kernels", TRAIN, 2, "ROLLCALL_KERNELS", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
     # input files
     ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),

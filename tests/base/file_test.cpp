@@ -68,6 +68,24 @@ TEST(File, FoldersAreMadeWithTheirParents) {
   EXPECT_THROW(make_folder(folder / "plain/x"), StorageError);
 }
 
+TEST(File, ALinkIsTheFileAndACopyIsOne) {
+  const TemporaryFolder folder;
+  write_file_synced(folder / "a", "text");
+  link_or_copy(folder / "a", folder / "b");
+  EXPECT_EQ(fs::hard_link_count(folder / "a"), 2U);
+  EXPECT_EQ(read_file(folder / "b"), "text");
+  EXPECT_THROW(link_or_copy(folder / "a", folder / "b"), StorageError);  // it is there already
+  EXPECT_THROW(link_or_copy(folder / "none", folder / "c"), StorageError);
+  const fs::path memory = "/dev/shm";  // another file system than that of most temporary folders: links do not cross
+  if (!fs::is_directory(memory)) return;
+  const fs::path far = memory / ("rollcall_link_" + std::to_string(::getpid()));
+  link_or_copy(folder / "a", far);
+  EXPECT_EQ(read_file(far), "text");
+  fs::remove(far);
+}
+
+TEST(File, FilesThatDoNotKnowTheirSizeAreReadWhole) { EXPECT_GT(read_file("/proc/self/maps").size(), 4096U); }
+
 TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {
   const TemporaryFolder folder;
   std::optional<FolderLock> lock(std::in_place, folder.path(), "job 17 on n1");

@@ -61,9 +61,14 @@ SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 ReturnToService=2
 KillWait=2
+SlurmdTimeout=10
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SlurmctldParameters=preempt_send_user_signal
 {nodes}
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+{partitions}
 """
+ONE_PARTITION = ("PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE",)
 
 
 class Unavailable(Exception):
@@ -81,11 +86,12 @@ def free_ports(count):
 class PrivateCluster:
     """`with PrivateCluster() as cluster: cluster.run("sbatch", ...)`. `shared`: folders below /tmp that all nodes must see."""
 
-    def __init__(self, nodes=2, cores_per_node=2, shared=()):
+    def __init__(self, nodes=2, cores_per_node=2, shared=(), partitions=ONE_PARTITION):
         missing = [name for name in DAEMONS if not shutil.which(name, path=PATH)]
         if missing:
             raise Unavailable(f"no {', '.join(missing)} (scripts/setup --tests installs slurm-wlm and munge)")
-        self._nodes, self._cores, self._shared, self._daemons = nodes, cores_per_node, list(map(str, shared)), []
+        self._names = [f"n{i + 1}" for i in range(nodes)]
+        self._cores, self._partitions, self._shared, self._daemons = cores_per_node, partitions, list(map(str, shared)), {}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="slurm_"))
         self.isolated = subprocess.run([*NAMESPACES, "true"], capture_output=True, env=os.environ | {"PATH": PATH}).returncode == 0
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "PMIX_", "OMPI_COMM"))}
@@ -121,12 +127,11 @@ class PrivateCluster:
         return "\n".join(f"== {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in sorted(self.folder.glob("*.log")))
 
     def _start(self):
-        names = [f"n{i + 1}" for i in range(self._nodes)]
-        for name in names:
+        for name in self._names:
             (self.folder / name / "spool").mkdir(parents=True)
             (self.folder / name / "tmp").mkdir()
         (self.folder / "state").mkdir()
-        self._configure(names)
+        self._configure()
         key = self.folder / "munge.key"
         key.touch(0o600)
         key.write_bytes(os.urandom(128))
@@ -134,28 +139,38 @@ class PrivateCluster:
                      f"--seed-file={self.folder}/munge.seed", f"--log-file={self.folder}/munged_own.log")
         self._until("munged listens", lambda: (self.folder / "munge.socket").exists())
         self._daemon("slurmctld", "slurmctld", "-D")
-        for name in names:
-            if self.isolated:
-                self._daemon(name, "bash", "-euc", NODE, "node", name, self.folder / name, self.folder, *self._shared)
-            else:
-                self._daemon(name, "slurmd", "-D", "-N", name)
-        self._until("all nodes are idle", lambda: self._idle_nodes() == self._nodes)
+        for name in self._names:
+            self.start_node(name)
+        self._until("all nodes are idle", lambda: self._idle_nodes() == len(self._names))
 
-    def _configure(self, names):
-        port, *ports = free_ports(1 + self._nodes)
+    def start_node(self, name):
+        if self.isolated:
+            self._daemon(name, "bash", "-euc", NODE, "node", name, self.folder / name, self.folder, *self._shared)
+        else:
+            self._daemon(name, "slurmd", "-D", "-N", name)
+
+    def kill(self, name):
+        """A daemon, or a node as by a power cut: everything on an isolated one ends at once, and nobody is told."""
+        daemon = self._daemons.pop(name)
+        daemon.kill()
+        daemon.wait()
+
+    def _configure(self):
+        port, *ports = free_ports(1 + len(self._names))
         host = socket.gethostname().split(".")[0]
         nodes = "\n".join(f"NodeName={name} NodeHostname={name if self.isolated else host} NodeAddr=127.0.0.1 Port={port} CPUs={self._cores} State=UNKNOWN"
-                          for name, port in zip(names, ports))
+                          for name, port in zip(self._names, ports))
         tmp = "/tmp" if self.isolated else f"{self.folder}/%n/tmp"  # PMIx keeps sockets there, under names that two nodes of one host would share
-        text = CONFIGURATION.format(host=host, port=port, user=getpass.getuser(), folder=self.folder, tmp=tmp, nodes=nodes)
+        text = CONFIGURATION.format(host=host, port=port, user=getpass.getuser(), folder=self.folder, tmp=tmp, nodes=nodes, partitions="\n".join(self._partitions))
         (self.folder / "slurm.conf").write_text(text)
         # slurmd looks for a cgroup file system even where no plugin uses one; a named version and an empty folder let it start in a chroot too.
         (self.folder / "cgroup").mkdir()
         (self.folder / "cgroup.conf").write_text(f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={self.folder}/cgroup\nCgroupAutomount=no\n")
 
     def _daemon(self, name, *command):
-        with open(self.folder / f"{name}.log", "wb") as log:
-            self._daemons.append(subprocess.Popen(self.contained(*map(str, command)), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True))
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self._daemons[name] = subprocess.Popen(self.contained(*map(str, command)), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                   start_new_session=True)
 
     def _idle_nodes(self):
         found = subprocess.run(["sinfo", "-h", "-N", "-t", "idle", "-o", "%N"], env=self.env, capture_output=True, text=True)
@@ -164,7 +179,7 @@ class PrivateCluster:
     def _until(self, what, holds):
         end = time.monotonic() + START_LIMIT_S
         while not holds():
-            ended = [d.args for d in self._daemons if d.poll() is not None]
+            ended = [name for name, daemon in self._daemons.items() if daemon.poll() is not None]
             if ended or time.monotonic() > end:
                 raise AssertionError(f"not so after {START_LIMIT_S} s: {what}; ended: {ended}\n{self.logs()}")
             time.sleep(0.1)
@@ -174,12 +189,10 @@ class PrivateCluster:
         if not self.isolated and self._daemons:
             subprocess.run(["scancel", f"--user={getpass.getuser()}"], env=self.env, capture_output=True)
             end = time.monotonic() + 10
-            while self._idle_nodes() < self._nodes and time.monotonic() < end:
+            while self._idle_nodes() < len(self._names) and time.monotonic() < end:
                 time.sleep(0.2)
-        for daemon in reversed(self._daemons):
-            daemon.kill()
-            daemon.wait()
-        self._daemons = []
+        for name in reversed(list(self._daemons)):
+            self.kill(name)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -21,6 +21,8 @@ if find "$prefix/include" -name '*.cpp' | grep -q .; then echo "FAILED: sources 
 # The run path alone must lead to LibTorch.
 (cd / && env -u LD_LIBRARY_PATH "$prefix/bin/rollcall" --version)
 
+quiet "$prefix/share/rollcall/scripts/check_install" "$prefix/bin/rollcall"
+
 quiet cmake -S "$here/consumer" -B "$work/consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
 quiet cmake --build "$work/consumer"
 "$work/consumer/consumer"

@@ -59,6 +59,81 @@ TEST(Checkpoint, CorruptNewestFallsBackWithAWarning) {
   EXPECT_TRUE(said("b/manifest.json"));
 }
 
+TEST(Checkpoint, AnySingleFaultOfTheNewestFallsBackAndNamesTheFile) {
+  const RunFolder run;
+  write_checkpoint(run, checkpoint("older", "weights of before"));
+  const auto newest = [&] { write_checkpoint(run, checkpoint("newest", "weights of now")); };
+  const auto falls_back = [&](const char* which, const char* how) {
+    std::vector<std::string> warnings;
+    const auto found = newest_checkpoint(run, &warnings);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->name, "older") << which << " " << how;
+    ASSERT_EQ(warnings.size(), 1U) << which << " " << how;
+    EXPECT_NE(warnings[0].find(std::string("newest/") + which), std::string::npos) << warnings[0];
+  };
+  for (const char* which : {"model.safetensors", "config.json", "manifest.json"}) {
+    newest();
+    const fs::path path = file(run, "newest", which);
+    const std::string good = content(path);
+    for (std::size_t at = 0; at < good.size(); at += 1 + good.size() / 9) {
+      std::string bad = good;
+      bad[at] = char(bad[at] ^ 0x10);
+      put(path, bad);
+      falls_back(which, "with a flipped bit");
+    }
+    put(path, good.substr(0, good.size() / 2));
+    falls_back(which, "truncated");
+    put(path, good + "}");
+    falls_back(which, "with a byte too many");
+    fs::remove(path);
+    falls_back(which, "missing");
+  }
+  newest();
+  put(file(run, "newest", "empty"), "x");
+  falls_back("empty", "no longer empty");
+  newest();
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->name, "newest");
+}
+
+TEST(Checkpoint, IsMadeOfTheSharesOfItsWriters) {
+  const RunFolder run;
+  CheckpointFacts all;
+  for (const std::string writer : {"0", "1", "2"}) {
+    CheckpointShare share{.files = {}, .earlier = {}, .unchanged = {}};
+    share.files["part" + writer] = [writer] { return "of " + writer; };
+    all.merge(write_share(run, "a", share));
+    EXPECT_TRUE(list_checkpoints(run).empty()) << "shown before it is whole";
+  }
+  end_checkpoint(run, "a", all);
+  EXPECT_EQ(read_checkpoint(run, "a").files, (std::map<std::string, std::string>{{"part0", "of 0"}, {"part1", "of 1"}, {"part2", "of 2"}}));
+}
+
+TEST(Checkpoint, UnchangedFilesAreLinkedAndOutliveTheirFirstCheckpoint) {
+  const RunFolder run;
+  write_checkpoint(run, checkpoint("a", "large and constant"));
+  CheckpointShare share{.files = {}, .earlier = "a", .unchanged = {"model.safetensors"}};
+  share.files["config.json"] = [] { return std::string("{1}"); };
+  end_checkpoint(run, "b", write_share(run, "b", share));
+  EXPECT_EQ(fs::hard_link_count(file(run, "b", "model.safetensors")), 2U);
+  prune_checkpoints(run, 1, {});
+  EXPECT_EQ(read_checkpoint(run, "b").files.at("model.safetensors"), "large and constant");
+  share.earlier = "b", share.unchanged = {"nothing.known"};
+  EXPECT_NE(fault_of([&] { write_share(run, "c", share); }).find("b/manifest.json: it does not name nothing.known"), std::string::npos);
+}
+
+TEST(Checkpoint, OneThatStoodAsideForAReplacementComesBack) {
+  const RunFolder run;
+  write_checkpoint(run, checkpoint("a", "old"));
+  const fs::path folder = run.path() / "checkpoints";
+  fs::rename(folder / "a", folder / ".replaced-a");  // a crash before the new one took its place, where folders cannot be exchanged
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->files.at("model.safetensors"), "old");
+  write_checkpoint(run, checkpoint("b"));
+  fs::rename(folder / "b", folder / ".replaced-a");  // a crash after it: the leftover goes
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->name, "a");
+  remove_leftovers(run);
+  EXPECT_FALSE(fs::exists(folder / ".replaced-a"));
+}
+
 TEST(Checkpoint, NoneAndAllCorruptAreDifferentThings) {
   const RunFolder run;
   EXPECT_FALSE(newest_checkpoint(run, nullptr).has_value());

@@ -1,34 +1,47 @@
 #!/usr/bin/env bash
-# jobs/launch.bash against stand-ins for srun, mpirun and scontrol: exit codes, requeue, stop file, the stop signal, choice of launcher.
+# jobs/launch.bash against stand-ins for srun, mpirun, scontrol and the program: end of the job, exit codes, requeue, deaths, stop file, stop signal, launcher.
 # shellcheck disable=SC2016  # the small programs below expand their own variables
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin" "$work/run"
+mkdir -p "$work/bin" "$work/run/checkpoints"
 failures=0
 
-# The launchers note their name and options and run the command; srun offers PMIx only if told to.
+# The launcher notes its options and runs the command; the program is told what to do, and its doctor names a launcher.
 cat >"$work/bin/srun" <<'SH'
 #!/usr/bin/env bash
 # A stand-in for srun.
-if [[ $1 == --mpi=list ]]; then echo "MPI plugin types are..." "${FAKE_MPI:-none}" >&2; exit 0; fi
 options=()
 while [[ ${1:-} == --* ]]; do options+=("$1"); shift; done
 echo "srun ${options[*]}" >>"$CALLS"
 exec "$@"
 SH
-sed 's/\bsrun\b/mpirun/g; /mpi=list/d; s/while \[\[.*/while [[ ${1:-} == --* ]]; do options+=("$1" "$2"); shift 2; done/' "$work/bin/srun" >"$work/bin/mpirun"
-printf '#!/bin/sh\necho "scontrol $*" >>"$CALLS"\n' >"$work/bin/scontrol"
+cat >"$work/bin/program" <<'SH'
+#!/usr/bin/env bash
+# A stand-in for rollcall.
+if [[ $1 == doctor ]]; then echo "srun --chosen=${*: -1}"; else exec bash -c "$1"; fi
+SH
+cat >"$work/bin/scontrol" <<'SH'
+#!/usr/bin/env bash
+# A stand-in for scontrol.
+if [[ $1 == show ]]; then
+  printf 'JobId=42 JobName=x\n   StartTime=2030-01-01T00:00:00 EndTime=2030-01-01T01:00:00 Deadline=N/A\n'
+else
+  echo "scontrol $*" >>"$CALLS"
+fi
+SH
 chmod +x "$work"/bin/*
 
-# job LAUNCHER COMMAND: runs it as the batch script would; leaves the exit code in $rc and the calls in $calls.
+# job PROGRAM_TEXT [VARIABLE=VALUE ...]: runs it as the batch script would; leaves the exit code in $rc and the calls in $calls.
 job() {
+  local text=$1
+  shift
   : >"$work/calls"
-  env PATH="$work/bin:$PATH" CALLS="$work/calls" SLURM_JOB_ID=42 bash -c 'source "$1/jobs/launch.bash"; launch "$2" "$3" bash -c "$4"' \
-    job "$root" "$1" "$work/run" "$2" >"$work/log" 2>&1 &
+  env TZ=UTC PATH="$work/bin:$PATH" CALLS="$work/calls" SLURM_JOB_ID=42 launcher=srun "$@" \
+    bash -c 'source "$1/jobs/launch.bash"; launch "$2/run" "$2/bin/program" "$3"' job "$root" "$work" "$text" >"$work/log" 2>&1 &
   local pid=$!
-  if [[ ${3:-} == signal ]]; then
+  if [[ -n ${signal:-} ]]; then
     until [[ -e $work/ready ]]; do sleep 0.02; done
     kill -USR1 "$pid"
   fi
@@ -41,34 +54,49 @@ expect() {  # WHAT GOT WANTED
   if [[ $2 != "$3" ]]; then printf 'FAILED %s: got "%s", wanted "%s"\n%s\n' "$1" "$2" "$3" "$(cat "$work/log")"; failures=$((failures + 1)); fi
 }
 
-job "srun" "exit 0"
-expect "done: code" "$rc" 0
-expect "done: no requeue" "$calls" "srun "
-for code in 2 3; do
-  job "srun" "exit $code"
+for code in 0 2 3 127; do
+  job "exit $code"
   expect "code $code is kept" "$rc" "$code"
   expect "code $code is not requeued" "$calls" "srun "
 done
-job "srun" "exit 75"
+job "exit 75"
 expect "stopped: code" "$rc" 75
 expect "stopped: requeue" "$calls" $'srun \nscontrol requeue 42'
+job "exit 75" requeue=no
+expect "in a chain: no requeue" "$calls" "srun "
+job "exit 75" SLURM_ARRAY_JOB_ID=40 SLURM_ARRAY_TASK_ID=2
+expect "an element of an array: itself" "$calls" $'srun \nscontrol requeue 40_2'
 touch "$work/run/stop"
-job "srun" "exit 75"
+job "exit 75"
 expect "stop file: code" "$rc" 75
 expect "stop file: no requeue" "$calls" "srun "
 rm "$work/run/stop"
 
+# A rank killed by a signal: requeued, but not for ever with the same newest checkpoint.
+for death in 1 2 3 4 5 6; do
+  if ((death == 3)); then mkdir "$work/run/checkpoints/train_000010"; fi
+  job "kill -KILL \$\$"
+  expect "death $death: code" "$rc" 137
+  ((death == 5)) && wanted="srun " || wanted=$'srun \nscontrol requeue 42'
+  if ((death == 6)); then wanted="srun "; fi
+  expect "death $death" "$calls" "$wanted"
+done
+
+job "echo 'rank 1: no' >$work/run/failure; kill -KILL \$\$"
+expect "a failure with a reason: code" "$rc" 3
+expect "a failure with a reason: no requeue" "$calls" "srun "
+
 # The ranks answer SIGUSR1 only after a while, as one that finishes its step does: the shell must wait for their own exit code.
-job "srun" "trap 'sleep 0.3; exit 75' USR1; touch $work/ready; for ((i = 0; i < 200; i++)); do sleep 0.05; done; exit 1" signal
+signal=yes job "trap 'sleep 0.3; exit 75' USR1; touch $work/ready; for ((i = 0; i < 200; i++)); do sleep 0.05; done; exit 1"
 expect "signal: code" "$rc" 75
 expect "signal: requeue" "$calls" $'srun \nscontrol requeue 42'
 
-job "" 'echo "threads $OMP_NUM_THREADS" >>"$CALLS"'
-expect "no PMIx: mpirun" "$calls" $'mpirun --bind-to none\nthreads 1'
-FAKE_MPI=pmix job "" "exit 0"
-expect "PMIx: srun" "$calls" "srun --mpi=pmix"
-job "srun --cpu-bind=cores" "exit 0"
-expect "site launcher" "$calls" "srun --cpu-bind=cores"
+job 'echo "threads $OMP_NUM_THREADS, end $SLURM_JOB_END_TIME" >>"$CALLS"'
+expect "threads and the job's end" "$calls" $'srun \nthreads 1, end 1893459600'
+job "exit 0" launcher= bind=core
+expect "the doctor's launcher" "$calls" "srun --chosen=core"
+job "exit 0" SLURM_NTASKS_PER_NODE=2 SLURM_JOB_NUM_NODES=3
+expect "one reader a node" "$calls" $'srun --mpi=none --nodes=3 --ntasks=3 --ntasks-per-node=1\nsrun '
 
 if ((failures)); then exit 1; fi
 echo "launch.bash: all expectations met"

@@ -57,6 +57,26 @@ TEST(Decode, LogProbsAreTheBitsOfTheTrainingForward) {
   EXPECT_TRUE(ok);
 }
 
+TEST(Decode, AGivenBeginningCountsForLimitAndStopRule) {
+  const ModelConfig config = small_config(Family::llama);
+  const Policy policy(config, random_weights(config, 3), {});
+  const SamplingParams sampling{.max_new_tokens = 12};
+  auto plain = std::vector{request_of({1, 2, 3, 4, 5}, 7, 4)}, given = plain;
+  given[0].given = 3;
+  const auto whole = decode(policy, plain, sampling, {})[0], rest = decode(policy, given, sampling, {})[0];
+  for (std::size_t i = 0; i < 4; ++i) {  // the same context and random numbers: only the limit differs
+    const std::size_t length = std::min<std::size_t>(whole[i].tokens.size(), 9);
+    EXPECT_EQ(rest[i].tokens, std::vector<std::int32_t>(whole[i].tokens.begin(), whole[i].tokens.begin() + std::ptrdiff_t(length)));
+  }
+  std::vector<std::vector<std::int32_t>> seen;
+  const auto stopped = decode(policy, given, sampling, [&](std::span<const std::int32_t> answer) {
+    seen.emplace_back(answer.begin(), answer.end());
+    return answer.size() == 5;
+  });
+  for (const auto& answer : seen) EXPECT_EQ((std::vector<std::int32_t>(answer.begin(), answer.begin() + 3)), (std::vector<std::int32_t>{3, 4, 5}));
+  for (const auto& sequence : stopped[0]) EXPECT_TRUE(sequence.stopped && sequence.tokens.size() <= 2);
+}
+
 TEST(Decode, TokensDoNotDependOnCompanyOrSplitOrThread) {
   const ModelConfig config = small_config(Family::qwen3);
   const Policy policy(config, random_weights(config, 1), {});

@@ -44,8 +44,10 @@ void check_step(const std::vector<Decision>& rounds, const StepRequest& request,
   std::int64_t spent = 0;
   for (const Decision& round : rounds) {
     std::set<std::uint64_t> now;
+    std::set<GroupId> groups;
     for (const GroupPlan& g : round.groups) {
       if (g.first_sample == 0) RC_ASSERT(!samples.contains(g.id) && !before.contains(g.id.prompt.value));  // a refill brings new prompts
+      RC_ASSERT(groups.insert(g.id).second);  // two fragments of a group in one round could come back in any order
       RC_ASSERT(std::int64_t(g.first_sample) == samples[g.id]);
       samples[g.id] += g.count;
       spent += g.count;

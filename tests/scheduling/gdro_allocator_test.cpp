@@ -86,6 +86,16 @@ TEST(GdroAllocator, ThePriceRisesWhileTheBanditsWantMoreThanThereIs) {
   EXPECT_LT(plenty.allocator.price(), -1.0);
 }
 
+TEST(GdroAllocator, ForcedExplorationIsNoDemand) {
+  // With a horizon of 2 exploration is at its most, 3/5: arms are played 0.6 * 7 + 0.4 * n on average. Bandits that only want 2 rollouts are at 2 for the price.
+  Setting<GdroAllocator> s({"arm_horizon=2"});
+  std::vector<double> two(11, -1e3);
+  two[0] = 0.0;
+  s.allocator.load({{"price", 1.0}, {"log_weights", std::vector<std::vector<double>>(6, two)}});
+  s.step(0, 4 * 16, worth);
+  EXPECT_NEAR(s.allocator.price(), 1.0 + 0.05 * (2 - 4), 1e-9);
+}
+
 TEST(GdroAllocator, RefusesStatesAndArmsThatCannotBe) {
   Setting<GdroAllocator> s;
   EXPECT_THROW(s.allocator.load({{"price", 0.0}, {"log_weights", {{0.0, 0.0}}}}), StorageError);

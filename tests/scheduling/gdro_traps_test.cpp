@@ -185,5 +185,15 @@ TEST(GdroTraps, T8BothGamesPlayTogetherOnOneSignal) {
   for (const std::string name : {"gdro/weight/0", "gdro/probability/0", "gdro/budget/0", "gdro/pass_rate/0", "gdro/signal/0", "gdro/price"}) EXPECT_TRUE(m.contains(name)) << name;
 }
 
+TEST(GdroTraps, T8BothRealisationsAtOnceTellTheirProbabilitiesOnce) {
+  const auto policy = make_policy({.row = "gdro_resample", .selection = "gdro_reweight"}, {{"eta", "2"}}, two_kinds(), 1);
+  policy->end_step({report(0, 0, 0, 4), report(0, 4, 4, 0)});
+  std::map<std::string, int> times;
+  for (const auto& [name, value] : policy->metrics()) ++times[name];
+  for (const auto& [name, n] : times) EXPECT_EQ(n, 1) << name;
+  EXPECT_EQ(times.count("gdro/probability/0") + times.count("gdro/weight/0"), 2U);
+  EXPECT_NEAR(policy->weight({0}), std::exp(2 * 0.12), 1e-15);  // one knob for both
+}
+
 }  // namespace
 }  // namespace rollcall::scheduling

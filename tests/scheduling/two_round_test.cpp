@@ -45,12 +45,16 @@ class PilotPolicy final : public Policy {
     steps_ = nlohmann::json::parse(s).at("steps");
     return {};
   }
+  PolicyParts save_parts(Rows) override { return {save(), {}}; }
+  LoadReport load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>&) override { return load(parts.head); }
+  const std::vector<std::uint64_t>& content() const override { return content_; }
   std::vector<std::pair<std::string, double>> metrics() const override { return {}; }
   std::size_t groups() const { return groups_; }
 
  private:
   std::int64_t steps_ = 0;
   std::size_t groups_ = 0;
+  std::vector<std::uint64_t> content_{};
 };
 
 TEST(TwoRounds, FragmentsContinueTheirGroupsAndTheTotalIsExact) {

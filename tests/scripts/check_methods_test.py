@@ -1,13 +1,9 @@
 #!/usr/bin/env python3
 """Does scripts/check_methods notice? Breaks a copy of the four sources one way at a time and expects each breach to be named."""
-
-import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from breaches import unnoticed
+
 OBJECTIVE, TESTS = "src/objective", "tests/objective"
 
 # (file, what to replace, by what, what the report must say)
@@ -24,33 +20,5 @@ BREACHES = [
 ]
 
 
-def report(root):
-    run = subprocess.run([sys.executable, ROOT / "scripts" / "check_methods", root], capture_output=True, text=True, check=False)
-    return run.returncode, run.stdout
-
-
-def main():
-    failures = 0
-    with tempfile.TemporaryDirectory() as folder:
-        copy = pathlib.Path(folder)
-        for part in (OBJECTIVE, TESTS):
-            shutil.copytree(ROOT / part, copy / part)
-        code, text = report(copy)
-        if code != 0:
-            print("the unbroken tree is refused:", text)
-            failures += 1
-        for path, old, new, expected in BREACHES:
-            whole = (copy / path).read_text()
-            assert old in whole, f"{path} no longer holds {old!r}: bring this test up to date"
-            (copy / path).write_text(whole.replace(old, new, 1))
-            code, text = report(copy)
-            if code == 0 or expected not in text:
-                print(f"{path}: {old!r} -> {new!r} was not noticed:\n{text}")
-                failures += 1
-            (copy / path).write_text(whole)
-    print(f"check_methods_test: {len(BREACHES)} breaches, {failures} unnoticed")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if unnoticed("check_methods", (OBJECTIVE, TESTS), BREACHES) else 0)

@@ -34,8 +34,9 @@ CoordinatorState any_state() {
   s.sft_steps = *rc::gen::arbitrary<std::int64_t>(), s.train_steps = *rc::gen::arbitrary<std::int64_t>(), s.metric_rows = *rc::gen::arbitrary<std::int64_t>();
   s.bad_steps = *rc::gen::arbitrary<std::int64_t>(), s.packed_steps = *rc::gen::arbitrary<std::int64_t>();
   s.policy_version = *rc::gen::arbitrary<std::uint64_t>(), s.rollouts_total = *rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>());
-  s.grad_norm_mean = any_finite(), s.best_validation = any_finite();
-  s.best_checkpoint = any_text(), s.scheduler = any_text();
+  s.grad_norm_mean = any_finite();
+  if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
+  s.best_checkpoint = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
@@ -63,9 +64,9 @@ auto bits(const CoordinatorState& s) {
                     std::bit_cast<std::uint64_t>(s.grad_norm_mean),
                     s.rollouts_total,
                     s.rollouts_per_level,
-                    std::bit_cast<std::uint64_t>(s.best_validation),
+                    s.best_value.has_value(),
+                    std::bit_cast<std::uint64_t>(s.best_value.value_or(0.0)),
                     s.best_checkpoint,
-                    s.scheduler,
                     s.packed_steps,
                     files,
                     seconds,
@@ -114,7 +115,7 @@ TEST(CoordinatorState, RefusesDamagedText) {
     expect_refused(unknown.dump());
   }
   auto newer = json;
-  newer["format"] = 2;
+  newer["format"] = 3;
   expect_refused(newer.dump());
 }
 

@@ -96,6 +96,22 @@ TEST(StepBatch, RefusesScoresOfAnotherShard) {
   EXPECT_THROW(read_step(folder, {{one.shard, publish(folder, other).scores}}, *comm::alone()), StorageError);
 }
 
+TEST(TrainBatch, ReadsWhatOthersSaidAndTrainsOnThePolicysTokens) {
+  Rollout rollout;
+  rollout.turns = {{Role::prompt, {10, 11}, {}, {}, {}}, {Role::environment, {12, 13, 14}, {}, {}, {}}, {Role::policy, {15, 16}, {-1, -2}, {0, 0}, {1, 1}}};
+  StepBatch batch;
+  batch.groups = {{{}, 0, {rollout, rollout}}};
+  batch.scores = {{{{}, 0.0, false, {}}, {{}, 1.0, true, {}}}};
+  const TrainBatch train = make_train_batch(batch, {0}, 100, 8);
+  ASSERT_EQ(train.leaves.size(), 1U);
+  EXPECT_EQ(train.leaves[0].leaf.tokens, (std::vector<std::int32_t>{10, 11, 12, 13, 14, 15, 16, 10, 11, 12, 13, 14, 15, 16}));
+  EXPECT_EQ(train.leaves[0].leaf.targets, (std::vector<std::int64_t>{5, 6, 12, 13}));
+  EXPECT_EQ(train.columns.old_logprob.numel(), 4);
+  EXPECT_EQ(guide_tokens(batch.groups[0]), 3U);
+  batch.groups[0].rollouts[0].turns.erase(batch.groups[0].rollouts[0].turns.begin() + 1);
+  EXPECT_EQ(guide_tokens(batch.groups[0]), 0U);
+}
+
 TEST(MiniBatch, DealsEveryGroupOnce) {
   EXPECT_TRUE(rc::check("mini-batches partition the step and differ by one group at most", [] {
     const auto groups = *rc::gen::inRange(1, 40), count = *rc::gen::inRange(1, 12);

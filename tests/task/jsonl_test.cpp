@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -47,6 +48,26 @@ TEST(Jsonl, ReadsQuestionAnswerSolutionAndLevel) {
       EXPECT_TRUE(p.solution.ends_with("dollars.\n#### 1,200"));
     }
   }
+}
+
+TEST(Jsonl, ReadsDomainsAndPriorsWhereTheirKeysAreNamed) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += "{\"question\": \"" + std::to_string(i) + "\", \"answer\": \"1\", \"kind\": \"algebra\", \"rate\": 0.25}\n";
+  TaskSection s = section_of(folder.write("told.jsonl", lines));
+  s.answer_marker = "";
+  const PromptSet untold = make(s);
+  EXPECT_TRUE(untold.train.front().domain.empty());
+  EXPECT_TRUE(std::isnan(untold.train.front().prior));
+  s.domain_key = "kind", s.prior_key = "rate";
+  const PromptSet told = make(s);
+  EXPECT_EQ(told.train.front().domain, "algebra");
+  EXPECT_EQ(told.train.front().prior, 0.25F);
+  EXPECT_NE(told.hash, untold.hash);  // a schedule follows them, so they are part of the data
+  s.prior_key = "kind";
+  EXPECT_NE(message_of(s).find("told.jsonl:1: \"kind\" is no success rate"), std::string::npos) << message_of(s);
+  s.prior_key = "", s.domain_key = "none";
+  EXPECT_NE(message_of(s).find("no key \"none\""), std::string::npos) << message_of(s);
 }
 
 TEST(Jsonl, LimitsApplyAndKeepTheFileOrder) {

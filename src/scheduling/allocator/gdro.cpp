@@ -113,7 +113,7 @@ void GdroAllocator::move_price(const BinResults& results) {
   double wanted = 0.0, spent = 0.0, prompts = 0.0;
   for (std::size_t b = 0; b < results.groups.size(); ++b) {
     if (results.groups[b] == 0) continue;
-    const auto p = probabilities(b);
+    const auto p = bandit(b).preferences();
     for (std::size_t a = 0; a < p.size(); ++a) wanted += double(results.groups[b]) * p[a] * double(least_arm_ + std::int64_t(a));
     spent += double(results.rollouts[b]);
     prompts += double(results.groups[b]);

@@ -16,7 +16,8 @@ inline double shadow_price(double mu, double alpha, double n, double n_bar) { re
 
 /// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n, J_b = minus the bin's mean signal (18, 20). Every bin plays an EXP3.P over the arms; a
 /// dynamic program makes the bins' draws meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), where n_realised is what the bandits would
-/// spend on average by their own probabilities: what is spent in the end equals the budget at every step, and a price that looked at that would never move.
+/// spend on average by their own preferences: what is spent in the end equals the budget at every step, and a price that looked at that would never move. Their
+/// forced exploration is left out: it spends the arms' mean at any price, and where that alone exceeds the budget the price would rise for ever.
 /// Where no combination of arms meets the budget, the nearest one is made whole by largest remainders.
 class GdroAllocator final : public Allocator {
  public:

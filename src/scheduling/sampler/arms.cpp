@@ -14,11 +14,11 @@ namespace {
 /// A random order of an arm's members, made as far as it is read: O(1) a draw, however many members there are.
 class Shuffle {
  public:
-  Shuffle(std::span<const std::uint32_t> members, RandomStream stream, std::uint64_t first) : members_(members), stream_(stream), first_(first) {}
+  Shuffle(const std::deque<std::uint32_t>& members, RandomStream stream, std::uint64_t first) : members_(&members), stream_(stream), first_(first) {}
   std::uint32_t next() {
-    const std::uint64_t other = at_ + stream_.below(first_ + at_, members_.size() - at_), chosen = place(other);
+    const std::uint64_t other = at_ + stream_.below(first_ + at_, members_->size() - at_), chosen = place(other);
     moved_[other] = place(at_++);
-    return members_[chosen];
+    return (*members_)[chosen];
   }
 
  private:
@@ -26,7 +26,7 @@ class Shuffle {
     const auto it = moved_.find(i);
     return it == moved_.end() ? i : it->second;
   }
-  std::span<const std::uint32_t> members_;
+  const std::deque<std::uint32_t>* members_;
   RandomStream stream_;
   std::uint64_t first_, at_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> moved_;
@@ -48,6 +48,11 @@ std::size_t pick(const std::vector<double>& chance, double u) {
 
 void ArmSampler::bind_arms(ConfigSchema& s) { s.bind("arms", &kind_, "what an arm is", {}, {"level", "domain", "level_domain"}); }
 
+std::vector<Need> ArmSampler::needs() const {
+  if (kind_ != "domain" && kind_ != "level_domain") return {};
+  return {{"domain", "it chooses among the domains of the prompts"}};
+}
+
 void ArmSampler::prepare() const {
   if (kind_ == "bin") arms_ = knowledge_->bins().size();
   if (arms_ > 0) return;
@@ -67,7 +72,7 @@ void ArmSampler::prepare() const {
 }
 
 std::size_t ArmSampler::arm_of(PromptId prompt) const { return kind_ == "bin" ? std::size_t(knowledge_->bins().of(prompt)) : arm_[prompt.value]; }
-std::span<const std::uint32_t> ArmSampler::members(std::size_t arm) const {
+const std::deque<std::uint32_t>& ArmSampler::members(std::size_t arm) const {
   return kind_ == "bin" ? knowledge_->bins().members(std::int32_t(arm)) : members_[arm];
 }
 

@@ -4,8 +4,8 @@
 #include "scheduling/piece.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,7 @@ class ArmSampler : public Sampler {
  public:
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) final;
   void learn(const std::vector<GroupReport>& reports) final;
+  std::vector<Need> needs() const override;
 
  protected:
   explicit ArmSampler(Knowledge& knowledge, std::string arms) : knowledge_(&knowledge), kind_(std::move(arms)) {}
@@ -32,12 +33,12 @@ class ArmSampler : public Sampler {
  private:
   void prepare() const;  ///< sorts the prompts into arms, once the knobs are set
   std::size_t arm_of(PromptId prompt) const;
-  std::span<const std::uint32_t> members(std::size_t arm) const;
+  const std::deque<std::uint32_t>& members(std::size_t arm) const;
   const Knowledge* knowledge_;
   std::string kind_;  // level, domain, level_domain or bin
   mutable std::size_t arms_ = 0;
   mutable std::vector<std::uint32_t> arm_;                   // [prompts] unless the arms are bins
-  mutable std::vector<std::vector<std::uint32_t>> members_;  // [arms] ascending ids, unless the arms are bins
+  mutable std::vector<std::deque<std::uint32_t>> members_;   // [arms] ascending ids, unless the arms are bins
   std::map<std::uint64_t, std::size_t> chosen_;              // arm that each prompt of the step at hand was drawn for; empty between steps
 };
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
-#include <span>
 #include <unordered_map>
 
 namespace rollcall::scheduling {
@@ -17,7 +17,7 @@ constexpr std::uint64_t kBinDraws = 311;  // this piece's random numbers of a st
 /// Members not yet drawn, as a Fisher-Yates shuffle that remembers only the places it has touched.
 class Urn {
  public:
-  explicit Urn(std::span<const std::uint32_t> members) : members_(members), left_(members.size()) {}
+  explicit Urn(const std::deque<std::uint32_t>& members) : members_(&members), left_(members.size()) {}
   std::size_t left() const { return left_; }
   std::uint32_t take(std::size_t place) {
     const std::uint32_t taken = at(place);
@@ -35,9 +35,9 @@ class Urn {
  private:
   std::uint32_t at(std::size_t place) const {
     const auto it = moved_.find(place);
-    return it == moved_.end() ? members_[place] : it->second;
+    return it == moved_.end() ? (*members_)[place] : it->second;
   }
-  std::span<const std::uint32_t> members_;
+  const std::deque<std::uint32_t>* members_;
   std::size_t left_;
   std::unordered_map<std::size_t, std::uint32_t> moved_;
   std::unordered_map<std::size_t, std::size_t> whereabouts_;

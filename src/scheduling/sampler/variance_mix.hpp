@@ -18,6 +18,9 @@ class VarianceMixSampler final : public Sampler {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
+  std::vector<Need> needs() const override {
+    return diversity_weight_ > 0 ? std::vector<Need>{{"diversity", "diversity_weight is above zero, so its scores count how much a group's texts differ"}} : std::vector<Need>{};
+  }
   double score(std::uint64_t step, PromptId prompt) const;
 
  private:

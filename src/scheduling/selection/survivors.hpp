@@ -12,6 +12,7 @@ class SurvivorsSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;
   std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  std::vector<Need> needs() const override { return {{"predicted", "it drops rollouts by the success that a quality head predicts of them"}}; }
 
  private:
   std::vector<std::uint8_t> survive(const std::vector<double>& predicted) const;

@@ -11,6 +11,8 @@ std::vector<Exception> excused_group_losses() {
     all.push_back({"surrogate " + name, "policy_gradient", other_gradient});
     all.push_back({"surrogate " + name, "trust_region", no_interval});
   }
+  all.push_back({"surrogate next_token", "policy_gradient", "it learns from an expert's rollouts and not from own ones: shown by enumerating its draws"});
+  all.push_back({"surrogate next_token", "trust_region", "an expert's text is no sample of an old policy: there is no interval around it"});
   all.push_back({"surrogate negative_aware", "trust_region", "wrong answers' loss flattens out by itself, right ones' is a likelihood: no interval"});
   all.push_back({"surrogate negative_aware", "numerical_derivative", "its floor bounds the value and lets the derivative through"});
   all.push_back({"surrogate group_regression", "equal_rewards", "equal rewards are a target as well: equal log-ratios; zero where they are equal"});

@@ -86,6 +86,10 @@ HandWorkedTable worked_group_losses() {
       {"dypo", {0.0125 * a + 0.5 * softplus(-gap), {-0.5 * bce, -0.45 * a / 4 - 0.5 * bce, 0.55 * a / 2 + 0.5 * bce}, labelled}},
       // mu = 0.5 * 100 / 200 = 0.25. Own: 0.75 of grpo's number (the expert is not in the moments). Expert: p (1 - p) = 0.25 and 0.09 over its 2 tokens.
       {"chord", {chord, chord_slopes, with_expert}},
+      // Weights 1.1 p and sqrt(p) on the expert's two tokens, each over 2; own tokens have no loss.
+      {"otr", {-0.275 * std::log(0.5) - 0.495 * std::log(0.9), {0.0, 0.0, 0.0, -0.275, -0.495}, with_expert}},
+      {"diversity-or-precision",
+       {-(std::sqrt(0.5) * std::log(0.5) + std::sqrt(0.9) * std::log(0.9)) / 2, {0.0, 0.0, 0.0, -std::sqrt(0.5) / 2, -std::sqrt(0.9) / 2}, with_expert}},
       // beta 0.1, sum of half the squares over n - 1 = 1: y^2; dL/dq0 = 2 y (-0.1 / 2).
       {"gvpo", {y * y, {-0.1 * y, -0.1 * y, 0.1 * y}}},
       // (gap - 1)^2 = 4 z^2; derivative 2 (gap - 1) = -4 z.

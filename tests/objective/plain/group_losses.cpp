@@ -147,6 +147,19 @@ TokenLosses expert_mix(const PlainStep& s, const Column& a, const Column& ratio)
   return out;
 }
 
+TokenLosses next_token(const PlainStep& s, const Column&, const Column&) {
+  TokenLosses out;
+  for (const auto& r : s.rollouts) {
+    for (const double lp : r.now) {
+      const double p = std::exp(std::min(lp, 0.0));
+      const double weight = r.expert == 1.0 ? std::pow(p, 1 - s.knob("target_power", 1)) - s.knob("wrong_reward", 0) * p : 0.0;
+      out.loss.push_back(-weight * lp);
+      out.slope.push_back(-weight);
+    }
+  }
+  return out;
+}
+
 TokenLosses negative_aware(const PlainStep& s, const Column& a, const Column& ratio) {
   TokenLosses out;
   for (const auto& r : s.rollouts) {
@@ -216,6 +229,7 @@ void add_group_losses(PlainPieces& p) {
   p.surrogate["pair_preference"] = pair_preference;
   p.surrogate["group_alignment"] = group_alignment;
   p.surrogate["expert_mix"] = expert_mix;
+  p.surrogate["next_token"] = next_token;
   p.surrogate["negative_aware"] = negative_aware;
   p.advantage["own_group_norm"] = own_group_norm;
   p.advantage["win_rate"] = win_rate;

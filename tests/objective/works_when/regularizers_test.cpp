@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace rollcall::objective::test {
 namespace {
 
@@ -116,6 +118,51 @@ TEST(WorksWhen, chord_TheShareOfTheExpert) {
   const Result mixed = run("chord", step), plain = run("grpo", step);
   EXPECT_EQ(mixed.loss, plain.loss);
   EXPECT_EQ(mixed.derivative, plain.derivative);
+}
+
+/// One place of a text with three possible tokens: the weight that the row gives log p of each token, were it the text's.
+std::array<double, 3> weights_of_texts(const std::string& recipe, const std::array<double, 3>& p, const Settings& knobs) {
+  std::array<double, 3> weights{};
+  for (std::size_t y = 0; y < 3; ++y) {
+    PlainStep step = worked_step();
+    step.rollouts[1].now = {std::log(p[y])}, step.rollouts[1].expert = 1.0;
+    weights[y] = -run(recipe, step, knobs).derivative.back();
+  }
+  return weights;
+}
+
+TEST(WorksWhen, otr_IsTheExpectationOverItsDraws) {
+  const std::array<double, 3> p{0.7, 0.2, 0.1};
+  for (const double penalty : {0.0, -0.1}) {
+    const double weight = weights_of_texts("otr", p, {{"wrong_reward", std::to_string(penalty)}})[0];
+    for (std::size_t logit = 0; logit < 3; ++logit) {
+      double drawn = 0.0;  // sum over draws a of p_a R_a d log p_a / d logit
+      for (std::size_t a = 0; a < 3; ++a) drawn += p[a] * (a == 0 ? 1.0 : penalty) * ((a == logit) - p[logit]);
+      EXPECT_NEAR(weight * ((logit == 0) - p[logit]), drawn, 1e-12);
+    }
+    EXPECT_NEAR(weight, 0.7 * (1 - penalty), 1e-12);
+  }
+}
+
+TEST(WorksWhen, diversity_or_precision_SharpensWhatItLearns) {
+  const std::array<double, 3> frequency{0.6, 0.3, 0.1};
+  double sharper = 0.0;
+  for (const std::string power : {"0.25", "0.5", "1", "2"}) {
+    std::array<double, 3> p{};
+    double sum = 0.0, entropy = 0.0;
+    for (std::size_t y = 0; y < 3; ++y) sum += p[y] = std::pow(frequency[y], 1 / std::stod(power));
+    for (double& x : p) x /= sum, entropy -= x * std::log(x);
+    const auto weights = weights_of_texts("diversity-or-precision", p, {{"target_power", power}});
+    for (std::size_t logit = 0; logit < 3; ++logit) {  // p ~ d^(1/q) is where the mean gradient over the text vanishes
+      double gradient = 0.0;
+      for (std::size_t y = 0; y < 3; ++y) gradient += frequency[y] * weights[y] * ((y == logit) - p[logit]);
+      EXPECT_NEAR(gradient, 0.0, 1e-12) << power;
+    }
+    EXPECT_GT(entropy, sharper) << power;
+    sharper = entropy;
+  }
+  const auto neutral = weights_of_texts("diversity-or-precision", {0.7, 0.2, 0.1}, {{"target_power", "1"}});
+  EXPECT_EQ(neutral, (std::array<double, 3>{1.0, 1.0, 1.0}));  // cross-entropy
 }
 
 /// Group 0: all wrong; group 1: mixed; group 2: all right. Each has an expert's trace besides.

@@ -1,0 +1,133 @@
+// Site files, and the replacement of @NAME@ in a template.
+#include "app/job_script.hpp"
+
+#include "app/install_paths.hpp"
+#include "app/launcher.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+namespace rollcall::app {
+namespace fs = std::filesystem;
+
+std::string shell_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+namespace {
+
+std::string launch_line(const RunOfJob& run) {
+  std::string line = fmt::format("launch {} {} train --resume {}", shell_quoted(run.dir.string()), shell_quoted(executable().string()), shell_quoted(run.file.string()));
+  for (const auto& assignment : run.assignments) line += " --set " + shell_quoted(assignment);
+  return line;
+}
+
+/// One line for one run; for an array the lines of all elements, of which each takes its own.
+std::string launch_lines(const std::vector<RunOfJob>& runs) {
+  if (runs.size() == 1) return launch_line(runs.front());
+  std::string lines = "case $SLURM_ARRAY_TASK_ID in\n";
+  for (std::size_t i = 0; i < runs.size(); ++i) lines += fmt::format("  {}) {} ;;\n", i, launch_line(runs[i]));
+  return lines + "esac";
+}
+
+std::string unless_zero(std::int64_t value) { return value > 0 ? std::to_string(value) : ""; }
+
+std::map<std::string, std::string> placeholders(const BatchJob& job) {
+  const Site& site = job.site;
+  const bool array = job.runs.size() > 1;
+  std::string setup;
+  for (const auto& line : site.setup) setup += (setup.empty() ? "" : "\n") + line;
+  return {{"JOB_NAME", job.name},
+          {"ACCOUNT", site.account},
+          {"PARTITION", site.partition},
+          {"QOS", site.qos},
+          {"CONSTRAINT", site.constraint},
+          {"NODES", std::to_string(job.nodes)},
+          {"TASKS_PER_NODE", std::to_string(site.tasks_per_node)},
+          {"CPUS_PER_TASK", std::to_string(site.cpus_per_task)},
+          {"GPUS_PER_NODE", unless_zero(site.gpus_per_node)},
+          {"MEMORY", site.memory},
+          {"TIME", site.time},
+          {"ARRAY", array ? fmt::format("0-{}{}", job.runs.size() - 1, job.at_once > 0 ? fmt::format("%{}", job.at_once) : "") : ""},
+          {"LOG", (job.folder / (array ? "slurm-%A_%a.log" : "slurm-%j.log")).string()},
+          {"REQUEUE_OPTION", job.requeue ? "requeue" : "no-requeue"},
+          {"SIGNAL_S", std::to_string(site.signal_s)},
+          {"SETUP", setup},
+          {"JOBS", fs::canonical(jobs_folder()).string()},
+          {"LAUNCHER", site.launcher},
+          {"BIND", site.bind},
+          {"REQUEUE", job.requeue ? "yes" : "no"},
+          {"RUNS", launch_lines(job.runs)}};
+}
+
+}  // namespace
+
+std::string SiteKey::flag() const {
+  std::string name = key == "signal_s" ? "signal" : key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+const std::vector<SiteKey>& site_keys() {
+  static const std::vector<SiteKey> keys{
+      {"account", &Site::account, "Slurm account"},
+      {"partition", &Site::partition, "Slurm partition"},
+      {"qos", &Site::qos, "Slurm quality of service"},
+      {"constraint", &Site::constraint, "Slurm node features"},
+      {"tasks_per_node", &Site::tasks_per_node, "ranks a node", {1, 4096}},
+      {"cpus_per_task", &Site::cpus_per_task, "cores a rank", {1, 4096}},
+      {"gpus_per_node", &Site::gpus_per_node, "GPUs a node", {0, 64}},
+      {"memory", &Site::memory, "memory a node, as Slurm writes it (64G; 0: all)"},
+      {"bind", &Site::bind, "what a rank is bound to", {}, {"none", "core", "numa"}},
+      {"launcher", &Site::launcher, "launcher; empty: rollcall doctor chooses in the job"},
+      {"time", &Site::time, "wall time, HH:MM:SS"},
+      {"signal_s", &Site::signal_s, "how long before its end Slurm signals the job [s]", {1, 65535}},  // Slurm's own bounds
+  };
+  return keys;
+}
+
+Site read_site(const std::string& name) {
+  const fs::path folder = jobs_folder() / "sites";
+  const fs::path path = fs::is_regular_file(name) ? fs::path(name) : folder / (name + ".toml");
+  std::vector<std::string> known;
+  for (const auto& entry : fs::directory_iterator(folder)) known.push_back(entry.path().stem().string());
+  require(fs::exists(path), fmt::format("there is no site \"{}\" in {}", name, folder.string()), "its partitions and cores are unknown", suggest_name(name, known));
+  Site site;
+  ConfigSchema schema;
+  schema.bind("source", &site.source, "where the values are documented");
+  schema.bind("template", &site.site_template, "batch script", {}, {"cpu", "gpu"});
+  schema.bind("setup", &site.setup, "commands before the launcher");
+  for (const auto& key : site_keys()) {
+    std::visit([&](auto member) { schema.bind(key.key, &(site.*member), key.meaning, key.range, key.choices); }, key.member);
+  }
+  schema.load(path);
+  return site;
+}
+
+std::string job_script(const BatchJob& job) {
+  const auto values = placeholders(job);
+  std::string script;
+  std::istringstream lines(read_file(jobs_folder() / (job.site.site_template + ".sbatch.in")));
+  for (std::string line; std::getline(lines, line);) {
+    bool empty = false;
+    for (const auto& [name, value] : values) {
+      const std::string mark = "@" + name + "@";
+      for (auto at = line.find(mark); at != std::string::npos; at = line.find(mark, at + value.size())) {
+        line.replace(at, mark.size(), value);
+        empty = empty || value.empty();
+      }
+    }
+    if (!empty || line.starts_with("launcher=")) script += line + "\n";  // an empty launcher is a value, an empty directive is none
+  }
+  return script;
+}
+
+}  // namespace rollcall::app

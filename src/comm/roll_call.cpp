@@ -1,0 +1,99 @@
+// Questions and answers without a wait that could last.
+#include "comm/roll_call.hpp"
+
+#include "comm/backoff.hpp"
+#include "comm/mpi_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace rollcall::comm {
+namespace {
+
+constexpr int kQuestion = 0, kAnswer = 1;
+constexpr double kPatience_s = 2.0;  // a rank that waits answers within milliseconds; the node may be busy
+constexpr std::size_t kNamed = 6;    // groups of ranks in the report
+
+std::string name_ranks(const std::vector<int>& ranks) { return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", number_ranges(ranks)); }
+
+}  // namespace
+
+std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller, const std::function<std::string(int)>& role) {
+  std::map<std::string, std::vector<int>> silent, waiting;
+  for (int rank = 0; rank < int(answers.size()); ++rank) {
+    const auto& answer = answers[std::size_t(rank)];
+    if (rank != caller) (answer ? waiting[*answer] : silent[role ? role(rank) : ""]).push_back(rank);
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [hosted, ranks] : silent) {
+    sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : fmt::format(" ({})", hosted), ranks.size() == 1 ? "does" : "do"));
+  }
+  for (const auto& [what, ranks] : waiting) sentences.push_back(fmt::format("{} {} {}", name_ranks(ranks), ranks.size() == 1 ? "waits" : "wait", what));
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sentences.size(), kNamed); ++i) text += (text.empty() ? "" : "; ") + sentences[i];
+  return sentences.size() > kNamed ? text + "; and others" : text;
+}
+
+RollCall::RollCall(MPI_Comm world) {
+  check_mpi(MPI_Comm_dup(world, &comm_), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+}
+
+RollCall::~RollCall() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!finalized && replies_.empty()) MPI_Comm_free(&comm_);
+  if (!replies_.empty()) new std::list<Reply>(std::move(replies_));  // somebody asked and ended: the job is about to, and MPI may still read the text
+}
+
+void RollCall::answer(std::string_view waiting_for) {
+  std::erase_if(replies_, [](Reply& reply) {
+    int done = 0;
+    return MPI_Test(&reply.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
+  });
+  int asked = 0;
+  MPI_Status status;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
+  if (!asked) return;
+  check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a question");  // it is here: no wait
+  Reply& reply = replies_.emplace_back(Reply{std::string(waiting_for) + (activity.empty() ? "" : " in the " + activity)});
+  check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, &reply.request), "MPI_Isend of an answer");
+}
+
+void RollCall::collect(std::vector<std::optional<std::string>>& answers) {
+  for (int here = 1; here != 0;) {
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kAnswer, comm_, &here, &status), "MPI_Iprobe");
+    if (!here) return;
+    int count = 0;
+    check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    std::string text(std::size_t(count), '\0');
+    check_mpi(MPI_Recv(text.data(), count, MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, MPI_STATUS_IGNORE), "MPI_Recv of an answer");
+    answers[std::size_t(status.MPI_SOURCE)] = std::move(text);
+  }
+}
+
+std::string RollCall::call(std::string_view waiting_for) {
+  if (size_ == 1) return "there is no other rank";
+  std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
+  answers[std::size_t(rank_)] = waiting_for;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == rank_) continue;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, kQuestion, comm_, &request), "MPI_Isend of a question");
+    check_mpi(MPI_Request_free(&request), "MPI_Request_free");  // nobody waits for the silent
+  }
+  const Stopwatch clock;
+  while (clock.seconds() < kPatience_s && std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
+    answer(waiting_for);  // another may be calling too
+    collect(answers);
+    give_way(1e-3);
+  }
+  return describe_roll(answers, rank_, role);
+}
+
+}  // namespace rollcall::comm

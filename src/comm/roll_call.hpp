@@ -1,0 +1,48 @@
+// The roll call: a rank that has waited too long asks all others what they wait for, and names those that do not answer. Private to comm.
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::comm {
+
+/// One sentence a group of ranks: the silent ones first, then the others by what they wait for. `answers` [rank]; nothing: silent. The caller's own is left out.
+std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller, const std::function<std::string(int)>& role);
+
+/// One for all communicators that stem from a world; its questions travel in a message space of their own.
+class RollCall {
+ public:
+  explicit RollCall(MPI_Comm world);  ///< collective
+  ~RollCall();
+  RollCall(const RollCall&) = delete;
+  RollCall& operator=(const RollCall&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// Tells whoever asks what this rank waits for. Called before every sleep of a wait, so that a waiting rank is never silent.
+  void answer(std::string_view waiting_for);
+  /// Asks all ranks, waits a little, and describes what came.
+  std::string call(std::string_view waiting_for);
+
+  std::string activity;                    ///< what the rank does ("update of step 5"), empty between two tasks
+  std::function<std::string(int)> role;    ///< what a rank hosts, for people
+
+ private:
+  struct Reply {
+    std::string text;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  void collect(std::vector<std::optional<std::string>>& answers);
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  std::list<Reply> replies_;  ///< a list: MPI holds pointers into its elements
+};
+
+}  // namespace rollcall::comm

@@ -1,0 +1,48 @@
+// One piece of work on a thread of its own, and what came of it. The work owns all it touches: a task that is given up runs on alone.
+#pragma once
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace rollcall::stages {
+
+/// A future whose thread is never joined: after a failure elsewhere a stuck file system must not keep the job from ending.
+template <class Result>
+class BackgroundTask {
+ public:
+  bool running() const { return result_.valid(); }
+
+  /// Only when none is running.
+  void start(std::function<Result()> work) {
+    expect(!running(), "one task at a time");
+    std::packaged_task<Result()> task(std::move(work));
+    result_ = task.get_future();
+    std::thread(std::move(task)).detach();
+  }
+
+  /// The result once it is there; rethrows what the work threw.
+  std::optional<Result> poll() {
+    if (!running() || result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+    return result_.get();
+  }
+
+  /// Waits at most `deadline_s`; throws StorageError naming the wait.
+  Result wait(double deadline_s, const std::string& waiting_for) {
+    require<StorageError>(result_.wait_for(std::chrono::duration<double>(deadline_s)) == std::future_status::ready,
+                          fmt::format("waited {:.3g} s for {}", deadline_s, waiting_for), "the file system does not answer", "check it, or raise run.deadline_s");
+    return result_.get();
+  }
+
+ private:
+  std::future<Result> result_;
+};
+
+}  // namespace rollcall::stages

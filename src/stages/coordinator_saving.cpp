@@ -1,0 +1,101 @@
+// Checkpoints as rank 0 sees them: begun at a step's end, written by all update ranks while the run goes on, ended by rank 0; then the archive may follow.
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "stages/coordinator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rollcall::stages {
+
+void Coordinator::begin_save(const std::string& name) {
+  finish_save();
+  pack_when_due();
+  const Stopwatch clock;
+  const auto& writers = job_->layout.of(comm::Stage::update);
+  state_.metric_rows = metrics_.rows();
+  Saving& saving = saving_.emplace();
+  saving.name = name, saving.steps = state_.train_steps, saving.missing = writers.size();
+  saving.covered = state_.unpacked;
+  if (!state_.best_checkpoint.empty()) saving.keep.push_back(state_.best_checkpoint);
+  saving.own.earlier = checkpoint_;
+  scheduler_files_.add_to(saving.own, *scheduler_);
+  saving.own.files["coordinator.json"] = [state = state_] { return to_json(state); };
+  mail_->send_all(writers, Tag::save, SaveRequest{name, checkpoint_});
+  saving_s_ += clock.seconds();
+}
+
+void Coordinator::on_saved(SaveReport report) {
+  require<ProtocolError>(saving_ && saving_->missing > 0, "a share of a checkpoint that nobody asked for", "the ranks disagree about the step", "resume from the last checkpoint");
+  saving_->files.merge(report.files);
+  if (!report.policy_sha256.empty()) saving_->policy_sha256 = report.policy_sha256;
+  if (--saving_->missing > 0) return;
+  ending_.start([run_dir = job_->run_dir, name = saving_->name, own = std::move(saving_->own), files = std::move(saving_->files), keep = std::move(saving_->keep),
+                 last = job_->config.checkpoint.keep_last] {
+    auto all = files;
+    all.merge(io::write_share(run_dir, name, own));
+    io::end_checkpoint(run_dir, name, all);
+    io::prune_checkpoints(run_dir, last, keep);
+    return all;
+  });
+}
+
+void Coordinator::finish_save() {
+  if (!saving_) return;
+  const Stopwatch waiting;
+  const std::string what = "checkpoint " + saving_->name;
+  while (saving_->missing > 0) await_envelope(Tag::saved, what);
+  ending_.wait(job_->config.run.deadline_s, what);
+  saving_s_ += waiting.seconds();
+  saved();
+}
+
+void Coordinator::notice_saved() {
+  if (saving_ && ending_.poll()) saved();
+}
+
+void Coordinator::saved() {
+  checkpoint_ = saving_->name;
+  policy_sha256_ = saving_->policy_sha256;
+  covered_ = std::move(saving_->covered), covered_steps_ = saving_->steps;
+  stop_.checkpoint_took(saving_->clock.seconds());
+  saving_.reset();
+}
+
+void Coordinator::pack_when_due() {
+  // Only what a durable checkpoint covers is packed: a resumed run never draws an archived step again.
+  if (covered_steps_ - state_.packed_steps < job_->config.archive.pack_every) return;
+  pack(std::move(covered_));
+  covered_.clear();
+}
+
+void check_keep_best(const RunConfig& config) {
+  const auto& wanted = config.checkpoint.keep_best;
+  const std::string name = wanted.starts_with('-') ? wanted.substr(1) : wanted;
+  const std::vector<std::string> known{"validation/pass_at_1", fmt::format("validation/pass_at_{}", config.eval.pass_k)};
+  require<ConfigError>(!name.starts_with("validation/") || std::find(known.begin(), known.end(), name) != known.end(),
+                       fmt::format("checkpoint.keep_best names {}, which no validation measures", name), "no checkpoint would be kept for it", suggest_name(name, known));
+}
+
+bool Coordinator::note_best(const report::MetricRow& row) {
+  const auto& wanted = job_->config.checkpoint.keep_best;
+  const bool least = wanted.starts_with('-');
+  const std::string name = least ? wanted.substr(1) : wanted;
+  if (name.empty() || name.starts_with("validation/") != (row.phase == "validation")) return false;
+  const auto found = std::find_if(row.values.begin(), row.values.end(), [&](const auto& value) { return value.first == name; });
+  if (found == row.values.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, value] : row.values) names.push_back(known);
+    throw ConfigError(error_message(fmt::format("checkpoint.keep_best names {}, which a step of this run does not measure", name), "no checkpoint would be kept for it",
+                                    suggest_name(name, names)));
+  }
+  const double value = least ? -found->second : found->second;
+  if (!(value > state_.best_value.value_or(-std::numeric_limits<double>::infinity()))) return false;  // nor one that is no number
+  state_.best_value = value;
+  state_.best_checkpoint = fmt::format("train_{:06}", state_.train_steps);
+  return true;
+}
+
+}  // namespace rollcall::stages

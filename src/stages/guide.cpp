@@ -1,0 +1,76 @@
+// Prefixes of random length, sampled from the guide as the policy's own tokens are: same sampling settings, addressed random numbers.
+#include "stages/guide.hpp"
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "stages/companions.hpp"
+#include "stages/generation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rollcall::stages {
+namespace {
+
+constexpr std::int64_t kTogether = 128;            // beginnings that a thread samples at a time, as generation does
+constexpr std::uint32_t kGuideSample = 0xFFFF'FFFE;  // no rollout's number, so that the guide shares no random numbers with one
+
+}  // namespace
+
+void check_guide(const RunConfig& config) {
+  if (config.guide.share == 0.0) return;
+  require<ConfigError>(!config.guide.model.empty(), fmt::format("guide.share is {}, but guide.model is empty", config.guide.share), "there is nobody to begin answers",
+                       "set guide.model to a model folder, or guide.share=0");
+  require<ConfigError>(config.guide.max_tokens < config.sampling.max_new_tokens,
+                       fmt::format("guide.max_tokens is {} and sampling.max_new_tokens {}", config.guide.max_tokens, config.sampling.max_new_tokens),
+                       "the policy would have nothing to say after the longest beginning", "lower guide.max_tokens");
+}
+
+Guide::Guide(const Job& job) {
+  if (job.config.guide.share == 0.0) return;
+  policy_.emplace(read_policy(job.config.guide.model, *job.store, "guide.model"));
+  const auto positions = policy_->config().max_position_embeddings, needed = job.store->config().max_position_embeddings;
+  require<ConfigError>(positions >= needed, fmt::format("guide.model has {} positions, the policy {}", positions, needed),
+                       "a prompt that the policy can read might be too long for the guide", "choose a guide with at least as many positions");
+}
+
+std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const StepPlan& plan) const {
+  std::vector<std::vector<std::int32_t>> all(plan.groups.size());
+  if (!policy_ || plan.purpose != Purpose::train) return all;
+  std::vector<Beginning> chosen;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const auto& id = plan.groups[g].id;
+    const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::guide, plan.step, id.prompt.value, id.draw);
+    if (stream.uniform(0) < job.config.guide.share) chosen.push_back({g, std::size_t(1 + stream.below(1, std::uint64_t(job.config.guide.max_tokens)))});
+  }
+  const auto stop = stop_rule(*job.tokenizer, plan.sampling.stop);
+  job.workers->run((std::int64_t(chosen.size()) + kTogether - 1) / kTogether, [&](std::int64_t batch, int) {
+    const auto first = std::size_t(batch * kTogether), count = std::min<std::size_t>(kTogether, chosen.size() - first);
+    begin(job, plan, stop, std::span(chosen).subspan(first, count), all);
+  });
+  return all;
+}
+
+void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& stop, std::span<const Beginning> chosen, std::vector<std::vector<std::int32_t>>& all) const {
+  SamplingParams sampling = plan.sampling;
+  sampling.max_new_tokens = job.config.guide.max_tokens;
+  std::vector<model::DecodeRequest> requests;
+  for (const Beginning& one : chosen) {
+    const GroupPlan& group = plan.groups[one.group];
+    requests.push_back({.prompt = prompt_tokens(*job.tokenizer, job.prompts.of(plan.split).at(group.id.prompt.value)),
+                        .seed = std::uint64_t(job.config.run.seed),
+                        .step = plan.step,
+                        .prompt_address = prompt_address(plan, group),
+                        .first_sample = kGuideSample});
+  }
+  auto said = model::decode(*policy_, requests, sampling, stop);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    auto& [tokens, logprob, entropy, stopped] = said[i].front();
+    if (stopped) tokens.pop_back();  // the policy ends every answer itself
+    tokens.resize(std::min(tokens.size(), chosen[i].length));
+    all[chosen[i].group] = std::move(tokens);
+  }
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,35 @@
+// A second model that begins a group's answers: the policy goes on from its tokens, and only what the policy says itself is trained on.
+// Source: Learning to Generate Better Than Your LLM, arXiv:2306.11816 (PPO++: roll in with the guide, roll out with the learner).
+#pragma once
+
+#include "model/policy.hpp"
+#include "stages/job.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Throws ConfigError for settings that do not fit each other.
+void check_guide(const RunConfig& config);
+
+class Guide {
+ public:
+  /// Reads guide.model where guide.share is above 0. Throws ConfigError for a model that does not fit the policy, InputError for a folder without a model.
+  explicit Guide(const Job& job);
+
+  /// [groups of the plan] the guide's tokens that the group's rollouts all begin with; empty where it has none. A group's prefix depends on seed, step,
+  /// prompt and draw alone, so rounds and ranks share it. Only groups to be trained on have one.
+  std::vector<std::vector<std::int32_t>> prefixes(const Job& job, const StepPlan& plan) const;
+
+ private:
+  struct Beginning {
+    std::size_t group, length;  ///< row in the plan; most tokens
+  };
+  void begin(const Job& job, const StepPlan& plan, const model::StopRule& stop, std::span<const Beginning> chosen, std::vector<std::vector<std::int32_t>>& all) const;
+  std::optional<model::Policy> policy_;
+};
+
+}  // namespace rollcall::stages

@@ -1,0 +1,71 @@
+"""Checkpoints of the whole program: written by several ranks, read by any number of them, the best one kept, and old ones refused by name."""
+import json
+import resource
+import time
+
+from harness import check, main, metrics, result, sets
+
+# Large enough that four update ranks each write a slice of the moments (1 MiB or more), and a reference that every later checkpoint links.
+WIDE = sets(model__hidden_size=192, model__intermediate_size=384, model__num_hidden_layers=3, model__head_dim=48, model__num_attention_heads=4,
+            sft__steps=4, train__steps=6, train__prompts_per_step=4, objective__pieces__regularizer="kl_convex", eval__before="false", eval__after="false")
+REQUEUE = 75
+
+
+def files(folder, name):
+    return json.loads((folder / "checkpoints" / name / "manifest.json").read_text())["files"]
+
+
+def written_by_four(harness):
+    """Stopped by a stop file on four ranks behind its second step; three runs go on from copies of it."""
+    reference, stopped = harness.work / "wide", harness.work / "wide_4"
+    harness.train(reference, *WIDE, ranks=1)
+    job = harness.start("train", harness.tiny, *sets(run__dir=stopped), *WIDE, *sets(checkpoint__every=1), ranks=4)
+    while not (stopped / "checkpoints/train_000002").exists() and job.poll() is None:
+        time.sleep(0.005)
+    (stopped / "stop").touch()
+    out, err = job.communicate(timeout=90)
+    check(job.returncode == REQUEUE, f"exit code {job.returncode}, not {REQUEUE}\n{out}\n{err}")
+    newest = max((stopped / "checkpoints").glob("train_*"), key=lambda folder: folder.name)
+    slices = [name for name in files(stopped, newest.name) if name.startswith("optimizer-")]
+    check(len(slices) == 4 and all(name.endswith("-of-00004.safetensors") for name in slices), f"not four slices of the moments: {slices}")
+    check((newest / "reference.safetensors").stat().st_nlink > 1, "the reference, which did not change, was written again")
+    for ranks in (1, 3, 6):
+        folder = harness.work / f"wide_resumed_{ranks}"
+        harness.copy(stopped, folder)
+        harness.train(folder, "--resume", *WIDE, *sets(checkpoint__every=1), ranks=ranks)
+        for key in ("policy_sha256", "archive_sha256"):
+            check(result(folder)[key] == result(reference)[key], f"resumed on {ranks} ranks: {key} differs from the undisturbed run on one")
+
+
+def full_disk(harness):
+    """The thread that writes meets a full disk: the run ends with one message, and goes on from nothing or an older checkpoint when there is room."""
+    folder, limit = harness.work / "full", 1 << 20  # bytes of a file: shards fit, weights do not
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *WIDE, restore_signals=False,  # Python ignores SIGXFSZ, and so shall the program
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    out, err = job.communicate(timeout=90)
+    said = [line for line in err.splitlines() if line.startswith("rollcall: ")]
+    check(job.returncode == 3 and len(said) == 1 and "cannot write" in said[0] and "/checkpoints/" in said[0], f"exit code {job.returncode}, not one clear message:\n{err}\n{out}")
+    check(not list(folder.glob("checkpoints/[!.]*")), "a checkpoint is shown that could not be written")
+    harness.train(folder, "--resume", *WIDE)
+    check(result(folder)["policy_sha256"] == result(harness.work / "wide")["policy_sha256"], "the run after the full disk ended otherwise")
+
+
+def the_best_is_kept(harness):
+    """The step of smallest gradient norm among those that write a checkpoint; it outlives keep_last=1."""
+    folder = harness.work / "best"
+    harness.train(folder, *sets(train__steps=6, checkpoint__every=1, checkpoint__keep_last=1, checkpoint__keep_best="-actor/grad_norm", eval__after="false"))
+    rows = metrics(folder)
+    best = min(rows, key=lambda row: row["actor/grad_norm"])["step"]
+    kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    check(kept == sorted({f"train_{best:06}", "train_000006"}), f"kept {kept}; the smallest gradient norm was that of step {best}")
+    for value, words in (("validation/pass_at_9", "no validation measures"), ("nothing/like_it", "a step of this run does not measure")):
+        code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "unknown", checkpoint__keep_best=value))
+        check(code == 2 and words in err, f"keep_best={value}: exit code {code}\n{err}")
+
+
+def waiting_is_measured(harness):
+    rows = metrics(harness.work / "best")
+    check(all("timing_s/checkpoint" in row for row in rows), "no row says what the step waited for its checkpoint")
+
+
+main(written_by_four, full_disk, the_best_is_kept, waiting_is_measured)

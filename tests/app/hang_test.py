@@ -1,0 +1,53 @@
+"""No wait lasts for ever: a rank that is stopped is named with its stages, the step and who waits for what; the job ends with exit code 3 and one message."""
+import os
+import pathlib
+import re
+import signal
+import time
+
+from harness import check, main, ranks_of, sets
+
+FAILED = 3
+DEADLINE_S = 4
+
+
+def hang(harness, layout, ranks, victim):
+    folder = harness.work / f"{layout}_{victim}"
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder, run__layout=layout, run__deadline_s=DEADLINE_S, train__steps=2000), ranks=ranks)
+    while not list(folder.glob("checkpoints/train_*")):
+        check(job.poll() is None, f"the run ended before it could be stopped: {job.poll()}")
+        time.sleep(0.05)
+    pids = ranks_of(folder)
+    check(len(pids) == ranks, f"{len(pids)} ranks found, not {ranks}")
+    began = time.monotonic()
+    os.kill(pids[victim], signal.SIGSTOP)
+    try:
+        out, err = job.communicate(timeout=60)
+    finally:
+        if job.poll() is None:
+            os.kill(pids[victim], signal.SIGKILL)
+            job.kill()
+    took = time.monotonic() - began
+    check(job.returncode == FAILED, f"exit code {job.returncode}, not {FAILED}\n{out}\n{err}")
+    check(took < DEADLINE_S + 20, f"the end took {took:.0f} s")
+    messages = [line for line in err.splitlines() if line.startswith("rollcall: ")]
+    check(len(messages) == 1, f"{len(messages)} messages, not 1\n{err}")
+    check(messages[0].removeprefix("rollcall: ") == (folder / "failure").read_text().strip(), "RUN/failure says something else")
+    while ranks_of(folder) and time.monotonic() - began < DEADLINE_S + 30:  # the launcher ends them in its own time
+        time.sleep(0.1)
+    check(not ranks_of(folder), f"ranks are left behind: {ranks_of(folder)}")
+    return messages[0]
+
+
+def generating_rank(harness):
+    said = hang(harness, "colocated", 3, 1)
+    check(re.search(r"rank [02] .*waited \d", said) and re.search(r"rank 1 \(generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
+    check(re.search(r"step \d+", said), f"no step is named\n{said}")
+
+
+def coordinator(harness):
+    said = hang(harness, "colocated", 3, 0)
+    check(re.search(r"rank 0 \(coordinator, generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
+
+
+main(generating_rank, coordinator)

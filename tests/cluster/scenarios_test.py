@@ -1,0 +1,195 @@
+"""A run's life on a private Slurm cluster: whatever ends a job early, the run goes on and ends with the weights of an undisturbed one.
+
+Scenarios run side by side, on nodes that they do not share with a disturbance: ordinary ones on n1 and n2, the death of a node on n3 to n5, preemption on n6 and n7."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/app"))
+from harness import SKIPPED, Harness, check, policy_line, ranks_of, sets  # noqa: E402
+from private_cluster import PrivateCluster, Unavailable  # noqa: E402
+
+LIMIT_S = 90
+SIDE_BY_SIDE = 3
+SHORT = sets(run__log_level="info")
+LONG = [*SHORT, *sets(train__steps=60, checkpoint__every=10)]
+LONGER = [*SHORT, *sets(train__steps=400, checkpoint__every=50)]  # more than a fast machine does in the seconds that wall_time() gives it
+OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY")
+PARTITIONS = ("PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE PriorityTier=1",
+              "PartitionName=mortal Nodes=n3,n4,n5 MaxTime=INFINITE PriorityTier=1",
+              "PartitionName=patient Nodes=n6,n7 MaxTime=INFINITE PriorityTier=1 GraceTime=30",
+              "PartitionName=urgent Nodes=n6,n7 MaxTime=INFINITE PriorityTier=2 PreemptMode=OFF")
+
+
+class Submitted:
+    """The Slurm jobs of one `rollcall submit`, and the run folder they train in."""
+
+    def __init__(self, bench, name, *arguments):
+        self.cluster, self.harness, self.folder = bench.cluster, bench.harness, bench.harness.work / name
+        said = self.harness.succeed("submit", self.harness.tiny, "--tasks-per-node", 1, *sets(run__dir=self.folder), *arguments, env=self.cluster.env)
+        self.jobs = re.findall(r"Submitted batch job (\d+)", said)
+        self.job = self.jobs[0]
+
+    def fact(self, name, job=None):
+        return re.search(rf"\b{name}=(\S+)", self.cluster.run("scontrol", "show", "job", job or self.job)).group(1)
+
+    def log(self):
+        return "\n".join(path.read_text() for path in sorted(self.folder.rglob("slurm-*.log")))
+
+    def until(self, what, holds):
+        end = time.monotonic() + LIMIT_S
+        while not holds():
+            if time.monotonic() > end:
+                raise AssertionError(f"not so after {LIMIT_S} s: {what}\n{self.cluster.run('scontrol', 'show', 'job', self.job)}{self.log()}\n{self.cluster.logs()}")
+            time.sleep(0.2)
+
+    def until_over(self, wanted, job=None):
+        self.until(f"job {job or self.job} is over", lambda: self.fact("JobState", job) in OVER)
+        found = self.fact("JobState", job)
+        check(found == wanted, f"job {job or self.job} is {found}, not {wanted}\n{self.log()}\n{self.cluster.logs()}")
+
+    def until_training(self):
+        self.until("training has its first checkpoint", lambda: list(self.folder.glob("checkpoints/train_*")))
+
+    def until_requeued(self):
+        self.until("the job is requeued", lambda: self.fact("Restarts") == "1" or self.fact("JobState") in OVER)
+        check(self.fact("Restarts") == "1", f"the job is {self.fact('JobState')}, not requeued\n{self.log()}")
+        check(not (self.folder / "result.json").exists(), "the disturbance came after the end of the run: it tested nothing")
+
+    def until_resumed(self, wanted):
+        self.until_over("COMPLETED")
+        check("restart 1 on" in self.log(), f"the job did not start a second time\n{self.log()}")
+        check(policy_line(self.log()) == wanted, f"the policy differs from the undisturbed {wanted}:\n{self.log()}")
+
+
+def submit_an_array(bench):
+    """Two seeds as one job, each on a node of its own."""
+    run = Submitted(bench, "array", "--seeds", "1-2", *SHORT)
+    run.until("both elements are done", lambda: len(list(run.folder.glob("seed_*/result.json"))) == 2)
+    run.until_over("COMPLETED")
+    logs = {seed: (run.folder / f"slurm-{run.job}_{seed - 1}.log").read_text() for seed in (1, 2)}
+    check(policy_line(logs[1]) == bench.short and policy_line(logs[2]) != bench.short, f"seed 1 is not that of a plain run, or seed 2 is:\n{logs}")
+
+
+def run_on_two_nodes(bench):
+    run = Submitted(bench, "two_nodes", "--nodes", 2, "--bind", "none", *SHORT)
+    run.until_over("COMPLETED")
+    check(run.fact("NodeList") == "n[1-2]" and " on n[1-2] until 20" in run.log(), f"not on two nodes, or without an end\n{run.log()}")
+    check(re.search(r"n1: rank 0 on cores \d", run.log()) and re.search(r"n2: rank 1 on cores \d", run.log()), f"no rank map\n{run.log()}")
+    check(policy_line(run.log()) == bench.short, f"another policy than without Slurm\n{run.log()}")
+
+
+def wall_time(bench):
+    """The first start has seconds only (shorter than --time can say): it stops by itself, long before Slurm's signal."""
+    site = bench.harness.work / "hasty.toml"
+    site.write_text("""setup = ['[[ ${SLURM_RESTART_COUNT:-0} != 0 ]] || scontrol update JobId=$SLURM_JOB_ID EndTime=now+6']\n""")
+    run = Submitted(bench, "wall_time", "--nodes", 2, "--site", site, "--signal", 1, *LONGER)
+    run.until_requeued()
+    check(re.search(r"stopping on the wall-time limit: .* s are left", run.log()), f"no word of the limit\n{run.log()}")
+    run.until_resumed(policy_line(bench.harness.train(bench.harness.work / "longer", *LONGER)))
+
+
+def scancel_signal(bench):
+    """In a chain the next job continues, instead of the same one again."""
+    run = Submitted(bench, "signalled", "--nodes", 2, "--chain", 2, *LONG)
+    run.until_training()
+    bench.cluster.run("scancel", "--signal=USR1", "--batch", run.job)
+    run.until_over("FAILED")
+    check(run.fact("ExitCode") == "75:0" and not (run.folder / "result.json").exists(), f"exit code {run.fact('ExitCode')}, not 75\n{run.log()}")
+    run.until_over("COMPLETED", run.jobs[1])
+    check(policy_line(run.log()) == bench.long, f"the policy differs from the undisturbed {bench.long}:\n{run.log()}")
+
+
+def requeue(bench):
+    """By an operator, without a warning; under mpirun."""
+    run = Submitted(bench, "requeued", "--nodes", 2, "--launcher", f"{bench.harness.launcher[0]} --bind-to none", *LONG)
+    run.until_training()
+    bench.cluster.run("scontrol", "requeue", run.job)
+    run.until_requeued()
+    run.until_resumed(bench.long)
+
+
+def node_death(bench):
+    run = Submitted(bench, "node_death", "--nodes", 2, "--partition", "mortal", *LONG)
+    run.until_training()
+    bench.cluster.kill(f"n{run.fact('NodeList')[-2]}")  # n[3-4]: the one without the batch shell
+    run.until_requeued()
+    run.until_resumed(bench.long)
+
+
+def rank_death(bench):
+    """Its launcher sees it and ends the others at once; the batch script says so in one line."""
+    run = Submitted(bench, "rank_death", "--nodes", 2, *LONG)
+    run.until_training()
+    os.kill(ranks_of(run.folder)[1], signal.SIGKILL)
+    run.until_requeued()
+    check(run.log().count("a rank or node died (exit code 137); the run goes on from checkpoint ") == 1, f"not one message\n{run.log()}")
+    run.until_resumed(bench.long)
+
+
+def preemption(bench):
+    run = Submitted(bench, "preempted", "--nodes", 2, "--partition", "patient", *LONG)
+    run.until_training()
+    bench.cluster.run("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap", "sleep 1")
+    run.until_requeued()
+    check("stopping on SIGUSR1" in run.log(), f"the grace time was not used\n{run.log()}")
+    run.until_resumed(bench.long)
+
+
+def two_jobs_on_one_folder(bench):
+    """Whoever comes second is told so, once, and changes nothing."""
+    runs = [Submitted(bench, "shared", *LONG) for _ in range(2)]
+    for run in runs:
+        run.until("the job is over", lambda run=run: run.fact("JobState") in OVER)
+    ends = {run.fact("JobState"): run for run in runs}
+    check(set(ends) == {"COMPLETED", "FAILED"}, f"not one refusal and one run to the end: {set(ends)}\n{runs[0].log()}")
+    said = (runs[0].folder / f"slurm-{ends['FAILED'].job}.log").read_text()
+    refusals = [line for line in said.splitlines() if line.startswith("rollcall: ")]
+    check(ends["FAILED"].fact("ExitCode") == "2:0" and len(refusals) == 1 and str(runs[0].folder) in refusals[0], f"no single refusal with exit code 2\n{said}")
+    check(policy_line(runs[0].log()) == bench.long, f"the policy differs from the undisturbed {bench.long}:\n{runs[0].log()}")
+
+
+# The longest waits first.
+SCENARIOS = (node_death, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, run_on_two_nodes, submit_an_array)
+
+
+class Bench:
+    """The cluster, and what runs without Slurm end with."""
+
+    def __init__(self, cluster, harness):
+        self.cluster, self.harness = cluster, harness
+        self.short, self.long = (policy_line(harness.train(harness.work / name, *settings)) for name, settings in (("short", SHORT), ("long", LONG)))
+
+    def tell(self, scenario):
+        began = time.monotonic()
+        try:
+            scenario(self)
+        except Exception as failure:  # a scenario's own error is a failure too
+            print(f"FAIL  {scenario.__name__}: {failure!r}\n{failure}", flush=True)
+            return False
+        print(f"ok    {scenario.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+        return True
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ctest's first word at its limit: through the `with`
+    harness = Harness(sys.argv[1:])
+    try:
+        with PrivateCluster(7, 4, [SOURCE, pathlib.Path(harness.binary).parent, harness.work], PARTITIONS) as cluster:
+            print(f"nodes with {'namespaces of their own' if cluster.isolated else 'the namespaces of this host: /tmp and host name are shared'}", flush=True)
+            bench = Bench(cluster, harness)
+            scenarios = [s for s in SCENARIOS if cluster.isolated or s is not node_death]  # a node without a namespace cannot die alone
+            with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+                passed = list(pool.map(bench.tell, scenarios))
+    except Unavailable as reason:
+        print(f"skip  {reason}")
+        sys.exit(SKIPPED)
+    sys.exit(0 if all(passed) else 1)
+
+
+main()

@@ -1,0 +1,53 @@
+// Where ranks are and what they are bound to.
+#include "comm/world.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace rollcall::comm {
+namespace {
+
+TEST(Node, NumbersBecomeRanges) {
+  EXPECT_EQ(number_ranges({}), "");
+  EXPECT_EQ(number_ranges({7}), "7");
+  EXPECT_EQ(number_ranges({0, 1, 2, 5, 8, 9}), "0-2,5,8-9");
+}
+
+/// All ranks are on this host with one mask, so the map is one line with one range.
+TEST(Node, RanksWithOneMaskAreOneRange) {
+  in_world([](Communicator& world) {
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    const auto map = rank_map(world);
+    const std::string ranks = world.size() == 1 ? "rank 0" : fmt::format("ranks 0-{}", world.size() - 1);
+    EXPECT_EQ(map.size(), 1u);
+    EXPECT_EQ(map.front().rfind(fmt::format("{}: {} on cores ", host, ranks), 0), 0u) << map.front();
+    EXPECT_EQ(map.front().find(", rank"), std::string::npos) << map.front();
+  });
+}
+
+/// A rank that is bound to one core is told apart. The mask belongs to the calling thread, which is the rank in both kinds of world.
+TEST(Node, ABoundRankStandsAlone) {
+  in_world([](Communicator& world) {
+    cpu_set_t before, one;
+    EXPECT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    const int cpu = sched_getcpu();
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (world.rank() == 0) {
+      EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    }
+    const std::string map = rank_map(world).front();
+    if (world.rank() == 0) {
+      EXPECT_EQ(cores_available(), 1);
+      const bool told_apart = map.find(fmt::format(": rank 0 on cores {}, rank", cpu)) != std::string::npos;
+      EXPECT_TRUE(told_apart || world.size() == 1 || CPU_COUNT(&before) == 1) << map;
+      EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace rollcall::comm

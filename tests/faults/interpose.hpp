@@ -1,0 +1,40 @@
+// Controls of the library that stands between a program and the C library's file calls: it makes the n-th of them fail, or writes down what they did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::faults {
+
+enum class Call { open, read, write, sync, close, rename, link, truncate, mkdir, unlink };
+
+/// What the chosen call does instead of its work.
+enum class Fault { eio, enospc, eintr, partial, unsupported };
+
+/// One thing that happened to the watched folder, as the disk would see it. Paths are relative to it.
+struct Operation {
+  enum class Kind { create, write, truncate, sync, sync_folder, rename, exchange, link, unlink, mkdir, rmdir, mark };
+  Kind kind = Kind::mark;
+  std::string path, target;       ///< target: of renames and links; the text of a mark
+  std::uint64_t file = 0;         ///< number of the file that path named (create, write, truncate, sync)
+  std::uint64_t offset = 0;       ///< of a write; the length of a truncation
+  std::string bytes;              ///< of a write
+};
+
+bool applies(Call call, Fault fault);
+
+/// Counts the calls on files below `root` from here on; empty: none.
+void watch(const std::string& root);
+/// The n-th watched call from here on (0: the next) fails; with `from_then_on`, so do all later ones that can fail this way.
+void fail(std::uint64_t nth, Fault fault, bool from_then_on);
+bool struck();                             ///< whether it has come to that
+std::vector<Call> calls();                 ///< since watch(): what each was
+std::uint64_t sites();                     ///< places in the program that they came from, by their return addresses
+
+void record();                             ///< from here on
+void mark(const std::string& text);        ///< a note of the program in the record: what it has promised
+std::vector<Operation> recorded();
+void forget_syncs();                       ///< for a test of the tests: fsync says yes and does nothing
+
+}  // namespace rollcall::faults
