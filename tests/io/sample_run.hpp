@@ -1,6 +1,7 @@
 // Runs small enough to write in a test: folders that remove themselves, shards of every shape, and value comparison.
 #pragma once
 
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "io/archive.hpp"
 
