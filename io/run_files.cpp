@@ -4,8 +4,8 @@
 #include "base/file.hpp"
 #include "io/fault.hpp"
 #include "io/manifest.hpp"
-#include "io/published.hpp"
 #include "io/shard_name.hpp"
+#include "io/table_file.hpp"
 
 #include <algorithm>
 #include <set>
@@ -14,27 +14,23 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_replaced(const fs::path& run_dir, const std::string& path, std::uint64_t bytes, const Manifest& manifest) {
-  return std::any_of(manifest.replaced.begin(), manifest.replaced.end(), [&](const PublishedFile& r) {
-    return r.path == path && r.bytes == bytes && inspect(run_dir, path).checksum == r.checksum;
-  });
-}
-
-std::optional<FileState> state_of(const fs::path& run_dir, const std::string& path, std::uint64_t bytes, const Manifest& manifest) {
+std::optional<FileState> state_of(const std::string& path, const std::vector<ArchiveEntry>& packed) {
   const fs::path name(path);
   if (path.starts_with("set_aside/")) return name.extension() == ".h5" || name.extension() == ".partial" ? std::optional(FileState::set_aside) : std::nullopt;
   if (name.extension() == ".partial") return FileState::partial;
   if (name.extension() != ".h5") return std::nullopt;
-  if (path.starts_with("shards/")) return is_replaced(run_dir, path, bytes, manifest) ? FileState::replaced : FileState::shard;
-  const bool listed = std::any_of(manifest.files.begin(), manifest.files.end(), [&](const ArchiveEntry& e) { return e.file.path == path; });
-  return listed ? FileState::packed : FileState::unlisted;
+  if (path.starts_with("shards/")) {
+    const auto shard = ShardName::parse(name);
+    return shard && any_holds(packed, shard->purpose, shard->step) ? FileState::replaced : FileState::shard;
+  }
+  const bool listed = std::any_of(packed.begin(), packed.end(), [&](const ArchiveEntry& e) { return e.file.path == path; });
+  return listed ? std::nullopt : std::optional(FileState::unlisted);
 }
 
 }  // namespace
 
 std::string text_of(FileState state) {
   switch (state) {
-    case FileState::packed: return "packed";
     case FileState::shard: return "shard";
     case FileState::replaced: return "packed already";
     case FileState::partial: return "partial";
@@ -44,22 +40,23 @@ std::string text_of(FileState state) {
   throw FileFault("unknown state of a file");
 }
 
-std::vector<RunFile> list_files(const fs::path& run_dir) {
-  std::vector<RunFile> files;
+RunFiles list_files(const fs::path& run_dir) {
   std::vector<std::pair<std::string, std::uint64_t>> found;
   for (const char* folder : {"archive", "shards", "set_aside"}) {
     std::error_code gone;
     std::set<std::pair<std::string, std::uint64_t>> names;
     for (const auto& file : fs::recursive_directory_iterator(run_dir / folder, gone)) {
-      const auto bytes = file.is_regular_file(gone) ? file.file_size(gone) : 0;
-      if (!gone && file.is_regular_file(gone)) names.emplace(file.path().lexically_relative(run_dir), bytes);
+      const bool regular = file.is_regular_file(gone);
+      const auto bytes = regular ? file.file_size(gone) : 0;
+      if (regular && !gone) names.emplace(file.path().lexically_relative(run_dir), bytes);
     }
     found.insert(found.end(), names.begin(), names.end());
   }
-  const Manifest manifest = load_manifest(run_dir);  // after the folders: a file that was packed in between is known to it
+  RunFiles files{.packed = read_manifest(run_dir), .others = {}};  // after the folders: a file that was packed in between is known to it
   for (const auto& [path, bytes] : found) {
-    if (!fs::exists(run_dir / path)) continue;
-    if (const auto state = state_of(run_dir, path, bytes, manifest)) files.push_back({path, *state, bytes});
+    const auto state = state_of(path, files.packed);
+    // A shard that has gone by now was not in the manifest read above: it stays in the list, or its step would be in neither.
+    if (state && (state == FileState::shard || fs::exists(run_dir / path))) files.others.push_back({path, *state, bytes});
   }
   return files;
 }

@@ -12,9 +12,8 @@
 namespace rollcall::io {
 
 enum class FileState : std::uint8_t {
-  packed,     ///< an archive file that the manifest names
-  shard,      ///< published, in no archive file
-  replaced,   ///< a shard that an archive file holds already; the next start removes it
+  shard,      ///< published, and its step is in no archive file
+  replaced,   ///< of a step that an archive file holds; the next start removes it, or sets it aside when it has other bytes
   partial,    ///< never published
   unlisted,   ///< an archive file that the manifest does not name
   set_aside,  ///< of a step that was drawn again
@@ -27,8 +26,12 @@ struct RunFile {
   std::uint64_t bytes = 0;
 };
 
-/// Archive files first, then shards, then what was set aside, each in order of their names. Files that go while a run writes are left out.
-std::vector<RunFile> list_files(const std::filesystem::path& run_dir);
+struct RunFiles {
+  std::vector<ArchiveEntry> packed;  ///< what the manifest names, there or not
+  std::vector<RunFile> others;       ///< those in archive/, then shards, then what was set aside, each in order of their names
+};
+/// As when the manifest was read: while a run packs, a step is packed or has its shards, never neither. Some of those may have gone since.
+RunFiles list_files(const std::filesystem::path& run_dir);
 
 struct Rows {
   std::uint64_t groups = 0, rollouts = 0;

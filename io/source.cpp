@@ -147,15 +147,13 @@ Source open_source(const fs::path& path) {
 }
 
 void each_group(const fs::path& run_or_file, const Selection& selection, const Visit& visit) {
-  constexpr int kAttempts = 5;  // each time the run must have packed again in between
   std::optional<StepKey> done;
-  for (int attempt = 1;; ++attempt) {
+  for (;;) {
     const Source source = open_source(run_or_file);
     try {
-      walk(source, selection, visit, done, done);
-      return;
+      return walk(source, selection, visit, done, done);
     } catch (const StorageError&) {
-      if (attempt == kAttempts || !is_stale(source)) throw;
+      if (!is_stale(source)) throw;  // each time the run must have packed again in between
     }
   }
 }

@@ -2,11 +2,20 @@
 #include "app/archive/verbs.hpp"
 #include "app/commands.hpp"
 
+#include <cstdio>
+
 namespace rollcall::app {
 
 void add_archive(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, compare");
-  command->require_subcommand(1);
+  command->require_subcommand(0, 1);  // a required one would be missed before a misspelt one is named
+  command->callback([command, &action] {
+    if (!command->get_subcommands().empty()) return;
+    action = [help = command->help()] {
+      std::fputs(help.c_str(), stdout);
+      return ExitCode::misconfigured;
+    };
+  });
   archive::add_ls(*command, action);
   archive::add_show(*command, action);
   archive::add_verify(*command, action);

@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 import time
+from collections import Counter
 
 from archive_runs import SETTINGS, STEPS, archive, flip, packed, stopped, whole
 from harness import check, main, sets
@@ -36,7 +37,8 @@ def show_and_export_agree(harness):
     check(one["components"].keys() and len(one["turns"][1]["logprob"]) == len(one["turns"][1]["tokens"]), str(one))
     shown = archive(harness, "show", run, "--prompt", one["prompt_id"], "--step", one["step"], "--purpose", "train")
     check(f"train step {one['step']}, prompt {one['prompt_id']}, draw {one['draw']}: level {one['level']}" in shown, shown)
-    check(f"| {one['prompt']}\n" in shown and f"| {one['reference']}\n" in shown and f"| {one['completion']}\n" in shown, shown)
+    for text in (one["prompt"], one["reference"], one["completion"]):
+        check("".join(f"      | {line}\n" for line in text.split("\n")) in shown, shown)
     group = [line for line in lines if (line["step"], line["prompt_id"], line["draw"]) == (one["step"], one["prompt_id"], one["draw"])]
     check(all(f"  sample {line['sample']}: reward {line['reward']:g} (" in shown for line in group) and shown.count("  sample ") == len(group) >= 2, shown)
     archive(harness, "export", run, "--purpose", "train", "--tokens", "--out", harness.work / "lines.jsonl")
@@ -53,6 +55,7 @@ def a_closed_pipe_is_quiet(harness):
     reader = subprocess.Popen(["head", "-1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     writer = harness.start("archive", "export", whole(harness), "--tokens", stdout=reader.stdin)
     reader.stdin.close()
+    reader.stdin = None  # communicate() would flush it
     err = writer.communicate()[1]
     check(reader.communicate()[0].startswith(b'{"purpose":"train"') and writer.returncode == 0 and err == "", f"{writer.returncode} {err}")
 
@@ -78,19 +81,36 @@ def diff_finds_the_first_value(harness):
 
 
 def reading_while_the_run_writes(harness):
-    """Every verb that reads, again and again, beside a run that writes and packs: no message, and never less than before."""
+    """Every verb that reads, again and again, beside a run that writes, packs and removes checkpoints: no complaint, and every step of a checkpoint that was there before is there."""
     run = harness.work / "live"
-    job = harness.start("train", harness.tiny, *sets(run__dir=run), *SETTINGS, *sets(train__steps=40, archive__pack_every=2), stderr=subprocess.DEVNULL)
-    while not (run / "shards").exists() and job.poll() is None:
+    job = harness.start("train", harness.tiny, *sets(run__dir=run, train__steps=5000, checkpoint__every=2, checkpoint__keep_last=1, archive__pack_every=2,
+                                                     eval__before="false"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(4):
+            before = committed(run, job)
+            steps = Counter(json.loads(line)["step"] for line in archive(harness, "export", run, "--purpose", "train").splitlines())
+            check(all(steps[step] == 32 for step in range(1, before + 1)), f"{before} steps have a checkpoint; export: {steps}")
+            before = committed(run, job)
+            stats = {row["step"]: row["rollouts"] for row in json.loads(archive(harness, "stats", run, "--purpose", "train", "--json"))}
+            check(all(stats[step] == 32 for step in range(1, before + 1)), f"{before} steps have a checkpoint; stats: {stats}")
+            before = committed(run, job)
+            listed = archive(harness, "ls", run)
+            check(int(listed.splitlines()[-1].split()[2]) >= 32 * before and "unreadable" not in listed, f"{before} steps have a checkpoint\n{listed}")
+            archive(harness, "verify", run)
+        check(job.poll() is None and committed(run, job) >= 8, "the run did not pack beside the reads")
+    finally:
+        job.kill()
+        job.wait()
+
+
+def committed(run, job):
+    """Training steps that the newest checkpoint has behind it, once there is one."""
+    while True:
+        steps = [int(folder.name[6:]) for folder in run.glob("checkpoints/train_*")]
+        if steps:
+            return max(steps)
+        check(job.poll() is None, "the run ended early")
         time.sleep(0.01)
-    seen, reads = 0, 0
-    while job.poll() is None:
-        count = len(archive(harness, "export", run, "--purpose", "train").splitlines())
-        check(count >= seen, f"{seen} rollouts, then {count}")
-        seen, reads = count, reads + 1
-        archive(harness, "ls", run)
-        archive(harness, "verify", run)
-    check(job.returncode == 0 and reads >= 2, f"exit code {job.returncode}, {reads} reads")
 
 
 def wrong_inputs_give_one_message(harness):
@@ -108,7 +128,7 @@ def wrong_inputs_give_one_message(harness):
         (["stats", whole(harness), "--purpose", "trian"], 2, "did you mean train"),
         (["stats", whole(harness), "--by", "steps"], 2, "did you mean step"),
         (["pack", harness.work / "note.h5"], 2, "is not a run folder"),
-        (["lss", whole(harness)], 2, "did you mean ls"),
+        (["lss", whole(harness)], 2, "did you mean ls?"),
         (["export", whole(harness), "--out", harness.work / "none/x.jsonl"], 3, "cannot create"),
     ):
         got, out, err, _ = harness.run("archive", *words)

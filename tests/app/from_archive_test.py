@@ -33,7 +33,7 @@ def same_bits_as_the_run_that_wrote_it(harness):
 
 
 def other_settings_are_what_it_is_for(harness):
-    other = offline(harness, "other_recipe", *sets(objective__recipe="dr-grpo", train__lr=5e-4))
+    other = offline(harness, "other_recipe", *sets(objective__recipe="dr_grpo", train__lr=5e-4))
     check(result(other)["policy_sha256"] != result(written(harness))["policy_sha256"], "another recipe gives the same weights")
     greedy = harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=harness.work / "x", objective__recipe="remax"), "--from-archive", written(harness))
     check(greedy[0] == 2 and "holds none" in greedy[2], greedy[2])
@@ -60,7 +60,7 @@ def foreign_archives_are_refused(harness):
     harness.train(byte, *SETTINGS, *sets(text__tokenizer="byte", train__steps=2))
     for source, words, fragment in (
         (written(harness), sets(text__tokenizer="byte"), "tokenizer"),
-        (byte, [], "where the tokenizer \"character\" has"),
+        (byte, [], "the tokenizer \"character\""),
         (written(harness), sets(replay__share=0.5), "replay.share is 0.5"),
         (harness.work / "none", [], "does not exist"),
         (harness.tiny, [], "is not an HDF5 file"),

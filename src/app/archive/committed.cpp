@@ -1,4 +1,4 @@
-// Checkpoints read for the coordinator's state alone.
+// Checkpoints read for the coordinator's state.
 #include "app/archive/committed.hpp"
 
 #include "base/error.hpp"
@@ -13,11 +13,13 @@
 namespace rollcall::app::archive {
 namespace {
 
+constexpr const char* kState = "coordinator.json";
+
 Committed committed_of(const io::Checkpoint& checkpoint) {
-  const auto text = checkpoint.files.find("coordinator.json");
-  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no coordinator.json", checkpoint.name), "it says which shards a run goes on with",
+  const auto text = checkpoint.files.find(kState);
+  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kState), "it says which shards a run goes on with",
                         "use another checkpoint");
-  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, checkpoint.name + "/coordinator.json")};
+  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kState))};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
     committed.files[file.files.scores.path] = file.files.scores;
@@ -27,16 +29,23 @@ Committed committed_of(const io::Checkpoint& checkpoint) {
 
 }  // namespace
 
-Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint) { return committed_of(io::read_checkpoint(run_dir, checkpoint)); }
+Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
+  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : kState));
+}
 
-std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, std::vector<std::string>& warnings) {
-  if (io::list_checkpoints(run_dir).empty()) return std::nullopt;
-  try {
-    const auto checkpoint = io::newest_checkpoint(run_dir, &warnings);
-    return checkpoint ? std::optional(committed_of(*checkpoint)) : std::nullopt;
-  } catch (const StorageError& fault) {  // all are damaged; the shards can still be looked at
-    warnings.emplace_back(fault.what());
-    return std::nullopt;
+std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {
+  for (;;) {
+    const auto names = io::list_checkpoints(run_dir, &faults);
+    std::optional<Committed> newest;
+    for (auto name = names.rbegin(); name != names.rend() && !newest; ++name) {
+      try {
+        newest = read_committed(run_dir, *name, depth);
+      } catch (const Error& fault) {
+        faults.emplace_back(fault.what());
+      }
+    }
+    // A run removes checkpoints while they are read: what is said of them counts when the same ones are still there.
+    if (faults.empty() || io::list_checkpoints(run_dir) == names) return newest;
   }
 }
 

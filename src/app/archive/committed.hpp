@@ -20,10 +20,12 @@ struct Committed {
   std::map<std::string, io::PublishedFile> files{};  ///< shards and scores it has behind it, by path
 };
 
+/// How much of a checkpoint has to be whole: all that a resume needs, or the coordinator's state alone, which is small.
+enum class Depth : std::uint8_t { state, whole };
 /// Of one checkpoint. Throws StorageError when it is damaged.
-Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint);
-/// The newest that verifies; nothing when there is none. Damaged newer ones are named in `warnings`.
-std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, std::vector<std::string>& warnings);
+Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth);
+/// The newest that is whole; nothing when there is none. `faults` says what is wrong with newer ones. Changes nothing, and works while the run goes on.
+std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults);
 
 /// Whether an archive file holds the step of this shard.
 bool is_packed(const std::vector<io::ArchiveEntry>& entries, const std::string& shard_path);

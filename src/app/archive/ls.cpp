@@ -15,16 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kMissing = "missing";
+
 struct Line {
   std::string path, kind, purpose = "-", steps = "-", state;
   std::optional<io::Rows> rows;
   std::uint64_t bytes = 0;
+  bool counts = false;  ///< its rollouts are in no other line
 };
 
 std::string range_text(std::uint64_t first, std::uint64_t last) { return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last); }
 
 Line line_of(const io::ArchiveEntry& entry, const std::string& state) {
-  return {entry.file.path, "archive", entry.purpose, range_text(entry.first_step, entry.last_step), state, io::Rows{entry.groups, entry.rollouts}, entry.file.bytes};
+  return {entry.file.path, "archive", entry.purpose, range_text(entry.first_step, entry.last_step), state, io::Rows{entry.groups, entry.rollouts}, entry.file.bytes,
+          state != kMissing};
 }
 
 Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<std::string, io::PublishedFile>& committed) {
@@ -33,22 +37,32 @@ Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<st
     line.kind = name->scores ? "scores" : "shard", line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
   }
   if (file.state == io::FileState::shard && !committed.contains(file.path)) line.state = "no checkpoint yet";
-  if (line.kind != "partial") line.rows = io::count_rows(run_dir / file.path);
-  if (line.kind != "partial" && !line.rows) line.state += ", unreadable";
+  if (line.kind == "partial") return line;
+  line.rows = io::count_rows(run_dir / file.path);
+  if (!line.rows) line.state += ", unreadable";
+  line.counts = line.rows && line.kind == "shard" && file.state == io::FileState::shard;
   return line;
 }
 
-std::vector<Line> lines_of_run(const fs::path& run_dir) {
-  std::vector<std::string> warnings;  // of checkpoints: verify says them
+/// Nothing when a file went while it was looked at: the run has packed it in between.
+std::optional<std::vector<Line>> try_lines(const fs::path& run_dir) {
+  std::vector<std::string> faults;  // of checkpoints: verify says them
   std::map<std::string, io::PublishedFile> committed;
-  if (const auto newest = newest_committed(run_dir, warnings)) committed = newest->files;
-  const auto manifest = io::read_manifest(run_dir);
+  if (const auto newest = newest_committed(run_dir, Depth::state, faults)) committed = newest->files;
+  const auto files = io::list_files(run_dir);
   std::vector<Line> lines;
-  for (const auto& entry : manifest) lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : "missing"));
-  for (const auto& file : io::list_files(run_dir)) {
-    if (file.state != io::FileState::packed) lines.push_back(line_of(run_dir, file, committed));
+  for (const auto& entry : files.packed) lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : kMissing));
+  for (const auto& file : files.others) {
+    lines.push_back(line_of(run_dir, file, committed));
+    if (file.state == io::FileState::shard && !fs::exists(run_dir / file.path)) return std::nullopt;
   }
   return lines;
+}
+
+std::vector<Line> lines_of_run(const fs::path& run_dir) {
+  for (;;) {
+    if (const auto lines = try_lines(run_dir)) return *lines;
+  }
 }
 
 ExitCode list(const fs::path& path) {
@@ -62,8 +76,7 @@ ExitCode list(const fs::path& path) {
   }
   Output out;
   std::size_t width = 4;
-  io::Rows all;
-  std::uint64_t bytes = 0;
+  std::uint64_t rollouts = 0, bytes = 0;
   for (const auto& line : lines) width = std::max(width, line.path.size());
   out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width, "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
   for (const auto& l : lines) {
@@ -71,9 +84,9 @@ ExitCode list(const fs::path& path) {
     out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups), count(&io::Rows::rollouts), l.bytes,
                           l.state));
     bytes += l.bytes;
-    if (l.rows && l.kind != "scores" && !l.path.starts_with("set_aside/")) all.groups += l.rows->groups, all.rollouts += l.rows->rollouts;
+    if (l.counts) rollouts += l.rows->rollouts;
   }
-  out.write(fmt::format("{} files, {} groups, {} rollouts, {} bytes\n", lines.size(), all.groups, all.rollouts, bytes));
+  out.write(fmt::format("{} files, {} rollouts, {} bytes\n", lines.size(), rollouts, bytes));
   out.finish();
   return ExitCode::done;
 }

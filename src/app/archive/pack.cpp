@@ -20,8 +20,8 @@ ExitCode pack(const fs::path& run_dir) {
   require(fs::is_directory(run_dir), fmt::format("{} is not a run folder", run_dir.string()), "the checkpoints say which shards are complete", "name the run folder");
   io::open_source(run_dir);
   const FolderLock lock(run_dir, "rollcall archive pack");
-  std::vector<std::string> warnings;
-  const auto newest = newest_committed(run_dir, warnings);
+  std::vector<std::string> faults;
+  const auto newest = newest_committed(run_dir, Depth::whole, faults);
   require(newest.has_value(), fmt::format("{} has no checkpoint", run_dir.string()), "what no checkpoint has behind it would be drawn again, and packed twice",
           "resume the run until its first checkpoint");
   Output out;

@@ -53,7 +53,7 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   auto names = io::list_checkpoints(run_dir);
   for (auto name = names.rbegin(); name != names.rend() && !d.resume; ++name) {
     try {
-      Committed checkpoint = read_committed(run_dir, *name);
+      Committed checkpoint = read_committed(run_dir, *name, Depth::whole);
       const std::string broken = broken_shard(run_dir, checkpoint, d.sound);
       if (broken.empty()) d.resume = std::move(checkpoint);
       else d.moves.push_back({"checkpoints/" + *name, fmt::format("it goes on with {}, which is damaged or missing", broken)});
@@ -64,7 +64,7 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
 }
 
 void judge_shards(const fs::path& run_dir, Diagnosis& d) {
-  for (const auto& file : io::list_files(run_dir)) {
+  for (const auto& file : io::list_files(run_dir).others) {
     if (file.state == io::FileState::partial) d.moves.push_back({file.path, "it was never published"});
     if (file.state == io::FileState::unlisted) d.moves.push_back({file.path, "the manifest does not name it; its shards stayed"});
     if (file.state != io::FileState::shard) continue;

@@ -2,12 +2,14 @@
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/file.hpp"
 #include "io/run_files.hpp"
 #include "io/source.hpp"
 #include "io/verify.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace rollcall::app::archive {
@@ -26,16 +28,24 @@ void add(Findings& findings, std::vector<io::Fault> faults, std::uint64_t bytes)
   findings.faults.insert(findings.faults.end(), faults.begin(), faults.end());
 }
 
+/// A run publishes an archive file a moment before it names it. When no process holds the folder, the manifest of now is the last word.
+bool is_forgotten(const fs::path& run_dir, const std::string& path) {
+  if (FolderLock::is_held(run_dir)) return false;
+  const auto entries = io::read_manifest(run_dir);
+  return fs::exists(run_dir / path) && std::none_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.file.path == path; });
+}
+
 Findings verify_run(const fs::path& run_dir) {
   Findings findings;
   std::vector<std::string> damaged_checkpoints;
   std::map<std::string, io::PublishedFile> committed;
-  if (const auto newest = newest_committed(run_dir, damaged_checkpoints)) committed = newest->files;
-  for (const auto& warning : damaged_checkpoints) findings.faults.push_back({"checkpoints", warning});
+  if (const auto newest = newest_committed(run_dir, Depth::whole, damaged_checkpoints)) committed = newest->files;
+  for (const auto& fault : damaged_checkpoints) findings.faults.push_back({"checkpoints", fault});
   const auto files = io::list_files(run_dir);
-  for (const auto& entry : io::read_manifest(run_dir)) add(findings, io::verify_archive(run_dir, entry), entry.file.bytes);
-  for (const auto& file : files) {
-    if (file.state == io::FileState::unlisted && fs::exists(run_dir / file.path)) add(findings, {{file.path, "the manifest does not name it: it is not part of the run"}}, file.bytes);
+  for (const auto& entry : files.packed) add(findings, io::verify_archive(run_dir, entry), entry.file.bytes);
+  for (const auto& file : files.others) {
+    if (file.state == io::FileState::unlisted && is_forgotten(run_dir, file.path))
+      add(findings, {{file.path, "the manifest does not name it: it is not part of the run"}}, file.bytes);
     if (file.state != io::FileState::shard) continue;
     const auto known = committed.find(file.path);
     auto faults = io::verify_shard(run_dir, file.path, known == committed.end() ? std::nullopt : std::optional(known->second));
