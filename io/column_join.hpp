@@ -1,27 +1,24 @@
 // Shards of whole steps joined into the archive's order column by column, without making a rollout of any row. Private to io.
 #pragma once
 
-#include "io/archive.hpp"
+#include "io/column_pieces.hpp"
+#include "io/mapped_shard.hpp"
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace rollcall::io {
 
-/// The columns of a shard and its scores; or of an archive file.
-struct ScoredColumns {
-  KeyColumns keys;
-  RolloutColumns rollouts;
-  ScoreColumns scores;
-  std::vector<std::string> component_names;
+/// The columns of an archive file: pieces of the shards' columns, which have to outlive it, and the few that joining changes.
+struct JoinedColumns {
+  KeyColumns keys{};
+  std::vector<std::uint32_t> planned{};
+  std::vector<std::string> component_names{};
+  std::vector<ColumnPieces> columns{};  ///< in the order of views(keys, rollouts, scores)
 };
-
-/// Checked as read_shard and read_scores check them, and against each other. Throws StorageError.
-ScoredColumns read_scored_columns(const std::filesystem::path& run_dir, const PackInput& input);
 
 /// As canonical() orders and joins groups: by (step, prompt, draw), rollouts by sample. Throws StorageError when shards contradict each other.
 /// The shards must have the same component names.
-ScoredColumns join(const std::vector<ScoredColumns>& shards);
+JoinedColumns join(const std::vector<MappedShard>& shards);
 
 }  // namespace rollcall::io

@@ -89,15 +89,19 @@ void save_manifest(const fs::path& run_dir, const Manifest& manifest) {
   write_file_atomic(manifest_path(run_dir), sealed(std::move(j)));
 }
 
+void remove_replaced(const fs::path& run_dir, const PublishedFile& file) {
+  std::error_code ec;
+  if (!fs::remove(run_dir / file.path, ec) && ec)
+    throw StorageError(error_message(fmt::format("cannot remove {}: {}", (run_dir / file.path).string(), ec.message()), "it is packed and would be counted twice",
+                                     "check permissions of the run folder"));
+}
+
 void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
   for (const PublishedFile& file : manifest.replaced) {
     const fs::path path = run_dir / file.path;
     std::error_code ec;
     // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
-    if (!fs::exists(path, ec) || fs::file_size(path, ec) != file.bytes || inspect(run_dir, file.path).checksum != file.checksum) continue;
-    if (!fs::remove(path, ec) && ec)
-      throw StorageError(error_message(fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it is packed and would be counted twice",
-                                       "check permissions of the run folder"));
+    if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) remove_replaced(run_dir, file);
   }
 }
 

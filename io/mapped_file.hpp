@@ -1,4 +1,4 @@
-// A file's bytes where the kernel keeps them: reading back what was written costs no copy. Private to io.
+// A file's bytes where the kernel keeps them: reading costs no copy and no memory of our own. Private to io.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace rollcall::io {
 
-/// Only for files that nobody shortens meanwhile: our own unpublished ones. Throws FileFault.
+/// Only for files that nobody shortens meanwhile: published ones, and our own before that. Throws FileFault.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

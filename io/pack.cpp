@@ -6,6 +6,7 @@
 #include "io/fault.hpp"
 #include "io/manifest.hpp"
 #include "io/mapped_file.hpp"
+#include "io/mapped_shard.hpp"
 #include "io/published.hpp"
 #include "io/shard_name.hpp"
 #include "io/stretch_file.hpp"
@@ -48,6 +49,7 @@ class Packing {
     agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
     const auto written = agreed(ranks_, [&] { return write(); });
     const auto entry = agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); });
+    agreed(ranks_, [&] { return remove_mine(); });
     return entry_from_text(entry[0]);
   }
 
@@ -55,7 +57,7 @@ class Packing {
   fs::path partial() const { return run_dir_ / (path_ + ".partial"); }
   const void* mpi() const { return ranks_.size() > 1 ? ranks_.mpi_handle() : nullptr; }
   int writers() const { return mpi() != nullptr ? ranks_.size() : 1; }
-  std::vector<ColumnView> columns() const { return views(own_.keys, own_.rollouts, own_.scores); }
+  std::vector<ColumnView> columns() const;
   Purpose purpose() const { return parsed(inputs_.front()).purpose; }
   [[noreturn]] void cannot_pack(const std::string& problem) const;
   std::vector<PublishedFile> input_files() const;
@@ -66,15 +68,17 @@ class Packing {
   std::string load();
   void place(const std::vector<std::string>& shares);
   std::string create() const;
-  std::string write() const;
+  std::string write();
   std::string publish(const std::vector<std::string>& written) const;
+  std::string remove_mine() const;
 
   comm::Communicator& ranks_;
   const fs::path& run_dir_;
   const std::string path_;
   std::vector<PackInput> inputs_;  ///< in order of their names
   const RunIdentity& identity_;
-  ScoredColumns own_;               ///< this rank's rows
+  std::vector<MappedShard> shards_;  ///< of this rank
+  JoinedColumns own_;                ///< their rows
   std::vector<Stretch> stretches_;  ///< [ranks]
   Extents total_{};
 };
@@ -135,16 +139,22 @@ std::vector<PackInput> Packing::my_inputs() const {
   return mine;
 }
 
+/// Of this rank's rows, without values.
+std::vector<ColumnView> Packing::columns() const {
+  std::vector<ColumnView> outlines;
+  for (const ColumnPieces& column : own_.columns) outlines.push_back(column.outline());
+  return outlines;
+}
+
 std::string Packing::load() {
-  std::vector<ScoredColumns> shards;
   for (const PackInput& input : my_inputs()) {
-    shards.push_back(read_scored_columns(run_dir_, input));
-    if (shards.back().component_names != shards.front().component_names)
+    shards_.push_back(map_shard(run_dir_, input));
+    if (shards_.back().component_names != shards_.front().component_names)
       refuse(run_dir_ / input.scores.path, "its reward components have other names than those of the shards before");
   }
-  own_ = join(shards);
+  own_ = join(shards_);
   const Extents lengths = extents_of(columns(), own_.component_names.size());
-  return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards.empty()});
+  return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards_.empty()});
 }
 
 /// Every rank's place in the file from every rank's lengths. Counts need no change when files are joined; only the group numbers move.
@@ -180,12 +190,18 @@ std::string Packing::create() const {
   return {};
 }
 
-std::string Packing::write() const {
-  const auto all = columns();
-  if (ranks_.rank() < writers()) writing(partial(), [&] { fill_stretches(partial(), all, stretches_[std::size_t(ranks_.rank())], mpi()); });
-  std::vector<std::uint64_t> checksums;
-  for (const ColumnView& view : all) checksums.push_back(checksum64(view.bytes));
+std::string Packing::write() {
+  std::vector<std::uint64_t> checksums(own_.columns.size(), checksum64(std::string_view()));
+  if (ranks_.rank() < writers()) checksums = writing(partial(), [&] { return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi()); });
+  shards_.clear();  // they are about to be removed; own_ keeps its outline
   return to_bytes(std::as_const(checksums));
+}
+
+/// Their bytes were compared when they were mapped a moment ago.
+std::string Packing::remove_mine() const {
+  for (const PackInput& input : my_inputs())
+    for (const PublishedFile* file : {&input.shard, &input.scores}) remove_replaced(run_dir_, *file);
+  return {};
 }
 
 std::string Packing::publish(const std::vector<std::string>& written) const {
@@ -207,7 +223,6 @@ std::string Packing::publish(const std::vector<std::string>& written) const {
                             .tokens = total_[index(Dim::token)]});
   manifest.replaced = input_files();
   save_manifest(run_dir_, manifest);
-  remove_replaced(run_dir_, manifest);
   return entry_text(manifest.files.back());
 }
 

@@ -44,12 +44,13 @@ void add_segments(hid_t dataset, std::uint64_t column_bytes) {
   create(dataset, kChecksums, list, std::vector<std::uint64_t>(count, 0).data());
 }
 
-void write_segments(hid_t dataset, std::span<const std::byte> column) {
-  const std::uint64_t segment = segment_bytes(column.size());
-  if (column.size() <= segment) return;
+void write_segments(hid_t dataset, std::span<const std::uint64_t> checksums) {
+  if (checksums.size() <= 1) return;
   const Handle attribute(H5Aopen(dataset, kChecksums, H5P_DEFAULT), "open attribute", kChecksums);
-  check(H5Awrite(attribute, H5T_STD_U64LE, checksums_of(column, segment).data()), "write attribute", kChecksums);
+  check(H5Awrite(attribute, H5T_STD_U64LE, checksums.data()), "write attribute", kChecksums);
 }
+
+std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column) { return checksums_of(column, segment_bytes(column.size())); }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged_segments(hid_t dataset, std::span<const std::byte> column) {
   if (H5Aexists(dataset, kChecksums) <= 0) return {};

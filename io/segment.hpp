@@ -17,7 +17,9 @@ std::uint64_t segment_bytes(std::uint64_t column_bytes);
 
 /// Makes room for the checksums of a column of this size; a column of one segment has none, since its own checksum says the same.
 void add_segments(hid_t dataset, std::uint64_t column_bytes);
-void write_segments(hid_t dataset, std::span<const std::byte> column);
+/// One checksum for each segment, in order.
+void write_segments(hid_t dataset, std::span<const std::uint64_t> checksums);
+std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column);
 
 /// Stretches [first, last] of bytes that differ from what is recorded; empty too when nothing is recorded (files of schema 1.0). Throws FileFault.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged_segments(hid_t dataset, std::span<const std::byte> column);

@@ -159,7 +159,7 @@ Handle FileWriter::define(const ColumnView& view, Values values) {
   const std::uint64_t checksum = values == Values::here ? checksum64(view.bytes) : 0;
   attribute(dataset, kChecksum, H5T_STD_U64LE, &checksum, scalar_);
   add_segments(dataset, H5Tget_size(file_type(view.type)) * lengths[0] * (rank == 2 ? lengths[1] : 1));
-  if (values == Values::here) write_segments(dataset, view.bytes);
+  if (values == Values::here) write_segments(dataset, segment_checksums(view.bytes));
   return dataset;
 }
 
@@ -249,6 +249,14 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
 }
 
 Handle open_column(hid_t file, const Column& column) { return Handle(H5Dopen2(file, path_of(column).c_str(), H5P_DEFAULT), "open column", path_of(column)); }
+
+std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name) {
+  const haddr_t at = H5Dget_offset(dataset);
+  const std::uint64_t length = H5Dget_storage_size(dataset);
+  if (at == HADDR_UNDEF) return {};  // an empty column has no storage
+  if (at > file.size() || length > file.size() - at) throw FileFault(fmt::format("{} ends behind the file", name));
+  return file.subspan(at, length);
+}
 
 void write_checksum(hid_t dataset, std::uint64_t checksum) {
   const Handle attribute(H5Aopen(dataset, kChecksum, H5P_DEFAULT), "open attribute", kChecksum);

@@ -74,6 +74,8 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
 std::uint64_t names_checksum(std::span<const std::string> names);
 Handle open_column(hid_t file, const Column& column);
 void write_checksum(hid_t dataset, std::uint64_t checksum);
+/// The column as it lies in the mapped file: contiguous, little-endian, not filtered. Throws FileFault.
+std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name);
 
 /// Reads columns and refuses what does not fit the schema. Every fault is a FileFault.
 class TableReader {
@@ -107,6 +109,11 @@ class TableReader {
       check_codes(column, std::as_bytes(std::span(values)));
     }
   }
+  /// A column of plain values where it lies in the mapped file, checked like the others.
+  template <class T>
+  std::span<const std::byte> in_place(const Column& column, std::span<const std::byte> file) {
+    return mapped_values(column, type_of<T>(), file);
+  }
   bool has(const Column& column) const;
   std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
   /// After all reads: every sum of counts is the length of what it counts.
@@ -117,6 +124,7 @@ class TableReader {
   void read_number(const char* attribute, hid_t type, void* value) const;
   std::size_t elements(hid_t dataset, const Column& column, ElementType type);
   static void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes);
+  std::span<const std::byte> mapped_values(const Column& column, ElementType type, std::span<const std::byte> file);
   void count(const Column& column, std::span<const std::uint32_t> values);
   static void check_codes(const Column& column, std::span<const std::byte> values);
 

@@ -37,6 +37,12 @@ std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>
   return text.empty() ? text : text + " differ";
 }
 
+void check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) {
+  const auto damaged = damaged_segments(dataset, bytes);
+  compare_checksum(dataset, name, checksum64(bytes), place_text(damaged));
+  if (!damaged.empty()) throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name, place_text(damaged)));
+}
+
 }  // namespace
 
 TableReader::TableReader(const std::filesystem::path& path)
@@ -99,9 +105,17 @@ std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementTy
 void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) {
   const std::string name = path_of(column);
   if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", name);
-  const auto damaged = damaged_segments(dataset, bytes);
-  compare_checksum(dataset, name, checksum64(bytes), place_text(damaged));
-  if (!damaged.empty()) throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name, place_text(damaged)));
+  check_values(dataset, name, bytes);
+}
+
+std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type, std::span<const std::byte> file) {
+  const std::string name = path_of(column);
+  const Handle dataset = open_column(file_, column);
+  const std::size_t length = elements(dataset, column, type) * H5Tget_size(file_type(type));
+  const auto bytes = stored_bytes(dataset, file, name);
+  if (bytes.size() != length) throw FileFault(fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
+  check_values(dataset, name, bytes);
+  return bytes;
 }
 
 std::uint64_t TableReader::rows(const char* column) const {

@@ -11,7 +11,7 @@ void add_archive(CLI::App& app, Action& action) {
   command->require_subcommand(0, 1);  // a required one would be missed before a misspelt one is named
   command->callback([command, &action] {
     if (!command->get_subcommands().empty()) return;
-    action = [help = command->help()] {
+    action = [help = command->help("rollcall")] {
       std::fputs(help.c_str(), stdout);
       return ExitCode::misconfigured;
     };

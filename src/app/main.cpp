@@ -25,14 +25,20 @@ std::vector<std::string> valid_words(const CLI::App& app) {
   return words;
 }
 
+/// "rollcall archive ls --help"
+std::string help_of(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return app.get_name() + " " + (chosen.empty() ? std::string("--help") : help_of(*chosen.front()));
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
-  std::string suggestion = "see rollcall --help";
+  std::string suggestion = "see " + help_of(app);
   const auto words = valid_words(app);
   const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   for (const auto& argument : arguments) {
     const std::string word = argument.substr(0, argument.find('='));
     if (unexpected && std::string(error.what()).find(word) != std::string::npos && std::find(words.begin(), words.end(), word) == words.end()) {
-      suggestion = fmt::format("did you mean {}? rollcall --help shows all", nearest_name(word, words));
+      suggestion = fmt::format("did you mean {}? {} shows all", nearest_name(word, words), help_of(app));
       break;
     }
   }

@@ -9,27 +9,42 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <map>
+
 namespace rollcall::io::test {
 namespace {
 
 /// What canonical() makes of the shards, as columns.
-ScoredColumns by_values(const RunFolder& run, const std::vector<PackInput>& inputs) {
+std::map<std::string, std::string> by_values(const RunFolder& run, const std::vector<PackInput>& inputs) {
   std::vector<ArchivedGroup> groups;
-  ScoredColumns columns;
-  for (const PackInput& input : inputs) append_scored(run, input, groups, columns.component_names);
+  std::vector<std::string> component_names;
+  for (const PackInput& input : inputs) append_scored(run, input, groups, component_names);
+  KeyColumns keys;
+  RolloutColumns rollouts;
+  ScoreColumns scores;
   for (const ArchivedGroup& group : canonical(std::move(groups))) {
-    append(group.group, columns.keys);
-    append(group.group, group.prompt, group.temperature, columns.rollouts);
-    append(group.scores, columns.component_names.size(), columns.scores);
+    append(group.group, keys);
+    append(group.group, group.prompt, group.temperature, rollouts);
+    append(group.scores, component_names.size(), scores);
   }
+  std::map<std::string, std::string> columns;
+  for (const ColumnView& view : views(keys, rollouts, scores))
+    columns[path_of(view.column)] = {reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size()};
   return columns;
 }
 
-bool same_bytes(const ScoredColumns& a, const ScoredColumns& b) {
-  const auto x = views(a.keys, a.rollouts, a.scores), y = views(b.keys, b.rollouts, b.scores);
-  return a.component_names == b.component_names && std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const ColumnView& p, const ColumnView& q) {
-           return std::equal(p.bytes.begin(), p.bytes.end(), q.bytes.begin(), q.bytes.end());
-         });
+/// Read in two goes, so that a piece is cut.
+std::map<std::string, std::string> by_pieces(const JoinedColumns& joined) {
+  std::map<std::string, std::string> columns;
+  for (const ColumnPieces& column : joined.columns) {
+    std::string& bytes = columns[path_of(column.column)];
+    bytes.resize(column.bytes);
+    PiecesReader reader(column);
+    const auto out = std::as_writable_bytes(std::span(bytes));
+    reader.take(out.first(out.size() / 3));
+    reader.take(out.subspan(out.size() / 3));
+  }
+  return columns;
 }
 
 TEST(ColumnJoin, IsTheJoinOfValues) {
@@ -41,9 +56,9 @@ TEST(ColumnJoin, IsTheJoinOfValues) {
       for (std::uint64_t producer = 1; producer <= producers; ++producer)
         for (std::uint64_t round = 0; round < rounds; ++round) inputs.push_back(write(run, sample(seed, step, (seed + step) % 5, std::uint32_t(round), std::uint32_t(producer))));
     if (*rc::gen::arbitrary<bool>()) std::reverse(inputs.begin(), inputs.end());
-    std::vector<ScoredColumns> shards;
-    for (const PackInput& input : inputs) shards.push_back(read_scored_columns(run, input));
-    RC_ASSERT(same_bytes(join(shards), by_values(run, inputs)));
+    std::vector<MappedShard> shards;
+    for (const PackInput& input : inputs) shards.push_back(map_shard(run, input));
+    RC_ASSERT(by_pieces(join(shards)) == by_values(run, inputs));
   }));
 }
 
@@ -55,7 +70,7 @@ TEST(ColumnJoin, ScoresOfOtherRolloutsAreRefused) {
   const RunFolder other;
   const PackInput wrong = write(other, s);
   put(run.path() / good.scores.path, content(other.path() / wrong.scores.path));
-  const std::string fault = fault_of([&] { read_scored_columns(run, {good.shard, wrong.scores}); });
+  const std::string fault = fault_of([&] { map_shard(run, {good.shard, wrong.scores}); });
   EXPECT_NE(fault.find("it has other groups or rollouts than shards/train-000001-00-0001.h5"), std::string::npos) << fault;
 }
 

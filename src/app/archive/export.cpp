@@ -1,13 +1,12 @@
 // rollcall archive export: rollouts as JSON lines, for tools that read no HDF5.
+#include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "io/schema.hpp"
-#include "io/source.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <memory>
-#include <optional>
 
 namespace rollcall::app::archive {
 namespace {
@@ -15,8 +14,8 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Flags {
-  std::string source, out, purpose;
-  std::optional<std::uint64_t> step, prompt;
+  Choice choice;
+  std::string out;
   bool tokens = false;
 };
 
@@ -46,11 +45,8 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
 }
 
 ExitCode export_lines(const Flags& flags) {
-  io::Selection selection{.purpose = {}, .prompt = flags.prompt};
-  if (flags.step) selection.first_step = selection.last_step = *flags.step;
-  if (!flags.purpose.empty()) selection.purpose = io::purpose_from_text(flags.purpose);
   Output out(flags.out);
-  io::each_group(flags.source, selection, [&](const io::ArchivedGroup& group, const auto& component_names) {
+  each_chosen(flags.choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
     for (std::size_t i = 0; i < group.group.rollouts.size(); ++i) {
       if (!out.write(line_of(group, i, component_names, flags.tokens))) return false;
     }
@@ -65,11 +61,11 @@ ExitCode export_lines(const Flags& flags) {
 void add_export(CLI::App& command, Action& action) {
   auto flags = std::make_shared<Flags>();
   auto* verb = command.add_subcommand("export", "JSON lines, one rollout each, to standard output or a file");
-  verb->add_option("run", flags->source, "RUN|FILE")->required();
+  add_source(*verb, flags->choice);
   verb->add_option("--out", flags->out, "file to write");
-  verb->add_option("--purpose", flags->purpose, "only these: train, validation, eval, greedy");
-  verb->add_option("--step", flags->step, "only of this step");
-  verb->add_option("--prompt", flags->prompt, "only of this prompt");
+  add_purpose(*verb, flags->choice);
+  add_step(*verb, flags->choice);
+  add_prompt(*verb, flags->choice);
   verb->add_flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");
   verb->callback([flags, &action] { action = [flags] { return export_lines(*flags); }; });
 }

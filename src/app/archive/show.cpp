@@ -1,22 +1,15 @@
 // rollcall archive show: the groups of a prompt as people read them.
+#include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "io/schema.hpp"
-#include "io/source.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 
 namespace rollcall::app::archive {
 namespace {
-
-struct Flags {
-  std::string source, purpose;
-  std::uint64_t prompt = 0;
-  std::optional<std::uint64_t> step;
-};
 
 /// Every line of a text behind a bar, so that what the policy wrote is never mistaken for ours.
 std::string barred(const std::string& text) {
@@ -64,18 +57,9 @@ std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& 
   return text + "\n";
 }
 
-ExitCode show(const Flags& flags) {
-  io::Selection selection{.purpose = {}, .prompt = flags.prompt};
-  if (flags.step) selection.first_step = selection.last_step = *flags.step;
-  if (!flags.purpose.empty()) selection.purpose = io::purpose_from_text(flags.purpose);
+ExitCode show(const Choice& choice) {
   Output out;
-  bool found = false;
-  io::each_group(flags.source, selection, [&](const io::ArchivedGroup& group, const auto& component_names) {
-    found = true;
-    return out.write(text_of(group, component_names));
-  });
-  require(found, fmt::format("{} holds no rollouts of prompt {}{}", flags.source, flags.prompt, flags.step ? fmt::format(" in step {}", *flags.step) : ""),
-          "it was not drawn, or its shards are not scored yet", "rollcall archive ls shows the steps there are; leave out --step for all of them");
+  each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) { return out.write(text_of(group, component_names)); });
   out.finish();
   return ExitCode::done;
 }
@@ -83,13 +67,13 @@ ExitCode show(const Flags& flags) {
 }  // namespace
 
 void add_show(CLI::App& command, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto choice = std::make_shared<Choice>();
   auto* verb = command.add_subcommand("show", "the groups of a prompt: prompt, completions, rewards by component, extracted answers");
-  verb->add_option("run", flags->source, "RUN|FILE")->required();
-  verb->add_option("--prompt", flags->prompt, "its position in its split")->required();
-  verb->add_option("--step", flags->step, "only of this step");
-  verb->add_option("--purpose", flags->purpose, "only these: train, validation, eval, greedy");
-  verb->callback([flags, &action] { action = [flags] { return show(*flags); }; });
+  add_source(*verb, *choice);
+  add_prompt(*verb, *choice)->required();
+  add_step(*verb, *choice);
+  add_purpose(*verb, *choice);
+  verb->callback([choice, &action] { action = [choice] { return show(*choice); }; });
 }
 
 }  // namespace rollcall::app::archive

@@ -1,10 +1,10 @@
 // rollcall archive stats: what was sampled and how it was judged, by step or by level.
+#include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "io/schema.hpp"
-#include "io/source.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,8 @@ namespace rollcall::app::archive {
 namespace {
 
 struct Flags {
-  std::string source, purpose, by = "step";
+  Choice choice;
+  std::string by = "step";
   bool json = false;
 };
 
@@ -73,14 +74,12 @@ std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
 }
 
 ExitCode stats(const Flags& flags) {
-  const std::vector<std::string> ways{"step", "level"};
-  require<ConfigError>(std::find(ways.begin(), ways.end(), flags.by) != ways.end(), fmt::format("--by {}: rows are by step or by level", flags.by),
+  const std::vector<std::string> ways{"step", "level", "bin"};
+  require<ConfigError>(std::find(ways.begin(), ways.end(), flags.by) != ways.end(), fmt::format("--by {}: rows are by step, level or bin", flags.by),
                        "nothing else is known of every group", suggest_name(flags.by, ways));
-  io::Selection selection;
-  if (!flags.purpose.empty()) selection.purpose = io::purpose_from_text(flags.purpose);
   std::map<Row, Sums> rows;
-  io::each_group(flags.source, selection, [&](const io::ArchivedGroup& g, const auto&) {
-    Sums& sums = rows[{g.purpose, flags.by == "step" ? std::int64_t(g.step) : g.group.level}];
+  each_chosen(flags.choice, [&](const io::ArchivedGroup& g, const auto&) {
+    Sums& sums = rows[{g.purpose, flags.by == "step" ? std::int64_t(g.step) : flags.by == "level" ? g.group.level : g.group.bin}];
     ++sums.groups;
     for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) add(sums, g.group.rollouts[i], g.scores[i]);
     return true;
@@ -95,10 +94,11 @@ ExitCode stats(const Flags& flags) {
 
 void add_stats(CLI::App& command, Action& action) {
   auto flags = std::make_shared<Flags>();
-  auto* verb = command.add_subcommand("stats", "rollouts, pass rate, reward, lengths and entropies of every step or level");
-  verb->add_option("run", flags->source, "RUN|FILE")->required();
-  verb->add_option("--by", flags->by, "step (default) or level");
-  verb->add_option("--purpose", flags->purpose, "only these: train, validation, eval, greedy");
+  auto* verb = command.add_subcommand("stats", "rollouts, pass rate, reward, lengths and entropies of every step, level or bin");
+  add_source(*verb, flags->choice);
+  verb->add_option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
+  add_purpose(*verb, flags->choice);
+  add_step(*verb, flags->choice);
   verb->add_flag("--json", flags->json, "as a JSON list");
   verb->callback([flags, &action] { action = [flags] { return stats(*flags); }; });
 }

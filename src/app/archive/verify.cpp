@@ -70,8 +70,9 @@ ExitCode verify(const fs::path& path) {
   const Findings findings = source.is_run ? verify_run(path) : verify_file(source);
   Output out;
   for (const auto& fault : findings.faults) out.write(fmt::format("{}: {}\n", fault.file, fault.problem));
+  const std::string remedy = source.is_run ? "rollcall archive repair " + path.string() + " sets aside what is damaged" : "restore it from a copy";
   out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
-                        findings.faults.empty() ? "every checksum and every structure is right" : fmt::format("{} faults; rollcall archive repair {}", findings.faults.size(), path.string())));
+                        findings.faults.empty() ? "every checksum and every structure is right" : fmt::format("{} complaints; {}", findings.faults.size(), remedy)));
   out.finish();
   return findings.faults.empty() ? ExitCode::done : ExitCode::failed;
 }
