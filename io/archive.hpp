@@ -23,6 +23,9 @@ struct ArchiveEntry {
   std::uint64_t first_step = 0, last_step = 0;
   std::uint64_t groups = 0, rollouts = 0, tokens = 0;
 };
+/// Files hold whole steps of one purpose.
+bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step);
+bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step);
 
 /// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when the communicator is MPI; otherwise rank 0 writes all),
 /// rank 0 reads the file back and compares it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe at any point:

@@ -90,7 +90,7 @@ Listing list(const fs::path& run_dir) {
     try {
       listing.complete.emplace_back(read_manifest_of(folder_of(run_dir) / name).sequence, name);
     } catch (const StorageError& fault) {
-      listing.faults.emplace_back(fault.what());
+      if (fs::exists(folder_of(run_dir) / name)) listing.faults.emplace_back(fault.what());  // otherwise the run removed it just now
     }
   }
   std::sort(listing.complete.begin(), listing.complete.end());
@@ -204,17 +204,20 @@ void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
   }
 }
 
-std::vector<std::string> list_checkpoints(const fs::path& run_dir) {
+std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<std::string>* faults) {
+  const Listing listing = list(run_dir);
+  if (faults != nullptr) *faults = listing.faults;
   std::vector<std::string> names;
-  for (const auto& [sequence, name] : list(run_dir).complete) names.push_back(name);
+  for (const auto& [sequence, name] : listing.complete) names.push_back(name);
   return names;
 }
 
-Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
+Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, const std::string& only) {
   const fs::path folder = folder_of(run_dir) / name;
   if (!plain(name) || !fs::is_directory(folder)) corrupt(folder, "there is no such checkpoint");
   Checkpoint checkpoint{.name = name, .files = {}};
   for (const auto& [file, facts] : read_manifest_of(folder).files) {
+    if (!only.empty() && file != only) continue;
     const fs::path path = folder / file;
     if (!fs::is_regular_file(path)) corrupt(path, "the file is missing");
     if (const auto bytes = fs::file_size(path); bytes != facts.bytes)

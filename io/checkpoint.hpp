@@ -45,11 +45,11 @@ void end_checkpoint(const std::filesystem::path& run_dir, const std::string& nam
 /// Both by one rank; a failure leaves nothing of it.
 void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& checkpoint);
 
-/// Names of the complete checkpoints, oldest first by the sequence number in their manifests.
-std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir);
+/// Names of the complete checkpoints, oldest first by the sequence number in their manifests. `faults`: of folders whose manifest cannot be read.
+std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir, std::vector<std::string>* faults = nullptr);
 
-/// Reads and verifies one. Throws StorageError naming the file at fault.
-Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name);
+/// Reads and verifies one, or one file of it. Throws StorageError naming the file at fault.
+Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const std::string& only = {});
 
 /// The newest that verifies; corrupt newer ones are named in `warnings`. Empty when there is none at all; throws StorageError when all are corrupt.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run_dir, std::vector<std::string>* warnings);

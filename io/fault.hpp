@@ -12,7 +12,7 @@ namespace rollcall::io {
 
 [[noreturn]] inline void refuse(const std::filesystem::path& path, std::string_view fault) {
   throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault), "the file is not what the run published",
-                                   "restore it from a copy, or resume from the last checkpoint without it"));
+                                   "restore it from a copy, or set it aside with rollcall archive repair and resume without it"));
 }
 
 /// Runs `read` as the only user of HDF5; what it finds wrong is said of `path`.

@@ -88,7 +88,8 @@ struct Walk {
   }
 };
 
-/// The rollouts' own pointers to their group must say what the counts say.
+}  // namespace
+
 void check_group_rows(const KeyColumns& keys) {
   std::size_t rollout = 0;
   for (std::size_t g = 0; g < keys.rollout_count.size(); ++g)
@@ -96,8 +97,6 @@ void check_group_rows(const KeyColumns& keys) {
       if (keys.group[rollout] != g)
         throw FileFault(fmt::format("rollouts/group says {} at row {}, which groups/rollout_count puts into group {}", keys.group[rollout], rollout, g));
 }
-
-}  // namespace
 
 void append(const Group& group, KeyColumns& keys) {
   const std::uint32_t row = narrow(keys.step.size());
@@ -114,6 +113,9 @@ void append(const Group& group, KeyColumns& keys) {
 void append(const Group& group, const ShardPrompt& prompt, float temperature, RolloutColumns& c) {
   c.level.push_back(group.level);
   c.temperature.push_back(temperature);
+  c.planned.push_back(group.planned);
+  c.bin.push_back(group.bin);
+  c.stream_prompt.push_back(group.stream_prompt);
   append_text(prompt.text, c.prompt_bytes, c.prompt);
   append_text(prompt.answer, c.reference_bytes, c.reference);
   for (const Rollout& rollout : group.rollouts) {
@@ -139,7 +141,12 @@ std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollo
   std::vector<Group> groups;
   Walk walk{rollouts};
   for (std::size_t g = 0; g < keys.step.size(); ++g) {
-    Group& group = groups.emplace_back(Group{.id = {keys.step[g], {keys.prompt_id[g]}, keys.draw[g]}, .level = rollouts.level[g], .rollouts = {}});
+    Group& group = groups.emplace_back(Group{.id = {keys.step[g], {keys.prompt_id[g]}, keys.draw[g]},
+                                             .level = rollouts.level[g],
+                                             .rollouts = {},
+                                             .planned = rollouts.planned[g],
+                                             .bin = rollouts.bin[g],
+                                             .stream_prompt = rollouts.stream_prompt[g]});
     for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i) group.rollouts.push_back(walk.next_rollout(keys.sample[walk.rollout]));
   }
   return groups;

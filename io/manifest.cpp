@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-constexpr int kManifestFormat = 1;
+constexpr int kManifestFormat = 2;  // 1 had no checksum of its own
+constexpr const char* kOwnChecksum = "xxh3_64";
 fs::path manifest_path(const fs::path& run_dir) { return run_dir / "archive" / "manifest.json"; }
 
 json to_json(const PublishedFile& file) { return {{"path", file.path}, {"bytes", file.bytes}, {"xxh3_64", hex64(file.checksum)}}; }
@@ -41,6 +42,18 @@ ArchiveEntry entry_from(const json& j) {
           .tokens = j.at("tokens").get<std::uint64_t>()};
 }
 
+/// With the checksum of all the rest.
+std::string sealed(json j) {
+  j.erase(kOwnChecksum);
+  j[kOwnChecksum] = hex64(checksum64(j.dump()));
+  return j.dump(1) + "\n";
+}
+
+/// Byte for byte: a changed number would otherwise be said of the file it speaks of.
+void check_whole(const json& j, const std::string& text) {
+  if (sealed(j) != text) throw std::invalid_argument("it is not as it was written: its checksum or its layout differs");
+}
+
 }  // namespace
 
 std::string entry_text(const ArchiveEntry& entry) { return to_json(entry).dump(); }
@@ -50,9 +63,11 @@ Manifest load_manifest(const fs::path& run_dir) {
   const fs::path path = manifest_path(run_dir);
   if (!fs::exists(path)) return {};
   try {
-    const json j = json::parse(read_file(path));
-    if (const int format = j.at("format").get<int>(); format != kManifestFormat)
-      throw std::invalid_argument(fmt::format("format {} where this program reads {}", format, kManifestFormat));
+    const std::string text = read_file(path);
+    const json j = json::parse(text);
+    if (const int format = j.at("format").get<int>(); format < 1 || format > kManifestFormat)
+      throw std::invalid_argument(fmt::format("format {} where this program reads up to {}", format, kManifestFormat));
+    else if (format > 1 || j.contains(kOwnChecksum)) check_whole(j, text);
     Manifest manifest;
     for (const json& entry : j.at("files")) manifest.files.push_back(entry_from(entry));
     for (const json& file : j.at("replaced")) manifest.replaced.push_back(file_from(file));
@@ -71,7 +86,14 @@ void save_manifest(const fs::path& run_dir, const Manifest& manifest) {
   for (const ArchiveEntry& entry : manifest.files) j["files"].push_back(to_json(entry));
   for (const PublishedFile& file : manifest.replaced) j["replaced"].push_back(to_json(file));
   make_folder(manifest_path(run_dir).parent_path());
-  write_file_atomic(manifest_path(run_dir), j.dump(1) + "\n");
+  write_file_atomic(manifest_path(run_dir), sealed(std::move(j)));
+}
+
+void remove_replaced(const fs::path& run_dir, const PublishedFile& file) {
+  std::error_code ec;
+  if (!fs::remove(run_dir / file.path, ec) && ec)
+    throw StorageError(error_message(fmt::format("cannot remove {}: {}", (run_dir / file.path).string(), ec.message()), "it is packed and would be counted twice",
+                                     "check permissions of the run folder"));
 }
 
 void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
@@ -79,10 +101,7 @@ void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
     const fs::path path = run_dir / file.path;
     std::error_code ec;
     // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
-    if (!fs::exists(path, ec) || fs::file_size(path, ec) != file.bytes || inspect(run_dir, file.path).checksum != file.checksum) continue;
-    if (!fs::remove(path, ec) && ec)
-      throw StorageError(error_message(fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it is packed and would be counted twice",
-                                       "check permissions of the run folder"));
+    if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) remove_replaced(run_dir, file);
   }
 }
 

@@ -2,10 +2,11 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "io/agree.hpp"
-#include "io/canonical.hpp"
+#include "io/column_join.hpp"
 #include "io/fault.hpp"
-#include "io/group_columns.hpp"
 #include "io/manifest.hpp"
+#include "io/mapped_file.hpp"
+#include "io/mapped_shard.hpp"
 #include "io/published.hpp"
 #include "io/shard_name.hpp"
 #include "io/stretch_file.hpp"
@@ -48,6 +49,7 @@ class Packing {
     agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
     const auto written = agreed(ranks_, [&] { return write(); });
     const auto entry = agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); });
+    agreed(ranks_, [&] { return remove_mine(); });
     return entry_from_text(entry[0]);
   }
 
@@ -55,7 +57,7 @@ class Packing {
   fs::path partial() const { return run_dir_ / (path_ + ".partial"); }
   const void* mpi() const { return ranks_.size() > 1 ? ranks_.mpi_handle() : nullptr; }
   int writers() const { return mpi() != nullptr ? ranks_.size() : 1; }
-  std::vector<ColumnView> columns() const { return views(keys_, rollouts_, scores_); }
+  std::vector<ColumnView> columns() const;
   Purpose purpose() const { return parsed(inputs_.front()).purpose; }
   [[noreturn]] void cannot_pack(const std::string& problem) const;
   std::vector<PublishedFile> input_files() const;
@@ -66,18 +68,17 @@ class Packing {
   std::string load();
   void place(const std::vector<std::string>& shares);
   std::string create() const;
-  std::string write() const;
+  std::string write();
   std::string publish(const std::vector<std::string>& written) const;
+  std::string remove_mine() const;
 
   comm::Communicator& ranks_;
   const fs::path& run_dir_;
   const std::string path_;
   std::vector<PackInput> inputs_;  ///< in order of their names
   const RunIdentity& identity_;
-  KeyColumns keys_;
-  RolloutColumns rollouts_;
-  ScoreColumns scores_;
-  std::vector<std::string> component_names_;
+  std::vector<MappedShard> shards_;  ///< of this rank
+  JoinedColumns own_;                ///< their rows
   std::vector<Stretch> stretches_;  ///< [ranks]
   Extents total_{};
 };
@@ -138,20 +139,22 @@ std::vector<PackInput> Packing::my_inputs() const {
   return mine;
 }
 
+/// Of this rank's rows, without values.
+std::vector<ColumnView> Packing::columns() const {
+  std::vector<ColumnView> outlines;
+  for (const ColumnPieces& column : own_.columns) outlines.push_back(column.outline());
+  return outlines;
+}
+
 std::string Packing::load() {
-  std::vector<ArchivedGroup> groups;
-  bool loaded = false;
   for (const PackInput& input : my_inputs()) {
-    append_scored(run_dir_, input, groups, component_names_);
-    loaded = true;
+    shards_.push_back(map_shard(run_dir_, input));
+    if (shards_.back().component_names != shards_.front().component_names)
+      refuse(run_dir_ / input.scores.path, "its reward components have other names than those of the shards before");
   }
-  for (const ArchivedGroup& group : canonical(std::move(groups))) {
-    append(group.group, keys_);
-    append(group.group, group.prompt, group.temperature, rollouts_);
-    append(group.scores, component_names_.size(), scores_);
-  }
-  const Extents lengths = extents_of(columns(), component_names_.size());
-  return to_bytes(Share{{lengths.begin(), lengths.end()}, component_names_, loaded});
+  own_ = join(shards_);
+  const Extents lengths = extents_of(columns(), own_.component_names.size());
+  return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards_.empty()});
 }
 
 /// Every rank's place in the file from every rank's lengths. Counts need no change when files are joined; only the group numbers move.
@@ -164,22 +167,22 @@ void Packing::place(const std::vector<std::string>& shares) {
     if (first == nullptr) first = &share;
     if (share.component_names != first->component_names) cannot_pack("its shards have reward components of different names");
   }
-  if (first != nullptr) component_names_ = first->component_names;
+  if (first != nullptr) own_.component_names = first->component_names;
   for (const Share& share : all) {
     Stretch& stretch = stretches_.emplace_back();
     stretch.begin = total_;
     std::copy(share.lengths.begin(), share.lengths.end(), stretch.length.begin());
     for (std::size_t d = 0; d < kDims; ++d) total_[d] += stretch.length[d];
-    stretch.length[index(Dim::component)] = component_names_.size();
+    stretch.length[index(Dim::component)] = own_.component_names.size();
   }
-  total_[index(Dim::component)] = component_names_.size();
+  total_[index(Dim::component)] = own_.component_names.size();
   if (total_[index(Dim::group)] > std::numeric_limits<std::uint32_t>::max()) cannot_pack("more than 2^32 groups would be in one file");
-  for (std::uint32_t& group : keys_.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
+  for (std::uint32_t& group : own_.keys.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
 }
 
 std::string Packing::create() const {
   make_folder((run_dir_ / path_).parent_path());
-  Layout layout{total_, component_names_, identity_attributes(identity_, "archive", purpose())};
+  Layout layout{total_, own_.component_names, identity_attributes(identity_, "archive", purpose())};
   layout.attributes.emplace_back("first_step", parsed(inputs_.front()).step);
   layout.attributes.emplace_back("last_step", parsed(inputs_.back()).step);
   writing(partial(), [&] { write_tables(partial(), columns(), layout, Values::later); });
@@ -187,20 +190,28 @@ std::string Packing::create() const {
   return {};
 }
 
-std::string Packing::write() const {
-  const auto all = columns();
-  if (ranks_.rank() < writers()) writing(partial(), [&] { fill_stretches(partial(), all, stretches_[std::size_t(ranks_.rank())], mpi()); });
-  std::vector<std::uint64_t> checksums;
-  for (const ColumnView& view : all) checksums.push_back(checksum64(view.bytes));
+std::string Packing::write() {
+  std::vector<std::uint64_t> checksums(own_.columns.size(), checksum64(std::string_view()));
+  if (ranks_.rank() < writers()) checksums = writing(partial(), [&] { return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi()); });
+  shards_.clear();  // they are about to be removed; own_ keeps its outline
   return to_bytes(std::as_const(checksums));
+}
+
+/// Their bytes were compared when they were mapped a moment ago.
+std::string Packing::remove_mine() const {
+  for (const PackInput& input : my_inputs())
+    for (const PublishedFile* file : {&input.shard, &input.scores}) remove_replaced(run_dir_, *file);
+  return {};
 }
 
 std::string Packing::publish(const std::vector<std::string>& written) const {
   std::vector<std::vector<std::uint64_t>> checksums;
   for (const std::string& bytes : written) checksums.push_back(from_bytes<std::vector<std::uint64_t>>(bytes));
   writing(partial(), [&] { seal_columns(partial(), columns(), stretches_, checksums); });
-  PublishedFile file = inspect(run_dir_, path_ + ".partial");
-  file.path = path_;
+  const PublishedFile file = writing(partial(), [&] {
+    const MappedFile mapped(partial());
+    return PublishedFile{path_, mapped.bytes().size(), checksum64(mapped.bytes())};
+  });
   publish_file(partial(), run_dir_ / path_);
   Manifest manifest = load_manifest(run_dir_);
   manifest.files.push_back({.file = file,
@@ -212,7 +223,6 @@ std::string Packing::publish(const std::vector<std::string>& written) const {
                             .tokens = total_[index(Dim::token)]});
   manifest.replaced = input_files();
   save_manifest(run_dir_, manifest);
-  remove_replaced(run_dir_, manifest);
   return entry_text(manifest.files.back());
 }
 

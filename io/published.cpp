@@ -25,11 +25,26 @@ PublishedFile inspect(const fs::path& run_dir, const std::string& path) {
   return reading(run_dir / path, [&] { return PublishedFile{path, fs::file_size(run_dir / path), file_checksum64(run_dir / path)}; });
 }
 
-void check_published(const fs::path& run_dir, const PublishedFile& file) {
-  const auto bytes = fs::file_size(run_dir / file.path);
+namespace {
+
+void check_size(const PublishedFile& file, std::uint64_t bytes) {
   if (bytes != file.bytes) throw FileFault(fmt::format("it has {} bytes where {} were published", bytes, file.bytes));
-  const auto checksum = file_checksum64(run_dir / file.path);
+}
+
+void check_checksum(const PublishedFile& file, std::uint64_t checksum) {
   if (checksum != file.checksum) throw FileFault(fmt::format("its checksum is {} where {} was published", hex64(checksum), hex64(file.checksum)));
+}
+
+}  // namespace
+
+void check_published(const fs::path& run_dir, const PublishedFile& file) {
+  check_size(file, fs::file_size(run_dir / file.path));
+  check_checksum(file, file_checksum64(run_dir / file.path));
+}
+
+void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes) {
+  check_size(file, bytes.size());
+  check_checksum(file, checksum64(bytes));
 }
 
 void check_schema(const TableReader& reader, const char* kind) {

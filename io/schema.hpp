@@ -1,4 +1,4 @@
-// Schema 1.0 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
+// Schema 1.1 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -13,7 +13,7 @@
 namespace rollcall::io {
 
 /// Readers take every minor version of their major one; a minor version only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 0;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 1;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
 enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component };
@@ -42,7 +42,14 @@ struct Column {
   std::optional<Dim> counts = {};
   const char* flags = nullptr;  ///< names of the values 0, 1, ... of a coded column
   bool by_component = false;    ///< a matrix [rows, component]
+  int since_minor = 0;          ///< files of earlier minor versions do not have it and read as `absent`
+  std::int64_t absent = 0;
 };
+constexpr Column since(int minor, Column column, std::int64_t absent) {
+  column.since_minor = minor;
+  column.absent = absent;
+  return column;
+}
 
 /// Which rollouts a file speaks of: in shards, scores and archives alike.
 struct KeyColumns {
@@ -65,7 +72,9 @@ struct KeyColumns {
 struct RolloutColumns {
   std::vector<std::int32_t> level;  // [group]
   std::vector<float> temperature;
-  std::vector<std::uint32_t> prompt_bytes, reference_bytes;
+  std::vector<std::uint32_t> prompt_bytes, reference_bytes, planned;
+  std::vector<std::int32_t> bin;
+  std::vector<std::uint64_t> stream_prompt;
   std::vector<std::int8_t> finish;  // [rollout]
   std::vector<std::uint32_t> turn_count, completion_bytes;
   std::vector<std::int8_t> role;  // [turn]
@@ -81,6 +90,10 @@ struct RolloutColumns {
     f(Column{"groups", "temperature", Dim::group, "1", "sampling temperature; 0 is greedy"}, c.temperature);
     f(Column{"groups", "prompt_bytes", Dim::group, "bytes", "length of the prompt in text/prompt", Dim::prompt_byte}, c.prompt_bytes);
     f(Column{"groups", "reference_bytes", Dim::group, "bytes", "length of the reference answer in text/reference", Dim::reference_byte}, c.reference_bytes);
+    f(since(1, Column{"groups", "planned", Dim::group, "rollouts", "rollouts the scheduler asked for; 0 where that was not recorded"}, 0), c.planned);
+    f(since(1, Column{"groups", "bin", Dim::group, "1", "difficulty bin the scheduler had the prompt in; -1 where it has no bins"}, -1), c.bin);
+    f(since(1, Column{"groups", "stream_prompt", Dim::group, "1", "prompt part of the random streams' address (seed, step, prompt, sample, token)"}, 0),
+      c.stream_prompt);
     f(Column{"rollouts", "finish", Dim::rollout, "1", "why generation ended", {}, "stop length"}, c.finish);
     f(Column{"rollouts", "turn_count", Dim::rollout, "turns", "turns of the rollout", Dim::turn}, c.turn_count);
     f(Column{"rollouts", "completion_bytes", Dim::rollout, "bytes", "length of the decoded policy turns in text/completion", Dim::completion_byte},

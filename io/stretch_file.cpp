@@ -2,31 +2,122 @@
 #include "io/stretch_file.hpp"
 
 #include "base/error.hpp"
+#include "io/mapped_file.hpp"
+#include "io/segment.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace rollcall::io {
 namespace {
 
-std::uint64_t components_of(const Column& column, const Stretch& stretch) { return column.by_component ? stretch.length[index(Dim::component)] : 1; }
+constexpr std::size_t kPiece = std::size_t{8} << 20U;   // bytes of one write: enough for any disk, little enough to stay in the cache while its checksum is taken
+constexpr std::size_t kPiecesAhead = 8;                 // pieces after which the disk is set to work
+constexpr std::size_t kBlock = std::size_t{1} << 20U;   // bytes that are looked at several times
 
-void write_stretch(hid_t file, const ColumnView& view, const Stretch& mine, hid_t transfer) {
-  const Handle dataset = open_column(file, view.column);
-  const Handle in_file(H5Dget_space(dataset), "get space of", view.column.name);
-  if (H5Sget_simple_extent_npoints(in_file) == 0) return;  // empty on every rank: it has no storage, and a collective write of nothing fails on it
-  const std::array<hsize_t, 2> begin{mine.begin[index(view.column.rows)], 0};
-  const std::array<hsize_t, 2> count{mine.length[index(view.column.rows)], components_of(view.column, mine)};
-  const Handle in_memory(H5Screate_simple(view.column.by_component ? 2 : 1, count.data(), nullptr), "make space");
-  if (view.elements > 0) {
-    check(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr), "select stretch of", view.column.name);
-  } else {  // a rank without rows takes part in the collective all the same
-    check(H5Sselect_none(in_file), "select nothing of", view.column.name);
-    check(H5Sselect_none(in_memory), "select nothing of", view.column.name);
+std::uint64_t row_bytes(const Column& column, ElementType type, const Stretch& stretch) {
+  return H5Tget_size(file_type(type)) * (column.by_component ? stretch.length[index(Dim::component)] : 1);
+}
+
+/// One rank's part in writing a column, piece by piece.
+class ColumnWriter {
+ public:
+  ColumnWriter(hid_t file, const ColumnPieces& column, const Stretch& mine, hid_t transfer)
+      : dataset_(open_column(file, column.column)), in_file_(H5Dget_space(dataset_), "get space of", column.column.name), column_(column), mine_(mine),
+        reader_(column), transfer_(transfer) {}
+  bool is_empty() const { return H5Sget_simple_extent_npoints(in_file_) == 0; }
+
+  void write(std::uint64_t rows, std::span<std::byte> buffer) {
+    const Column& c = column_.column;
+    const auto bytes = buffer.first(rows * row_bytes(c, column_.type, mine_));
+    reader_.take(bytes);
+    checksum_.add(bytes);
+    const std::array<hsize_t, 2> begin{mine_.begin[index(c.rows)] + done_, 0}, count{rows, c.by_component ? mine_.length[index(Dim::component)] : 1};
+    const Handle in_memory(H5Screate_simple(c.by_component ? 2 : 1, count.data(), nullptr), "make space");
+    if (!bytes.empty()) {
+      check(H5Sselect_hyperslab(in_file_, H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr), "select stretch of", c.name);
+    } else {  // a rank without rows takes part in the collective all the same
+      check(H5Sselect_none(in_file_), "select nothing of", c.name);
+      check(H5Sselect_none(in_memory), "select nothing of", c.name);
+    }
+    done_ += rows;
+    check(H5Dwrite(dataset_, file_type(column_.type), in_memory, in_file_, transfer_, bytes.data()), "write", path_of(c));
   }
-  check(H5Dwrite(dataset, file_type(view.type), in_memory, in_file, transfer, view.bytes.data()), "write", path_of(view.column));
+  std::uint64_t left() const { return mine_.length[index(column_.column.rows)] - done_; }
+  std::uint64_t checksum() const { return checksum_.value(); }
+
+ private:
+  Handle dataset_, in_file_;
+  const ColumnPieces& column_;
+  const Stretch& mine_;
+  PiecesReader reader_;
+  hid_t transfer_;
+  Checksum64 checksum_;
+  std::uint64_t done_ = 0;  ///< rows
+};
+
+/// Small stretches of many ranks are gathered into large writes by the ranks together. Once one is as large as a write should be, each rank writes its own.
+struct Transfers {
+  Handle together, alone;
+};
+
+Transfers make_transfers(bool parallel) {
+  Transfers t{Handle(H5Pcreate(H5P_DATASET_XFER), "make transfer properties"), Handle(H5Pcreate(H5P_DATASET_XFER), "make transfer properties")};
+  if (parallel) {
+    check(H5Pset_dxpl_mpio(t.together, H5FD_MPIO_COLLECTIVE), "choose collective transfer");
+    check(H5Pset_dxpl_mpio(t.alone, H5FD_MPIO_INDEPENDENT), "choose independent transfer");
+  }
+  return t;
+}
+
+/// Returns the checksum of what this rank wrote.
+std::uint64_t write_column(hid_t file, const std::filesystem::path& path, const ColumnPieces& column, std::span<const Stretch> stretches, std::size_t rank, const Transfers& transfers) {
+  const std::uint64_t width = std::max<std::uint64_t>(row_bytes(column.column, column.type, stretches[rank]), 1), step = std::max<std::uint64_t>(kPiece / width, 1);
+  const bool together = std::all_of(stretches.begin(), stretches.end(), [&](const Stretch& s) { return s.length[index(column.column.rows)] <= step; });
+  ColumnWriter writer(file, column, stretches[rank], together ? transfers.together : transfers.alone);
+  if (writer.is_empty()) return writer.checksum();  // on every rank: it has no storage, and a collective write of nothing fails on it
+  std::vector<std::byte> buffer(std::min(step, writer.left()) * width);
+  if (together) writer.write(writer.left(), buffer);
+  for (std::size_t piece = 1; writer.left() > 0; ++piece) {
+    writer.write(std::min(step, writer.left()), buffer);
+    if (piece % kPiecesAhead == 0) start_writeback(path);
+  }
+  return writer.checksum();
+}
+
+/// A column that was written, and what its ranks say of their stretches.
+struct Written {
+  std::span<const std::byte> bytes;
+  std::vector<std::size_t> ends;         ///< [ranks]
+  std::vector<std::uint64_t> checksums;  ///< [ranks]
+};
+
+/// Reads it once, for the ranks' checksums and for those that are recorded.
+void seal(hid_t dataset, const Written& written, const std::string& name) {
+  const std::uint64_t segment = segment_bytes(written.bytes.size());
+  Checksum64 whole, of_segment, of_rank;
+  std::vector<std::uint64_t> segments;
+  std::size_t rank = 0, at = 0;
+  const auto close_ranks = [&] {
+    for (; rank < written.ends.size() && written.ends[rank] <= at; ++rank, of_rank.restart())
+      if (of_rank.value() != written.checksums[rank]) throw FileFault(fmt::format("{} reads back otherwise than rank {} wrote it", name, rank));
+  };
+  close_ranks();
+  while (at < written.bytes.size()) {
+    if (rank == written.ends.size()) throw FileFault(fmt::format("{} is longer than what was written", name));
+    const std::size_t end = std::min({(at / kBlock + 1) * kBlock, written.bytes.size(), written.ends[rank]});
+    const auto block = written.bytes.subspan(at, end - at);
+    whole.add(block), of_segment.add(block), of_rank.add(block);
+    at = end;
+    if (at % segment == 0 || at == written.bytes.size()) segments.push_back(of_segment.value()), of_segment.restart();
+    close_ranks();
+  }
+  if (rank < written.ends.size()) throw FileFault(fmt::format("{} is shorter than what was written", name));
+  write_checksum(dataset, whole.value());
+  write_segments(dataset, segments);
 }
 
 }  // namespace
@@ -46,19 +137,20 @@ void reserve_space(const std::filesystem::path& path, std::span<const ColumnView
                         "the shards could not be packed; they stay as they are", "check free space and quota");
 }
 
-void fill_stretches(const std::filesystem::path& path, std::span<const ColumnView> columns, const Stretch& mine, const void* mpi_communicator) {
+std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches, int rank,
+                                          const void* mpi_communicator) {
   const Handle access = file_properties();
-  const Handle transfer(H5Pcreate(H5P_DATASET_XFER), "make transfer properties");
   if (mpi_communicator != nullptr) {
     check(H5Pset_fapl_mpio(access, *static_cast<const MPI_Comm*>(mpi_communicator), MPI_INFO_NULL), "choose MPI-IO");
     check(H5Pset_all_coll_metadata_ops(access, true), "let one rank read the metadata for all");
-    check(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE), "choose collective transfer");
   }
+  const Transfers transfers = make_transfers(mpi_communicator != nullptr);
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access), "open");
   std::string fault;
-  for (const ColumnView& view : columns) {
+  std::vector<std::uint64_t> checksums(columns.size(), 0);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
     try {
-      write_stretch(file, view, mine, transfer);
+      checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
     } catch (const FileFault& first) {
       if (fault.empty()) fault = first.what();
     }
@@ -66,25 +158,25 @@ void fill_stretches(const std::filesystem::path& path, std::span<const ColumnVie
   // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads it.
   if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 && fault.empty()) fault = "cannot flush";
   file.close("close");
+  start_writeback(path);
   if (!fault.empty()) throw FileFault(fault);
+  return checksums;
 }
 
 void seal_columns(const std::filesystem::path& path, std::span<const ColumnView> columns, std::span<const Stretch> stretches,
                   std::span<const std::vector<std::uint64_t>> checksums) {
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, file_properties()), "open");
+  const MappedFile mapped(path);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Column& column = columns[c].column;
-    const std::size_t width = H5Tget_size(file_type(columns[c].type));
-    const Stretch& last = stretches.back();
-    std::vector<std::byte> bytes(width * components_of(column, last) * (last.begin[index(column.rows)] + last.length[index(column.rows)]));
     const Handle dataset = open_column(file, column);
-    if (!bytes.empty()) check(H5Dread(dataset, file_type(columns[c].type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read back", path_of(column));
+    Written written{.bytes = stored_bytes(dataset, mapped.bytes(), path_of(column)), .ends = {}, .checksums = {}};
     for (std::size_t rank = 0; rank < stretches.size(); ++rank) {
-      const std::size_t row = width * components_of(column, stretches[rank]), dim = index(column.rows);
-      const auto stretch = std::span(bytes).subspan(row * stretches[rank].begin[dim], row * stretches[rank].length[dim]);
-      if (checksum64(stretch) != checksums[rank][c]) throw FileFault(fmt::format("{} reads back otherwise than rank {} wrote it", path_of(column), rank));
+      const Stretch& s = stretches[rank];
+      written.ends.push_back((s.begin[index(column.rows)] + s.length[index(column.rows)]) * row_bytes(column, columns[c].type, s));
+      written.checksums.push_back(checksums[rank][c]);
     }
-    write_checksum(dataset, checksum64(bytes));
+    seal(dataset, written, path_of(column));
   }
   file.close("close");
 }

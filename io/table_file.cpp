@@ -1,6 +1,8 @@
 // Creation of table files. One file costs about thirty datasets, so types, spaces and property lists are made once a file.
 #include "io/table_file.hpp"
 
+#include "io/segment.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "columns are written a
 class FileWriter {
  public:
   FileWriter(hid_t file, const Layout& layout);
-  Handle define(const ColumnView& column, std::uint64_t checksum);
+  Handle define(const ColumnView& column, Values values);
   void finish();  ///< back references of the dimension scales
 
  private:
@@ -135,7 +137,7 @@ void FileWriter::attach(hid_t dataset, std::span<const Dim> axes) {
   attribute(dataset, "DIMENSION_LIST", reference_list_type_, lists.data(), axes.size() == 1 ? one_ : two_);
 }
 
-Handle FileWriter::define(const ColumnView& view, std::uint64_t checksum) {
+Handle FileWriter::define(const ColumnView& view, Values values) {
   const Column& c = view.column;
   const std::array<Dim, 2> axes{c.rows, Dim::component};
   const std::array<hsize_t, 2> lengths{layout_.extents[index(c.rows)], layout_.extents[index(Dim::component)]};
@@ -154,7 +156,10 @@ Handle FileWriter::define(const ColumnView& view, std::uint64_t checksum) {
     attribute(dataset, "flag_values", file_type(view.type), codes.data(), simple_space(hsize_t(used)));
     text(dataset, "flag_meanings", c.flags);
   }
+  const std::uint64_t checksum = values == Values::here ? checksum64(view.bytes) : 0;
   attribute(dataset, kChecksum, H5T_STD_U64LE, &checksum, scalar_);
+  add_segments(dataset, H5Tget_size(file_type(view.type)) * lengths[0] * (rank == 2 ? lengths[1] : 1));
+  if (values == Values::here) write_segments(dataset, segment_checksums(view.bytes));
   return dataset;
 }
 
@@ -235,7 +240,7 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
     FileWriter writer(file, layout);
     for (const ColumnView& view : columns) {
       const bool write = values == Values::here && view.elements > 0;
-      const Handle dataset = writer.define(view, values == Values::here ? checksum64(view.bytes) : 0);
+      const Handle dataset = writer.define(view, values);
       if (write) check(H5Dwrite(dataset, file_type(view.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, view.bytes.data()), "write", view.column.name);
     }
     writer.finish();
@@ -244,6 +249,14 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
 }
 
 Handle open_column(hid_t file, const Column& column) { return Handle(H5Dopen2(file, path_of(column).c_str(), H5P_DEFAULT), "open column", path_of(column)); }
+
+std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name) {
+  const haddr_t at = H5Dget_offset(dataset);
+  const std::uint64_t length = H5Dget_storage_size(dataset);
+  if (at == HADDR_UNDEF) return {};  // an empty column has no storage
+  if (at > file.size() || length > file.size() - at) throw FileFault(fmt::format("{} ends behind the file", name));
+  return file.subspan(at, length);
+}
 
 void write_checksum(hid_t dataset, std::uint64_t checksum) {
   const Handle attribute(H5Aopen(dataset, kChecksum, H5P_DEFAULT), "open attribute", kChecksum);

@@ -74,6 +74,8 @@ void write_tables(const std::filesystem::path& path, std::span<const ColumnView>
 std::uint64_t names_checksum(std::span<const std::string> names);
 Handle open_column(hid_t file, const Column& column);
 void write_checksum(hid_t dataset, std::uint64_t checksum);
+/// The column as it lies in the mapped file: contiguous, little-endian, not filtered. Throws FileFault.
+std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name);
 
 /// Reads columns and refuses what does not fit the schema. Every fault is a FileFault.
 class TableReader {
@@ -90,18 +92,30 @@ class TableReader {
 
   template <class Set>
   void read(Set& set) {
-    Set::each(set, [this](const Column& column, auto& values) {
-      using T = typename std::remove_cvref_t<decltype(values)>::value_type;
-      const Handle dataset = open_column(file_, column);
-      values.resize(elements(dataset, column, type_of<T>()));
-      read_values(dataset, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
-      if constexpr (std::same_as<T, std::uint32_t>) {
-        if (column.counts) count(column, values);
-      } else if (column.flags != nullptr) {
-        check_codes(column, std::as_bytes(std::span(values)));
-      }
-    });
+    Set::each(set, [this](const Column& column, auto& values) { read_column(column, values); });
   }
+  template <class T>
+  void read_column(const Column& column, std::vector<T>& values) {
+    if (column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor")) {
+      values.assign(extents_[index(column.rows)], static_cast<T>(column.absent));
+      return;
+    }
+    const Handle dataset = open_column(file_, column);
+    values.resize(elements(dataset, column, type_of<T>()));
+    read_values(dataset, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
+    if constexpr (std::same_as<T, std::uint32_t>) {
+      if (column.counts) count(column, values);
+    } else if (column.flags != nullptr) {
+      check_codes(column, std::as_bytes(std::span(values)));
+    }
+  }
+  /// A column of plain values where it lies in the mapped file, checked like the others.
+  template <class T>
+  std::span<const std::byte> in_place(const Column& column, std::span<const std::byte> file) {
+    return mapped_values(column, type_of<T>(), file);
+  }
+  bool has(const Column& column) const;
+  std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
   /// After all reads: every sum of counts is the length of what it counts.
   void check_counts() const;
   const Extents& extents() const { return extents_; }
@@ -109,7 +123,8 @@ class TableReader {
  private:
   void read_number(const char* attribute, hid_t type, void* value) const;
   std::size_t elements(hid_t dataset, const Column& column, ElementType type);
-  void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const;
+  static void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes);
+  std::span<const std::byte> mapped_values(const Column& column, ElementType type, std::span<const std::byte> file);
   void count(const Column& column, std::span<const std::uint32_t> values);
   static void check_codes(const Column& column, std::span<const std::byte> values);
 

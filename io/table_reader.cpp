@@ -1,4 +1,5 @@
 // Reading of table files: shape, type, checksum and counts of every column are checked before a value is believed.
+#include "io/segment.hpp"
 #include "io/table_file.hpp"
 
 #include <algorithm>
@@ -21,11 +22,25 @@ std::vector<hsize_t> shape_of(hid_t dataset) {
   return shape;
 }
 
-void compare_checksum(hid_t dataset, const std::string& name, std::uint64_t found) {
+/// `place`: where in the column, when that is known.
+void compare_checksum(hid_t dataset, const std::string& name, std::uint64_t found, const std::string& place = {}) {
   std::uint64_t wanted = 0;
   const Handle attribute(H5Aopen(dataset, kChecksum, H5P_DEFAULT), "open checksum of", name);
   check(H5Aread(attribute, H5T_STD_U64LE, &wanted), "read checksum of", name);
-  if (found != wanted) throw FileFault(fmt::format("{} has checksum {} where {} is recorded", name, hex64(found), hex64(wanted)));
+  if (found != wanted) throw FileFault(fmt::format("{} has checksum {} where {} is recorded{}", name, hex64(found), hex64(wanted), place));
+}
+
+/// ": bytes 4194304 to 8388607 differ"
+std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& damaged) {
+  std::string text;
+  for (const auto& [first, last] : damaged) text += fmt::format("{} {} to {}", text.empty() ? ": bytes" : ",", first, last);
+  return text.empty() ? text : text + " differ";
+}
+
+void check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) {
+  const auto damaged = damaged_segments(dataset, bytes);
+  compare_checksum(dataset, name, checksum64(bytes), place_text(damaged));
+  if (!damaged.empty()) throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name, place_text(damaged)));
 }
 
 }  // namespace
@@ -87,9 +102,29 @@ std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementTy
   return rows * across;
 }
 
-void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const {
-  if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", path_of(column));
-  compare_checksum(dataset, path_of(column), checksum64(bytes));
+void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) {
+  const std::string name = path_of(column);
+  if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", name);
+  check_values(dataset, name, bytes);
+}
+
+std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type, std::span<const std::byte> file) {
+  const std::string name = path_of(column);
+  const Handle dataset = open_column(file_, column);
+  const std::size_t length = elements(dataset, column, type) * H5Tget_size(file_type(type));
+  const auto bytes = stored_bytes(dataset, file, name);
+  if (bytes.size() != length) throw FileFault(fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
+  check_values(dataset, name, bytes);
+  return bytes;
+}
+
+std::uint64_t TableReader::rows(const char* column) const {
+  const auto shape = shape_of(Handle(H5Dopen2(file_, column, H5P_DEFAULT), "open column", column));
+  return shape.empty() ? 0 : shape.front();
+}
+
+bool TableReader::has(const Column& column) const {
+  return H5Lexists(file_, column.table, H5P_DEFAULT) > 0 && H5Lexists(file_, path_of(column).c_str(), H5P_DEFAULT) > 0;
 }
 
 void TableReader::count(const Column& column, std::span<const std::uint32_t> values) {

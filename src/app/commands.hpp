@@ -28,6 +28,7 @@ void add_policies(CLI::App& app, Action& action);
 void add_schedule(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_archive(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

@@ -17,24 +17,28 @@ using namespace rollcall;
 std::vector<std::string> valid_words(const CLI::App& app) {
   std::vector<std::string> words;
   const auto chosen = app.get_subcommands();
-  const CLI::App& place = chosen.empty() ? app : *chosen.front();
-  for (const auto* option : place.get_options()) {
+  if (!chosen.empty()) return valid_words(*chosen.front());
+  for (const auto* option : app.get_options()) {
     for (const auto& name : option->get_lnames()) words.push_back("--" + name);
   }
-  if (chosen.empty()) {
-    for (const auto* command : place.get_subcommands([](const CLI::App*) { return true; })) words.push_back(command->get_name());
-  }
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) words.push_back(command->get_name());
   return words;
 }
 
+/// "rollcall archive ls --help"
+std::string help_of(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return app.get_name() + " " + (chosen.empty() ? std::string("--help") : help_of(*chosen.front()));
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
-  std::string suggestion = "see rollcall --help";
+  std::string suggestion = "see " + help_of(app);
   const auto words = valid_words(app);
   const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   for (const auto& argument : arguments) {
     const std::string word = argument.substr(0, argument.find('='));
     if (unexpected && std::string(error.what()).find(word) != std::string::npos && std::find(words.begin(), words.end(), word) == words.end()) {
-      suggestion = fmt::format("did you mean {}? rollcall --help shows all", nearest_name(word, words));
+      suggestion = fmt::format("did you mean {}? {} shows all", nearest_name(word, words), help_of(app));
       break;
     }
   }
@@ -63,6 +67,7 @@ int main(int argc, char** argv) {
   app::add_schedule(app, action);
   app::add_simulate(app, action);
   app::add_export(app, action);
+  app::add_archive(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);
   app::add_doctor(app, action);

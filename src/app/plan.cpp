@@ -13,18 +13,23 @@ void add_plan(CLI::App& app, Action& action) {
     std::string run_file;
     std::vector<std::string> assignments;
     int ranks = 1;
+    stages::Quota quota;
   };
   auto flags = std::make_shared<Flags>();
   auto* command = app.add_subcommand("plan", "who hosts what, memory, messages and files of a run on N ranks, without running it");
   command->add_option("run-file", flags->run_file, "TOML run file")->required();
   command->add_option("--ranks", flags->ranks, "ranks")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--quota-files", flags->quota.files, "files and folders the site allows; more is an error");
+  command->add_option("--quota-bytes", flags->quota.bytes, "bytes the site allows, also as 500G or 10T")->transform(CLI::AsSizeValue(false));
   command->add_option("--set", flags->assignments, "key=value over the run file; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] {
     action = [flags] {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
       const auto tokenizer = text::make_tokenizer(config.text.tokenizer);
       const int threads = config.run.threads > 0 ? int(config.run.threads) : 1;
-      std::cout << stages::to_text(stages::forecast(config, flags->ranks, tokenizer->vocab_size(), threads)) << std::flush;
+      const auto forecast = stages::forecast(config, flags->ranks, tokenizer->vocab_size(), threads);
+      std::cout << stages::to_text(forecast) << std::flush;
+      stages::check_quota(forecast, flags->quota);
       return ExitCode::done;
     };
   });

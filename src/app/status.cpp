@@ -5,11 +5,8 @@
 #include "io/checkpoint.hpp"
 #include "stages/run_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -21,18 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether a process holds the run folder's lock now.
-bool is_running(const fs::path& dir) {
-  const int fd = ::open((dir / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0;
-  ::close(fd);
-  return held;
-}
-
 ExitCode show(const fs::path& dir) {
   const RunConfig config = stages::read_run_folder(dir);
-  const bool running = is_running(dir);
+  const bool running = FolderLock::is_held(dir);
   std::string phase = "not started";
   double age_s = 0.0;
   if (fs::exists(dir / "status.json")) {

@@ -4,6 +4,7 @@
 #include "core/run_config.hpp"
 #include "stages/rank.hpp"
 
+#include <filesystem>
 #include <memory>
 
 namespace rollcall::app {
@@ -12,7 +13,7 @@ namespace {
 struct TrainFlags {
   std::string run_file;
   std::vector<std::string> assignments;
-  std::string init_from;
+  std::string init_from, from_archive;
   bool resume = false, supervised_only = false;
 };
 
@@ -23,6 +24,8 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
   command->add_option("run-file", flags->run_file, "TOML run file; without it every setting has its default");
   command->add_option("--set", flags->assignments, "key=value over the run file; may be repeated")->allow_extra_args(false)->take_all();
   command->add_option("--init-from", flags->init_from, "start a new run from the weights of RUN or RUN@STEP");
+  if (!supervised_only)
+    command->add_option("--from-archive", flags->from_archive, "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled for training");
   command->add_flag("--resume", flags->resume, "continue the run in run.dir from its newest checkpoint (or start it)");
   RunConfig defaults;
   command->footer("Keys of a run file, with defaults:\n" + bind(defaults).describe() +
@@ -31,6 +34,7 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
     action = [flags, arguments] {
       stages::JobRequest request{stages::JobKind::train, flags->run_file, flags->assignments, flags->resume, version(), ""};
       if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
+      if (!flags->from_archive.empty()) request.assignments.push_back("train.from_archive=" + std::filesystem::absolute(flags->from_archive).string());
       if (flags->supervised_only) request.assignments.push_back("train.steps=0");
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);

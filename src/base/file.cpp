@@ -138,6 +138,11 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   }
 }
 
+bool FolderLock::is_held(const fs::path& folder) {
+  const Descriptor file(folder / ".lock", O_RDONLY);
+  return file >= 0 && ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 FolderLock::~FolderLock() {
   if (fd_ >= 0) ::close(fd_);
 }

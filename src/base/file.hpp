@@ -39,6 +39,8 @@ class FolderLock {
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
+  /// Whether a process holds it now.
+  static bool is_held(const std::filesystem::path& folder);
 
  private:
   int fd_ = -1;

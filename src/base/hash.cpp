@@ -25,14 +25,28 @@ std::uint64_t file_checksum64(const std::filesystem::path& path) {
   };
   const Descriptor file(path, O_RDONLY);
   checked(int(file), "open");
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  std::vector<char> buffer(1 << 20);
-  while (const auto n = checked(uninterrupted([&] { return ::read(file, buffer.data(), buffer.size()); }), "read")) {
-    XXH3_64bits_update(state.get(), buffer.data(), std::size_t(n));
+  Checksum64 checksum;
+  constexpr std::size_t kBuffer = 1 << 20;
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kBuffer);  // most files are smaller: zeroing it took longer than they do
+  while (const auto n = checked(uninterrupted([&] { return ::read(file, buffer.get(), kBuffer); }), "read")) {
+    checksum.add({buffer.get(), std::size_t(n)});
   }
-  return XXH3_64bits_digest(state.get());
+  return checksum.value();
 }
+
+Checksum64::Checksum64() : state_(XXH3_createState()) {
+  expect(state_ != nullptr, "there is memory for a checksum");
+  restart();
+}
+Checksum64::~Checksum64() { XXH3_freeState(static_cast<XXH3_state_t*>(state_)); }
+
+Checksum64& Checksum64::add(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());
+  return *this;
+}
+
+std::uint64_t Checksum64::value() const { return XXH3_64bits_digest(static_cast<const XXH3_state_t*>(state_)); }
+void Checksum64::restart() { XXH3_64bits_reset(static_cast<XXH3_state_t*>(state_)); }
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) { expect(EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_sha256(), nullptr) == 1, "SHA-256 starts"); }
 Sha256::~Sha256() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }

@@ -14,6 +14,21 @@ std::uint64_t checksum64(std::string_view text, std::uint64_t seed = 0);
 std::uint64_t file_checksum64(const std::filesystem::path& path);  ///< XXH3 of the whole file; throws InputError when unreadable
 std::string hex64(std::uint64_t value);                            ///< 16 lower-case hex digits
 
+/// XXH3 64 bit of bytes that come in pieces.
+class Checksum64 {
+ public:
+  Checksum64();
+  ~Checksum64();
+  Checksum64(const Checksum64&) = delete;
+  Checksum64& operator=(const Checksum64&) = delete;
+  Checksum64& add(std::span<const std::byte> bytes);
+  std::uint64_t value() const;  ///< of what has come so far
+  void restart();
+
+ private:
+  void* state_;
+};
+
 /// Streaming SHA-256.
 class Sha256 {
  public:

@@ -59,6 +59,10 @@ struct Group {
   GroupId id;
   std::int32_t level = 0;
   std::vector<Rollout> rollouts;
+  // How it came about, for readers of the archive; no stage computes with it.
+  std::uint32_t planned = 0;         ///< rollouts the scheduler asked for, over all rounds; 0: not recorded
+  std::int32_t bin = -1;             ///< difficulty bin the scheduler had the prompt in; -1: it has none
+  std::uint64_t stream_prompt = 0;   ///< the `prompt` in the address of its random streams
 };
 
 /// What one generation rank publishes for one round of a step. Immutable once published.

@@ -92,6 +92,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what a non-finite gradient or a spike does", {}, {"skip", "rollback", "stop"});
   s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean is a spike; 0: off", {0, kBig});
   s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
+  s.bind("train.from_archive", &c.train.from_archive, "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
 
   s.bind("scheduler.policy", &c.scheduler.policy, "how prompts and budgets are chosen: a row of the table of policies");
   s.bind("scheduler.sampler", &c.scheduler.sampler, "replaces the policy's sampler; empty: keep it");

@@ -90,6 +90,7 @@ struct TrainSection {
   std::string on_nonfinite = "skip";      ///< skip | rollback | stop when a gradient is not finite
   double loss_spike_factor = 0.0;         ///< treat a gradient norm above factor * its running mean like a non-finite one; 0: off
   std::int64_t max_bad_steps = 3;         ///< consecutive bad steps after which the run ends
+  std::string from_archive;               ///< run folder or HDF5 file: its training steps are trained on, and nothing is sampled for training. Empty: off
 };
 
 struct SchedulerSection {

@@ -27,7 +27,7 @@ void serialize(A& ar, rollcall::GroupId& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupPlan& v, unsigned) {
-  ar& v.id& v.level& v.first_sample& v.count;
+  ar& v.id& v.level& v.first_sample& v.count& v.bin;
 }
 template <class A>
 void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
@@ -52,7 +52,7 @@ void serialize(A& ar, rollcall::Rollout& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::Group& v, unsigned) {
-  ar& v.id& v.level& v.rollouts;
+  ar& v.id& v.level& v.rollouts& v.planned& v.bin& v.stream_prompt;
 }
 template <class A>
 void serialize(A& ar, rollcall::Score& v, unsigned) {

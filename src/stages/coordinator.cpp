@@ -171,11 +171,12 @@ void Coordinator::train_step() {
   const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
                                         config.scheduler.min_rollouts, config.scheduler.max_rollouts, progress()};
   double scheduling_s = 0.0;
-  Round round = play_step(step, request, scheduling_s);
+  const bool sampling = config.train.from_archive.empty();
+  Round round = sampling ? play_step(step, request, scheduling_s) : Round{};
   const UpdateReport report = update(step, round);
   const Stopwatch learning;
   fill_reports(round.reports, report.groups);
-  scheduler_->end_step(round.reports);
+  if (sampling) scheduler_->end_step(round.reports);
   scheduling_s += learning.seconds();
   const Stopwatch sending;
   send_weights();
@@ -185,8 +186,10 @@ void Coordinator::train_step() {
 
   report::MetricRow row{"train", step, {report.metrics.begin(), report.metrics.end()}};
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
-  row.values.emplace_back("train/pass_rate", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.correct[i]); }));
-  row.values.emplace_back("response_length/mean", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.lengths[i]); }));
+  if (sampling) {  // the update says it of archived steps
+    row.values.emplace_back("train/pass_rate", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.correct[i]); }));
+    row.values.emplace_back("response_length/mean", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.lengths[i]); }));
+  }
   if (greedy_) {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
     row.values.emplace_back("greedy/reward_mean", mean_of(round.greedy, [](const auto& g, std::size_t i) { return g.rewards[i]; }));
@@ -207,7 +210,8 @@ void Coordinator::train_step() {
   latest_row_ = row;
   stop_.step_took(took);
   write_status("train", false);
-  progress_->update(state_.train_steps, {{"reward", mean_of(round.reports, [](const auto& g, std::size_t i) { return g.rewards[i]; })}, {"step_s", took}});
+  const auto reward = report.metrics.find("critic/score/mean");
+  progress_->update(state_.train_steps, {{"reward", reward == report.metrics.end() ? NAN : reward->second}, {"step_s", took}});
 }
 
 UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {

@@ -77,6 +77,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
   scheduling::Decision decision = scheduler_->begin_step(request);
   std::set<PromptId> answered;
   for (std::uint32_t number = 0;; ++number) {
+    for (auto& group : decision.groups) group.bin = scheduler_->bin(group.id.prompt);
     scheduling_s += deciding.seconds();
     const StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
     Round round = play({plan, greedy_plan(plan, answered)});
@@ -130,12 +131,7 @@ void Coordinator::forget_archived() {
   // A stop between packing and the next checkpoint, or a fall back to an older checkpoint, leaves steps in the state that the archive holds already.
   // A step drawn again has the same content, so the archive's copy stands and the other is set aside.
   const auto entries = io::read_manifest(job_->run_dir);
-  const auto archived = [&](const UnpackedFile& file) {
-    return std::any_of(entries.begin(), entries.end(), [&](const io::ArchiveEntry& entry) {
-      return entry.purpose == purpose_name(file.purpose) && entry.first_step <= file.step && file.step <= entry.last_step;
-    });
-  };
-  if (std::erase_if(state_.unpacked, archived) > 0) {
+  if (std::erase_if(state_.unpacked, [&](const UnpackedFile& file) { return io::any_holds(entries, file.purpose, file.step); }) > 0) {
     std::vector<io::PublishedFile> keep;
     for (const auto& file : state_.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
     if (const int moved = io::set_aside_unfinished(job_->run_dir, keep)) spdlog::info("set aside {} files of steps that the archive holds", moved);
@@ -152,9 +148,7 @@ void Coordinator::pack(std::vector<UnpackedFile> files) {
   std::map<Purpose, std::vector<UnpackedFile>> by_purpose;
   for (const auto& file : files) by_purpose[file.purpose].push_back(file);
   for (const auto& [purpose, group] : by_purpose) {
-    const auto [first, last] = std::minmax_element(group.begin(), group.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
-    PackRequest request{fmt::format("{}_{:06}-{:06}", purpose_name(purpose), first->step, last->step), {}};
-    for (const auto& file : group) request.files.push_back(file.files);
+    const PackRequest request = pack_request(purpose, group);
     mail_->send_all(job_->layout.of(comm::Stage::scoring), Tag::pack, request);
     await<PackReport>(Tag::packed, "the archive file " + request.name);
     std::erase_if(state_.unpacked, [&](const UnpackedFile& file) {

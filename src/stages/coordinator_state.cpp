@@ -2,9 +2,12 @@
 #include "stages/coordinator_state.hpp"
 
 #include "base/error.hpp"
+#include "stages/job.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace rollcall::stages {
 namespace {
@@ -57,6 +60,13 @@ Purpose purpose_from(const json& j, const std::string& origin) {
 }
 
 }  // namespace
+
+PackRequest pack_request(Purpose purpose, const std::vector<UnpackedFile>& files) {
+  const auto [first, last] = std::minmax_element(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  PackRequest request{fmt::format("{}_{:06}-{:06}", purpose_name(purpose), first->step, last->step), {}};
+  for (const auto& file : files) request.files.push_back(file.files);
+  return request;
+}
 
 std::string to_json(const CoordinatorState& s) {
   json j{{"format", kFormat},

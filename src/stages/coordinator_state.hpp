@@ -38,6 +38,9 @@ struct CoordinatorState {
   std::optional<std::vector<report::PromptOutcome>> before, after;
 };
 
+/// What to pack of one purpose: an archive file named after its steps. `files` must not be empty.
+PackRequest pack_request(Purpose purpose, const std::vector<UnpackedFile>& files);
+
 std::string to_json(const CoordinatorState& state);
 /// Throws StorageError naming `origin` when the text is not such a state.
 CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);

@@ -1,6 +1,7 @@
 // Sizes from the layout and the run file.
 #include "stages/forecast.hpp"
 
+#include "base/error.hpp"
 #include "model/weights.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@ constexpr std::uint64_t kRolloutBytes = 160;           // archive columns of a r
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
 constexpr std::uint64_t kBatch = 128;                  // sequences a thread decodes together (generation.cpp)
 constexpr std::uint64_t kCheckpointFiles = 8;           // one folder, manifest and all but the optimizer's slices (one an update rank) and the scheduler's links
+constexpr std::uint64_t kHeaderBytes = 24 << 10;      // HDF5's own part of a file
+constexpr std::uint64_t kOtherFiles = 24;              // folders, metrics, report, lock (run_folder.hpp)
 
 bool same_stages(const comm::StageLayout& layout, int a, int b) {
   for (std::size_t s = 0; s < layout.hosts.size(); ++s) {
@@ -40,6 +43,27 @@ std::string bytes_text(std::uint64_t bytes) {
   if (bytes >= 10'000'000'000ULL) return fmt::format("{:.1f} GB", double(bytes) * 1e-9);
   if (bytes >= 10'000'000ULL) return fmt::format("{:.0f} MB", double(bytes) * 1e-6);
   return fmt::format("{:.0f} kB", double(bytes) * 1e-3);
+}
+
+struct Writers {
+  std::uint64_t shards, optimizer;  ///< ranks that write them
+};
+
+/// What lies in the run folder when it holds the most: just before the last shards are packed.
+void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std::uint64_t evaluation_bytes, std::uint64_t step_bytes, std::uint64_t weights) {
+  const auto steps = std::uint64_t(c.train.steps), every = std::uint64_t(c.checkpoint.every);
+  const std::uint64_t interval = (std::uint64_t(c.archive.pack_every) + every - 1) / every * every;  // packed at the checkpoint that has enough steps behind it
+  f.step_files = 2 * writers.shards, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
+  f.waiting_steps = std::min(steps, interval + every);  // a resume from the checkpoint before may add one interval of checkpoints
+  f.shard_files = f.step_files * f.waiting_steps;
+  f.archive_files = 3 + (steps + interval - 1) / interval;
+  f.archive_bytes = steps * step_bytes + evaluation_bytes + f.archive_files * kHeaderBytes;
+  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1;  // and the one being written
+  f.checkpoint_files = kept * (kCheckpointFiles + writers.optimizer), f.checkpoint_bytes = kept * 3 * weights;
+  f.most_files = f.shard_files + f.archive_files + f.checkpoint_files + kOtherFiles;
+  f.most_bytes = f.waiting_steps * f.step_bytes + f.archive_bytes + f.checkpoint_bytes;
+  f.unpacked_files = f.step_files * steps;
+  f.crash_files = f.step_files * std::min(steps, every);
 }
 
 }  // namespace
@@ -72,15 +96,23 @@ Forecast forecast(const RunConfig& c, int ranks, std::int64_t vocab_size, int th
                              count(comm::Stage::update) * generators * kMessageBytes;
   f.weight_bytes_per_step = receivers * weights;
   f.gradient_bytes_per_step = count(comm::Stage::update) > 1 ? 2 * weights * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
-  const std::uint64_t waiting_steps = std::uint64_t(std::min(c.train.steps, std::max(c.archive.pack_every, c.checkpoint.every) + c.checkpoint.every));
-  f.shard_files = 2 * generators * waiting_steps;
-  f.archive_files = 3 + std::uint64_t((c.train.steps + c.archive.pack_every - 1) / c.archive.pack_every);
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
-  f.archive_bytes = (std::uint64_t(c.train.steps) * rollouts + evaluated + validated) * (kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + 64) * kTokenBytes);
-  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1);
-  f.checkpoint_files = kept * (kCheckpointFiles + count(comm::Stage::update)), f.checkpoint_bytes = kept * 3 * weights;
+  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + 64) * kTokenBytes;
+  forecast_files(f, c, {generators, count(comm::Stage::update)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
+}
+
+void check_quota(const Forecast& f, const Quota& quota) {
+  const std::uint64_t fixed = f.most_files - f.shard_files, fits = quota.files > fixed ? (quota.files - fixed) / std::max<std::uint64_t>(f.step_files, 1) : 0;
+  require<ConfigError>(quota.files == 0 || f.most_files <= quota.files, fmt::format("the run needs up to {} files and folders, and the quota is {}", f.most_files, quota.files),
+                       fmt::format("{} of them are shards of {} steps that wait to be packed", f.shard_files, f.waiting_steps),
+                       fits > 0 ? fmt::format("set archive.pack_every and checkpoint.every so that no more than {} steps wait", fits)
+                                : std::string("even one step is too many: use fewer generation ranks, or ask the site for more"));
+  require<ConfigError>(quota.bytes == 0 || f.most_bytes <= quota.bytes,
+                       fmt::format("the run needs up to {}, and the quota is {}", bytes_text(f.most_bytes), bytes_text(quota.bytes)),
+                       fmt::format("{} of it is the archive, at the longest responses", bytes_text(f.archive_bytes)),
+                       "shorten the run or sampling.max_new_tokens, or put run.dir on a larger file system");
 }
 
 std::string to_text(const Forecast& f) {
@@ -93,8 +125,10 @@ std::string to_text(const Forecast& f) {
   }
   text += fmt::format("\n  a step: {} control messages ({}), weights {} by collective, gradients {} a rank by all-reduce\n", f.messages_per_step,
                       bytes_text(f.control_bytes_per_step), bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));
-  text += fmt::format("  files: at most {} shards waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n", f.shard_files, f.archive_files,
-                      bytes_text(f.archive_bytes), f.checkpoint_files, bytes_text(f.checkpoint_bytes));
+  text += fmt::format("  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n", f.shard_files, f.waiting_steps,
+                      f.archive_files, bytes_text(f.archive_bytes), f.checkpoint_files, bytes_text(f.checkpoint_bytes));
+  text += fmt::format("  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were packed\n", f.most_files, bytes_text(f.most_bytes), f.crash_files,
+                      f.unpacked_files);
   return text;
 }
 

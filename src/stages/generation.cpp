@@ -79,7 +79,7 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   const auto& prompts = job.prompts.of(plan.split);
   std::vector<std::vector<std::int32_t>> tokens;
   for (const auto& group : plan.groups) {
-    shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count)});
+    shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count, group.bin, prompt_address(plan, group)});
     tokens.push_back(prompt_tokens(*job.tokenizer, prompts.at(group.id.prompt.value)));
   }
   const auto beginnings = guide.prefixes(job, plan);

@@ -7,6 +7,7 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
+#include "stages/archived_steps.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
 #include "stages/generation.hpp"
@@ -254,6 +255,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   check_experts(*opening.job, objective);
   check_replay(config, objective);
+  check_from_archive(*opening.job, objective);
   check_guide(config);
   check_keep_best(config);
   make_run_folder(config.run.dir);

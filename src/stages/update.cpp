@@ -236,8 +236,14 @@ void Update::recall(std::uint64_t step) {
   earlier_.reset();
 }
 
+StepBatch Update::sampled(const UpdatePlan& plan) {
+  if (job_->config.train.from_archive.empty()) return read_step(job_->run_dir, plan.files, *ranks_);
+  if (leader() && !archived_) archived_.emplace(*job_);
+  return from_bytes<StepBatch>(ranks_->gather_all(leader() ? to_bytes(archived_->read(plan.step)) : std::string())[0]);
+}
+
 StepBatch Update::gather(const UpdatePlan& plan) {
-  StepBatch batch = closed(read_step(job_->run_dir, plan.files, *ranks_), plan.step);
+  StepBatch batch = closed(sampled(plan), plan.step);
   batch.policy = job_->store->version();
   if (replay_.on()) {
     recall(plan.step);
@@ -263,6 +269,7 @@ void Update::on_update(const UpdatePlan& plan) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
   }
+  if (!job_->config.train.from_archive.empty()) report.metrics.merge(archived_metrics(batch));
   report.metrics.merge(composition(batch));
   batch = own_rollouts(std::move(batch));
   if (companions_.wants(objective::column::prior) || companions_.wants(objective::column::prompt_best_length)) {

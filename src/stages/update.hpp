@@ -5,6 +5,7 @@
 #include "io/checkpoint.hpp"
 #include "model/optimizer.hpp"
 #include "objective/objective.hpp"
+#include "stages/archived_steps.hpp"
 #include "stages/background_task.hpp"
 #include "stages/companions.hpp"
 #include "stages/group_training.hpp"
@@ -48,6 +49,7 @@ class Update {
   std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
   std::vector<objective::LeafLoss> share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine);
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
+  StepBatch sampled(const UpdatePlan& plan);      ///< the step's own rollouts: from its files, or from an archive
   StepBatch gather(const UpdatePlan& plan);       ///< the step's rollouts with what is replayed and the experts'
   StepBatch closed(StepBatch step, std::uint64_t number) const;  ///< as it is trained on: with rewards permuted, if asked
   void recall(std::uint64_t step);                ///< after a resume: fills the replay buffer
@@ -63,6 +65,7 @@ class Update {
   Companions companions_;
   ObjectiveState objective_state_;
   ReplayBuffer replay_;
+  std::optional<ArchivedSteps> archived_;         ///< on the leader, where the run trains from an archive
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                          ///< of the step at hand
   model::GradientSum sum_;

@@ -153,7 +153,7 @@ TEST(Archive, ContradictionsStopThePack) {
   const std::vector<PackInput> inputs{write(run, twice), write(run, again)};
   EXPECT_NE(fault_of([&] { pack_alone(run, "x", inputs); }).find("twice"), std::string::npos);
   again.shard.round = again.scores.round = 1;
-  again.prompts[0].text += "!";
+  for (ShardPrompt& prompt : again.prompts) prompt.text += "!";
   EXPECT_NE(fault_of([&] { pack_alone(run, "x", {inputs[0], write(run, again)}); }).find("differ"), std::string::npos);
   const PackInput other = write(run, sample(1, 2, 2));
   EXPECT_NE(fault_of([&] { pack_alone(run, "x", {{other.shard, inputs[0].scores}}); }).find("does not belong"), std::string::npos);

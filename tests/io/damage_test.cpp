@@ -141,7 +141,7 @@ TEST(Damage, ValuesOutsideTheirCodesAreRefused) {
 }
 
 TEST(Damage, OtherSchemasAndKindsAreRefused) {
-  expect_refused([](Columns& c) { c.attributes[0].second = std::int32_t{2}; }, "schema 2.0");
+  expect_refused([](Columns& c) { c.attributes[0].second = std::int32_t{2}; }, "it has schema 2.");
   expect_refused([](Columns& c) { c.attributes[2].second = std::string("scores"); }, "kind \"scores\"");
   expect_refused([](Columns& c) { c.attributes[9].second = std::string("play"); }, "purpose is \"play\"");
   const RunFolder run;

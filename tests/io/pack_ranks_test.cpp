@@ -33,6 +33,8 @@ class Pack : public ::testing::Test {
     return inputs;
   }
 
+  void expect_bytes_of_one_rank(const std::string& name, const std::vector<Sample>& samples);
+
   template <class F>
   PackInput rank0(const F& f) {
     PackInput files;
@@ -72,10 +74,47 @@ TEST_F(Pack, BytesAreThoseOfOneRank) {
   }
 }
 
-TEST_F(Pack, ColumnsMayBeEmptyOnEveryRank) {
-  Sample s = sample(5, 1, 3);
+/// Packed together, and by the first rank alone in another folder.
+void Pack::expect_bytes_of_one_rank(const std::string& name, const std::vector<Sample>& samples) {
+  std::vector<PackInput> inputs, copies;
+  for (const Sample& s : samples) inputs.push_back(rank0([&] { return write(run_, s); }));
+  const ArchiveEntry entry = pack(*world_, run_, name, inputs, identity());
+  if (world_->rank() != 0) return;
+  const RunFolder alone;
+  for (const Sample& s : samples) copies.push_back(write(alone, s));
+  EXPECT_EQ(pack(*comm::alone(), alone, name, copies, identity()).file.checksum, entry.file.checksum);
+}
+
+/// nobody answered: text/extracted has no byte
+Sample unanswered(std::uint64_t step) {
+  Sample s = sample(5, step, 3);
   for (auto& group : s.scores.scores)
-    for (Score& score : group) score.answer.clear();  // nobody answered: text/extracted has no byte
+    for (Score& score : group) score.answer.clear();
+  return s;
+}
+
+TEST_F(Pack, ColumnsMayBeEmptyOnSomeRanks) {
+  expect_bytes_of_one_rank("first", {unanswered(1), unanswered(2), sample(5, 3, 9), sample(5, 4, 9)});
+  expect_bytes_of_one_rank("last", {sample(5, 5, 9), sample(5, 6, 9), unanswered(7), unanswered(8)});
+}
+
+/// More than a piece of policy versions on every rank (8 MiB), so that each writes its own; and in the next file on the first rank only.
+TEST_F(Pack, LongStretchesAreWrittenInPieces) {
+  const auto lengthen = [](Sample s, std::size_t tokens) {
+    Turn& turn = s.shard.groups[0].rollouts[0].turns[1];
+    turn.tokens.assign(tokens, 7), turn.logprob.assign(tokens, -0.5F), turn.entropy.assign(tokens, 0.5F), turn.policy_version.resize(tokens);
+    for (std::size_t i = 0; i < tokens; ++i) turn.policy_version[i] = i * s.shard.step;
+    return s;
+  };
+  constexpr std::size_t kLong = (std::size_t{9} << 20U) / sizeof(std::uint64_t);
+  std::vector<Sample> all;
+  for (std::uint64_t step = 1; step <= 4; ++step) all.push_back(lengthen(sample(5, step, 2), kLong + step));
+  expect_bytes_of_one_rank("all", all);
+  expect_bytes_of_one_rank("one", {lengthen(sample(5, 5, 2), kLong), sample(5, 6, 2), sample(5, 7, 2)});
+}
+
+TEST_F(Pack, ColumnsMayBeEmptyOnEveryRank) {
+  const Sample s = unanswered(1);
   std::vector<PackInput> inputs{rank0([&] { return write(run_, s); })};
   EXPECT_EQ(pack(*world_, run_, "unanswered", inputs, identity()).groups, 3U);
   inputs = {rank0([&] { return write(run_, sample(5, 2, 0)); })};

@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import warnings
 
@@ -15,6 +16,9 @@ documented = {}
 for column, dims, dtype, unit, kinds in re.findall(r"^\| `(\w+/\w+)` \| ([\w, ]+) \| (\w+) \| ([\w ]+) \| ([\w, ]+) \|", readme, re.M):
     for kind in ("shard", "scores", "archive") if kinds == "all" else kinds.split(", "):
         documented.setdefault(kind, {})[column] = (dims.split(", "), dtype, unit)
+
+picture = (pathlib.Path(sys.argv[1]).parent / "tables.svg").read_text()
+assert all(column.split("/")[1] in picture for column in documented["archive"]), [c for c in documented["archive"] if c.split("/")[1] not in picture]
 
 engines = ["h5netcdf"]
 try:
@@ -50,15 +54,23 @@ for path in files:
         with xr.open_datatree(path, engine=engine) as tree:
             assert set(tree.children) == set(tables)
 
-values = {"archive": run / expected["archive"]}
+metrics = run / "metrics.jsonl"
+metrics.write_text("".join(json.dumps({"phase": "train", "step": step, "timing_s/generation": step / 8}) + "\n" for step in (1, 2, 3)))
 examples = re.findall(r"```python\n(.*?)```", readme, re.S)
-assert len(examples) == 2
-for example in examples:
-    exec(compile(example, "io/README.md", "exec"), values)
-assert "".join(p + "|" for p in values["prompts"]).encode().hex() == expected["prompts_hex"]
-assert len(values["policy_ids"]) == expected["policy_tokens"]
-assert len(values["mean_reward"]) == len(values["pass_rate"]) == expected["groups"]
-assert int(values["rollouts"].correct.sum()) == expected["correct"] and values["rollouts"].sizes["rollout"] == expected["rollouts"]
-assert list(values["reward_by_step"].step) == [1, 2, 3] and values["correct"].dims == ("rollout",)
-assert int((values["tokens"].entropy.notnull()).sum()) == expected["policy_tokens"]
-print("read", len(files), "files with h5py and xarray:", ", ".join(engines))
+assert len(examples) == 3
+results = [{"archive": run / expected["archive"], "metrics": metrics} for _ in examples]
+for example, scope in zip(examples, results):
+    exec(compile(example, "io/README.md", "exec"), scope)
+by_h5py, by_xarray, by_pandas = results
+assert "".join(p + "|" for p in by_h5py["prompts"]).encode().hex() == expected["prompts_hex"]
+assert len(by_h5py["policy_ids"]) == expected["policy_tokens"]
+assert len(by_h5py["mean_reward"]) == len(by_xarray["pass_rate"]) == expected["groups"]
+assert int(by_xarray["rollouts"].correct.sum()) == expected["correct"] and by_xarray["rollouts"].sizes["rollout"] == expected["rollouts"]
+assert list(by_xarray["reward_by_step"].step) == [1, 2, 3] and by_xarray["correct"].dims == ("rollout",)
+assert int((by_xarray["tokens"].entropy.notnull()).sum()) == expected["policy_tokens"]
+assert int(by_pandas["by_level"].rollouts.sum()) == expected["rollouts"] and abs(by_pandas["rollouts"].length.sum() - expected["policy_tokens"]) < 1e-9
+assert list(by_pandas["timing"]["timing_s/generation"]) == [0.125, 0.25, 0.375]
+dumped = re.search(r"`h5dump (-d [\w/]+) ", readme).group(1).split()
+column = subprocess.run(["h5dump", *dumped, str(run / expected["archive"])], check=True, capture_output=True, text=True).stdout
+assert len(re.findall(r"\(\d+\):", column)) > 0 and f"( {expected['rollouts']} )" in column, column
+print("read", len(files), "files with h5py, xarray, pandas and h5dump:", ", ".join(engines))

@@ -1,6 +1,7 @@
 // Runs small enough to write in a test: folders that remove themselves, shards of every shape, and value comparison.
 #pragma once
 
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "io/archive.hpp"
 
@@ -92,7 +93,12 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
   for (std::size_t g = 0; g < groups; ++g) {
     const std::uint64_t prompt = 10 * producer + (groups - g);  // not in canonical order
     Dice prompt_dice(prompt);
-    Group group{.id = {step, {prompt}, std::uint32_t(g % 2)}, .level = std::int32_t(prompt % 5), .rollouts = {}};
+    Group group{.id = {step, {prompt}, std::uint32_t(g % 2)},
+                .level = std::int32_t(prompt % 5),
+                .rollouts = {},
+                .planned = std::uint32_t(6 + round),
+                .bin = std::int32_t(prompt % 3) - 1,
+                .stream_prompt = prompt | std::uint64_t(purpose) << 60U};
     s.prompts.push_back({words(prompt_dice), words(prompt_dice)});
     auto& scores = s.scores.scores.emplace_back();
     const auto n = 1 + dice.below(5);
@@ -117,7 +123,7 @@ inline bool same(const Rollout& a, const Rollout& b) {
          std::equal(a.turns.begin(), a.turns.end(), b.turns.begin(), b.turns.end(), [](const Turn& x, const Turn& y) { return same(x, y); });
 }
 inline bool same(const Group& a, const Group& b) {
-  return a.id == b.id && a.level == b.level &&
+  return a.id == b.id && a.level == b.level && a.planned == b.planned && a.bin == b.bin && a.stream_prompt == b.stream_prompt &&
          std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(), [](const Rollout& x, const Rollout& y) { return same(x, y); });
 }
 inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer; }

@@ -55,6 +55,26 @@ TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   EXPECT_EQ(f.archive_files, 3U + 10U);  // 200 steps, 20 a file; evaluations and manifest
 }
 
+/// 4,096 ranks that all generate, 10^4 steps: 2 x 4,096 files a step; packed every 20 steps, at checkpoints every 20, so that 40 steps may wait after a fall back.
+TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
+  RunConfig config;
+  config.run.layout = "colocated", config.train.prompts_per_step = 4096, config.train.steps = 10000;
+  const Forecast f = forecast(config, 4096, 20, 1);
+  EXPECT_EQ(f.unpacked_files, 81'920'000U);
+  EXPECT_EQ(f.shard_files, 40U * 8192U);
+  EXPECT_EQ(f.archive_files, 3U + 500U);
+  EXPECT_EQ(f.most_files, 40U * 8192U + 503U + 4U * (8U + 4096U) + 24U);  // four checkpoints, each with a slice of the optimizer from every rank; 24 others
+  EXPECT_NO_THROW(check_quota(f, {.files = 1'000'000, .bytes = 0}));
+  EXPECT_NO_THROW(check_quota(f, {}));
+  try {
+    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 503 - 16,416 - 24) / 8,192 = 22.3 steps
+    ADD_FAILURE() << "a quota of 200,000 files is too small";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("no more than 22 steps wait"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(check_quota(f, {.files = 0, .bytes = 1'000'000'000}), ConfigError);
+}
+
 TEST(Forecast, RefusesALayoutThatDoesNotFit) {
   RunConfig config;
   config.run.layout = "disaggregated";

@@ -1,0 +1,24 @@
+// Shards of whole steps joined into the archive's order column by column, without making a rollout of any row. Private to io.
+#pragma once
+
+#include "io/column_pieces.hpp"
+#include "io/mapped_shard.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+/// The columns of an archive file: pieces of the shards' columns, which have to outlive it, and the few that joining changes.
+struct JoinedColumns {
+  KeyColumns keys{};
+  std::vector<std::uint32_t> planned{};
+  std::vector<std::string> component_names{};
+  std::vector<ColumnPieces> columns{};  ///< in the order of views(keys, rollouts, scores)
+};
+
+/// As canonical() orders and joins groups: by (step, prompt, draw), rollouts by sample. Throws StorageError when shards contradict each other.
+/// The shards must have the same component names.
+JoinedColumns join(const std::vector<MappedShard>& shards);
+
+}  // namespace rollcall::io

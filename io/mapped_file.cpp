@@ -1,0 +1,39 @@
+// mmap and sync_file_range.
+#include "io/mapped_file.hpp"
+
+#include "io/handle.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace rollcall::io {
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const off_t size = fd < 0 ? -1 : ::lseek(fd, 0, SEEK_END);
+  void* const begin = size > 0 ? ::mmap(nullptr, std::size_t(size), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (size == 0) return;
+  if (begin == MAP_FAILED) throw FileFault(fmt::format("cannot map it: {}", std::strerror(error)));
+  ::madvise(begin, std::size_t(size), MADV_SEQUENTIAL);
+  bytes_ = {static_cast<const std::byte*>(begin), std::size_t(size)};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void start_writeback(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+  ::close(fd);
+}
+
+}  // namespace rollcall::io

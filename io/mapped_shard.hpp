@@ -1,0 +1,27 @@
+// A shard with its scores for packing: the small tables in memory, tokens and texts where they lie in the mapped files. Private to io.
+#pragma once
+
+#include "io/archive.hpp"
+#include "io/mapped_file.hpp"
+#include "io/table_file.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+struct MappedShard {
+  KeyColumns keys{};
+  RolloutColumns rollouts{};  ///< without tokens and texts, as are the scores
+  ScoreColumns scores{};
+  std::vector<std::string> component_names{};
+  std::vector<ColumnView> columns{};  ///< all, in the order of views(keys, rollouts, scores); valid as long as the shard
+  std::unique_ptr<MappedFile> shard_file{}, scores_file{};
+};
+
+/// Checked as read_shard and read_scores check them, and against each other. Throws StorageError.
+MappedShard map_shard(const std::filesystem::path& run_dir, const PackInput& input);
+
+}  // namespace rollcall::io

@@ -1,0 +1,106 @@
+// Folders against the manifest.
+#include "io/run_files.hpp"
+
+#include "base/file.hpp"
+#include "io/fault.hpp"
+#include "io/manifest.hpp"
+#include "io/shard_name.hpp"
+#include "io/table_file.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<FileState> state_of(const std::string& path, const std::vector<ArchiveEntry>& packed) {
+  const fs::path name(path);
+  if (path.starts_with("set_aside/")) return name.extension() == ".h5" || name.extension() == ".partial" ? std::optional(FileState::set_aside) : std::nullopt;
+  if (name.extension() == ".partial") return FileState::partial;
+  if (name.extension() != ".h5") return std::nullopt;
+  if (path.starts_with("shards/")) {
+    const auto shard = ShardName::parse(name);
+    return shard && any_holds(packed, shard->purpose, shard->step) ? FileState::replaced : FileState::shard;
+  }
+  const bool listed = std::any_of(packed.begin(), packed.end(), [&](const ArchiveEntry& e) { return e.file.path == path; });
+  return listed ? std::nullopt : std::optional(FileState::unlisted);
+}
+
+}  // namespace
+
+std::string text_of(FileState state) {
+  switch (state) {
+    case FileState::shard: return "shard";
+    case FileState::replaced: return "packed already";
+    case FileState::partial: return "partial";
+    case FileState::unlisted: return "not in the manifest";
+    case FileState::set_aside: return "set aside";
+  }
+  throw FileFault("unknown state of a file");
+}
+
+RunFiles list_files(const fs::path& run_dir) {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  for (const char* folder : {"archive", "shards", "set_aside"}) {
+    std::error_code gone;
+    std::set<std::pair<std::string, std::uint64_t>> names;
+    for (const auto& file : fs::recursive_directory_iterator(run_dir / folder, gone)) {
+      const bool regular = file.is_regular_file(gone);
+      const auto bytes = regular ? file.file_size(gone) : 0;
+      if (regular && !gone) names.emplace(file.path().lexically_relative(run_dir), bytes);
+    }
+    found.insert(found.end(), names.begin(), names.end());
+  }
+  RunFiles files{.packed = read_manifest(run_dir), .others = {}};  // after the folders: a file that was packed in between is known to it
+  for (const auto& [path, bytes] : found) {
+    const auto state = state_of(path, files.packed);
+    // A shard that has gone by now was not in the manifest read above: it stays in the list, or its step would be in neither.
+    if (state && (state == FileState::shard || fs::exists(run_dir / path))) files.others.push_back({path, *state, bytes});
+  }
+  return files;
+}
+
+std::optional<Rows> count_rows(const fs::path& file) {
+  try {
+    const auto inside = enter_hdf5();
+    const TableReader reader(file);
+    return Rows{reader.rows("groups/step"), reader.rows("rollouts/sample")};
+  } catch (const FileFault&) {
+    return std::nullopt;
+  } catch (const fs::filesystem_error&) {
+    return std::nullopt;
+  }
+}
+
+std::string new_set_aside(const fs::path& run_dir) {
+  int n = 0;
+  while (fs::exists(run_dir / "set_aside" / std::to_string(n))) ++n;
+  const std::string target = "set_aside/" + std::to_string(n);
+  make_folder(run_dir / target);
+  return target;
+}
+
+void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, const std::string& target) {
+  std::set<fs::path> folders{run_dir / target, run_dir / "set_aside"};
+  for (const std::string& path : paths) {
+    std::error_code ec;
+    fs::rename(run_dir / path, run_dir / target / fs::path(path).filename(), ec);
+    require<StorageError>(!ec, fmt::format("cannot move or remove {}: {}", (run_dir / path).string(), ec.message()), "a file of an unfinished step would be taken for the run's",
+                          "check free space and permissions, then start again");
+    folders.insert((run_dir / path).parent_path());
+  }
+  for (const fs::path& folder : folders) fsync_path(folder);
+}
+
+void withdraw(const fs::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy) {
+  Manifest manifest = load_manifest(run_dir);
+  const auto gone = [&](const ArchiveEntry& e) { return std::find(archive_files.begin(), archive_files.end(), e.file.path) != archive_files.end(); };
+  if (manifest.files.empty() || archive_files.empty()) return;
+  write_file_atomic(run_dir / copy, read_file(run_dir / "archive" / "manifest.json"));
+  if (gone(manifest.files.back())) manifest.replaced.clear();  // they are those of the last file
+  std::erase_if(manifest.files, gone);
+  save_manifest(run_dir, manifest);
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,50 @@
+// The HDF5 files of a run folder by what is known of them, and the moving aside of those that must not be read.
+#pragma once
+
+#include "io/archive.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+enum class FileState : std::uint8_t {
+  shard,      ///< published, and its step is in no archive file
+  replaced,   ///< of a step that an archive file holds; the next start removes it, or sets it aside when it has other bytes
+  partial,    ///< never published
+  unlisted,   ///< an archive file that the manifest does not name
+  set_aside,  ///< of a step that was drawn again
+};
+std::string text_of(FileState state);
+
+struct RunFile {
+  std::string path;  ///< relative to the run folder
+  FileState state = FileState::shard;
+  std::uint64_t bytes = 0;
+};
+
+struct RunFiles {
+  std::vector<ArchiveEntry> packed;  ///< what the manifest names, there or not
+  std::vector<RunFile> others;       ///< those in archive/, then shards, then what was set aside, each in order of their names
+};
+/// As when the manifest was read: while a run packs, a step is packed or has its shards, never neither. Some of those may have gone since.
+RunFiles list_files(const std::filesystem::path& run_dir);
+
+struct Rows {
+  std::uint64_t groups = 0, rollouts = 0;
+};
+/// By the shapes of its columns alone; nothing when it cannot be opened.
+std::optional<Rows> count_rows(const std::filesystem::path& file);
+
+/// Makes run_dir/set_aside/<n>/ with a new n and returns it, relative to the run folder. Throws StorageError.
+std::string new_set_aside(const std::filesystem::path& run_dir);
+/// Moves files or folders there. Throws StorageError.
+void move_to(const std::filesystem::path& run_dir, const std::vector<std::string>& paths, const std::string& folder);
+
+/// Takes archive files out of the manifest; the manifest as it was is kept as `copy` (relative). Shards that such a file had replaced count again, where they still are.
+void withdraw(const std::filesystem::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy);
+
+}  // namespace rollcall::io

@@ -1,0 +1,174 @@
+// Listing what there is, and walking it in canonical order.
+#include "io/source.hpp"
+
+#include "base/nearest.hpp"
+#include "io/canonical.hpp"
+#include "io/fault.hpp"
+#include "io/published.hpp"
+#include "io/shard_name.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+using StepKey = std::pair<Purpose, std::uint64_t>;
+
+StepKey first_of(const ArchiveEntry& entry) { return {purpose_from_text(entry.purpose), entry.first_step}; }
+StepKey last_of(const ArchiveEntry& entry) { return {purpose_from_text(entry.purpose), entry.last_step}; }
+
+Source list_run(const fs::path& run_dir) {
+  Source source{.root = run_dir};
+  const auto names = list_shards(run_dir);  // before the manifest: a shard that is packed in between is then in both, not in neither
+  source.packed = read_manifest(run_dir);
+  std::sort(source.packed.begin(), source.packed.end(), [](const ArchiveEntry& a, const ArchiveEntry& b) { return first_of(a) < first_of(b); });
+  for (const ShardName& name : names) {
+    if (name.scores || any_holds(source.packed, name.purpose, name.step)) continue;
+    ShardName scores = name;
+    scores.scores = true;
+    (std::binary_search(names.begin(), names.end(), scores) ? source.loose : source.unscored).push_back(name.path());
+  }
+  return source;
+}
+
+/// The line of an archive file that no manifest speaks of, from the file itself.
+ArchiveEntry describe(const fs::path& root, const std::string& path) {
+  const PublishedFile file = inspect(root, path);
+  return reading(root / path, [&] {
+    TableReader reader(root / path);
+    check_schema(reader, "archive");
+    ArchiveEntry entry{.file = file,
+                       .purpose = text_of(purpose_of(reader)),
+                       .first_step = reader.number<std::uint64_t>("first_step"),
+                       .last_step = reader.number<std::uint64_t>("last_step")};
+    entry.groups = reader.rows("groups/step"), entry.rollouts = reader.rows("rollouts/sample"), entry.tokens = reader.rows("tokens/id");
+    return entry;
+  });
+}
+
+Source one_file(const fs::path& path) {
+  Source source{.root = path.parent_path(), .is_run = false};
+  const std::string name = path.filename();
+  if (auto shard = ShardName::parse(path)) {
+    shard->scores = false;
+    const std::string own = fs::path(shard->path()).filename();
+    require(fs::exists(source.root / own) && fs::exists(source.root / scores_path(own)), fmt::format("{} is half of a shard", path.string()),
+            "what was sampled and how it was scored are two files until they are packed",
+            fmt::format("put {} and {} side by side, or name the run folder or an archive file", own, scores_path(own)));
+    source.loose = {own};
+    return source;
+  }
+  if (source.root.filename() == "archive" && fs::exists(source.root / "manifest.json")) {
+    for (const ArchiveEntry& entry : read_manifest(source.root.parent_path()))
+      if (entry.file.path == "archive/" + name) return {.root = source.root.parent_path(), .is_run = false, .packed = {entry}, .loose = {}, .unscored = {}};
+  }
+  source.packed = {describe(source.root, name)};
+  return source;
+}
+
+/// One file of an archive, or the shards of one step.
+struct Part {
+  StepKey first, last;
+  const ArchiveEntry* packed = nullptr;
+  std::vector<std::string> shards = {};
+};
+
+std::vector<Part> parts_of(const Source& source) {
+  std::vector<Part> parts;
+  for (const ArchiveEntry& entry : source.packed) parts.push_back({first_of(entry), last_of(entry), &entry});
+  for (const std::string& path : source.loose) {
+    const ShardName name = *ShardName::parse(path);
+    const StepKey step{name.purpose, name.step};
+    if (parts.empty() || parts.back().packed != nullptr || parts.back().first != step) parts.push_back({step, step});
+    parts.back().shards.push_back(path);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
+  return parts;
+}
+
+std::vector<ArchivedGroup> read_part(const Source& source, const Part& part, std::vector<std::string>& component_names) {
+  if (part.packed != nullptr) return read_archive(source.root, *part.packed, &component_names);
+  std::vector<ArchivedGroup> groups;
+  for (const std::string& path : part.shards)
+    append_scored(source.root, {inspect(source.root, path), inspect(source.root, scores_path(path))}, groups, component_names);
+  return canonical(std::move(groups));
+}
+
+bool concerns(const Selection& s, const Part& part) {
+  return (!s.purpose || *s.purpose == part.first.first) && part.first.second <= s.last_step && s.first_step <= part.last.second;
+}
+
+bool selects(const Selection& s, const ArchivedGroup& g) {
+  return (!s.purpose || *s.purpose == g.purpose) && s.first_step <= g.step && g.step <= s.last_step && (!s.prompt || *s.prompt == g.group.id.prompt.value);
+}
+
+/// A run packs while it is read: then some file of the listing is gone.
+bool is_stale(const Source& source) {
+  return source.is_run && std::any_of(source.loose.begin(), source.loose.end(),
+                                      [&](const std::string& path) { return !fs::exists(source.root / path) || !fs::exists(source.root / scores_path(path)); });
+}
+
+/// Everything behind `after`; `done` says how far it came.
+void walk(const Source& source, const Selection& selection, const Visit& visit, const std::optional<StepKey> after, std::optional<StepKey>& done) {
+  for (const Part& part : parts_of(source)) {
+    if (!concerns(selection, part) || (after && part.last <= *after)) continue;
+    std::vector<std::string> component_names;
+    for (const ArchivedGroup& group : read_part(source, part, component_names)) {
+      if (after && StepKey{group.purpose, group.step} <= *after) continue;
+      if (selects(selection, group) && !visit(group, component_names)) return;
+    }
+    done = part.last;
+  }
+}
+
+}  // namespace
+
+std::string scores_path(const std::string& shard_path) { return shard_path.substr(0, shard_path.size() - 3) + "-scores.h5"; }
+
+Purpose purpose_from_text(const std::string& text) {
+  const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);
+  const std::vector<std::string> names(kPurposes.begin(), kPurposes.end());
+  require(place != kPurposes.end(), fmt::format("there is no purpose \"{}\"", text), "every rollout is drawn for one of them", suggest_name(text, names));
+  return Purpose(place - kPurposes.begin());
+}
+
+Source open_source(const fs::path& path) {
+  require(fs::exists(path), fmt::format("{} does not exist", path.string()), "there are no rollouts to read", "name a run folder or an HDF5 file of one");
+  if (fs::is_directory(path)) {
+    require(fs::exists(path / "shards") || fs::exists(path / "archive") || fs::exists(path / "config.toml"), fmt::format("{} is not a run folder", path.string()),
+            "it holds neither config.toml nor shards nor an archive", "name the folder that run.dir named, or an HDF5 file of it");
+    return list_run(path);
+  }
+  require(path.extension() == ".h5", fmt::format("{} is not an HDF5 file of a run", path.string()), "their names end in .h5", "name a run folder or an HDF5 file of one");
+  return one_file(fs::absolute(path));
+}
+
+void each_group(const fs::path& run_or_file, const Selection& selection, const Visit& visit) {
+  std::optional<StepKey> done;
+  for (;;) {
+    const Source source = open_source(run_or_file);
+    try {
+      return walk(source, selection, visit, done, done);
+    } catch (const StorageError&) {
+      if (!is_stale(source)) throw;  // each time the run must have packed again in between
+    }
+  }
+}
+
+RunIdentity identity_of(const fs::path& run_dir, const PublishedFile& file) {
+  return reading(run_dir / file.path, [&] {
+    check_published(run_dir, file);
+    const TableReader reader(run_dir / file.path);
+    return RunIdentity{.run_id = reader.text("run_id"),
+                       .config_sha256 = reader.text("config_sha256"),
+                       .data_hash = reader.text("data_hash"),
+                       .binary_version = reader.text("binary_version"),
+                       .slurm_job_id = reader.text("slurm_job_id"),
+                       .seed = reader.number<std::uint64_t>("seed")};
+  });
+}
+
+}  // namespace rollcall::io

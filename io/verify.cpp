@@ -1,0 +1,114 @@
+// The checks that every read makes, made to go on after the first fault.
+#include "io/verify.hpp"
+
+#include "io/fault.hpp"
+#include "io/published.hpp"
+#include "io/shard_name.hpp"
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+/// The words of a StorageError without file, reason and suggestion, which the report says once.
+std::string problem_of(const std::string& message, const std::string& path) {
+  const auto file = message.find(path + ": "), reason = message.rfind(" (the file is not what the run published)");
+  const std::size_t begin = file == std::string::npos ? 0 : file + path.size() + 2;
+  return message.substr(begin, reason == std::string::npos || reason < begin ? reason : reason - begin);
+}
+
+template <class F>
+std::optional<std::string> fault_of(const std::string& path, const F& read) {
+  try {
+    read();
+  } catch (const StorageError& fault) {
+    return problem_of(fault.what(), path);
+  }
+  return std::nullopt;
+}
+
+template <class Set>
+void check_columns(TableReader& reader, std::vector<std::string>& damaged) {
+  Set set;
+  Set::each(set, [&](const Column& column, auto& values) {
+    if (!reader.has(column)) return;
+    try {
+      reader.read_column(column, values);
+    } catch (const FileFault& fault) {
+      damaged.emplace_back(fault.what());
+    }
+  });
+}
+
+/// Faults of a file whose bytes are not those published: which columns they lie in.
+std::vector<Fault> locate(const fs::path& run_dir, const std::string& path, const std::string& problem) {
+  std::vector<Fault> faults{{path, problem}};
+  std::error_code absent;
+  if (!fs::exists(run_dir / path, absent)) return faults;
+  const auto columns = damaged_columns(run_dir / path);
+  for (const std::string& column : columns) faults.push_back({path, column});
+  if (columns.empty()) faults.push_back({path, "every column has its checksum: the damage lies in names, attributes or between the columns"});
+  return faults;
+}
+
+std::optional<std::string> misplaced(const ShardName& name, const Purpose purpose, std::uint64_t step, std::uint32_t round, std::uint32_t producer) {
+  const ShardName inside{purpose, step, round, producer, name.scores};
+  if (inside == name) return std::nullopt;
+  return fmt::format("it is the file {} under another name", inside.path());
+}
+
+}  // namespace
+
+std::vector<std::string> damaged_columns(const fs::path& path) {
+  std::vector<std::string> damaged;
+  try {
+    const auto inside = enter_hdf5();
+    TableReader reader(path);
+    check_columns<KeyColumns>(reader, damaged);
+    check_columns<RolloutColumns>(reader, damaged);
+    check_columns<ScoreColumns>(reader, damaged);
+  } catch (const FileFault& fault) {
+    damaged.emplace_back(fault.what());
+  } catch (const fs::filesystem_error& fault) {
+    damaged.push_back(fault.code().message());
+  }
+  return damaged;
+}
+
+std::optional<std::string> unlike_published(const fs::path& run_dir, const PublishedFile& file) {
+  return fault_of(file.path, [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
+}
+
+std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path, const std::optional<PublishedFile>& published) {
+  const auto name = ShardName::parse(path);
+  if (!name) return {{path, "its name is not that of a shard"}};
+  if (published) {
+    if (const auto fault = unlike_published(run_dir, *published)) return locate(run_dir, path, *fault);
+  } else if (const auto columns = damaged_columns(run_dir / path); !columns.empty()) {
+    std::vector<Fault> faults;
+    for (const std::string& column : columns) faults.push_back({path, column});
+    return faults;
+  }
+  std::optional<std::string> wrong_place;
+  const auto fault = fault_of(path, [&] {
+    const PublishedFile file = published ? *published : inspect(run_dir, path);
+    if (name->scores) {
+      const ScoredShard s = read_scores(run_dir, file);
+      wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
+    } else {
+      const RolloutShard s = read_shard(run_dir, file);
+      wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
+    }
+  });
+  if (fault) return {{path, *fault}};
+  if (wrong_place) return {{path, *wrong_place}};
+  return {};
+}
+
+std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& entry) {
+  const std::string& path = entry.file.path;
+  if (const auto fault = unlike_published(run_dir, entry.file)) return locate(run_dir, path, *fault);
+  if (const auto fault = fault_of(path, [&] { read_archive(run_dir, entry); })) return {{path, *fault}};
+  return {};
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,73 @@
+// Checkpoints read for the coordinator's state.
+#include "app/archive/committed.hpp"
+
+#include "base/error.hpp"
+#include "io/schema.hpp"
+#include "io/shard_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rollcall::app::archive {
+namespace {
+
+constexpr const char* kState = "coordinator.json";
+
+Committed committed_of(const io::Checkpoint& checkpoint) {
+  const auto text = checkpoint.files.find(kState);
+  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kState), "it says which shards a run goes on with",
+                        "use another checkpoint");
+  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kState))};
+  for (const auto& file : committed.state.unpacked) {
+    committed.files[file.files.shard.path] = file.files.shard;
+    committed.files[file.files.scores.path] = file.files.scores;
+  }
+  return committed;
+}
+
+}  // namespace
+
+Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
+  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : kState));
+}
+
+std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {
+  for (;;) {
+    const auto names = io::list_checkpoints(run_dir, &faults);
+    std::optional<Committed> newest;
+    for (auto name = names.rbegin(); name != names.rend() && !newest; ++name) {
+      try {
+        newest = read_committed(run_dir, *name, depth);
+      } catch (const Error& fault) {
+        faults.emplace_back(fault.what());
+      }
+    }
+    // A run removes checkpoints while they are read: what is said of them counts when the same ones are still there.
+    if (faults.empty() || io::list_checkpoints(run_dir) == names) return newest;
+  }
+}
+
+bool is_packed(const std::vector<io::ArchiveEntry>& entries, const std::string& shard_path) {
+  const auto name = io::ShardName::parse(shard_path);
+  return name && io::any_holds(entries, name->purpose, name->step);
+}
+
+std::string steps_text(const std::vector<std::string>& shard_paths) {
+  std::map<Purpose, std::pair<std::uint64_t, std::uint64_t>> steps;
+  for (const std::string& path : shard_paths) {
+    const auto name = io::ShardName::parse(path);
+    if (!name) continue;
+    const auto [range, fresh] = steps.try_emplace(name->purpose, name->step, name->step);
+    if (!fresh) range->second = {std::min(range->second.first, name->step), std::max(range->second.second, name->step)};
+  }
+  std::string text;
+  for (const auto& [purpose, range] : steps) {
+    const auto [first, last] = range;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", io::text_of(purpose), first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last));
+  }
+  return text;
+}
+
+}  // namespace rollcall::app::archive

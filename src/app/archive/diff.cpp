@@ -1,0 +1,33 @@
+// rollcall archive diff: whether two runs hold the same rollouts, and the first that differs.
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "io/difference.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+ExitCode diff(const std::string& a, const std::string& b) {
+  const io::Difference d = io::compare(a, b);
+  Output out;
+  out.write(fmt::format("A {}  {} groups, {} rollouts  {}\nB {}  {} groups, {} rollouts  {}\n", d.content_a, d.groups_a, d.rollouts_a, a, d.content_b, d.groups_b, d.rollouts_b, b));
+  if (d.first.empty()) out.write("the same content\n");
+  else out.write(fmt::format("{} groups differ, {} are only in A, {} only in B\nfirst: {}\n", d.groups_differing, d.only_a, d.only_b, d.first));
+  out.finish();
+  return d.first.empty() ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& command, Action& action) {
+  auto paths = std::make_shared<std::pair<std::string, std::string>>();
+  auto* verb = command.add_subcommand("diff", "the same content hash, or the first value that differs; exit code 3 when they differ");
+  verb->add_option("a", paths->first, "RUN|FILE")->required();
+  verb->add_option("b", paths->second, "RUN|FILE")->required();
+  verb->callback([paths, &action] { action = [paths] { return diff(paths->first, paths->second); }; });
+}
+
+}  // namespace rollcall::app::archive

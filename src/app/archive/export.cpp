@@ -1,0 +1,73 @@
+// rollcall archive export: rollouts as JSON lines, for tools that read no HDF5.
+#include "app/archive/choice.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "io/schema.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  Choice choice;
+  std::string out;
+  bool tokens = false;
+};
+
+constexpr const char* kRoles[] = {"prompt", "policy", "environment"};
+
+ordered_json turns_of(const Rollout& rollout) {
+  auto turns = ordered_json::array();
+  for (const auto& turn : rollout.turns) {
+    ordered_json line{{"role", kRoles[std::size_t(turn.role)]}, {"tokens", turn.tokens}};
+    if (turn.role == Role::policy) line["logprob"] = turn.logprob, line["entropy"] = turn.entropy, line["policy_version"] = turn.policy_version;
+    turns.push_back(std::move(line));
+  }
+  return turns;
+}
+
+std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector<std::string>& component_names, bool tokens) {
+  const Rollout& rollout = g.group.rollouts[i];
+  const Score& score = g.scores[i];
+  ordered_json line{{"purpose", io::text_of(g.purpose)}, {"step", g.step}, {"prompt_id", g.group.id.prompt.value}, {"draw", g.group.id.draw}, {"sample", rollout.sample},
+                    {"level", g.group.level}, {"bin", g.group.bin}, {"temperature", g.temperature}, {"prompt", g.prompt.text}, {"reference", g.prompt.answer},
+                    {"completion", rollout.text}, {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"}, {"reward", score.reward}, {"correct", score.correct},
+                    {"extracted", score.answer}};
+  for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
+  if (tokens) line["turns"] = turns_of(rollout);
+  // A byte-level tokenizer may cut a character in two; JSON text has to be UTF-8.
+  return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+ExitCode export_lines(const Flags& flags) {
+  Output out(flags.out);
+  each_chosen(flags.choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
+    for (std::size_t i = 0; i < group.group.rollouts.size(); ++i) {
+      if (!out.write(line_of(group, i, component_names, flags.tokens))) return false;
+    }
+    return true;
+  });
+  out.finish();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_export(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  auto* verb = command.add_subcommand("export", "JSON lines, one rollout each, to standard output or a file");
+  add_source(*verb, flags->choice);
+  verb->add_option("--out", flags->out, "file to write");
+  add_purpose(*verb, flags->choice);
+  add_step(*verb, flags->choice);
+  add_prompt(*verb, flags->choice);
+  verb->add_flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");
+  verb->callback([flags, &action] { action = [flags] { return export_lines(*flags); }; });
+}
+
+}  // namespace rollcall::app::archive

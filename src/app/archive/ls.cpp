@@ -1,0 +1,103 @@
+// rollcall archive ls: every HDF5 file of a run, what it holds and what is known of it.
+#include "app/archive/committed.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "io/run_files.hpp"
+#include "io/shard_name.hpp"
+#include "io/source.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMissing = "missing";
+
+struct Line {
+  std::string path, kind, purpose = "-", steps = "-", state;
+  std::optional<io::Rows> rows;
+  std::uint64_t bytes = 0;
+  bool counts = false;  ///< its rollouts are in no other line
+};
+
+std::string range_text(std::uint64_t first, std::uint64_t last) { return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last); }
+
+Line line_of(const io::ArchiveEntry& entry, const std::string& state) {
+  return {entry.file.path, "archive", entry.purpose, range_text(entry.first_step, entry.last_step), state, io::Rows{entry.groups, entry.rollouts}, entry.file.bytes,
+          state != kMissing};
+}
+
+Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<std::string, io::PublishedFile>& committed) {
+  Line line{.path = file.path, .kind = fs::path(file.path).extension() == ".partial" ? "partial" : "archive", .state = text_of(file.state), .rows = {}, .bytes = file.bytes};
+  if (const auto name = io::ShardName::parse(file.path)) {
+    line.kind = name->scores ? "scores" : "shard", line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
+  }
+  if (file.state == io::FileState::shard && !committed.contains(file.path)) line.state = "no checkpoint yet";
+  if (line.kind == "partial") return line;
+  line.rows = io::count_rows(run_dir / file.path);
+  if (!line.rows) line.state += ", unreadable";
+  line.counts = line.rows && line.kind == "shard" && file.state == io::FileState::shard;
+  return line;
+}
+
+/// Nothing when a file went while it was looked at: the run has packed it in between.
+std::optional<std::vector<Line>> try_lines(const fs::path& run_dir) {
+  std::vector<std::string> faults;  // of checkpoints: verify says them
+  std::map<std::string, io::PublishedFile> committed;
+  if (const auto newest = newest_committed(run_dir, Depth::state, faults)) committed = newest->files;
+  const auto files = io::list_files(run_dir);
+  std::vector<Line> lines;
+  for (const auto& entry : files.packed) lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : kMissing));
+  for (const auto& file : files.others) {
+    lines.push_back(line_of(run_dir, file, committed));
+    if (file.state == io::FileState::shard && !fs::exists(run_dir / file.path)) return std::nullopt;
+  }
+  return lines;
+}
+
+std::vector<Line> lines_of_run(const fs::path& run_dir) {
+  for (;;) {
+    if (const auto lines = try_lines(run_dir)) return *lines;
+  }
+}
+
+ExitCode list(const fs::path& path) {
+  std::vector<Line> lines;
+  const auto source = io::open_source(path);
+  if (source.is_run) lines = lines_of_run(path);
+  else if (!source.packed.empty()) lines = {line_of(source.packed.front(), "one file")};
+  else {
+    for (const auto& file : {source.loose.front(), io::scores_path(source.loose.front())})
+      lines.push_back(line_of(source.root, {file, io::FileState::shard, fs::file_size(source.root / file)}, {{file, {}}}));
+  }
+  Output out;
+  std::size_t width = 4;
+  std::uint64_t rollouts = 0, bytes = 0;
+  for (const auto& line : lines) width = std::max(width, line.path.size());
+  out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width, "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
+  for (const auto& l : lines) {
+    const auto count = [&](std::uint64_t io::Rows::*member) { return l.rows ? fmt::format("{}", (*l.rows).*member) : "-"; };
+    out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups), count(&io::Rows::rollouts), l.bytes,
+                          l.state));
+    bytes += l.bytes;
+    if (l.counts) rollouts += l.rows->rollouts;
+  }
+  out.write(fmt::format("{} files, {} rollouts, {} bytes\n", lines.size(), rollouts, bytes));
+  out.finish();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_ls(CLI::App& command, Action& action) {
+  auto path = std::make_shared<std::string>();
+  auto* verb = command.add_subcommand("ls", "every file: kind, steps, groups, rollouts, bytes, state");
+  verb->add_option("run", *path, "RUN|FILE")->required();
+  verb->callback([path, &action] { action = [path] { return list(*path); }; });
+}
+
+}  // namespace rollcall::app::archive

@@ -1,0 +1,29 @@
+// Text to standard output or to a file. A reader that went away (head, a closed pager) is no error: write() says so and the command ends.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace rollcall::app::archive {
+
+class Output {
+ public:
+  /// An empty path is standard output. A file appears under its name with finish(), whole. Throws StorageError.
+  explicit Output(std::filesystem::path path = {});
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  /// False when nobody reads any more.
+  bool write(std::string_view text);
+  void finish();
+
+ private:
+  bool flush();
+  std::filesystem::path path_, partial_;
+  int fd_;
+  bool open_ = true;  ///< somebody reads
+  std::string buffer_;
+};
+
+}  // namespace rollcall::app::archive

@@ -1,0 +1,55 @@
+// rollcall archive pack: what a checkpoint has behind it goes from shards into archive files, by one process, as the run itself would do it.
+#include "app/archive/committed.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "io/source.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+namespace fs = std::filesystem;
+
+ExitCode pack(const fs::path& run_dir) {
+  require(fs::is_directory(run_dir), fmt::format("{} is not a run folder", run_dir.string()), "the checkpoints say which shards are complete", "name the run folder");
+  io::open_source(run_dir);
+  const FolderLock lock(run_dir, "rollcall archive pack");
+  std::vector<std::string> faults;
+  const auto newest = newest_committed(run_dir, Depth::whole, faults);
+  require(newest.has_value(), fmt::format("{} has no checkpoint", run_dir.string()), "what no checkpoint has behind it would be drawn again, and packed twice",
+          "resume the run until its first checkpoint");
+  Output out;
+  std::map<Purpose, std::vector<stages::UnpackedFile>> by_purpose;
+  const auto entries = io::read_manifest(run_dir);
+  for (const auto& file : newest->state.unpacked)
+    if (!io::any_holds(entries, file.purpose, file.step)) by_purpose[file.purpose].push_back(file);
+  for (const auto& [purpose, files] : by_purpose) {
+    const Stopwatch clock;
+    const auto request = stages::pack_request(purpose, files);
+    std::vector<io::PackInput> inputs;
+    for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
+    const auto entry = io::pack(*comm::alone(), run_dir, request.name, inputs, io::identity_of(run_dir, inputs.front().shard));
+    out.write(fmt::format("packed {} shards into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups, entry.rollouts, entry.file.bytes,
+                          clock.seconds()));
+  }
+  if (by_purpose.empty()) out.write(fmt::format("nothing to pack: checkpoint {} has no shards behind it that are not in the archive\n", newest->checkpoint));
+  out.finish();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_pack(CLI::App& command, Action& action) {
+  auto path = std::make_shared<std::string>();
+  auto* verb = command.add_subcommand("pack", "pack the shards that a checkpoint has behind it, and remove them once the archive file is verified");
+  verb->add_option("run", *path, "run folder; its job must have ended")->required();
+  verb->callback([path, &action] { action = [path] { return pack(*path); }; });
+}
+
+}  // namespace rollcall::app::archive

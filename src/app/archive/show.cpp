@@ -1,0 +1,79 @@
+// rollcall archive show: the groups of a prompt as people read them.
+#include "app/archive/choice.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "io/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+/// Every line of a text behind a bar, so that what the policy wrote is never mistaken for ours.
+std::string barred(const std::string& text) {
+  std::string lines = "      | ";
+  for (const char c : text) {
+    lines += c;
+    if (c == '\n') lines += "      | ";
+  }
+  return lines + "\n";
+}
+
+struct Tokens {
+  std::uint64_t count = 0;
+  double logprob = 0.0, entropy = 0.0;
+};
+
+Tokens tokens_of(const Rollout& rollout) {
+  Tokens t;
+  for (const auto& turn : rollout.turns) {
+    t.count += turn.logprob.size();
+    for (const float value : turn.logprob) t.logprob += double(value);
+    for (const float value : turn.entropy) t.entropy += double(value);
+  }
+  return t;
+}
+
+std::string text_of(const Rollout& rollout, const Score& score, const std::vector<std::string>& component_names) {
+  const Tokens t = tokens_of(rollout);
+  std::string parts;
+  for (std::size_t k = 0; k < component_names.size(); ++k) parts += fmt::format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
+  std::string text = fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}\n", rollout.sample, score.reward, parts,
+                                 score.correct ? "correct" : "wrong", t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob,
+                                 t.count == 0 ? 0.0 : t.entropy / double(t.count), score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
+  return text + barred(rollout.text);
+}
+
+std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& component_names) {
+  const auto& group = g.group;
+  std::string text = fmt::format("{} step {}, prompt {}, draw {}: level {}, {} rollouts", io::text_of(g.purpose), g.step, group.id.prompt.value, group.id.draw, group.level,
+                                 group.rollouts.size());
+  if (group.planned > 0) text += fmt::format(" ({} planned)", group.planned);
+  if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
+  text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(g.prompt.answer));
+  for (std::size_t i = 0; i < group.rollouts.size(); ++i) text += text_of(group.rollouts[i], g.scores[i], component_names);
+  return text + "\n";
+}
+
+ExitCode show(const Choice& choice) {
+  Output out;
+  each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) { return out.write(text_of(group, component_names)); });
+  out.finish();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_show(CLI::App& command, Action& action) {
+  auto choice = std::make_shared<Choice>();
+  auto* verb = command.add_subcommand("show", "the groups of a prompt: prompt, completions, rewards by component, extracted answers");
+  add_source(*verb, *choice);
+  add_prompt(*verb, *choice)->required();
+  add_step(*verb, *choice);
+  add_purpose(*verb, *choice);
+  verb->callback([choice, &action] { action = [choice] { return show(*choice); }; });
+}
+
+}  // namespace rollcall::app::archive

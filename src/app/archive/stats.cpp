@@ -1,0 +1,106 @@
+// rollcall archive stats: what was sampled and how it was judged, by step or by level.
+#include "app/archive/choice.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "io/schema.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+struct Flags {
+  Choice choice;
+  std::string by = "step";
+  bool json = false;
+};
+
+/// Sums over the rollouts of one row.
+struct Sums {
+  std::uint64_t groups = 0, rollouts = 0, correct = 0, cut = 0, tokens = 0, longest = 0;
+  double reward = 0.0, entropy = 0.0;
+};
+using Row = std::pair<Purpose, std::int64_t>;
+
+void add(Sums& sums, const Rollout& rollout, const Score& score) {
+  std::uint64_t length = 0;
+  for (const auto& turn : rollout.turns) {
+    length += turn.entropy.size();
+    for (const float value : turn.entropy) sums.entropy += double(value);
+  }
+  ++sums.rollouts;
+  sums.correct += score.correct ? 1 : 0;
+  sums.cut += rollout.finish == FinishReason::length ? 1 : 0;
+  sums.reward += score.reward;
+  sums.tokens += length;
+  sums.longest = std::max(sums.longest, length);
+}
+
+double share(double part, std::uint64_t whole) { return whole == 0 ? 0.0 : part / double(whole); }
+
+std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
+  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass", "reward", "tokens", "longest", "cut",
+                                 "entropy");
+  for (const auto& [row, s] : rows) {
+    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second, s.groups, s.rollouts,
+                        share(double(s.correct), s.rollouts), share(s.reward, s.rollouts), share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
+                        share(s.entropy, s.tokens));
+  }
+  return text;
+}
+
+std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
+  auto list = nlohmann::json::array();
+  for (const auto& [row, s] : rows) {
+    list.push_back({{"purpose", io::text_of(row.first)},
+                    {by, row.second},
+                    {"groups", s.groups},
+                    {"rollouts", s.rollouts},
+                    {"pass_rate", share(double(s.correct), s.rollouts)},
+                    {"reward_mean", share(s.reward, s.rollouts)},
+                    {"tokens_mean", share(double(s.tokens), s.rollouts)},
+                    {"tokens_max", s.longest},
+                    {"cut_share", share(double(s.cut), s.rollouts)},
+                    {"entropy_mean", share(s.entropy, s.tokens)}});
+  }
+  return list.dump(1) + "\n";
+}
+
+ExitCode stats(const Flags& flags) {
+  const std::vector<std::string> ways{"step", "level", "bin"};
+  require<ConfigError>(std::find(ways.begin(), ways.end(), flags.by) != ways.end(), fmt::format("--by {}: rows are by step, level or bin", flags.by),
+                       "nothing else is known of every group", suggest_name(flags.by, ways));
+  std::map<Row, Sums> rows;
+  each_chosen(flags.choice, [&](const io::ArchivedGroup& g, const auto&) {
+    Sums& sums = rows[{g.purpose, flags.by == "step" ? std::int64_t(g.step) : flags.by == "level" ? g.group.level : g.group.bin}];
+    ++sums.groups;
+    for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) add(sums, g.group.rollouts[i], g.scores[i]);
+    return true;
+  });
+  Output out;
+  out.write(flags.json ? json_of(rows, flags.by) : text_of(rows, flags.by));
+  out.finish();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_stats(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  auto* verb = command.add_subcommand("stats", "rollouts, pass rate, reward, lengths and entropies of every step, level or bin");
+  add_source(*verb, flags->choice);
+  verb->add_option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
+  add_purpose(*verb, flags->choice);
+  add_step(*verb, flags->choice);
+  verb->add_flag("--json", flags->json, "as a JSON list");
+  verb->callback([flags, &action] { action = [flags] { return stats(*flags); }; });
+}
+
+}  // namespace rollcall::app::archive

@@ -1,0 +1,89 @@
+// rollcall archive verify: every file against manifest and checkpoint, every column against its checksums, every structure.
+#include "app/archive/committed.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "base/file.hpp"
+#include "io/run_files.hpp"
+#include "io/source.hpp"
+#include "io/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace rollcall::app::archive {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Findings {
+  std::vector<io::Fault> faults;
+  std::uint64_t files = 0, bytes = 0;
+};
+
+void add(Findings& findings, std::vector<io::Fault> faults, std::uint64_t bytes) {
+  ++findings.files;
+  findings.bytes += bytes;
+  findings.faults.insert(findings.faults.end(), faults.begin(), faults.end());
+}
+
+/// A run publishes an archive file a moment before it names it. When no process holds the folder, the manifest of now is the last word.
+bool is_forgotten(const fs::path& run_dir, const std::string& path) {
+  if (FolderLock::is_held(run_dir)) return false;
+  const auto entries = io::read_manifest(run_dir);
+  return fs::exists(run_dir / path) && std::none_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.file.path == path; });
+}
+
+Findings verify_run(const fs::path& run_dir) {
+  Findings findings;
+  std::vector<std::string> damaged_checkpoints;
+  std::map<std::string, io::PublishedFile> committed;
+  if (const auto newest = newest_committed(run_dir, Depth::whole, damaged_checkpoints)) committed = newest->files;
+  for (const auto& fault : damaged_checkpoints) findings.faults.push_back({"checkpoints", fault});
+  const auto files = io::list_files(run_dir);
+  for (const auto& entry : files.packed) add(findings, io::verify_archive(run_dir, entry), entry.file.bytes);
+  for (const auto& file : files.others) {
+    if (file.state == io::FileState::unlisted && is_forgotten(run_dir, file.path))
+      add(findings, {{file.path, "the manifest does not name it: it is not part of the run"}}, file.bytes);
+    if (file.state != io::FileState::shard) continue;
+    const auto known = committed.find(file.path);
+    auto faults = io::verify_shard(run_dir, file.path, known == committed.end() ? std::nullopt : std::optional(known->second));
+    if (fs::exists(run_dir / file.path)) add(findings, std::move(faults), file.bytes);  // otherwise it was packed in the meantime
+  }
+  for (const auto& [path, published] : committed) {
+    if (!fs::exists(run_dir / path) && !is_packed(io::read_manifest(run_dir), path)) findings.faults.push_back({path, "it is missing, and the newest checkpoint goes on with it"});
+  }
+  return findings;
+}
+
+Findings verify_file(const io::Source& source) {
+  Findings findings;
+  for (const auto& entry : source.packed) add(findings, io::verify_archive(source.root, entry), entry.file.bytes);
+  for (const auto& shard : source.loose)
+    for (const auto& path : {shard, io::scores_path(shard)}) add(findings, io::verify_shard(source.root, path, std::nullopt), fs::file_size(source.root / path));
+  return findings;
+}
+
+ExitCode verify(const fs::path& path) {
+  const auto source = io::open_source(path);
+  const Findings findings = source.is_run ? verify_run(path) : verify_file(source);
+  Output out;
+  for (const auto& fault : findings.faults) out.write(fmt::format("{}: {}\n", fault.file, fault.problem));
+  const std::string remedy = source.is_run ? "rollcall archive repair " + path.string() + " sets aside what is damaged" : "restore it from a copy";
+  out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
+                        findings.faults.empty() ? "every checksum and every structure is right" : fmt::format("{} complaints; {}", findings.faults.size(), remedy)));
+  out.finish();
+  return findings.faults.empty() ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& command, Action& action) {
+  auto path = std::make_shared<std::string>();
+  auto* verb = command.add_subcommand("verify", "check every file, column and structure; exit code 3 when something is wrong");
+  verb->add_option("run", *path, "RUN|FILE")->required();
+  verb->callback([path, &action] { action = [path] { return verify(*path); }; });
+}
+
+}  // namespace rollcall::app::archive

@@ -1,0 +1,115 @@
+// One archive file in memory at a time; its steps are visited in order, so each file is read once a pass.
+#include "stages/archived_steps.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "io/shard_name.hpp"
+#include "io/source.hpp"
+#include "objective/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace rollcall::stages {
+namespace {
+
+std::vector<std::int32_t> policy_ids(const Rollout& rollout) {
+  std::vector<std::int32_t> ids;
+  for (const auto& turn : rollout.turns)
+    if (turn.role == Role::policy) ids.insert(ids.end(), turn.tokens.begin(), turn.tokens.end());
+  return ids;
+}
+
+}  // namespace
+
+ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.train.from_archive) {
+  const auto source = io::open_source(source_);
+  std::set<std::uint64_t> steps;
+  for (const auto& entry : source.packed) {
+    if (entry.purpose != purpose_name(Purpose::train)) continue;
+    last_of_[entry.first_step] = entry.last_step;
+    for (auto step = entry.first_step; step <= entry.last_step; ++step) steps.insert(step);
+  }
+  for (const auto& path : source.loose) {
+    const auto name = *io::ShardName::parse(path);
+    if (name.purpose == Purpose::train && steps.insert(name.step).second) last_of_[name.step] = name.step;
+  }
+  steps_.assign(steps.begin(), steps.end());
+  require(!steps_.empty(), fmt::format("{} holds no training step", source_.string()), "there is nothing to train on", "name a run that has trained, or one of its train_... files");
+}
+
+StepBatch ArchivedSteps::read(std::uint64_t step) {
+  const std::uint64_t archived = steps_[std::size_t((step - 1) % steps_.size())];
+  if (!loaded_.contains(archived)) load(archived);
+  const auto batch = loaded_.find(archived);
+  require<StorageError>(batch != loaded_.end(), fmt::format("{} holds no rollout of train step {}", source_.string(), archived), "its name and its neighbours promise the step",
+                        "rollcall archive verify says what is wrong with it");
+  return batch->second;
+}
+
+void ArchivedSteps::load(std::uint64_t archived) {
+  const auto file = std::prev(last_of_.upper_bound(archived));
+  loaded_.clear();
+  const auto visit = [&](Purpose purpose, const io::Visit& each) { io::each_group(source_, {.purpose = purpose, .first_step = file->first, .last_step = file->second}, each); };
+  visit(Purpose::train, [&](const io::ArchivedGroup& group, const std::vector<std::string>& component_names) {
+    check(group.group);
+    StepBatch& batch = loaded_[group.step];
+    batch.component_names = component_names;
+    batch.groups.push_back(group.group);
+    batch.scores.push_back(group.scores);
+    return true;
+  });
+  visit(Purpose::greedy, [&](const io::ArchivedGroup& group, const auto&) {
+    loaded_[group.step].greedy[group.group.id.prompt] = group.scores.at(0).reward;
+    return true;
+  });
+}
+
+/// The archive names no tokenizer, and a name would promise less: what it says the tokens mean must be what they mean here.
+void ArchivedSteps::check(const Group& group) const {
+  const std::int64_t vocabulary = job_->tokenizer->vocab_size(), positions = job_->store->config().max_position_embeddings;
+  const auto refuse = [&](const std::string& problem, const std::string& remedy) {
+    throw InputError(error_message(fmt::format("{}: step {}, prompt {}: {}", source_.string(), group.id.step, group.id.prompt.value, problem),
+                                   "its rollouts are of another tokenizer or model, and their log-probs would mean nothing here", remedy));
+  };
+  for (const auto& rollout : group.rollouts) {
+    std::int64_t length = 0;
+    for (const auto& turn : rollout.turns) {
+      length += std::int64_t(turn.tokens.size());
+      for (const auto token : turn.tokens)
+        if (token < 0 || token >= vocabulary)
+          refuse(fmt::format("token {}, where the tokenizer \"{}\" has {} tokens", token, job_->tokenizer->name(), vocabulary), "set text.tokenizer as that run did");
+    }
+    if (length > positions) refuse(fmt::format("{} tokens, where the model has {} positions", length, positions), "raise model.max_position_embeddings");
+    if (const std::string text = job_->tokenizer->decode(policy_ids(rollout)); text != rollout.text)
+      refuse(fmt::format("tokens that read \"{}\" with the tokenizer \"{}\" and were \"{}\"", text, job_->tokenizer->name(), rollout.text), "set text.tokenizer as that run did");
+  }
+}
+
+void check_from_archive(const Job& job, const objective::Objective& objective) {
+  if (job.config.train.from_archive.empty()) return;
+  require<ConfigError>(job.config.replay.share == 0.0, fmt::format("train.from_archive is set, and replay.share is {}", job.config.replay.share),
+                       "steps from an archive are not archived again, so that a resumed run could not replay them", "set replay.share=0");
+  ArchivedSteps steps(job);
+  const StepBatch first = steps.read(1);
+  const auto columns = objective.columns();
+  const bool greedy = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
+  require<ConfigError>(!greedy || !first.greedy.empty(),
+                       fmt::format("objective.recipe {} compares with greedy answers, and {} holds none", job.config.objective.recipe, job.config.train.from_archive),
+                       "they would have to be generated", "choose another recipe, or an archive of a run with greedy baselines");
+  spdlog::info("training from {} archived steps of {}{}", steps.size(), job.config.train.from_archive, steps.size() < job.config.train.steps ? ", again and again" : "");
+}
+
+std::map<std::string, double> archived_metrics(const StepBatch& batch) {
+  double correct = 0.0, tokens = 0.0, rollouts = 0.0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
+      correct += batch.scores[g][i].correct ? 1.0 : 0.0, tokens += double(policy_tokens(batch.groups[g].rollouts[i])), rollouts += 1.0;
+    }
+  }
+  return {{"train/rollouts_generated", 0.0}, {"train/pass_rate", correct / std::max(rollouts, 1.0)}, {"response_length/mean", tokens / std::max(rollouts, 1.0)}};
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,43 @@
+// Training steps as an earlier run's archive holds them: what training from an archive alone takes in place of generation and scoring.
+#pragma once
+
+#include "model/policy.hpp"
+#include "objective/objective.hpp"
+#include "stages/job.hpp"
+#include "stages/step_batch.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+class ArchivedSteps {
+ public:
+  /// `run_or_file`: a run folder or one HDF5 file of a run. Throws InputError when it holds no training step, or rollouts that the tokenizer or the model of
+  /// this job cannot have written: tokens that read otherwise, or more than the model has embeddings or positions for.
+  explicit ArchivedSteps(const Job& job);
+  std::int64_t size() const { return std::int64_t(steps_.size()); }
+  /// The rollouts of training step `step` (from 1); behind the last archived one the first follows again.
+  StepBatch read(std::uint64_t step);
+
+ private:
+  void load(std::uint64_t archived);
+  void check(const Group& group) const;
+
+  const Job* job_;
+  std::filesystem::path source_;
+  std::vector<std::uint64_t> steps_;                  ///< ascending
+  std::map<std::uint64_t, std::uint64_t> last_of_;    ///< first step of a file -> last
+  std::map<std::uint64_t, StepBatch> loaded_;         ///< of one file
+};
+
+/// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy baselines it does not hold. Reads the first step.
+void check_from_archive(const Job& job, const objective::Objective& objective);
+
+/// What the coordinator measures of rollouts that it had sampled: train/pass_rate, response_length/mean; and train/rollouts_generated, which is 0.
+std::map<std::string, double> archived_metrics(const StepBatch& batch);
+
+}  // namespace rollcall::stages

@@ -1,0 +1,68 @@
+"""`rollcall archive`, the verbs that check and mend: damage is named, set aside and explained, and a resumed run ends as if nothing had happened."""
+import json
+import shutil
+
+from archive_runs import SETTINGS, archive, flip, packed, stopped, whole
+from harness import check, main, result, sets
+
+
+def verify_names_file_and_column(harness):
+    run = harness.work / "damaged"
+    shutil.copytree(whole(harness), run)
+    check("every checksum and every structure is right" in archive(harness, "verify", run), "the run is whole")
+    victim = packed(run)[0]
+    tokens = [json.loads(line) for line in archive(harness, "export", run, "--purpose", "train", "--tokens").splitlines()][0]["turns"][0]["tokens"]
+    at = victim.read_bytes().find(b"".join(t.to_bytes(4, "little") for t in tokens))
+    flip(victim, at)
+    out = archive(harness, "verify", run, code=3)
+    check(f"archive/{victim.name}: its checksum is" in out and f"archive/{victim.name}: tokens/id has checksum" in out, out)
+    check(sum(line.startswith("archive/") for line in out.splitlines()) == 2, f"another file is accused:\n{out}")
+    repaired = archive(harness, "repair", run)
+    check(f"lost       archive/{victim.name}: " in repaired and "only a copy of the file" in repaired, repaired)
+    check((run / "set_aside/0" / victim.name).exists() and (run / "set_aside/0/manifest.json").exists(), "set aside, not deleted")
+    check("every checksum" in archive(harness, "verify", run), "what is left is whole")
+
+
+def repair_then_resume_is_the_undisturbed_run(harness):
+    """A damaged shard behind the last checkpoint costs nothing; one that the newest checkpoint goes on with costs the steps since the one before. Neither costs a bit."""
+    shard = "shards/train-{:06}-00-0000.h5".format
+    for name, path, resumes_from, aside in (("late", shard(5), "train_000004", shard(5)), ("needed", shard(3), "train_000002", "checkpoints/train_000004")):
+        run = stopped(harness, name)
+        victim = run / path
+        flip(victim, victim.stat().st_size // 2)
+        check(f"{path}: " in archive(harness, "verify", run, code=3), "the damaged file is named")
+        out = archive(harness, "repair", run)
+        check(f"set aside  {path}: " in out and f"set aside  {aside}" in out and "lost" not in out, out)
+        check("again      a resume draws train step" in out and f"resume     from checkpoint {resumes_from}, " in out, out)
+        check((run / "set_aside/0" / victim.name).exists(), "set aside, not deleted")
+        check("every checksum" in archive(harness, "verify", run), "what is left is whole")
+        harness.train(run, "--resume", *SETTINGS)
+        for key in ("policy_sha256", "archive_sha256"):
+            check(result(run)[key] == result(whole(harness))[key], f"{name}: {key} differs after repair and resume")
+        check("the same content" in archive(harness, "diff", run, whole(harness)), "diff sees a difference")
+    check("nothing is damaged" in archive(harness, "repair", run), "a whole run needs no repair")
+
+
+def a_lost_file_costs_its_rollouts_and_nothing_else(harness):
+    run = stopped(harness, "holed", 2)
+    victim = packed(run)[0]
+    check(victim.name == "train_000001-000002.h5", victim.name)
+    flip(victim, victim.stat().st_size // 2)
+    check("lost       archive/train_000001-000002.h5: 16 groups, 64 rollouts of train steps 1 to 2" in archive(harness, "repair", run), "what is lost")
+    harness.train(run, "--resume", *SETTINGS)
+    check(result(run)["policy_sha256"] == result(whole(harness))["policy_sha256"], "other weights")
+    check("0 groups differ, 0 are only in A, 16 only in B" in archive(harness, "diff", run, whole(harness), code=3), "other rollouts than the lost ones are missing")
+
+
+def pack_offline_is_what_the_run_does(harness):
+    run = stopped(harness, "unpacked")
+    out = archive(harness, "pack", run)
+    check("archive/train_000001-000004.h5" in out and packed(run), out)
+    harness.train(run, "--resume", *SETTINGS)
+    check(result(run)["archive_sha256"] == result(whole(harness))["archive_sha256"], f"other content after packing offline:\n{out}")
+    early = harness.work / "early"
+    harness.train(early, *SETTINGS, *sets(archive__pack_every=100, train__steps=4, eval__after="false"))
+    check("nothing to pack" in archive(harness, "pack", early), "a run that ended in order has packed")
+
+
+main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, a_lost_file_costs_its_rollouts_and_nothing_else, pack_offline_is_what_the_run_does)

@@ -1,0 +1,139 @@
+"""`rollcall archive`, the verbs that read: on a finished run, an unfinished one, one file copied elsewhere, and a run that goes on."""
+import json
+import pathlib
+import shutil
+import subprocess
+import time
+from collections import Counter
+
+from archive_runs import SETTINGS, STEPS, archive, flip, packed, stopped, whole
+from harness import check, main, sets
+
+
+def rows(text):
+    return {words[0]: words for words in (line.split() for line in text.splitlines()) if words}
+
+
+def ls_counts_every_file(harness):
+    run = whole(harness)
+    listed = rows(archive(harness, "ls", run))
+    entries = json.loads((run / "archive/manifest.json").read_text())["files"]
+    check(len(entries) >= 3, "train and eval files")
+    for e in entries:
+        words = listed[e["file"]["path"]]
+        check(words[1] == "archive" and words[4:7] == [str(e["groups"]), str(e["rollouts"]), str(e["file"]["bytes"])] and words[7] == "packed", str(words))
+    killed = rows(archive(harness, "ls", stopped(harness, "listed")))
+    check(any("checkpoint yet" in " ".join(words) for words in killed.values()), f"no shard without a checkpoint: {killed}")
+    (harness.work / "listed/shards/train-000009-00-0000.h5.partial").write_text("half")
+    check(rows(archive(harness, "ls", harness.work / "listed"))["shards/train-000009-00-0000.h5.partial"][-1] == "partial", "a partial file")
+
+
+def show_and_export_agree(harness):
+    run = whole(harness)
+    lines = [json.loads(line) for line in archive(harness, "export", run, "--purpose", "train", "--tokens").splitlines()]
+    check(len(lines) == STEPS * 32, f"{len(lines)} rollouts")
+    check([line["step"] for line in lines] == sorted(line["step"] for line in lines), "the order is that of the steps")
+    one = lines[0]
+    check(one["components"].keys() and len(one["turns"][1]["logprob"]) == len(one["turns"][1]["tokens"]), str(one))
+    shown = archive(harness, "show", run, "--prompt", one["prompt_id"], "--step", one["step"], "--purpose", "train")
+    check(f"train step {one['step']}, prompt {one['prompt_id']}, draw {one['draw']}: level {one['level']}" in shown, shown)
+    for text in (one["prompt"], one["reference"], one["completion"]):
+        check("".join(f"      | {line}\n" for line in text.split("\n")) in shown, shown)
+    group = [line for line in lines if (line["step"], line["prompt_id"], line["draw"]) == (one["step"], one["prompt_id"], one["draw"])]
+    check(all(f"  sample {line['sample']}: reward {line['reward']:g} (" in shown for line in group) and shown.count("  sample ") == len(group) >= 2, shown)
+    archive(harness, "export", run, "--purpose", "train", "--tokens", "--out", harness.work / "lines.jsonl")
+    check([json.loads(line) for line in (harness.work / "lines.jsonl").read_text().splitlines()] == lines, "the file says the same as standard output")
+    total = sum(line["correct"] for line in lines)
+    stats = json.loads(archive(harness, "stats", run, "--purpose", "train", "--json"))
+    check(len(stats) == STEPS and abs(sum(s["pass_rate"] * s["rollouts"] for s in stats) - total) < 1e-9, str(stats))
+    by_level = json.loads(archive(harness, "stats", run, "--purpose", "train", "--json", "--by", "level"))
+    check(sum(s["rollouts"] for s in by_level) == len(lines) and {s["level"] for s in by_level} == {line["level"] for line in lines}, str(by_level))
+    check(len(archive(harness, "stats", run).splitlines()) == 1 + STEPS + 2, "one row a step, and the two evaluations")
+
+
+def a_closed_pipe_is_quiet(harness):
+    reader = subprocess.Popen(["head", "-1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    writer = harness.start("archive", "export", whole(harness), "--tokens", stdout=reader.stdin)
+    reader.stdin.close()
+    reader.stdin = None  # communicate() would flush it
+    err = writer.communicate()[1]
+    check(reader.communicate()[0].startswith(b'{"purpose":"train"') and writer.returncode == 0 and err == "", f"{writer.returncode} {err}")
+
+
+def one_file_tells_the_same(harness):
+    elsewhere = harness.work / "elsewhere"
+    elsewhere.mkdir()
+    copy = pathlib.Path(shutil.copy(packed(whole(harness))[0], elsewhere / "copy.h5"))
+    lines = archive(harness, "export", copy).splitlines()
+    check(archive(harness, "export", whole(harness), "--purpose", "train").splitlines()[: len(lines)] == lines and lines, "a copy of the first file holds the first steps")
+    check("every checksum" in archive(harness, "verify", copy) and "one file" in archive(harness, "ls", copy), "verify and ls of one file")
+    flip(copy, copy.stat().st_size // 2)
+    archive(harness, "verify", copy, code=3)
+
+
+def diff_finds_the_first_value(harness):
+    other = harness.work / "other"
+    harness.train(other, *SETTINGS, *sets(train__lr=2e-3))
+    out = archive(harness, "diff", whole(harness), other, code=3)
+    check("first: train step 2, prompt" in out and "groups differ" in out, f"step 1 is sampled before the first update:\n{out}")
+    half = archive(harness, "diff", whole(harness), packed(whole(harness))[0], code=3)
+    check("only in A, 0 only in B" in half, half)
+
+
+def reading_while_the_run_writes(harness):
+    """Every verb that reads, again and again, beside a run that writes, packs and removes checkpoints: no complaint, and every step of a checkpoint that was there before is there."""
+    run = harness.work / "live"
+    job = harness.start("train", harness.tiny, *sets(run__dir=run, train__steps=5000, checkpoint__every=2, checkpoint__keep_last=1, archive__pack_every=2,
+                                                     eval__before="false"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(4):
+            before = committed(run, job)
+            steps = Counter(json.loads(line)["step"] for line in archive(harness, "export", run, "--purpose", "train").splitlines())
+            check(all(steps[step] == 32 for step in range(1, before + 1)), f"{before} steps have a checkpoint; export: {steps}")
+            before = committed(run, job)
+            stats = {row["step"]: row["rollouts"] for row in json.loads(archive(harness, "stats", run, "--purpose", "train", "--json"))}
+            check(all(stats[step] == 32 for step in range(1, before + 1)), f"{before} steps have a checkpoint; stats: {stats}")
+            before = committed(run, job)
+            listed = archive(harness, "ls", run)
+            check(int(listed.splitlines()[-1].split()[2]) >= 32 * before and "unreadable" not in listed, f"{before} steps have a checkpoint\n{listed}")
+            archive(harness, "verify", run)
+        check(job.poll() is None and committed(run, job) >= 8, "the run did not pack beside the reads")
+    finally:
+        job.kill()
+        job.wait()
+
+
+def committed(run, job):
+    """Training steps that the newest checkpoint has behind it, once there is one."""
+    while True:
+        steps = [int(folder.name[6:]) for folder in run.glob("checkpoints/train_*")]
+        if steps:
+            return max(steps)
+        check(job.poll() is None, "the run ended early")
+        time.sleep(0.01)
+
+
+def wrong_inputs_give_one_message(harness):
+    (harness.work / "note.h5").write_text("hello")
+    (harness.work / "empty").mkdir(exist_ok=True)
+    shard = next((stopped(harness, "halved") / "shards").glob("train-*[0-9].h5"))
+    alone = shutil.copy(shard, harness.work / shard.name)
+    for words, code, fragment in (
+        (["ls", harness.work / "none"], 2, "does not exist"),
+        (["ls", harness.work / "empty"], 2, "is not a run folder"),
+        (["stats", harness.tiny], 2, "is not an HDF5 file"),
+        (["stats", harness.work / "note.h5"], 3, "cannot open"),
+        (["export", alone], 2, "half of a shard"),
+        (["show", whole(harness), "--prompt", "123456"], 2, "holds no rollouts of prompt 123456"),
+        (["stats", whole(harness), "--purpose", "trian"], 2, "did you mean train"),
+        (["stats", whole(harness), "--by", "steps"], 2, "did you mean step"),
+        (["pack", harness.work / "note.h5"], 2, "is not a run folder"),
+        (["lss", whole(harness)], 2, "did you mean ls?"),
+        (["export", whole(harness), "--out", harness.work / "none/x.jsonl"], 3, "cannot create"),
+    ):
+        got, out, err, _ = harness.run("archive", *words)
+        check(got == code and fragment in err and err.count("\n") == 1 and err.startswith("rollcall: "), f"{words}: {got}\n{out}\n{err}")
+
+
+main(ls_counts_every_file, show_and_export_agree, a_closed_pipe_is_quiet,
+     one_file_tells_the_same, diff_finds_the_first_value, reading_while_the_run_writes, wrong_inputs_give_one_message)
