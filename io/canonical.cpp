@@ -25,8 +25,7 @@ std::string name_of(const ArchivedGroup& g) {
 
 void join(ArchivedGroup& whole, ArchivedGroup&& fragment) {
   if (whole.group.level != fragment.group.level || whole.group.bin != fragment.group.bin || whole.group.stream_prompt != fragment.group.stream_prompt ||
-       whole.temperature != fragment.temperature || whole.prompt.text != fragment.prompt.text ||
-      whole.prompt.answer != fragment.prompt.answer)
+      whole.temperature != fragment.temperature || whole.prompt.text != fragment.prompt.text || whole.prompt.answer != fragment.prompt.answer)
     contradiction(fmt::format("fragments of {} differ in prompt, level, bin, stream or temperature", name_of(whole)));
   whole.group.planned += fragment.group.planned;
   std::move(fragment.group.rollouts.begin(), fragment.group.rollouts.end(), std::back_inserter(whole.group.rollouts));
@@ -37,7 +36,8 @@ void order_samples(ArchivedGroup& g) {
   std::vector<std::size_t> order(g.group.rollouts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return g.group.rollouts[a].sample < g.group.rollouts[b].sample; });
-  ArchivedGroup sorted{g.purpose, g.step, {g.group.id, g.group.level, {}, g.group.planned, g.group.bin, g.group.stream_prompt}, std::move(g.prompt), {}, g.temperature};
+  ArchivedGroup sorted{g.purpose,           g.step, {g.group.id, g.group.level, {}, g.group.planned, g.group.bin, g.group.stream_prompt},
+                       std::move(g.prompt), {},     g.temperature};
   for (const std::size_t i : order) {
     if (!sorted.group.rollouts.empty() && sorted.group.rollouts.back().sample == g.group.rollouts[i].sample)
       contradiction(fmt::format("{} has sample {} twice", name_of(g), g.group.rollouts[i].sample));

@@ -88,16 +88,17 @@ void Join::contradiction(GroupRow g, const std::string& problem) const {
 
 std::string_view Join::text(GroupRow g, const char* name, Dim dim) const {
   const auto& columns = shards_[g.shard].columns;
-  const auto view = std::find_if(columns.begin(), columns.end(), [&](const ColumnView& v) { return v.column.rows == dim && std::string_view(v.column.name) == name; });
+  const auto view =
+      std::find_if(columns.begin(), columns.end(), [&](const ColumnView& v) { return v.column.rows == dim && std::string_view(v.column.name) == name; });
   const auto& at = at_[g.shard].by_group[index(dim)];
   return {reinterpret_cast<const char*>(view->bytes.data()) + at[g.row], at[g.row + 1] - at[g.row]};
 }
 
 void Join::check_alike(GroupRow a, GroupRow b) const {
   const RolloutColumns &x = shards_[a.shard].rollouts, &y = shards_[b.shard].rollouts;
-  const bool alike = x.level[a.row] == y.level[b.row] && std::bit_cast<std::uint32_t>(x.temperature[a.row]) == std::bit_cast<std::uint32_t>(y.temperature[b.row]) &&
-                     x.bin[a.row] == y.bin[b.row] && x.stream_prompt[a.row] == y.stream_prompt[b.row] &&
-                     text(a, "prompt", Dim::prompt_byte) == text(b, "prompt", Dim::prompt_byte) &&
+  const bool alike = x.level[a.row] == y.level[b.row] &&
+                     std::bit_cast<std::uint32_t>(x.temperature[a.row]) == std::bit_cast<std::uint32_t>(y.temperature[b.row]) && x.bin[a.row] == y.bin[b.row] &&
+                     x.stream_prompt[a.row] == y.stream_prompt[b.row] && text(a, "prompt", Dim::prompt_byte) == text(b, "prompt", Dim::prompt_byte) &&
                      text(a, "reference", Dim::reference_byte) == text(b, "reference", Dim::reference_byte);
   if (!alike) contradiction(a, "differs between fragments in prompt, level, bin, stream or temperature");
 }

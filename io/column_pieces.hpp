@@ -18,7 +18,8 @@ struct ColumnPieces {
 
   void add(std::span<const std::byte> piece) {
     bytes += piece.size();
-    if (!pieces.empty() && pieces.back().data() + pieces.back().size() == piece.data()) pieces.back() = {pieces.back().data(), pieces.back().size() + piece.size()};
+    if (!pieces.empty() && pieces.back().data() + pieces.back().size() == piece.data())
+      pieces.back() = {pieces.back().data(), pieces.back().size() + piece.size()};
     else if (!piece.empty()) pieces.push_back(piece);
   }
   /// Its name, type and length, without values.

@@ -42,10 +42,11 @@ Held hold(const fs::path& source) {
 
 ArchivedGroup find(const fs::path& source, const GroupPlace& place) {
   std::optional<ArchivedGroup> found;
-  each_group(source, {.purpose = place.purpose, .first_step = place.step, .last_step = place.step, .prompt = place.id.prompt.value}, [&](const ArchivedGroup& group, const auto&) {
-    if (place_of(group) == place) found = group;
-    return !found;
-  });
+  each_group(source, {.purpose = place.purpose, .first_step = place.step, .last_step = place.step, .prompt = place.id.prompt.value},
+             [&](const ArchivedGroup& group, const auto&) {
+               if (place_of(group) == place) found = group;
+               return !found;
+             });
   expect(found.has_value(), "a group that was there a moment ago is still there");
   return *found;
 }
@@ -113,14 +114,20 @@ std::string first_difference(const ArchivedGroup& a, const ArchivedGroup& b) {
     return own;
   for (std::size_t i = 0; i < std::min(a.group.rollouts.size(), b.group.rollouts.size()); ++i) {
     const std::string where = fmt::format("sample {}: ", a.group.rollouts[i].sample);
-    if (const auto inside = first_of(where, {difference(a.group.rollouts[i], b.group.rollouts[i]), difference(a.scores[i], b.scores[i])}); !inside.empty()) return inside;
+    if (const auto inside = first_of(where, {difference(a.group.rollouts[i], b.group.rollouts[i]), difference(a.scores[i], b.scores[i])}); !inside.empty())
+      return inside;
   }
   return scalar("number of rollouts", a.group.rollouts.size(), b.group.rollouts.size());
 }
 
 Difference compare(const fs::path& a, const fs::path& b) {
   const Held in_a = hold(a), in_b = hold(b);
-  Difference d{.content_a = in_a.content, .content_b = in_b.content, .groups_a = in_a.digests.size(), .groups_b = in_b.digests.size(), .rollouts_a = in_a.rollouts, .rollouts_b = in_b.rollouts};
+  Difference d{.content_a = in_a.content,
+               .content_b = in_b.content,
+               .groups_a = in_a.digests.size(),
+               .groups_b = in_b.digests.size(),
+               .rollouts_a = in_a.rollouts,
+               .rollouts_b = in_b.rollouts};
   std::optional<GroupPlace> first;
   const auto note = [&](const GroupPlace& place) { first = first ? std::min(*first, place) : place; };
   for (const auto& [place, digest] : in_a.digests) {

@@ -10,6 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 namespace rollcall::io {
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -77,7 +81,7 @@ Manifest load_manifest(const fs::path& run_dir) {
     throw;
   } catch (const std::exception& fault) {
     throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",
-                                     "restore it from a copy; the packed files beside it are untouched"));
+                                     "restore it from a copy, or let rollcall archive repair write it anew from the packed files beside it"));
   }
 }
 
@@ -89,20 +93,34 @@ void save_manifest(const fs::path& run_dir, const Manifest& manifest) {
   write_file_atomic(manifest_path(run_dir), sealed(std::move(j)));
 }
 
-void remove_replaced(const fs::path& run_dir, const PublishedFile& file) {
-  std::error_code ec;
-  if (!fs::remove(run_dir / file.path, ec) && ec)
-    throw StorageError(error_message(fmt::format("cannot remove {}: {}", (run_dir / file.path).string(), ec.message()), "it is packed and would be counted twice",
-                                     "check permissions of the run folder"));
+void remove_files(const fs::path& run_dir, const std::vector<PublishedFile>& files) {
+  constexpr std::size_t kThreads = 8;  // a removal waits for the file system, not for the processor
+  std::atomic<std::size_t> next{0};
+  std::vector<std::string> faults(files.size());
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      std::error_code ec;
+      if (!fs::remove(run_dir / files[i].path, ec) && ec) faults[i] = ec.message();
+    }
+  };
+  {
+    std::vector<std::jthread> others(std::min(kThreads, files.size()));
+    for (std::jthread& other : others) other = std::jthread(work);
+  }
+  for (std::size_t i = 0; i < files.size(); ++i)
+    require<StorageError>(faults[i].empty(), fmt::format("cannot remove {}: {}", (run_dir / files[i].path).string(), faults[i]),
+                          "it is packed and would be counted twice", "check permissions of the run folder");
 }
 
 void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
+  std::vector<PublishedFile> there;
   for (const PublishedFile& file : manifest.replaced) {
     const fs::path path = run_dir / file.path;
     std::error_code ec;
     // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
-    if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) remove_replaced(run_dir, file);
+    if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) there.push_back(file);
   }
+  remove_files(run_dir, there);
 }
 
 }  // namespace rollcall::io

@@ -23,8 +23,8 @@ void save_manifest(const std::filesystem::path& run_dir, const Manifest& manifes
 std::string entry_text(const ArchiveEntry& entry);  ///< as JSON, for the other ranks
 ArchiveEntry entry_from_text(const std::string& text);
 
-/// Removes a shard that the manifest names as replaced.
-void remove_replaced(const std::filesystem::path& run_dir, const PublishedFile& file);
+/// Removes shards that the manifest names as replaced. Throws StorageError.
+void remove_files(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& files);
 /// Removes those replaced shards that are still there with the bytes that were packed.
 void remove_replaced(const std::filesystem::path& run_dir, const Manifest& manifest);
 

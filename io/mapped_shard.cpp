@@ -16,8 +16,15 @@ using Address = std::tuple<Purpose, std::uint64_t, std::uint64_t, std::uint64_t>
 /// Columns with a value for every token or byte: nearly all of a file.
 bool is_large(const Column& column) {
   switch (column.rows) {
-    case Dim::token: case Dim::prompt_byte: case Dim::reference_byte: case Dim::completion_byte: case Dim::extracted_byte: return true;
-    case Dim::group: case Dim::rollout: case Dim::turn: case Dim::component: return false;
+    case Dim::token:
+    case Dim::prompt_byte:
+    case Dim::reference_byte:
+    case Dim::completion_byte:
+    case Dim::extracted_byte: return true;
+    case Dim::group:
+    case Dim::rollout:
+    case Dim::turn:
+    case Dim::component: return false;
   }
   throw FileFault("unknown dimension");
 }

@@ -36,6 +36,15 @@ ShardName parsed(const PackInput& input) {
   return *name;
 }
 
+std::vector<PublishedFile> files_of(const std::vector<PackInput>& inputs) {
+  std::vector<PublishedFile> files;
+  for (const PackInput& input : inputs) {
+    files.push_back(input.shard);
+    files.push_back(input.scores);
+  }
+  return files;
+}
+
 class Packing {
  public:
   Packing(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs, const RunIdentity& identity)
@@ -60,7 +69,6 @@ class Packing {
   std::vector<ColumnView> columns() const;
   Purpose purpose() const { return parsed(inputs_.front()).purpose; }
   [[noreturn]] void cannot_pack(const std::string& problem) const;
-  std::vector<PublishedFile> input_files() const;
   std::vector<PackInput> my_inputs() const;
   std::string begin();
   std::string find_packed() const;
@@ -79,7 +87,7 @@ class Packing {
   const RunIdentity& identity_;
   std::vector<MappedShard> shards_;  ///< of this rank
   JoinedColumns own_;                ///< their rows
-  std::vector<Stretch> stretches_;  ///< [ranks]
+  std::vector<Stretch> stretches_;   ///< [ranks]
   Extents total_{};
 };
 
@@ -88,19 +96,10 @@ void Packing::cannot_pack(const std::string& problem) const {
                                    "the shards stay as they are; pack them under another name or separately"));
 }
 
-std::vector<PublishedFile> Packing::input_files() const {
-  std::vector<PublishedFile> files;
-  for (const PackInput& input : inputs_) {
-    files.push_back(input.shard);
-    files.push_back(input.scores);
-  }
-  return files;
-}
-
 std::string Packing::begin() {
   std::sort(inputs_.begin(), inputs_.end(), [](const PackInput& a, const PackInput& b) { return parsed(a) < parsed(b); });
   if (parsed(inputs_.back()).purpose != purpose()) cannot_pack("its shards are of several purposes");
-  const auto files = input_files();
+  const auto files = files_of(inputs_);
   return to_bytes(std::pair(find_packed(), files));
 }
 
@@ -108,7 +107,7 @@ std::string Packing::begin() {
 std::string Packing::find_packed() const {
   const Manifest manifest = load_manifest(run_dir_);
   const auto same = [](const PublishedFile& a, const PublishedFile& b) { return a.path == b.path && a.bytes == b.bytes && a.checksum == b.checksum; };
-  const auto files = input_files();
+  const auto files = files_of(inputs_);
   const bool done = std::equal(files.begin(), files.end(), manifest.replaced.begin(), manifest.replaced.end(), same);
   remove_replaced(run_dir_, manifest);
   if (done) return entry_text(manifest.files.back());
@@ -199,8 +198,7 @@ std::string Packing::write() {
 
 /// Their bytes were compared when they were mapped a moment ago.
 std::string Packing::remove_mine() const {
-  for (const PackInput& input : my_inputs())
-    for (const PublishedFile* file : {&input.shard, &input.scores}) remove_replaced(run_dir_, *file);
+  remove_files(run_dir_, files_of(my_inputs()));
   return {};
 }
 
@@ -221,7 +219,7 @@ std::string Packing::publish(const std::vector<std::string>& written) const {
                             .groups = total_[index(Dim::group)],
                             .rollouts = total_[index(Dim::rollout)],
                             .tokens = total_[index(Dim::token)]});
-  manifest.replaced = input_files();
+  manifest.replaced = files_of(inputs_);
   save_manifest(run_dir_, manifest);
   return entry_text(manifest.files.back());
 }

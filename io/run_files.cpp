@@ -5,10 +5,13 @@
 #include "io/fault.hpp"
 #include "io/manifest.hpp"
 #include "io/shard_name.hpp"
+#include "io/source.hpp"
 #include "io/table_file.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace rollcall::io {
 namespace fs = std::filesystem;
@@ -86,11 +89,39 @@ void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, con
   for (const std::string& path : paths) {
     std::error_code ec;
     fs::rename(run_dir / path, run_dir / target / fs::path(path).filename(), ec);
-    require<StorageError>(!ec, fmt::format("cannot move or remove {}: {}", (run_dir / path).string(), ec.message()), "a file of an unfinished step would be taken for the run's",
-                          "check free space and permissions, then start again");
+    require<StorageError>(!ec, fmt::format("cannot move or remove {}: {}", (run_dir / path).string(), ec.message()),
+                          "a file of an unfinished step would be taken for the run's", "check free space and permissions, then start again");
     folders.insert((run_dir / path).parent_path());
   }
   for (const fs::path& folder : folders) fsync_path(folder);
+}
+
+std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& copy) {
+  std::vector<Fault> faults;
+  std::map<std::tuple<Purpose, std::uint64_t, std::string>, ArchiveEntry> found;
+  for (const auto& file : fs::directory_iterator(run_dir / "archive")) {
+    if (file.path().extension() != ".h5") continue;
+    const std::string path = file.path().lexically_relative(run_dir);
+    try {
+      const ArchiveEntry entry = describe(run_dir, path);
+      read_archive(run_dir, entry);
+      found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
+    } catch (const Error& fault) {
+      faults.push_back({path, fault.what()});
+    }
+  }
+  Manifest manifest;
+  for (const auto& [order, entry] : found) {
+    const auto same = std::find_if(manifest.files.begin(), manifest.files.end(), [&](const ArchiveEntry& e) {
+      return e.purpose == entry.purpose && e.first_step <= entry.last_step && entry.first_step <= e.last_step;
+    });
+    if (same == manifest.files.end()) manifest.files.push_back(entry);
+    else faults.push_back({entry.file.path, fmt::format("it holds steps that {} holds", same->file.path)});
+  }
+  const fs::path old = run_dir / "archive" / "manifest.json";
+  if (fs::exists(old)) write_file_atomic(run_dir / copy, read_file(old));
+  save_manifest(run_dir, manifest);
+  return faults;
 }
 
 void withdraw(const fs::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy) {

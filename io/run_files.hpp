@@ -1,7 +1,7 @@
 // The HDF5 files of a run folder by what is known of them, and the moving aside of those that must not be read.
 #pragma once
 
-#include "io/archive.hpp"
+#include "io/verify.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -44,7 +44,13 @@ std::string new_set_aside(const std::filesystem::path& run_dir);
 /// Moves files or folders there. Throws StorageError.
 void move_to(const std::filesystem::path& run_dir, const std::vector<std::string>& paths, const std::string& folder);
 
-/// Takes archive files out of the manifest; the manifest as it was is kept as `copy` (relative). Shards that such a file had replaced count again, where they still are.
+/// Writes a manifest anew from the archive files themselves, in place of one that is missing or cannot be read, which is kept as `copy` (relative). Takes in
+/// every file that is whole by its own checksums and holds steps that no file before it (by purpose and steps) holds; returns what is wrong with the others.
+/// A file that is missing altogether is not missed.
+std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir, const std::string& copy);
+
+/// Takes archive files out of the manifest; the manifest as it was is kept as `copy` (relative). Shards that such a file had replaced count again, where they
+/// still are.
 void withdraw(const std::filesystem::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy);
 
 }  // namespace rollcall::io

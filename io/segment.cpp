@@ -18,7 +18,8 @@ std::uint64_t segments_of(std::uint64_t column_bytes, std::uint64_t segment) { r
 
 std::vector<std::uint64_t> checksums_of(std::span<const std::byte> column, std::uint64_t segment) {
   std::vector<std::uint64_t> checksums;
-  for (std::uint64_t at = 0; at < column.size(); at += segment) checksums.push_back(checksum64(column.subspan(at, std::min<std::uint64_t>(segment, column.size() - at))));
+  for (std::uint64_t at = 0; at < column.size(); at += segment)
+    checksums.push_back(checksum64(column.subspan(at, std::min<std::uint64_t>(segment, column.size() - at))));
   return checksums;
 }
 
@@ -55,7 +56,8 @@ std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column) 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged_segments(hid_t dataset, std::span<const std::byte> column) {
   if (H5Aexists(dataset, kChecksums) <= 0) return {};
   std::uint64_t segment = 0;
-  const Handle length(H5Aopen(dataset, kLength, H5P_DEFAULT), "open attribute", kLength), list(H5Aopen(dataset, kChecksums, H5P_DEFAULT), "open attribute", kChecksums);
+  const Handle length(H5Aopen(dataset, kLength, H5P_DEFAULT), "open attribute", kLength),
+      list(H5Aopen(dataset, kChecksums, H5P_DEFAULT), "open attribute", kChecksums);
   check(H5Aread(length, H5T_STD_U64LE, &segment), "read attribute", kLength);
   const Handle space(H5Aget_space(list), "get space of", kChecksums);
   const auto count = H5Sget_simple_extent_npoints(space);

@@ -34,21 +34,6 @@ Source list_run(const fs::path& run_dir) {
   return source;
 }
 
-/// The line of an archive file that no manifest speaks of, from the file itself.
-ArchiveEntry describe(const fs::path& root, const std::string& path) {
-  const PublishedFile file = inspect(root, path);
-  return reading(root / path, [&] {
-    TableReader reader(root / path);
-    check_schema(reader, "archive");
-    ArchiveEntry entry{.file = file,
-                       .purpose = text_of(purpose_of(reader)),
-                       .first_step = reader.number<std::uint64_t>("first_step"),
-                       .last_step = reader.number<std::uint64_t>("last_step")};
-    entry.groups = reader.rows("groups/step"), entry.rollouts = reader.rows("rollouts/sample"), entry.tokens = reader.rows("tokens/id");
-    return entry;
-  });
-}
-
 Source one_file(const fs::path& path) {
   Source source{.root = path.parent_path(), .is_run = false};
   const std::string name = path.filename();
@@ -138,12 +123,28 @@ Purpose purpose_from_text(const std::string& text) {
 Source open_source(const fs::path& path) {
   require(fs::exists(path), fmt::format("{} does not exist", path.string()), "there are no rollouts to read", "name a run folder or an HDF5 file of one");
   if (fs::is_directory(path)) {
-    require(fs::exists(path / "shards") || fs::exists(path / "archive") || fs::exists(path / "config.toml"), fmt::format("{} is not a run folder", path.string()),
-            "it holds neither config.toml nor shards nor an archive", "name the folder that run.dir named, or an HDF5 file of it");
+    require(fs::exists(path / "shards") || fs::exists(path / "archive") || fs::exists(path / "config.toml"),
+            fmt::format("{} is not a run folder", path.string()), "it holds neither config.toml nor shards nor an archive",
+            "name the folder that run.dir named, or an HDF5 file of it");
     return list_run(path);
   }
-  require(path.extension() == ".h5", fmt::format("{} is not an HDF5 file of a run", path.string()), "their names end in .h5", "name a run folder or an HDF5 file of one");
+  require(path.extension() == ".h5", fmt::format("{} is not an HDF5 file of a run", path.string()), "their names end in .h5",
+          "name a run folder or an HDF5 file of one");
   return one_file(fs::absolute(path));
+}
+
+ArchiveEntry describe(const fs::path& root, const std::string& path) {
+  const PublishedFile file = inspect(root, path);
+  return reading(root / path, [&] {
+    TableReader reader(root / path);
+    check_schema(reader, "archive");
+    ArchiveEntry entry{.file = file,
+                       .purpose = text_of(purpose_of(reader)),
+                       .first_step = reader.number<std::uint64_t>("first_step"),
+                       .last_step = reader.number<std::uint64_t>("last_step")};
+    entry.groups = reader.rows("groups/step"), entry.rollouts = reader.rows("rollouts/sample"), entry.tokens = reader.rows("tokens/id");
+    return entry;
+  });
 }
 
 void each_group(const fs::path& run_or_file, const Selection& selection, const Visit& visit) {

@@ -15,10 +15,10 @@ namespace rollcall::io {
 
 /// What a source holds at one moment.
 struct Source {
-  std::filesystem::path root{};        ///< paths are relative to it
-  bool is_run = true;                  ///< false: one file
-  std::vector<ArchiveEntry> packed{};  ///< ascending by purpose and first step
-  std::vector<std::string> loose{};    ///< shards with scores of steps that no archive file holds, in order of their names
+  std::filesystem::path root{};         ///< paths are relative to it
+  bool is_run = true;                   ///< false: one file
+  std::vector<ArchiveEntry> packed{};   ///< ascending by purpose and first step
+  std::vector<std::string> loose{};     ///< shards with scores of steps that no archive file holds, in order of their names
   std::vector<std::string> unscored{};  ///< shards of such steps without scores
 };
 
@@ -38,9 +38,12 @@ Purpose purpose_from_text(const std::string& text);
 
 /// Returns false to end the walk.
 using Visit = std::function<bool(const ArchivedGroup& group, const std::vector<std::string>& component_names)>;
-/// Visits the scored groups in ascending (purpose, step, prompt, draw). Holds one file in memory. A file that goes while a run packs is found again in the archive.
-/// Throws StorageError naming a damaged file, InputError as open_source does.
+/// Visits the scored groups in ascending (purpose, step, prompt, draw). Holds one file in memory. A file that goes while a run packs is found again in the
+/// archive. Throws StorageError naming a damaged file, InputError as open_source does.
 void each_group(const std::filesystem::path& run_or_file, const Selection& selection, const Visit& visit);
+
+/// The line of an archive file that no manifest speaks of, from the file itself. Throws StorageError.
+ArchiveEntry describe(const std::filesystem::path& root, const std::string& path);
 
 /// What a file says of the run that wrote it. Throws StorageError.
 RunIdentity identity_of(const std::filesystem::path& run_dir, const PublishedFile& file);

@@ -14,9 +14,10 @@
 namespace rollcall::io {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{8} << 20U;   // bytes of one write: enough for any disk, little enough to stay in the cache while its checksum is taken
-constexpr std::size_t kPiecesAhead = 8;                 // pieces after which the disk is set to work
-constexpr std::size_t kBlock = std::size_t{1} << 20U;   // bytes that are looked at several times
+constexpr std::size_t kPiece =
+    std::size_t{8} << 20U;               // bytes of one write: enough for any disk, little enough to stay in the cache while its checksum is taken
+constexpr std::size_t kPiecesAhead = 8;  // pieces after which the disk is set to work
+constexpr std::size_t kBlock = std::size_t{1} << 20U;  // bytes that are looked at several times
 
 std::uint64_t row_bytes(const Column& column, ElementType type, const Stretch& stretch) {
   return H5Tget_size(file_type(type)) * (column.by_component ? stretch.length[index(Dim::component)] : 1);
@@ -26,8 +27,12 @@ std::uint64_t row_bytes(const Column& column, ElementType type, const Stretch& s
 class ColumnWriter {
  public:
   ColumnWriter(hid_t file, const ColumnPieces& column, const Stretch& mine, hid_t transfer)
-      : dataset_(open_column(file, column.column)), in_file_(H5Dget_space(dataset_), "get space of", column.column.name), column_(column), mine_(mine),
-        reader_(column), transfer_(transfer) {}
+      : dataset_(open_column(file, column.column)),
+        in_file_(H5Dget_space(dataset_), "get space of", column.column.name),
+        column_(column),
+        mine_(mine),
+        reader_(column),
+        transfer_(transfer) {}
   bool is_empty() const { return H5Sget_simple_extent_npoints(in_file_) == 0; }
 
   void write(std::uint64_t rows, std::span<std::byte> buffer) {
@@ -74,8 +79,10 @@ Transfers make_transfers(bool parallel) {
 }
 
 /// Returns the checksum of what this rank wrote.
-std::uint64_t write_column(hid_t file, const std::filesystem::path& path, const ColumnPieces& column, std::span<const Stretch> stretches, std::size_t rank, const Transfers& transfers) {
-  const std::uint64_t width = std::max<std::uint64_t>(row_bytes(column.column, column.type, stretches[rank]), 1), step = std::max<std::uint64_t>(kPiece / width, 1);
+std::uint64_t write_column(hid_t file, const std::filesystem::path& path, const ColumnPieces& column, std::span<const Stretch> stretches, std::size_t rank,
+                           const Transfers& transfers) {
+  const std::uint64_t width = std::max<std::uint64_t>(row_bytes(column.column, column.type, stretches[rank]), 1),
+                      step = std::max<std::uint64_t>(kPiece / width, 1);
   const bool together = std::all_of(stretches.begin(), stretches.end(), [&](const Stretch& s) { return s.length[index(column.column.rows)] <= step; });
   ColumnWriter writer(file, column, stretches[rank], together ? transfers.together : transfers.alone);
   if (writer.is_empty()) return writer.checksum();  // on every rank: it has no storage, and a collective write of nothing fails on it
@@ -137,8 +144,8 @@ void reserve_space(const std::filesystem::path& path, std::span<const ColumnView
                         "the shards could not be packed; they stay as they are", "check free space and quota");
 }
 
-std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches, int rank,
-                                          const void* mpi_communicator) {
+std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches,
+                                          int rank, const void* mpi_communicator) {
   const Handle access = file_properties();
   if (mpi_communicator != nullptr) {
     check(H5Pset_fapl_mpio(access, *static_cast<const MPI_Comm*>(mpi_communicator), MPI_INFO_NULL), "choose MPI-IO");

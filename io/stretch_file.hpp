@@ -18,11 +18,11 @@ struct Stretch {
 /// Throws StorageError.
 void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns, const Extents& extents);
 
-/// Writes this rank's stretch of every column into a file written with values `later`, in pieces of some MiB; `stretches` are those of all ranks. Collective over
-/// `mpi_communicator` (pointer to an MPI_Comm), with every rank making the same calls even after a fault of its own; serial when it is null. Returns the checksum
-/// of every column's bytes as they were handed over. Throws FileFault at the end.
-std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches, int rank,
-                                          const void* mpi_communicator);
+/// Writes this rank's stretch of every column into a file written with values `later`, in pieces of some MiB; `stretches` are those of all ranks. Collective
+/// over `mpi_communicator` (pointer to an MPI_Comm), with every rank making the same calls even after a fault of its own; serial when it is null. Returns the
+/// checksum of every column's bytes as they were handed over. Throws FileFault at the end.
+std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches,
+                                          int rank, const void* mpi_communicator);
 
 /// Reads every column back, compares each rank's stretch with the checksum that rank computed in memory, [ranks][columns], and records the checksum
 /// of the whole column in the file. Throws FileFault.

@@ -1,4 +1,4 @@
-// How near packing comes to the disk: a whole pack, and the collective write alone, beside write(2) of the same bytes in 4 MiB pieces with fsync, in turns.
+// How near packing comes to the disk: a whole pack, and the parallel write alone, beside write(2) of the same bytes in 4 MiB pieces with fsync, in turns.
 // usage: [mpirun -n R] bench_io_pack [MIB [REPEATS [TOKENS]]]     TOKENS: of a completion, 512 unless told. In ROLLCALL_BENCH_DIR, else where temporary files go.
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -70,7 +70,8 @@ class Bench {
     if (world_.rank() == 0) {
       RunIdentity identity = kIdentity;
       identity.run_id = name;
-      for (std::size_t s = 0; s < steps_.size(); ++s) inputs[s] = {write_shard(dir_, steps_[s].shard, steps_[s].prompts, identity), write_scores(dir_, steps_[s].scores, steps_[s].shard, identity)};
+      for (std::size_t s = 0; s < steps_.size(); ++s)
+        inputs[s] = {write_shard(dir_, steps_[s].shard, steps_[s].prompts, identity), write_scores(dir_, steps_[s].scores, steps_[s].shard, identity)};
     }
     const double s = timed([&] { bytes_ = pack(world_, dir_, name, inputs, kIdentity).file.bytes; });
     if (world_.rank() == 0) fs::remove(dir_ / "archive" / (name + ".h5"));
@@ -143,14 +144,15 @@ class Bench {
     return watch.seconds();
   }
 
-  /// A virtual machine takes pages back that were free for a while, and then the first write to each costs ten times its copy: none of the candidates should pay
-  /// for that. So the page cache is grown and given up just before.
+  /// A virtual machine takes pages back that were free for a while, and then the first write to each costs ten times its copy: none of the candidates should
+  /// pay for that. So the page cache is grown and given up just before.
   void warm_memory() const {
     const fs::path path = dir_ / ("warm" + std::to_string(world_.rank()));
     const std::string piece(kPiece, '7');
     const Descriptor file(path, O_WRONLY | O_CREAT, 0644);
     for (std::size_t done = 0; done < 2 * bytes_ / std::size_t(world_.size()); done += kPiece)
-      require<StorageError>(::pwrite(file, piece.data(), kPiece, off_t(done)) == ssize_t(kPiece), "cannot write " + path.string(), "memory stays cold", "check free space");
+      require<StorageError>(::pwrite(file, piece.data(), kPiece, off_t(done)) == ssize_t(kPiece), "cannot write " + path.string(), "memory stays cold",
+                            "check free space");
     fs::remove(path);
   }
 
@@ -169,8 +171,8 @@ double median(std::vector<double> values) {
 void print(const char* what, const std::vector<double>& seconds, const std::vector<double>& raw, double mib) {
   std::vector<double> shares;
   for (std::size_t i = 0; i < seconds.size(); ++i) shares.push_back(100.0 * raw[i] / seconds[i]);
-  fmt::print("{:<28} {:>8.0f} MiB/s  {:>6.1f} % of raw ({:.1f} to {:.1f})\n", what, mib / median(seconds), median(shares), *std::min_element(shares.begin(), shares.end()),
-             *std::max_element(shares.begin(), shares.end()));
+  fmt::print("{:<28} {:>8.0f} MiB/s  {:>6.1f} % of raw ({:.1f} to {:.1f})\n", what, mib / median(seconds), median(shares),
+             *std::min_element(shares.begin(), shares.end()), *std::max_element(shares.begin(), shares.end()));
 }
 
 }  // namespace
@@ -181,7 +183,8 @@ int main(int argc, char** argv) {
   const auto argument = [&](int i, std::size_t otherwise) { return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise; };
   const std::size_t repeats = argument(2, 2);
   const char* chosen = std::getenv("ROLLCALL_BENCH_DIR");
-  const fs::path dir = world->gather_all(((chosen != nullptr ? fs::path(chosen) : fs::temp_directory_path()) / ("rollcall_pack_" + std::to_string(::getpid()))).string())[0];
+  const fs::path dir =
+      world->gather_all(((chosen != nullptr ? fs::path(chosen) : fs::temp_directory_path()) / ("rollcall_pack_" + std::to_string(::getpid()))).string())[0];
   if (world->rank() == 0) make_folder(dir);
   Bench bench(*world, dir, argument(1, 16) << 20, argument(3, 512));
   bench.pack_all();  // also says how many bytes the others write

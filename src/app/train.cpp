@@ -25,7 +25,8 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
   command->add_option("--set", flags->assignments, "key=value over the run file; may be repeated")->allow_extra_args(false)->take_all();
   command->add_option("--init-from", flags->init_from, "start a new run from the weights of RUN or RUN@STEP");
   if (!supervised_only)
-    command->add_option("--from-archive", flags->from_archive, "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled for training");
+    command->add_option("--from-archive", flags->from_archive,
+                        "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled for training");
   command->add_flag("--resume", flags->resume, "continue the run in run.dir from its newest checkpoint (or start it)");
   RunConfig defaults;
   command->footer("Keys of a run file, with defaults:\n" + bind(defaults).describe() +

@@ -26,7 +26,7 @@ struct GroupPlan {
   std::int32_t level = 0;
   std::uint32_t first_sample = 0;  ///< samples [first_sample, first_sample + count)
   std::uint32_t count = 1;
-  std::int32_t bin = -1;           ///< difficulty bin of the prompt when it was chosen; -1: the policy has none
+  std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1: the policy has none
 };
 
 /// One round of a step, from the coordinator to one generation rank.

@@ -37,22 +37,25 @@ ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.tr
     if (name.purpose == Purpose::train && steps.insert(name.step).second) last_of_[name.step] = name.step;
   }
   steps_.assign(steps.begin(), steps.end());
-  require(!steps_.empty(), fmt::format("{} holds no training step", source_.string()), "there is nothing to train on", "name a run that has trained, or one of its train_... files");
+  require(!steps_.empty(), fmt::format("{} holds no training step", source_.string()), "there is nothing to train on",
+          "name a run that has trained, or one of its train_... files");
 }
 
 StepBatch ArchivedSteps::read(std::uint64_t step) {
   const std::uint64_t archived = steps_[std::size_t((step - 1) % steps_.size())];
   if (!loaded_.contains(archived)) load(archived);
   const auto batch = loaded_.find(archived);
-  require<StorageError>(batch != loaded_.end(), fmt::format("{} holds no rollout of train step {}", source_.string(), archived), "its name and its neighbours promise the step",
-                        "rollcall archive verify says what is wrong with it");
+  require<StorageError>(batch != loaded_.end(), fmt::format("{} holds no rollout of train step {}", source_.string(), archived),
+                        "its name and its neighbours promise the step", "rollcall archive verify says what is wrong with it");
   return batch->second;
 }
 
 void ArchivedSteps::load(std::uint64_t archived) {
   const auto file = std::prev(last_of_.upper_bound(archived));
   loaded_.clear();
-  const auto visit = [&](Purpose purpose, const io::Visit& each) { io::each_group(source_, {.purpose = purpose, .first_step = file->first, .last_step = file->second}, each); };
+  const auto visit = [&](Purpose purpose, const io::Visit& each) {
+    io::each_group(source_, {.purpose = purpose, .first_step = file->first, .last_step = file->second}, each);
+  };
   visit(Purpose::train, [&](const io::ArchivedGroup& group, const std::vector<std::string>& component_names) {
     check(group.group);
     StepBatch& batch = loaded_[group.step];
@@ -80,11 +83,13 @@ void ArchivedSteps::check(const Group& group) const {
       length += std::int64_t(turn.tokens.size());
       for (const auto token : turn.tokens)
         if (token < 0 || token >= vocabulary)
-          refuse(fmt::format("token {}, where the tokenizer \"{}\" has {} tokens", token, job_->tokenizer->name(), vocabulary), "set text.tokenizer as that run did");
+          refuse(fmt::format("token {}, where the tokenizer \"{}\" has {} tokens", token, job_->tokenizer->name(), vocabulary),
+                 "set text.tokenizer as that run did");
     }
     if (length > positions) refuse(fmt::format("{} tokens, where the model has {} positions", length, positions), "raise model.max_position_embeddings");
     if (const std::string text = job_->tokenizer->decode(policy_ids(rollout)); text != rollout.text)
-      refuse(fmt::format("tokens that read \"{}\" with the tokenizer \"{}\" and were \"{}\"", text, job_->tokenizer->name(), rollout.text), "set text.tokenizer as that run did");
+      refuse(fmt::format("tokens that read \"{}\" with the tokenizer \"{}\" and were \"{}\"", text, job_->tokenizer->name(), rollout.text),
+             "set text.tokenizer as that run did");
   }
 }
 
@@ -96,10 +101,12 @@ void check_from_archive(const Job& job, const objective::Objective& objective) {
   const StepBatch first = steps.read(1);
   const auto columns = objective.columns();
   const bool greedy = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
-  require<ConfigError>(!greedy || !first.greedy.empty(),
-                       fmt::format("objective.recipe {} compares with greedy answers, and {} holds none", job.config.objective.recipe, job.config.train.from_archive),
-                       "they would have to be generated", "choose another recipe, or an archive of a run with greedy baselines");
-  spdlog::info("training from {} archived steps of {}{}", steps.size(), job.config.train.from_archive, steps.size() < job.config.train.steps ? ", again and again" : "");
+  require<ConfigError>(
+      !greedy || !first.greedy.empty(),
+      fmt::format("objective.recipe {} compares with greedy answers, and {} holds none", job.config.objective.recipe, job.config.train.from_archive),
+      "they would have to be generated", "choose another recipe, or an archive of a run with greedy baselines");
+  spdlog::info("training from {} archived steps of {}{}", steps.size(), job.config.train.from_archive,
+               steps.size() < job.config.train.steps ? ", again and again" : "");
 }
 
 std::map<std::string, double> archived_metrics(const StepBatch& batch) {
@@ -109,7 +116,8 @@ std::map<std::string, double> archived_metrics(const StepBatch& batch) {
       correct += batch.scores[g][i].correct ? 1.0 : 0.0, tokens += double(policy_tokens(batch.groups[g].rollouts[i])), rollouts += 1.0;
     }
   }
-  return {{"train/rollouts_generated", 0.0}, {"train/pass_rate", correct / std::max(rollouts, 1.0)}, {"response_length/mean", tokens / std::max(rollouts, 1.0)}};
+  return {
+      {"train/rollouts_generated", 0.0}, {"train/pass_rate", correct / std::max(rollouts, 1.0)}, {"response_length/mean", tokens / std::max(rollouts, 1.0)}};
 }
 
 }  // namespace rollcall::stages

@@ -29,9 +29,9 @@ class ArchivedSteps {
 
   const Job* job_;
   std::filesystem::path source_;
-  std::vector<std::uint64_t> steps_;                  ///< ascending
-  std::map<std::uint64_t, std::uint64_t> last_of_;    ///< first step of a file -> last
-  std::map<std::uint64_t, StepBatch> loaded_;         ///< of one file
+  std::vector<std::uint64_t> steps_;                ///< ascending
+  std::map<std::uint64_t, std::uint64_t> last_of_;  ///< first step of a file -> last
+  std::map<std::uint64_t, StepBatch> loaded_;       ///< of one file
 };
 
 /// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy baselines it does not hold. Reads the first step.

@@ -51,10 +51,12 @@ TEST(ColumnJoin, IsTheJoinOfValues) {
   EXPECT_TRUE(rc::check([](std::uint16_t seed) {
     const RunFolder run;
     std::vector<PackInput> inputs;
-    const auto steps = *rc::gen::inRange<std::uint64_t>(1, 4), producers = *rc::gen::inRange<std::uint64_t>(1, 4), rounds = *rc::gen::inRange<std::uint64_t>(1, 4);
+    const auto steps = *rc::gen::inRange<std::uint64_t>(1, 4), producers = *rc::gen::inRange<std::uint64_t>(1, 4),
+               rounds = *rc::gen::inRange<std::uint64_t>(1, 4);
     for (std::uint64_t step = 1; step <= steps; ++step)
       for (std::uint64_t producer = 1; producer <= producers; ++producer)
-        for (std::uint64_t round = 0; round < rounds; ++round) inputs.push_back(write(run, sample(seed, step, (seed + step) % 5, std::uint32_t(round), std::uint32_t(producer))));
+        for (std::uint64_t round = 0; round < rounds; ++round)
+          inputs.push_back(write(run, sample(seed, step, (seed + step) % 5, std::uint32_t(round), std::uint32_t(producer))));
     if (*rc::gen::arbitrary<bool>()) std::reverse(inputs.begin(), inputs.end());
     std::vector<MappedShard> shards;
     for (const PackInput& input : inputs) shards.push_back(map_shard(run, input));

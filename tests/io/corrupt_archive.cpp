@@ -22,8 +22,8 @@ using namespace rollcall::io;
 namespace fs = std::filesystem;
 
 enum Kind { bit_flip, byte_run, truncation, extension, overwritten_by_another, swapped_with_another, copied_to_a_new_name, kKinds };
-constexpr std::array<const char*, kKinds> kNames{"bit flips", "byte runs", "truncations", "extensions", "overwritten by another file", "swapped with another file",
-                                                 "copied to a new name"};
+constexpr std::array<const char*, kKinds> kNames{
+    "bit flips", "byte runs", "truncations", "extensions", "overwritten by another file", "swapped with another file", "copied to a new name"};
 
 struct Place {
   std::uint64_t begin, end;
@@ -32,8 +32,8 @@ struct Place {
 
 struct Victim {
   std::string path, bytes;
-  std::optional<ArchiveEntry> entry = {};      ///< of an archive file
-  std::optional<PublishedFile> shard = {};     ///< as a checkpoint knows it
+  std::optional<ArchiveEntry> entry = {};   ///< of an archive file
+  std::optional<PublishedFile> shard = {};  ///< as a checkpoint knows it
   std::vector<Place> columns = {};
 };
 
@@ -90,8 +90,8 @@ class Campaign {
       fmt::print("{:>10} {}\n", count_.contains(Kind(k)) ? count_.at(Kind(k)) : 0, kNames[std::size_t(k)]);
       all += count_.contains(Kind(k)) ? count_.at(Kind(k)) : 0;
     }
-    fmt::print("{} corruptions in {} files, {:.0f} a second: {} missed or said of another file; {} followed to the column, {} of them wrong\n", all, victims_.size(),
-               double(all) / seconds, wrong_, located_, misplaced_);
+    fmt::print("{} corruptions in {} files, {:.0f} a second: {} missed or said of another file; {} followed to the column, {} of them wrong\n", all,
+               victims_.size(), double(all) / seconds, wrong_, located_, misplaced_);
     return wrong_ + misplaced_ == 0 && all > 0 ? 0 : 1;
   }
 
@@ -115,7 +115,8 @@ class Campaign {
       case extension: bytes += std::string(1 + dice_.below(4096), char(dice_.below(256))); break;
       case overwritten_by_another: bytes = other.bytes; break;
       case swapped_with_another: bytes = other.bytes, test::put(run_.path() / other.path, victim.bytes), wanted.insert(other.path); break;
-      case copied_to_a_new_name: case kKinds: break;
+      case copied_to_a_new_name:
+      case kKinds: break;
     }
     if (kind == copied_to_a_new_name) {
       const Victim& shard = *std::find_if(victims_.begin(), victims_.end(), [&](const Victim& v) { return v.shard.has_value(); });

@@ -17,8 +17,8 @@ constexpr const char* kState = "coordinator.json";
 
 Committed committed_of(const io::Checkpoint& checkpoint) {
   const auto text = checkpoint.files.find(kState);
-  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kState), "it says which shards a run goes on with",
-                        "use another checkpoint");
+  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kState),
+                        "it says which shards a run goes on with", "use another checkpoint");
   Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kState))};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
@@ -65,7 +65,8 @@ std::string steps_text(const std::vector<std::string>& shard_paths) {
   std::string text;
   for (const auto& [purpose, range] : steps) {
     const auto [first, last] = range;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", io::text_of(purpose), first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", io::text_of(purpose),
+                        first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last));
   }
   return text;
 }

@@ -34,9 +34,20 @@ ordered_json turns_of(const Rollout& rollout) {
 std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector<std::string>& component_names, bool tokens) {
   const Rollout& rollout = g.group.rollouts[i];
   const Score& score = g.scores[i];
-  ordered_json line{{"purpose", io::text_of(g.purpose)}, {"step", g.step}, {"prompt_id", g.group.id.prompt.value}, {"draw", g.group.id.draw}, {"sample", rollout.sample},
-                    {"level", g.group.level}, {"bin", g.group.bin}, {"temperature", g.temperature}, {"prompt", g.prompt.text}, {"reference", g.prompt.answer},
-                    {"completion", rollout.text}, {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"}, {"reward", score.reward}, {"correct", score.correct},
+  ordered_json line{{"purpose", io::text_of(g.purpose)},
+                    {"step", g.step},
+                    {"prompt_id", g.group.id.prompt.value},
+                    {"draw", g.group.id.draw},
+                    {"sample", rollout.sample},
+                    {"level", g.group.level},
+                    {"bin", g.group.bin},
+                    {"temperature", g.temperature},
+                    {"prompt", g.prompt.text},
+                    {"reference", g.prompt.answer},
+                    {"completion", rollout.text},
+                    {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"},
+                    {"reward", score.reward},
+                    {"correct", score.correct},
                     {"extracted", score.answer}};
   for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);

@@ -27,12 +27,16 @@ struct Line {
 std::string range_text(std::uint64_t first, std::uint64_t last) { return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last); }
 
 Line line_of(const io::ArchiveEntry& entry, const std::string& state) {
-  return {entry.file.path, "archive", entry.purpose, range_text(entry.first_step, entry.last_step), state, io::Rows{entry.groups, entry.rollouts}, entry.file.bytes,
-          state != kMissing};
+  return {entry.file.path,  "archive",        entry.purpose, range_text(entry.first_step, entry.last_step), state, io::Rows{entry.groups, entry.rollouts},
+          entry.file.bytes, state != kMissing};
 }
 
 Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<std::string, io::PublishedFile>& committed) {
-  Line line{.path = file.path, .kind = fs::path(file.path).extension() == ".partial" ? "partial" : "archive", .state = text_of(file.state), .rows = {}, .bytes = file.bytes};
+  Line line{.path = file.path,
+            .kind = fs::path(file.path).extension() == ".partial" ? "partial" : "archive",
+            .state = text_of(file.state),
+            .rows = {},
+            .bytes = file.bytes};
   if (const auto name = io::ShardName::parse(file.path)) {
     line.kind = name->scores ? "scores" : "shard", line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
   }
@@ -78,11 +82,12 @@ ExitCode list(const fs::path& path) {
   std::size_t width = 4;
   std::uint64_t rollouts = 0, bytes = 0;
   for (const auto& line : lines) width = std::max(width, line.path.size());
-  out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width, "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
+  out.write(
+      fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width, "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
   for (const auto& l : lines) {
     const auto count = [&](std::uint64_t io::Rows::*member) { return l.rows ? fmt::format("{}", (*l.rows).*member) : "-"; };
-    out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups), count(&io::Rows::rollouts), l.bytes,
-                          l.state));
+    out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups),
+                          count(&io::Rows::rollouts), l.bytes, l.state));
     bytes += l.bytes;
     if (l.counts) rollouts += l.rows->rollouts;
   }

@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 ExitCode pack(const fs::path& run_dir) {
-  require(fs::is_directory(run_dir), fmt::format("{} is not a run folder", run_dir.string()), "the checkpoints say which shards are complete", "name the run folder");
+  require(fs::is_directory(run_dir), fmt::format("{} is not a run folder", run_dir.string()), "the checkpoints say which shards are complete",
+          "name the run folder");
   io::open_source(run_dir);
   const FolderLock lock(run_dir, "rollcall archive pack");
   std::vector<std::string> faults;
@@ -35,8 +36,8 @@ ExitCode pack(const fs::path& run_dir) {
     std::vector<io::PackInput> inputs;
     for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
     const auto entry = io::pack(*comm::alone(), run_dir, request.name, inputs, io::identity_of(run_dir, inputs.front().shard));
-    out.write(fmt::format("packed {} shards into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups, entry.rollouts, entry.file.bytes,
-                          clock.seconds()));
+    out.write(fmt::format("packed {} shards into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups,
+                          entry.rollouts, entry.file.bytes, clock.seconds()));
   }
   if (by_purpose.empty()) out.write(fmt::format("nothing to pack: checkpoint {} has no shards behind it that are not in the archive\n", newest->checkpoint));
   out.finish();

@@ -40,16 +40,17 @@ std::string text_of(const Rollout& rollout, const Score& score, const std::vecto
   const Tokens t = tokens_of(rollout);
   std::string parts;
   for (std::size_t k = 0; k < component_names.size(); ++k) parts += fmt::format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
-  std::string text = fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}\n", rollout.sample, score.reward, parts,
-                                 score.correct ? "correct" : "wrong", t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob,
-                                 t.count == 0 ? 0.0 : t.entropy / double(t.count), score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
+  std::string text =
+      fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}\n", rollout.sample, score.reward, parts,
+                  score.correct ? "correct" : "wrong", t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob,
+                  t.count == 0 ? 0.0 : t.entropy / double(t.count), score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
   return text + barred(rollout.text);
 }
 
 std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& component_names) {
   const auto& group = g.group;
-  std::string text = fmt::format("{} step {}, prompt {}, draw {}: level {}, {} rollouts", io::text_of(g.purpose), g.step, group.id.prompt.value, group.id.draw, group.level,
-                                 group.rollouts.size());
+  std::string text = fmt::format("{} step {}, prompt {}, draw {}: level {}, {} rollouts", io::text_of(g.purpose), g.step, group.id.prompt.value, group.id.draw,
+                                 group.level, group.rollouts.size());
   if (group.planned > 0) text += fmt::format(" ({} planned)", group.planned);
   if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
   text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(g.prompt.answer));

@@ -46,12 +46,12 @@ void add(Sums& sums, const Rollout& rollout, const Score& score) {
 double share(double part, std::uint64_t whole) { return whole == 0 ? 0.0 : part / double(whole); }
 
 std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
-  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass", "reward", "tokens", "longest", "cut",
-                                 "entropy");
+  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass", "reward",
+                                 "tokens", "longest", "cut", "entropy");
   for (const auto& [row, s] : rows) {
-    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second, s.groups, s.rollouts,
-                        share(double(s.correct), s.rollouts), share(s.reward, s.rollouts), share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
-                        share(s.entropy, s.tokens));
+    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second, s.groups,
+                        s.rollouts, share(double(s.correct), s.rollouts), share(s.reward, s.rollouts), share(double(s.tokens), s.rollouts), s.longest,
+                        share(double(s.cut), s.rollouts), share(s.entropy, s.tokens));
   }
   return text;
 }

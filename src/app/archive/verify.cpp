@@ -1,11 +1,11 @@
 // rollcall archive verify: every file against manifest and checkpoint, every column against its checksums, every structure.
+#include "io/verify.hpp"
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/file.hpp"
 #include "io/run_files.hpp"
 #include "io/source.hpp"
-#include "io/verify.hpp"
 
 #include <fmt/format.h>
 
@@ -52,7 +52,8 @@ Findings verify_run(const fs::path& run_dir) {
     if (fs::exists(run_dir / file.path)) add(findings, std::move(faults), file.bytes);  // otherwise it was packed in the meantime
   }
   for (const auto& [path, published] : committed) {
-    if (!fs::exists(run_dir / path) && !is_packed(io::read_manifest(run_dir), path)) findings.faults.push_back({path, "it is missing, and the newest checkpoint goes on with it"});
+    if (!fs::exists(run_dir / path) && !is_packed(io::read_manifest(run_dir), path))
+      findings.faults.push_back({path, "it is missing, and the newest checkpoint goes on with it"});
   }
   return findings;
 }
@@ -61,7 +62,8 @@ Findings verify_file(const io::Source& source) {
   Findings findings;
   for (const auto& entry : source.packed) add(findings, io::verify_archive(source.root, entry), entry.file.bytes);
   for (const auto& shard : source.loose)
-    for (const auto& path : {shard, io::scores_path(shard)}) add(findings, io::verify_shard(source.root, path, std::nullopt), fs::file_size(source.root / path));
+    for (const auto& path : {shard, io::scores_path(shard)})
+      add(findings, io::verify_shard(source.root, path, std::nullopt), fs::file_size(source.root / path));
   return findings;
 }
 
@@ -71,8 +73,9 @@ ExitCode verify(const fs::path& path) {
   Output out;
   for (const auto& fault : findings.faults) out.write(fmt::format("{}: {}\n", fault.file, fault.problem));
   const std::string remedy = source.is_run ? "rollcall archive repair " + path.string() + " sets aside what is damaged" : "restore it from a copy";
-  out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
-                        findings.faults.empty() ? "every checksum and every structure is right" : fmt::format("{} complaints; {}", findings.faults.size(), remedy)));
+  out.write(
+      fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
+                  findings.faults.empty() ? "every checksum and every structure is right" : fmt::format("{} complaints; {}", findings.faults.size(), remedy)));
   out.finish();
   return findings.faults.empty() ? ExitCode::done : ExitCode::failed;
 }
