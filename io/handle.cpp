@@ -29,4 +29,10 @@ void hdf5_failure(const char* action, std::string_view subject) {
   throw FileFault(fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject, innermost.empty() ? "HDF5 gives no reason" : innermost));
 }
 
+void check_scalar(hid_t attribute, std::string_view name) {
+  const Handle space(H5Aget_space(attribute), "get space of", name);
+  const auto values = H5Sget_simple_extent_npoints(space);
+  if (values != 1) throw FileFault(fmt::format("{} has an attribute of {} values where one is expected", name, values));
+}
+
 }  // namespace rollcall::io

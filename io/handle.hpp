@@ -25,6 +25,9 @@ inline void check(herr_t status, const char* action, std::string_view subject = 
   if (status < 0) hdf5_failure(action, subject);
 }
 
+/// Throws FileFault unless the attribute holds one value: a read into one would write over what lies behind it.
+void check_scalar(hid_t attribute, std::string_view name);
+
 /// Owns one identifier of any kind (file, dataset, space, type, property list, attribute).
 class Handle {
  public:

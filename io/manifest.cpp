@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "io/checksum_text.hpp"
+#include "io/fault.hpp"
 #include "io/published.hpp"
 
 #include <fmt/format.h>
@@ -120,6 +121,10 @@ void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
     // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
     if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) there.push_back(file);
   }
+  if (there.empty()) return;
+  // Until the file that holds them now is seen whole, they are the only copy.
+  const PublishedFile& holder = manifest.files.back().file;
+  reading(run_dir / holder.path, [&] { check_published(run_dir, holder); });
   remove_files(run_dir, there);
 }
 

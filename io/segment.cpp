@@ -14,7 +14,7 @@ constexpr const char* kChecksums = "segment_xxh3_64";
 constexpr const char* kLength = "segment_bytes";
 constexpr std::uint64_t kMostSegments = 4096;
 
-std::uint64_t segments_of(std::uint64_t column_bytes, std::uint64_t segment) { return (column_bytes + segment - 1) / segment; }
+std::uint64_t segments_of(std::uint64_t column_bytes, std::uint64_t segment) { return column_bytes / segment + (column_bytes % segment != 0 ? 1 : 0); }
 
 std::vector<std::uint64_t> checksums_of(std::span<const std::byte> column, std::uint64_t segment) {
   std::vector<std::uint64_t> checksums;
@@ -58,6 +58,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged_segments(hid_t data
   std::uint64_t segment = 0;
   const Handle length(H5Aopen(dataset, kLength, H5P_DEFAULT), "open attribute", kLength),
       list(H5Aopen(dataset, kChecksums, H5P_DEFAULT), "open attribute", kChecksums);
+  check_scalar(length, kLength);
   check(H5Aread(length, H5T_STD_U64LE, &segment), "read attribute", kLength);
   const Handle space(H5Aget_space(list), "get space of", kChecksums);
   const auto count = H5Sget_simple_extent_npoints(space);

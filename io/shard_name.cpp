@@ -36,7 +36,7 @@ std::optional<ShardName> ShardName::parse(const fs::path& path) {
     std::string_view rest = std::string_view(name).substr(kPurposes[p].size());
     if (!take_number(rest, parsed.step) || !take_number(rest, parsed.round) || !take_number(rest, parsed.producer)) continue;
     parsed.scores = rest == "-scores.h5";
-    if (parsed.scores || rest == ".h5") return parsed;
+    if ((parsed.scores || rest == ".h5") && fs::path(parsed.path()).filename() == name) return parsed;  // one name a shard: no other number of zeros
   }
   return std::nullopt;
 }

@@ -149,12 +149,14 @@ ArchiveEntry describe(const fs::path& root, const std::string& path) {
 
 void each_group(const fs::path& run_or_file, const Selection& selection, const Visit& visit) {
   std::optional<StepKey> done;
+  std::vector<std::string> listed;  // shards of the last attempt
   for (;;) {
     const Source source = open_source(run_or_file);
     try {
       return walk(source, selection, visit, done, done);
     } catch (const StorageError&) {
-      if (!is_stale(source)) throw;  // each time the run must have packed again in between
+      if (!is_stale(source) || source.loose == listed) throw;  // each time the run must have packed again in between
+      listed = source.loose;
     }
   }
 }

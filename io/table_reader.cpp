@@ -26,6 +26,7 @@ std::vector<hsize_t> shape_of(hid_t dataset) {
 void compare_checksum(hid_t dataset, const std::string& name, std::uint64_t found, const std::string& place = {}) {
   std::uint64_t wanted = 0;
   const Handle attribute(H5Aopen(dataset, kChecksum, H5P_DEFAULT), "open checksum of", name);
+  check_scalar(attribute, name);
   check(H5Aread(attribute, H5T_STD_U64LE, &wanted), "read checksum of", name);
   if (found != wanted) throw FileFault(fmt::format("{} has checksum {} where {} is recorded{}", name, hex64(found), hex64(wanted), place));
 }

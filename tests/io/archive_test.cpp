@@ -2,6 +2,7 @@
 #include "io/archive.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>
@@ -96,6 +97,22 @@ TEST(Archive, ThreadsPackThroughRankZero) {
     const ArchiveEntry entry = pack(world, threads, "x", inputs, identity());
     EXPECT_EQ(entry.file.checksum, wanted.file.checksum);
   });
+}
+
+/// The manifest names the archive file, its shards were not removed yet: they go when the file is seen whole, and stay while it is not.
+TEST(Archive, ShardsOfADamagedFileAreTheOnlyCopy) {
+  const RunFolder run;
+  const auto inputs = write_steps(run, 1, 1, 2);
+  const auto shard = run.path() / inputs[0].shard.path;
+  const std::string bytes = read_file(shard);
+  const auto packed = run.path() / pack_alone(run, "x", inputs).file.path;
+  put(shard, bytes);
+  fs::rename(packed, packed.string() + ".away");
+  EXPECT_THROW(set_aside_unfinished(run, {}), StorageError);
+  EXPECT_EQ(read_file(shard), bytes);
+  fs::rename(packed.string() + ".away", packed);
+  set_aside_unfinished(run, {});
+  EXPECT_FALSE(fs::exists(shard));
 }
 
 TEST(Archive, CrashBeforeTheManifestLosesNothing) {

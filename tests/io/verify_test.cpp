@@ -7,6 +7,7 @@
 #include "io/run_files.hpp"
 #include "io/sample_run.hpp"
 #include "io/segment.hpp"
+#include "io/shard_name.hpp"
 #include "io/source.hpp"
 
 #include <gtest/gtest.h>
@@ -137,6 +138,16 @@ TEST(Source, APackInBetweenIsFollowed) {
     return steps.push_back(group.step), true;
   });
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 2, 3, 4}));
+}
+
+/// A link to nowhere is listed and never there: said once, not asked for again and again.
+TEST(Source, WhatIsListedAndNotThereEndsTheWalk) {
+  const RunFolder run;
+  const PackInput input = write(run, sample(1, 1, 1));
+  fs::remove(run.path() / input.shard.path);
+  fs::create_symlink("nowhere", run.path() / input.shard.path);
+  EXPECT_THROW(each_group(run, {}, [](const ArchivedGroup&, const auto&) { return true; }), StorageError);
+  EXPECT_FALSE(ShardName::parse("shards/train-1-0-0.h5")) << "another name than the one that is written";
 }
 
 TEST(Difference, NamesTheFirstValue) {
