@@ -58,6 +58,7 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
 }
 
 std::string archive_sha256(const fs::path& run_dir) {
+  if (!is_run_folder(run_dir)) return Sha256().hex();  // nothing has been sampled yet
   const Source source = open_source(run_dir);
   require<StorageError>(source.unscored.empty(), source.unscored.empty() ? "" : fmt::format("{} has no scores beside it", (run_dir / source.unscored.front()).string()),
                         "the content of the run is not complete", "resume the run and let it end the step");

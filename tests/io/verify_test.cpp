@@ -107,6 +107,26 @@ TEST(Verify, AWithdrawnFileLeavesTheManifestAndItsCopy) {
   EXPECT_TRUE(fs::exists(run.path() / folder / "two.h5"));
 }
 
+/// From the files alone, but for one that is damaged and one that holds the steps of another.
+TEST(Verify, ALostManifestIsWrittenAnew) {
+  const RunFolder run;
+  const auto archive = run.path() / "archive";
+  for (std::uint64_t step : {1, 2, 3}) pack(*comm::alone(), run, "step_" + std::to_string(step), {write(run, sample(1, step, 2))}, identity());
+  const std::string whole = archive_sha256(run), manifest = content(archive / "manifest.json");
+  put(archive / "manifest.json", manifest.substr(0, 100));
+  EXPECT_TRUE(rebuild_manifest(run, new_set_aside(run) + "/manifest.json").empty());
+  EXPECT_EQ(archive_sha256(run), whole);
+  EXPECT_EQ(content(run.path() / "set_aside/0/manifest.json"), manifest.substr(0, 100));
+  fs::remove(archive / "manifest.json");
+  fs::copy(archive / "step_1.h5", archive / "step_1_again.h5");
+  fs::resize_file(archive / "step_3.h5", fs::file_size(archive / "step_3.h5") / 2);
+  const auto faults = rebuild_manifest(run, new_set_aside(run) + "/manifest.json");
+  ASSERT_EQ(faults.size(), 2U);
+  EXPECT_EQ(faults[0].file, "archive/step_3.h5");
+  EXPECT_EQ(faults[1].problem, "it holds steps that archive/step_1.h5 holds");
+  EXPECT_EQ(read_manifest(run).size(), 2U);
+}
+
 TEST(Source, WalksPackedAndLooseStepsInOneOrder) {
   const RunFolder run;
   std::vector<PackInput> first, last;
