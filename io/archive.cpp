@@ -40,10 +40,7 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     reader.read(keys);
     reader.read(rollouts);
     reader.read(scores);
-    reader.check_counts();
-    const Extents& n = reader.extents();
-    if (n[index(Dim::group)] != entry.groups || n[index(Dim::rollout)] != entry.rollouts || n[index(Dim::token)] != entry.tokens)
-      throw FileFault("it has other numbers of groups, rollouts or tokens than the manifest says");
+    check_archive(reader, entry);
     const auto names = reader.component_names();
     if (component_names != nullptr) *component_names = names;
     auto groups = groups_of(keys, rollouts);

@@ -48,7 +48,8 @@ RunFiles expect_each_step_once(const fs::path& run) {
   for (const ArchiveEntry& entry : files.packed)
     for (std::uint64_t step = entry.first_step; step <= entry.last_step; ++step) ++held[step];
   for (const RunFile& file : files.others)
-    if (file.state == FileState::shard && file.path.find("-scores") == std::string::npos) ++held[std::stoull(fs::path(file.path).filename().string().substr(6, 6))];
+    if (file.state == FileState::shard && file.path.find("-scores") == std::string::npos)
+      ++held[std::stoull(fs::path(file.path).filename().string().substr(6, 6))];
   for (std::uint64_t step = 1; step <= before; ++step) EXPECT_EQ(held[step], 1) << "step " << step << " of " << before;
   return files;
 }
