@@ -149,7 +149,7 @@ void Join::make_columns() {
   for (const ColumnView& view : views(joined_.keys)) made[path_of(view.column)] = view.bytes;
   std::size_t number = 0;
   for (const ColumnView& view : views(KeyColumns{}, RolloutColumns{}, ScoreColumns{})) {
-    ColumnPieces column{.column = view.column, .type = view.type, .width = H5Tget_size(file_type(view.type))};
+    ColumnPieces column{.column = view.column, .type = view.type, .width = width_of(view.type)};
     if (const auto own = made.find(path_of(view.column)); own != made.end()) column.add(own->second);
     else cut(column, number);
     joined_.columns.push_back(std::move(column));

@@ -20,7 +20,7 @@ constexpr std::size_t kPiecesAhead = 8;  // pieces after which the disk is set t
 constexpr std::size_t kBlock = std::size_t{1} << 20U;  // bytes that are looked at several times
 
 std::uint64_t row_bytes(const Column& column, ElementType type, const Stretch& stretch) {
-  return H5Tget_size(file_type(type)) * (column.by_component ? stretch.length[index(Dim::component)] : 1);
+  return width_of(type) * (column.by_component ? stretch.length[index(Dim::component)] : 1);
 }
 
 /// One rank's part in writing a column, piece by piece.
@@ -132,7 +132,7 @@ void seal(hid_t dataset, const Written& written, const std::string& name) {
 void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns, const Extents& extents) {
   std::uint64_t bytes = 1 << 16;  // metadata, and the rounding of HDF5's allocator
   for (const ColumnView& view : columns)
-    bytes += H5Tget_size(file_type(view.type)) * extents[index(view.column.rows)] * (view.column.by_component ? extents[index(Dim::component)] : 1);
+    bytes += width_of(view.type) * extents[index(view.column.rows)] * (view.column.by_component ? extents[index(Dim::component)] : 1);
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   int error = fd < 0 ? errno : 0;
   if (fd >= 0) {

@@ -158,7 +158,7 @@ Handle FileWriter::define(const ColumnView& view, Values values) {
   }
   const std::uint64_t checksum = values == Values::here ? checksum64(view.bytes) : 0;
   attribute(dataset, kChecksum, H5T_STD_U64LE, &checksum, scalar_);
-  add_segments(dataset, H5Tget_size(file_type(view.type)) * lengths[0] * (rank == 2 ? lengths[1] : 1));
+  add_segments(dataset, width_of(view.type) * lengths[0] * (rank == 2 ? lengths[1] : 1));
   if (values == Values::here) write_segments(dataset, segment_checksums(view.bytes));
   return dataset;
 }

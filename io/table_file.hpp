@@ -33,6 +33,15 @@ constexpr ElementType type_of() {
     return ElementType::f64;
   }
 }
+/// Bytes of an element in memory and in a file. Unlike H5Tget_size() it may be asked without being inside HDF5.
+constexpr std::size_t width_of(ElementType type) {
+  switch (type) {
+    case ElementType::i8: case ElementType::u8: return 1;
+    case ElementType::i32: case ElementType::u32: case ElementType::f32: return 4;
+    case ElementType::u64: case ElementType::f64: return 8;
+  }
+  return 0;  // no other type has a name
+}
 hid_t file_type(ElementType type);          ///< little-endian; also the memory type, see table_file.cpp
 std::string path_of(const Column& column);  ///< "tokens/logprob"
 Handle file_properties();                   ///< how every file is opened: format of HDF5 1.8, no locks

@@ -96,7 +96,7 @@ std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementTy
   agree(column.rows, shape[0]);
   if (column.by_component) agree(Dim::component, shape[1]);
   // Columns are stored whole, so none can be larger than the file: a damaged shape must not ask for the machine's memory.
-  const std::uint64_t width = H5Tget_size(file_type(type)), rows = shape[0], across = column.by_component ? shape[1] : 1;
+  const std::uint64_t width = width_of(type), rows = shape[0], across = column.by_component ? shape[1] : 1;
   if (rows > file_bytes_ || across > file_bytes_ || (across > 0 && rows > file_bytes_ / width / across))
     throw FileFault(fmt::format("{} claims more rows than the file holds", path_of(column)));
   return rows * across;
@@ -111,7 +111,7 @@ void TableReader::read_values(hid_t dataset, const Column& column, ElementType t
 std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type, std::span<const std::byte> file) {
   const std::string name = path_of(column);
   const Handle dataset = open_column(file_, column);
-  const std::size_t length = elements(dataset, column, type) * H5Tget_size(file_type(type));
+  const std::size_t length = elements(dataset, column, type) * width_of(type);
   const auto bytes = stored_bytes(dataset, file, name);
   if (bytes.size() != length) throw FileFault(fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
   check_values(dataset, name, bytes);

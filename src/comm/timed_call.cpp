@@ -14,6 +14,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 namespace rollcall::comm {
 namespace {
@@ -74,6 +75,10 @@ TimedCall::~TimedCall() {
   running = false;
 }
 
-void TimedCall::note_failure_in(const std::filesystem::path& file) { keep(failure_file, file.string()); }
+void TimedCall::note_failure_in(const std::filesystem::path& file) {
+  static std::mutex one_rank;  // ranks may be threads of one process
+  const std::lock_guard lock(one_rank);
+  keep(failure_file, file.string());
+}
 
 }  // namespace rollcall::comm

@@ -17,7 +17,7 @@ struct RunSection {
   std::int64_t threads = 0;          ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
   std::string numerics = "fp32_fixed_order";
   std::string log_level = "info";
-  double deadline_s = 600;           ///< longest wait for a message before the job ends with a name of who waited for what
+  double deadline_s = 1800;          ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
   double wall_time_s = 0;            ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
   std::string init_from;             ///< RUN or RUN@STEP: start from these weights
 };

@@ -92,7 +92,9 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
   round_ = 0;
   begun_ = true;
   Decision decision;
-  for (const Draw& draw : CandidateSampler(*pieces_.sampler, knowledge_.size()).choose(first, {})) {
+  const auto draws = CandidateSampler(*pieces_.sampler, knowledge_.size()).choose(first, {});
+  for (const Draw& draw : draws) knowledge_.prefetch(draw.prompt);
+  for (const Draw& draw : draws) {
     decision.groups.push_back({.id = {request.step, draw.prompt, draw.draw}, .level = knowledge_.prompts().level.at(draw.prompt.value)});
     decision.probability.push_back(draw.probability);
   }

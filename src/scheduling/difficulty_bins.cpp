@@ -27,17 +27,17 @@ void DifficultyBins::place(PromptId prompt, double estimate) {
   members_[std::size_t(bin)].push_back(std::uint32_t(prompt.value));
 }
 
-std::vector<std::uint32_t> DifficultyBins::update(PromptId prompt, double estimate) {
+DifficultyBins::Moved DifficultyBins::update(PromptId prompt, double estimate) {
   const auto here = std::size_t(of(prompt));
   if (edges_[here] - margin_ <= estimate && estimate < edges_[here + 1] + margin_) return {};
   return put(prompt, bin_of(estimate));
 }
 
-std::vector<std::uint32_t> DifficultyBins::put(PromptId prompt, std::int32_t bin) {
-  return bin == of(prompt) ? std::vector<std::uint32_t>{} : move(prompt, bin);
+DifficultyBins::Moved DifficultyBins::put(PromptId prompt, std::int32_t bin) {
+  return bin == of(prompt) ? Moved() : move(prompt, bin);
 }
 
-std::vector<std::uint32_t> DifficultyBins::move(PromptId prompt, std::int32_t to) {
+std::array<std::uint32_t, 2> DifficultyBins::move(PromptId prompt, std::int32_t to) {
   auto& from = members_[std::size_t(of(prompt))];
   const std::uint32_t hole = slot_[prompt.value], last = from.back();
   from[hole] = last;

@@ -4,8 +4,10 @@
 #include "base/id.hpp"
 #include "scheduling/prompt_history.hpp"
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace rollcall::scheduling {
@@ -26,10 +28,13 @@ class DifficultyBins {
   std::size_t size() const { return members_.size(); }
   std::int32_t of(PromptId prompt) const;
   void place(PromptId prompt, double estimate);          ///< without hysteresis: the start
-  /// With it. Returns the prompts whose place has changed: none, or the one that moved and the one that took its slot.
-  std::vector<std::uint32_t> update(PromptId prompt, double estimate);
-  std::vector<std::uint32_t> put(PromptId prompt, std::int32_t bin);  ///< into a bin by name; returns as update() does
+  /// The prompt that moved, and the one that took its slot.
+  using Moved = std::optional<std::array<std::uint32_t, 2>>;
+  Moved update(PromptId prompt, double estimate);    ///< with it; whose places have changed, if any
+  Moved put(PromptId prompt, std::int32_t bin);      ///< into a bin by name
   std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
+  void prefetch(PromptId prompt) const { __builtin_prefetch(&slot_[prompt.value], 1); }
+  void prefetch_place(PromptId prompt) const { __builtin_prefetch(&members_[std::size_t(of(prompt))][slot_[prompt.value]], 1); }  ///< reads what prefetch() fetches
   /// Puts the named prompts where they were saved, over the start. False (and an unspecified state) when the places do not fit together.
   bool restore(const std::vector<Place>& places);
   const std::deque<std::uint32_t>& members(std::int32_t bin) const { return members_[std::size_t(bin)]; }
@@ -37,7 +42,7 @@ class DifficultyBins {
 
  private:
   std::int32_t bin_of(double estimate) const;
-  std::vector<std::uint32_t> move(PromptId prompt, std::int32_t to);
+  std::array<std::uint32_t, 2> move(PromptId prompt, std::int32_t to);
   std::vector<double> edges_;
   double margin_ = 0.0;
   PromptHistory* history_ = nullptr;                 // keeps each prompt's bin

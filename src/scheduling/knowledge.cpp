@@ -82,7 +82,18 @@ void Knowledge::note_change(std::uint32_t prompt) {
   changed_list_.push_back(prompt);
 }
 
+void Knowledge::prefetch(PromptId prompt) const {
+  __builtin_prefetch(&prompts_.level[prompt.value]);
+  if (uses_success_) success_.prefetch(prompt);
+  if (uses_history_) history_.prefetch(prompt);
+  if (uses_bins_) bins_.prefetch(prompt);
+}
+
 void Knowledge::learn(const std::vector<GroupReport>& reports) {
+  for (const GroupReport& report : reports) prefetch(report.id.prompt);
+  for (const GroupReport& report : reports) {
+    if (uses_bins_) bins_.prefetch_place(report.id.prompt);
+  }
   if (uses_success_) success_.learn(reports);
   if (!changed_.empty()) {
     for (const GroupReport& report : reports) note_change(std::uint32_t(report.id.prompt.value));
@@ -94,7 +105,9 @@ void Knowledge::learn(const std::vector<GroupReport>& reports) {
     history_.add(prompt, std::any_of(report.correct.begin(), report.correct.end(), [](std::uint8_t c) { return c != 0; }));
     touched_[prompt.value] = true;
     if (!uses_bins_) continue;
-    for (const std::uint32_t moved : bins_.update(prompt, pass_rate(prompt))) touched_[moved] = true, note_change(moved);
+    const auto moved = bins_.update(prompt, pass_rate(prompt));
+    if (!moved) continue;
+    for (const std::uint32_t p : *moved) touched_[p] = true, note_change(p);
   }
 }
 
@@ -188,7 +201,9 @@ void Knowledge::load_changed(const nlohmann::json& head, const PromptRows& rows,
     if (!uses_bins_) continue;
     require<StorageError>(std::size_t(entry.bin) < bins_.size(), fmt::format("a saved difficulty bin {} of {}", entry.bin, bins_.size()), kWhy,
                           "resume with the knobs it was started with");
-    for (const std::uint32_t moved : bins_.put(*prompt, entry.bin)) touched_[moved] = true;
+    const auto moved = bins_.put(*prompt, entry.bin);
+    if (!moved) continue;
+    for (const std::uint32_t other : *moved) touched_[other] = true;
   }
 }
 

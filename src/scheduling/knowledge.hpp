@@ -33,6 +33,8 @@ class Knowledge {
   void start();                     ///< after the knobs are set
   std::vector<Need> needs() const;  ///< a prior, where prior_required says so
   void learn(const std::vector<GroupReport>& reports);
+  /// Asks for everything known of the prompt before it is read: among 10^8 prompts each row is a cache miss, and misses asked for together are waited for once.
+  void prefetch(PromptId prompt) const;
 
   const PromptTable& prompts() const { return prompts_; }
   std::uint64_t size() const { return prompts_.size(); }

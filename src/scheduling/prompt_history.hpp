@@ -27,6 +27,7 @@ class PromptHistory {
   std::uint64_t size() const { return entries_.size(); }
   Entry& entry(PromptId prompt) { return entries_[prompt.value]; }
   const Entry& entry(PromptId prompt) const { return entries_[prompt.value]; }
+  void prefetch(PromptId prompt) const { __builtin_prefetch(&entries_[prompt.value], 1); }
 
  private:
   std::vector<Entry> entries_;

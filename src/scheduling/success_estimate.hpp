@@ -37,6 +37,7 @@ class SuccessEstimate {
   std::vector<SuccessRow> rows(const std::vector<std::uint32_t>& prompts) const;       ///< of those among them that were seen
   void load(const nlohmann::json& levels, const std::vector<SuccessRow>& prompts);
   void expect(std::uint64_t prompts) { prompt_.expect(prompts); }
+  void prefetch(PromptId prompt) const { prompt_.prefetch(prompt.value); }
   void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
 
  private:
@@ -51,6 +52,7 @@ class SuccessEstimate {
     bool find(std::uint64_t prompt, Counts& counts) const;
     void set(std::uint64_t prompt, const Counts& counts);
     void clear();
+    void prefetch(std::uint64_t prompt) const { __builtin_prefetch(&counts_[prompt], 1), __builtin_prefetch(&step_[prompt], 1); }
     template <class Act>
     void each(Act act) const;  ///< act(prompt, counts) of the prompts seen, ascending
 

@@ -63,7 +63,7 @@ class Conformance : public testing::TestWithParam<std::string> {
 // log-ratios of any size stay finite.
 TEST_P(Conformance, untrained_tokens_have_no_influence) {
   EXPECT_TRUE(rc::check([&] {
-    PlainStep step = any_step();
+    PlainStep step = step_with_experts();
     const Result before = evaluate(objective, step);
     PlainRollout empty;
     empty.group = step.rollouts.back().group + 1;
@@ -79,7 +79,7 @@ TEST_P(Conformance, dropped_rollouts_have_no_derivative) {
   if (excused("dropped")) GTEST_SKIP();
   const Objective filtered(GetParam(), {{"weight", with_drop_truncated(row(GetParam()))}});
   EXPECT_TRUE(rc::check([&] {
-    PlainStep step = any_step();
+    PlainStep step = step_with_experts();
     const Result before = evaluate(filtered, step);
     std::size_t token = 0;
     for (auto& r : step.rollouts) {
@@ -100,7 +100,7 @@ TEST_P(Conformance, a_group_forgets_dropped_rollouts) {
   if (!objective.whole_groups()) GTEST_SKIP() << "no loss of a group";
   const Objective filtered(GetParam(), {{"weight", with_drop_truncated(row(GetParam()))}});
   EXPECT_TRUE(rc::check([&] {
-    const PlainStep step = later(any_step());
+    const PlainStep step = later(step_with_experts());
     PlainStep emptied = step;
     Column kept;
     const Result dropped = evaluate(filtered, step);
@@ -124,7 +124,7 @@ TEST_P(Conformance, finite_at_any_log_ratio) {
 // Property 2. Any cut into leaves, each prepared by its own rank, gives the same derivative, loss and metrics.
 TEST_P(Conformance, any_cut_gives_the_same_derivative) {
   EXPECT_TRUE(rc::check([&] {
-    const PlainStep step = later(any_step());
+    const PlainStep step = later(step_with_experts());
     std::vector<std::vector<std::int64_t>> leaves(4);
     const auto leaf_of_group = *rc::gen::container<std::vector<int>>(8, any_of(0, 4));
     for (const auto i : step.all()) {
@@ -142,7 +142,7 @@ TEST_P(Conformance, any_cut_gives_the_same_derivative) {
 // Property 3. Prompts and rollouts in any order: the derivative moves with its rollout, the loss stays.
 TEST_P(Conformance, order_does_not_matter) {
   EXPECT_TRUE(rc::check([&] {
-    const PlainStep step = any_step();
+    const PlainStep step = step_with_experts();
     std::mt19937 engine(*rc::gen::arbitrary<std::uint32_t>());
     const auto [shuffled, order] = shuffle(step, engine);
     const Result a = evaluate(objective, step), b = evaluate(objective, shuffled);

@@ -56,13 +56,6 @@ Step step_with_advantage(const PlainStep& plain) {
   step.advantage = at::tensor(plain_advantage("group_norm", plain), at::kDouble);
   return step;
 }
-/// Some step of training in which some rollouts are an expert's.
-PlainStep step_with_experts() {
-  PlainStep step = any_step();
-  step.index = std::uint64_t(*any_of(0, 1000));
-  for (auto& r : step.rollouts) r.expert = double(r.key % 4 == 0);
-  return step;
-}
 Column or_ones(const at::Tensor& column, std::size_t n) { return column.defined() ? values(column) : Column(n, 1.0); }
 Column or_ones(const Column& column, std::size_t n) { return column.empty() ? Column(n, 1.0) : column; }
 

@@ -180,8 +180,16 @@ inline rc::Gen<int> any_of(int low, int high) { return rc::gen::resize(rc::kNomi
 /// Any shape: one to six groups of one to five rollouts.
 inline PlainStep any_step(double spread = 0.3) {
   const auto groups = std::size_t(*any_of(1, 7));
-  const auto sizes = *rc::gen::container<std::vector<int>>(groups, any_of(1, 6));
+  const auto sizes = *rc::gen::container<std::vector<int>>(groups, any_of(1, 9));  // some larger than the sets of four that Pass@k draws from a group
   return random_step(sizes, *rc::gen::arbitrary<std::uint32_t>(), spread);
+}
+
+/// Some step of training in which some rollouts are an expert's.
+inline PlainStep step_with_experts() {
+  PlainStep step = any_step();
+  step.index = std::uint64_t(*any_of(0, 1000));
+  for (auto& r : step.rollouts) r.expert = double(r.key % 4 == 0);
+  return step;
 }
 
 inline std::vector<double> values(const at::Tensor& t) {

@@ -16,8 +16,7 @@ PlainStep labelled() {
 }
 
 /// The policy that this optimizer step starts from has lost 3e-4 of log-probability on every token.
-PlainStep drifted() {
-  PlainStep step = labelled();
+PlainStep drifted(PlainStep step) {
   for (auto& r : step.rollouts) {
     r.current = r.old;
     for (double& lp : r.current) lp -= 3e-4;
@@ -68,9 +67,10 @@ HandWorkedTable worked_group_losses() {
   return {
       // Scores: mean lp. Right: ln(0.75 * 0.45) / 2, wrong: ln 0.55; one wrong answer, so log-mean-exp is its score. L = wrong - right = -0.05474212.
       // The hinge: D = 3e-4, c = 1000 (3e-4 - 1e-4) = 0.2, times -(ln 1.5 + ln 0.9 + ln 1.1) / 3.  Derivatives: -1/2, -1/2, 1, each - 0.2 / 3.
-      {"disco", {std::log(0.55) - std::log(0.3375) / 2 - 0.2 / 3 * (q0 + q1), {-0.5 - 0.2 / 3, -0.5 - 0.2 / 3, 1 - 0.2 / 3}, drifted}},
-      // l = 0.1 and 0.2, lambda = 0.1: weights e^-1 and e^-2 over their sum: 0.7311 and 0.2689. All scores ln 0.5: L = 0. The current policy is old: no hinge.
-      {"drpo-decoupled-reward", {0.0, {-w0, -(1 - w0) / 2, -(1 - w0) / 2, 1.0}, short_and_long}},
+      {"disco", {std::log(0.55) - std::log(0.3375) / 2 - 0.2 / 3 * (q0 + q1), {-0.5 - 0.2 / 3, -0.5 - 0.2 / 3, 1 - 0.2 / 3}, [] { return drifted(labelled()); }}},
+      // l = 0.1 and 0.2, lambda = 0.1: weights e^-1 and e^-2 over their sum: 0.7311 and 0.2689. All scores ln 0.5: L = 0. The hinge as
+      // above: c = 0.2, times -(ln 1) of four tokens: nothing in the loss, -0.2 / 4 in each derivative.
+      {"drpo-decoupled-reward", {0.0, {-w0 - 0.05, -(1 - w0) / 2 - 0.05, -(1 - w0) / 2 - 0.05, 1.0 - 0.05}, [] { return drifted(short_and_long()); }}},
       // A = +-a as grpo, centred log-ratios +-gap/2: residuals +-x, x = a - gap/2; mean of squares x^2.  dx0/dq0 = -1/2, dx1/dq0 = 1/2: dL/dq0 = -x.
       {"deepvideo-r1-reg-grpo", {x * x, {-x, -x, x}}},
       // h = 0.1 * 2.5 (m0 - m1); -log sigmoid(h); dL/dm0 = -0.25 sigmoid(-h), half of it a token.

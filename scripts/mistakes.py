@@ -1,0 +1,76 @@
+"""Mistakes put into a library on purpose, all in one build of a test program, behind a switch in the environment: what scripts/break_* share."""
+import collections
+import concurrent.futures
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SWITCH = "ROLLCALL_BREAK"  # environment variable with the name of the mistake to make
+
+
+def broken_sources(layer, mistakes):
+    """mistakes: name -> edits (file below src/layer, expression, the wrong one). Returns the files that hold them, each expression behind its switch: path -> text."""
+    places = collections.defaultdict(list)
+    for name, edits in mistakes.items():
+        for path, right, wrong in edits:
+            places[path].append((name, right, wrong))
+    texts = {}
+    for path, edits in places.items():
+        text = (ROOT / "src" / layer / path).read_text()
+        for name, right, _ in edits:
+            if text.count(right) != 1:
+                sys.exit(f"{pathlib.Path(sys.argv[0]).name}: src/{layer}/{path} holds {right!r} {text.count(right)} times (mistake {name}); bring the script up to date")
+        pieces, end = [], len(text)
+        for name, right, wrong in sorted(edits, key=lambda edit: -text.index(edit[1])):
+            begin = text.index(right)
+            pieces[:0] = [f'(broken("{name}") ? either({wrong}) : either({right}))', text[begin + len(right):end]]
+            end = begin
+        texts[path] = text[:end] + "".join(pieces)
+    return texts
+
+
+SWITCH_HEADER = f"""#pragma once
+#include <cstdlib>
+#include <string_view>
+inline bool broken(std::string_view mistake) {{
+  const char* chosen = std::getenv("{SWITCH}");
+  return chosen != nullptr && mistake == chosen;
+}}
+"""
+
+
+class Build:
+    """Copies of the broken files in a folder, compiled as the build tree compiles the right ones."""
+
+    def __init__(self, layer, folder, build, sources, either):
+        """either: C++ that makes both branches of a switch one type."""
+        self.layer, self.folder, self.build = layer, folder, build
+        for path, text in sources.items():
+            copy = folder / layer / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            head, _, rest = text.partition("#include")
+            copy.write_text(head + '#include "broken.hpp"\n#include' + rest)
+        (folder / "broken.hpp").write_text(SWITCH_HEADER + either)
+
+    def command(self, target):
+        done = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "-s", target], capture_output=True, text=True, check=True)
+        return done.stdout.strip().splitlines()[-1]
+
+    def compile(self, source):
+        copy, output = self.folder / self.layer / source, self.folder / (source.replace("/", "_") + ".o")
+        words = shlex.split(self.command(f"src/{self.layer}/CMakeFiles/rollcall_{self.layer}.dir/{source}.o"))
+        words = [word for word in words[:words.index("-o")] if not word.startswith(("-M", "-O")) and not word.endswith((".d", "ccache", ".o"))]
+        text = copy if copy.exists() else ROOT / "src" / self.layer / source
+        subprocess.run([words[0], f"-I{self.folder}", *words[1:], "-O0", "-w", "-o", output, "-c", text], cwd=self.build, check=True)
+        return output
+
+    def link(self, test, sources):
+        """The test program with these sources in place of the library's."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            objects = list(pool.map(self.compile, sources))
+        program = self.folder / test
+        command = self.command(f"bin/{test}").replace(f"-o bin/{test}", f"-o {program} " + " ".join(map(str, objects)))
+        subprocess.run(command, shell=True, cwd=self.build, check=True)
+        return program
