@@ -40,10 +40,7 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     reader.read(keys);
     reader.read(rollouts);
     reader.read(scores);
-    reader.check_counts();
-    const Extents& n = reader.extents();
-    if (n[index(Dim::group)] != entry.groups || n[index(Dim::rollout)] != entry.rollouts || n[index(Dim::token)] != entry.tokens)
-      throw FileFault("it has other numbers of groups, rollouts or tokens than the manifest says");
+    check_archive(reader, entry);
     const auto names = reader.component_names();
     if (component_names != nullptr) *component_names = names;
     auto groups = groups_of(keys, rollouts);
@@ -58,6 +55,7 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
 }
 
 std::string archive_sha256(const fs::path& run_dir) {
+  if (!is_run_folder(run_dir)) return Sha256().hex();  // nothing has been sampled yet
   const Source source = open_source(run_dir);
   require<StorageError>(source.unscored.empty(), source.unscored.empty() ? "" : fmt::format("{} has no scores beside it", (run_dir / source.unscored.front()).string()),
                         "the content of the run is not complete", "resume the run and let it end the step");

@@ -55,6 +55,17 @@ void check_schema(const TableReader& reader, const char* kind) {
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
 }
 
+void check_archive(const TableReader& reader, const ArchiveEntry& entry) {
+  reader.check_counts();
+  const Extents& n = reader.extents();
+  if (n[index(Dim::group)] != entry.groups || n[index(Dim::rollout)] != entry.rollouts || n[index(Dim::token)] != entry.tokens)
+    throw FileFault("it has other numbers of groups, rollouts or tokens than the manifest says");
+  if (text_of(purpose_of(reader)) != entry.purpose || reader.number<std::uint64_t>("first_step") != entry.first_step ||
+      reader.number<std::uint64_t>("last_step") != entry.last_step)
+    throw FileFault("it is of another purpose or of other steps than the manifest says");
+  reader.component_names();
+}
+
 Purpose purpose_of(const TableReader& reader) {
   const std::string text = reader.text("purpose");
   const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);

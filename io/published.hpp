@@ -1,7 +1,7 @@
 // Facts common to every file: its root attributes, and the check of a file against what was published. Private to io.
 #pragma once
 
-#include "io/shard_file.hpp"
+#include "io/archive.hpp"
 #include "io/table_file.hpp"
 
 #include <filesystem>
@@ -20,6 +20,8 @@ void check_published(const std::filesystem::path& run_dir, const PublishedFile& 
 void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes);
 /// Throws FileFault unless the file is of this kind and a schema version this code reads.
 void check_schema(const TableReader& reader, const char* kind);
+/// After all reads of an archive file: its structure, and that it is what the manifest says of it. Throws FileFault.
+void check_archive(const TableReader& reader, const ArchiveEntry& entry);
 Purpose purpose_of(const TableReader& reader);
 
 }  // namespace rollcall::io

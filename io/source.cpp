@@ -120,11 +120,12 @@ Purpose purpose_from_text(const std::string& text) {
   return Purpose(place - kPurposes.begin());
 }
 
+bool is_run_folder(const fs::path& path) { return fs::exists(path / "shards") || fs::exists(path / "archive") || fs::exists(path / "config.toml"); }
+
 Source open_source(const fs::path& path) {
   require(fs::exists(path), fmt::format("{} does not exist", path.string()), "there are no rollouts to read", "name a run folder or an HDF5 file of one");
   if (fs::is_directory(path)) {
-    require(fs::exists(path / "shards") || fs::exists(path / "archive") || fs::exists(path / "config.toml"),
-            fmt::format("{} is not a run folder", path.string()), "it holds neither config.toml nor shards nor an archive",
+    require(is_run_folder(path), fmt::format("{} is not a run folder", path.string()), "it holds neither config.toml nor shards nor an archive",
             "name the folder that run.dir named, or an HDF5 file of it");
     return list_run(path);
   }

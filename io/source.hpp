@@ -22,6 +22,7 @@ struct Source {
   std::vector<std::string> unscored{};  ///< shards of such steps without scores
 };
 
+bool is_run_folder(const std::filesystem::path& path);
 /// Throws InputError when the path is neither, StorageError for a damaged manifest.
 Source open_source(const std::filesystem::path& run_or_file);
 

@@ -54,6 +54,18 @@ def a_lost_file_costs_its_rollouts_and_nothing_else(harness):
     check("0 groups differ, 0 are only in A, 16 only in B" in archive(harness, "diff", run, whole(harness), code=3), "other rollouts than the lost ones are missing")
 
 
+def a_lost_manifest_is_written_anew(harness):
+    run = harness.work / "unlisted"
+    shutil.copytree(whole(harness), run)
+    manifest = run / "archive/manifest.json"
+    for spoil in (lambda: manifest.write_text(manifest.read_text().replace("128", "129", 1)), manifest.unlink):
+        spoil()
+        check(harness.run("archive", "verify", run)[0] == 3, "a manifest that is not the run's passes")
+        out = archive(harness, "repair", run)
+        check("rebuilt    archive/manifest.json from 4 archive files" in out and "lost " not in out, out)
+        check("every checksum" in archive(harness, "verify", run) and "the same content" in archive(harness, "diff", run, whole(harness)), "another content")
+
+
 def pack_offline_is_what_the_run_does(harness):
     run = stopped(harness, "unpacked")
     out = archive(harness, "pack", run)
@@ -65,4 +77,5 @@ def pack_offline_is_what_the_run_does(harness):
     check("nothing to pack" in archive(harness, "pack", early), "a run that ended in order has packed")
 
 
-main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, a_lost_file_costs_its_rollouts_and_nothing_else, pack_offline_is_what_the_run_does)
+main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, a_lost_file_costs_its_rollouts_and_nothing_else,
+     a_lost_manifest_is_written_anew, pack_offline_is_what_the_run_does)

@@ -1,17 +1,17 @@
 // Damage is said with its file, column and bytes; files of schema 1.0 are read; what is set aside is not lost.
 #include "io/verify.hpp"
 
-#include "io/difference.hpp"
+#include "io/fault.hpp"
 #include "io/group_columns.hpp"
 #include "io/published.hpp"
 #include "io/run_files.hpp"
 #include "io/sample_run.hpp"
 #include "io/segment.hpp"
-#include "io/shard_name.hpp"
 #include "io/source.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace rollcall::io::test {
@@ -86,6 +86,37 @@ TEST(Verify, FilesOfAnEarlierMinorVersionAreRead) {
   EXPECT_NE(fault_of([&] { read_shard(run, today); }).find("cannot open column groups/planned"), std::string::npos) << "a file of today must have them";
 }
 
+/// Every checksum is right, but the groups stand as a shard has them: by falling prompt.
+TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
+  const RunFolder run;
+  Sample s = sample(3, 4, 2);
+  const auto fault = [&] {
+    KeyColumns keys;
+    RolloutColumns rollouts;
+    ScoreColumns scores;
+    for (std::size_t g = 0; g < 2; ++g) {
+      append(s.shard.groups[g], keys), append(s.shard.groups[g], s.prompts[g], 1.0F, rollouts), append(s.scores.scores[g], 2, scores);
+    }
+    Attributes attributes = identity_attributes(identity(), "archive", Purpose::train);
+    for (const char* name : {"first_step", "last_step"}) attributes.emplace_back(name, std::uint64_t{4});
+    const auto columns = views(keys, rollouts, scores);
+    writing(run.path() / "x.h5", [&] {
+      write_tables(run.path() / "x.h5", columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
+    });
+    const auto faults = verify_archive(run, describe(run, "x.h5"));
+    return faults.empty() ? "" : faults.front().problem;
+  };
+  EXPECT_EQ(fault(), "row 1 of groups is not behind the row before it by step, prompt and draw");
+  std::swap(s.shard.groups[0], s.shard.groups[1]), std::swap(s.prompts[0], s.prompts[1]), std::swap(s.scores.scores[0], s.scores.scores[1]);
+  const bool falling = s.shard.groups[0].rollouts.size() > 1 || s.shard.groups[1].rollouts.size() > 1;
+  EXPECT_EQ(fault().find("of rollouts is not behind the row before it by sample") != std::string::npos, falling);
+  for (std::size_t g = 0; g < 2; ++g) {
+    std::reverse(s.shard.groups[g].rollouts.begin(), s.shard.groups[g].rollouts.end());
+    std::reverse(s.scores.scores[g].begin(), s.scores.scores[g].end());
+  }
+  EXPECT_EQ(fault(), "");
+}
+
 TEST(Verify, AFileUnderAnotherNameIsNoticed) {
   const RunFolder run;
   const PackInput files = write(run, sample(1, 2, 2));
@@ -108,61 +139,24 @@ TEST(Verify, AWithdrawnFileLeavesTheManifestAndItsCopy) {
   EXPECT_TRUE(fs::exists(run.path() / folder / "two.h5"));
 }
 
-TEST(Source, WalksPackedAndLooseStepsInOneOrder) {
+/// From the files alone, but for one that is damaged and one that holds the steps of another.
+TEST(Verify, ALostManifestIsWrittenAnew) {
   const RunFolder run;
-  std::vector<PackInput> first, last;
-  for (std::uint64_t step : {3, 4}) last.push_back(write(run, sample(1, step, 2)));
-  pack(*comm::alone(), run, "late", last, identity());
-  for (std::uint64_t step : {1, 2}) first.push_back(write(run, sample(1, step, 2)));
-  pack(*comm::alone(), run, "early", first, identity());
-  write(run, sample(1, 5, 2));
-  const Sample unscored = sample(1, 6, 2);
-  write_shard(run, unscored.shard, unscored.prompts, identity());
-  std::vector<std::uint64_t> steps;
-  each_group(run, {}, [&](const ArchivedGroup& group, const auto&) { return steps.push_back(group.step), true; });
-  EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
-  EXPECT_EQ(open_source(run).unscored, std::vector<std::string>{"shards/train-000006-00-0001.h5"});
-  steps.clear();
-  each_group(run, {.first_step = 2, .last_step = 3}, [&](const ArchivedGroup& group, const auto&) { return steps.push_back(group.step), steps.size() < 3; });
-  EXPECT_EQ(steps, (std::vector<std::uint64_t>{2, 2, 3})) << "the visitor ends the walk";
-}
-
-/// The run packs in the middle of the walk: what was loose is found in the archive, and no step comes twice.
-TEST(Source, APackInBetweenIsFollowed) {
-  const RunFolder run;
-  std::vector<PackInput> inputs;
-  for (std::uint64_t step : {1, 2, 3, 4}) inputs.push_back(write(run, sample(1, step, 1)));
-  std::vector<std::uint64_t> steps;
-  each_group(run, {}, [&](const ArchivedGroup& group, const auto&) {
-    if (steps.size() == 1) pack(*comm::alone(), run, "now", inputs, identity());
-    return steps.push_back(group.step), true;
-  });
-  EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 2, 3, 4}));
-}
-
-/// A link to nowhere is listed and never there: said once, not asked for again and again.
-TEST(Source, WhatIsListedAndNotThereEndsTheWalk) {
-  const RunFolder run;
-  const PackInput input = write(run, sample(1, 1, 1));
-  fs::remove(run.path() / input.shard.path);
-  fs::create_symlink("nowhere", run.path() / input.shard.path);
-  EXPECT_THROW(each_group(run, {}, [](const ArchivedGroup&, const auto&) { return true; }), StorageError);
-  EXPECT_FALSE(ShardName::parse("shards/train-1-0-0.h5")) << "another name than the one that is written";
-}
-
-TEST(Difference, NamesTheFirstValue) {
-  const RunFolder a, b;
-  for (std::uint64_t step : {1, 2}) write(a, sample(1, step, 2)), step == 1 ? (void)write(b, sample(1, step, 2)) : void();
-  Sample changed = sample(1, 2, 2);
-  changed.scores.scores[1][0].reward = 0.25;
-  write(b, changed);
-  const Difference d = compare(a, b);
-  const Group& group = changed.shard.groups[1];
-  EXPECT_EQ(d.first, fmt::format("train step 2, prompt {}, draw 1: sample {}: reward is {} and 0.25", group.id.prompt.value, group.rollouts[0].sample,
-                                 sample(1, 2, 2).scores.scores[1][0].reward));
-  EXPECT_EQ(d.groups_differing, 1U);
-  EXPECT_EQ(compare(a, a).first, "");
-  EXPECT_EQ(d.content_a, archive_sha256(a));
+  const auto archive = run.path() / "archive";
+  for (std::uint64_t step : {1, 2, 3}) pack(*comm::alone(), run, "step_" + std::to_string(step), {write(run, sample(1, step, 2))}, identity());
+  const std::string whole = archive_sha256(run), manifest = content(archive / "manifest.json");
+  put(archive / "manifest.json", manifest.substr(0, 100));
+  EXPECT_TRUE(rebuild_manifest(run, new_set_aside(run) + "/manifest.json").empty());
+  EXPECT_EQ(archive_sha256(run), whole);
+  EXPECT_EQ(content(run.path() / "set_aside/0/manifest.json"), manifest.substr(0, 100));
+  fs::remove(archive / "manifest.json");
+  fs::copy(archive / "step_1.h5", archive / "step_1_again.h5");
+  fs::resize_file(archive / "step_3.h5", fs::file_size(archive / "step_3.h5") / 2);
+  const auto faults = rebuild_manifest(run, new_set_aside(run) + "/manifest.json");
+  ASSERT_EQ(faults.size(), 2U);
+  EXPECT_EQ(faults[0].file, "archive/step_3.h5");
+  EXPECT_EQ(faults[1].problem, "it holds steps that archive/step_1.h5 holds");
+  EXPECT_EQ(read_manifest(run).size(), 2U);
 }
 
 }  // namespace

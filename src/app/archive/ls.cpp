@@ -58,7 +58,7 @@ std::optional<std::vector<Line>> try_lines(const fs::path& run_dir) {
   for (const auto& entry : files.packed) lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : kMissing));
   for (const auto& file : files.others) {
     lines.push_back(line_of(run_dir, file, committed));
-    if (file.state == io::FileState::shard && !fs::exists(run_dir / file.path)) return std::nullopt;
+    if (lines.back().kind != "partial" && !fs::exists(run_dir / file.path)) return std::nullopt;
   }
   return lines;
 }

@@ -72,10 +72,10 @@ ExitCode verify(const fs::path& path) {
   const Findings findings = source.is_run ? verify_run(path) : verify_file(source);
   Output out;
   for (const auto& fault : findings.faults) out.write(fmt::format("{}: {}\n", fault.file, fault.problem));
+  const auto count = findings.faults.size();
   const std::string remedy = source.is_run ? "rollcall archive repair " + path.string() + " sets aside what is damaged" : "restore it from a copy";
-  out.write(
-      fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
-                  findings.faults.empty() ? "every checksum and every structure is right" : fmt::format("{} complaints; {}", findings.faults.size(), remedy)));
+  out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
+                        count == 0 ? "every checksum and every structure is right" : fmt::format("{} complaint{}; {}", count, count == 1 ? "" : "s", remedy)));
   out.finish();
   return findings.faults.empty() ? ExitCode::done : ExitCode::failed;
 }

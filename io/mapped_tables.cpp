@@ -1,0 +1,36 @@
+// What is mapped, and that it is what was published.
+#include "io/mapped_tables.hpp"
+
+namespace rollcall::io {
+namespace fs = std::filesystem;
+namespace {
+
+std::unique_ptr<MappedFile> map_published(const fs::path& run_dir, const PublishedFile& file) {
+  auto mapped = std::make_unique<MappedFile>(run_dir / file.path);
+  check_bytes(file, mapped->bytes());
+  return mapped;
+}
+
+}  // namespace
+
+MappedTables::MappedTables(const fs::path& run_dir, const PublishedFile& file, const char* kind)
+    : mapped_(map_published(run_dir, file)), reader_(run_dir / file.path) {
+  check_schema(reader_, kind);
+}
+
+bool MappedTables::is_large(const Column& column) {
+  switch (column.rows) {
+    case Dim::token:
+    case Dim::prompt_byte:
+    case Dim::reference_byte:
+    case Dim::completion_byte:
+    case Dim::extracted_byte: return true;
+    case Dim::group:
+    case Dim::rollout:
+    case Dim::turn:
+    case Dim::component: return false;
+  }
+  throw FileFault("unknown dimension");
+}
+
+}  // namespace rollcall::io

@@ -1,0 +1,44 @@
+// A published file for those who look at whole columns: small tables are read, tokens and texts stay where they lie in the mapped file. Private to io.
+#pragma once
+
+#include "io/mapped_file.hpp"
+#include "io/published.hpp"
+#include "io/table_file.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+/// Checked like every read: its bytes before HDF5 sees them, then schema, types, checksums, codes and counts. Throws FileFault.
+class MappedTables {
+ public:
+  /// `kind`: shard, scores or archive.
+  MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind);
+
+  /// Reads a set of columns and adds all of them to `columns`, which are valid as long as `set` and the mapped file.
+  template <class Set>
+  void read(Set& set, std::vector<ColumnView>& columns) {
+    Set::each(set, [&]<class T>(const Column& column, std::vector<T>& values) {
+      if (is_large(column)) {
+        const auto bytes = reader_.in_place<T>(column, mapped_->bytes());
+        columns.push_back({column, type_of<T>(), bytes, bytes.size() / sizeof(T)});
+      } else {
+        reader_.read_column(column, values);
+        columns.push_back({column, type_of<T>(), std::as_bytes(std::span(values)), values.size()});
+      }
+    });
+  }
+  const TableReader& reader() const { return reader_; }  ///< for counts and attributes, after all reads
+  std::unique_ptr<MappedFile> release() { return std::move(mapped_); }
+
+ private:
+  static bool is_large(const Column& column);  ///< with a value for every token or byte: nearly all of a file
+
+  std::unique_ptr<MappedFile> mapped_;
+  TableReader reader_;
+};
+
+}  // namespace rollcall::io
