@@ -19,9 +19,11 @@
 namespace rollcall::io {
 namespace fs = std::filesystem;
 
-bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step) {
-  return entry.purpose == text_of(purpose) && entry.first_step <= step && step <= entry.last_step;
+bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step, std::uint64_t last_step) {
+  return entry.purpose == text_of(purpose) && entry.first_step <= last_step && first_step <= entry.last_step;
 }
+
+bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step) { return overlap(entry, purpose, step, step); }
 
 bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step) {
   return std::any_of(entries.begin(), entries.end(), [&](const ArchiveEntry& entry) { return holds(entry, purpose, step); });

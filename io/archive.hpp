@@ -25,6 +25,8 @@ struct ArchiveEntry {
 };
 /// Files hold whole steps of one purpose.
 bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step);
+/// Whether the two files' stretches of steps meet.
+bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step, std::uint64_t last_step);
 bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step);
 
 /// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when the communicator is MPI; otherwise rank 0 writes all),

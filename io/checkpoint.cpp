@@ -133,17 +133,6 @@ void show(const fs::path& run_dir, const fs::path& hidden, const std::string& na
   remove_folder(aside);
 }
 
-/// A crash in the middle of show() may leave the older checkpoint aside and none in its place.
-void restore_replaced(const fs::path& run_dir) {
-  for (const std::string& name : folder_names(run_dir)) {
-    if (!name.starts_with(kReplaced)) continue;
-    const fs::path shown = folder_of(run_dir) / name.substr(std::strlen(kReplaced));
-    if (fs::exists(shown)) continue;
-    rename_folder(folder_of(run_dir) / name, shown);
-    fsync_path(folder_of(run_dir));
-  }
-}
-
 /// The files that an earlier checkpoint has already, under a second name.
 void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden, CheckpointFacts& facts) {
   if (share.unchanged.empty()) return;
@@ -201,6 +190,16 @@ void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
     std::error_code ignored;  // the first failure is the one to tell of
     fs::remove_all(hidden_folder(run_dir, checkpoint.name), ignored);
     throw;
+  }
+}
+
+void restore_replaced(const fs::path& run_dir) {
+  for (const std::string& name : folder_names(run_dir)) {
+    if (!name.starts_with(kReplaced)) continue;
+    const fs::path shown = folder_of(run_dir) / name.substr(std::strlen(kReplaced));
+    if (fs::exists(shown)) continue;
+    rename_folder(folder_of(run_dir) / name, shown);
+    fsync_path(folder_of(run_dir));
   }
 }
 

@@ -45,6 +45,9 @@ void end_checkpoint(const std::filesystem::path& run_dir, const std::string& nam
 /// Both by one rank; a failure leaves nothing of it.
 void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& checkpoint);
 
+/// Where a crash left a checkpoint that was about to be replaced aside and none in its place, puts it back. Only under the run folder's lock.
+void restore_replaced(const std::filesystem::path& run_dir);
+
 /// Names of the complete checkpoints, oldest first by the sequence number in their manifests. `faults`: of folders whose manifest cannot be read.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir, std::vector<std::string>* faults = nullptr);
 

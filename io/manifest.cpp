@@ -70,15 +70,17 @@ Manifest load_manifest(const fs::path& run_dir) {
   try {
     const std::string text = read_file(path);
     const json j = json::parse(text);
-    if (const int format = j.at("format").get<int>(); format < 1 || format > kManifestFormat)
-      throw std::invalid_argument(fmt::format("format {} where this program reads up to {}", format, kManifestFormat));
-    else if (format > 1 || j.contains(kOwnChecksum)) check_whole(j, text);
+    const int format = j.at("format").get<int>();
+    if (format != 1 || j.contains(kOwnChecksum)) check_whole(j, text);
+    // Whole, so nothing is to be mended.
+    require<EnvironmentError>(format <= kManifestFormat, fmt::format("{}: format {} where this program reads up to {}", path.string(), format, kManifestFormat),
+                              "a newer rollcall wrote the run", "use that version");
     Manifest manifest;
     for (const json& entry : j.at("files")) manifest.files.push_back(entry_from(entry));
     for (const json& file : j.at("replaced")) manifest.replaced.push_back(file_from(file));
     if (manifest.files.empty() && !manifest.replaced.empty()) throw std::invalid_argument("it replaces shards by no file");
     return manifest;
-  } catch (const StorageError&) {
+  } catch (const EnvironmentError&) {
     throw;
   } catch (const std::exception& fault) {
     throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",

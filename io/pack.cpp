@@ -55,11 +55,9 @@ class Packing {
     if (const auto packed = adopt(start[0])) return *packed;
     const auto shares = agreed(ranks_, [&] { return load(); });
     place(shares);
-    agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
-    const auto written = agreed(ranks_, [&] { return write(); });
-    const auto entry = agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); });
+    const std::string entry = make_file();
     agreed(ranks_, [&] { return remove_mine(); });
-    return entry_from_text(entry[0]);
+    return entry_from_text(entry);
   }
 
  private:
@@ -75,6 +73,7 @@ class Packing {
   std::optional<ArchiveEntry> adopt(const std::string& start);
   std::string load();
   void place(const std::vector<std::string>& shares);
+  std::string make_file();
   std::string create() const;
   std::string write();
   std::string publish(const std::vector<std::string>& written) const;
@@ -111,8 +110,10 @@ std::string Packing::find_packed() const {
   const bool done = std::equal(files.begin(), files.end(), manifest.replaced.begin(), manifest.replaced.end(), same);
   remove_replaced(run_dir_, manifest);
   if (done) return entry_text(manifest.files.back());
-  for (const ArchiveEntry& entry : manifest.files)
+  for (const ArchiveEntry& entry : manifest.files) {
     if (entry.file.path == path_) cannot_pack("the manifest has this file already, packed from other shards");
+    if (overlap(entry, purpose(), parsed(inputs_.front()).step, parsed(inputs_.back()).step)) cannot_pack(fmt::format("{} holds steps between its first and last", entry.file.path));
+  }
   return {};
 }
 
@@ -177,6 +178,19 @@ void Packing::place(const std::vector<std::string>& shares) {
   total_[index(Dim::component)] = own_.component_names.size();
   if (total_[index(Dim::group)] > std::numeric_limits<std::uint32_t>::max()) cannot_pack("more than 2^32 groups would be in one file");
   for (std::uint32_t& group : own_.keys.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
+}
+
+/// Returns its entry. A file that could not be finished would only help to fill the disk.
+std::string Packing::make_file() {
+  try {
+    agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
+    const auto written = agreed(ranks_, [&] { return write(); });
+    return agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); })[0];
+  } catch (const StorageError&) {
+    std::error_code ignored;  // the first failure is the one to tell of
+    if (ranks_.rank() == 0) fs::remove(partial(), ignored);
+    throw;
+  }
 }
 
 std::string Packing::create() const {

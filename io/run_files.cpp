@@ -113,7 +113,7 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& 
   Manifest manifest;
   for (const auto& [order, entry] : found) {
     const auto same = std::find_if(manifest.files.begin(), manifest.files.end(), [&](const ArchiveEntry& e) {
-      return e.purpose == entry.purpose && e.first_step <= entry.last_step && entry.first_step <= e.last_step;
+      return overlap(e, std::get<0>(order), entry.first_step, entry.last_step);
     });
     if (same == manifest.files.end()) manifest.files.push_back(entry);
     else faults.push_back({entry.file.path, fmt::format("it holds steps that {} holds", same->file.path)});
@@ -122,6 +122,13 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& 
   if (fs::exists(old)) write_file_atomic(run_dir / copy, read_file(old));
   save_manifest(run_dir, manifest);
   return faults;
+}
+
+void readmit(const fs::path& run_dir, const std::vector<ArchiveEntry>& entries) {
+  if (entries.empty()) return;
+  Manifest manifest = load_manifest(run_dir);
+  manifest.files.insert(manifest.files.begin(), entries.begin(), entries.end());  // not at the end: the last file is the one that replaced shards
+  save_manifest(run_dir, manifest);
 }
 
 void withdraw(const fs::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy) {

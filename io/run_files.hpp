@@ -49,6 +49,9 @@ void move_to(const std::filesystem::path& run_dir, const std::vector<std::string
 /// A file that is missing altogether is not missed.
 std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir, const std::string& copy);
 
+/// Names whole archive files in the manifest that it does not name.
+void readmit(const std::filesystem::path& run_dir, const std::vector<ArchiveEntry>& entries);
+
 /// Takes archive files out of the manifest; the manifest as it was is kept as `copy` (relative). Shards that such a file had replaced count again, where they
 /// still are.
 void withdraw(const std::filesystem::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy);

@@ -134,6 +134,19 @@ Source open_source(const fs::path& path) {
   return one_file(fs::absolute(path));
 }
 
+std::string digest_of(const Source& source, const std::vector<Purpose>& purposes) {
+  std::string text;
+  const auto add = [&](Purpose purpose, const PublishedFile& file) {
+    if (std::find(purposes.begin(), purposes.end(), purpose) != purposes.end())
+      text += fmt::format("{} {} {}\n", fs::path(file.path).filename().string(), file.bytes, hex64(file.checksum));
+  };
+  for (const ArchiveEntry& entry : source.packed) add(purpose_from_text(entry.purpose), entry.file);
+  for (const std::string& path : source.loose) {
+    for (const std::string& file : {path, scores_path(path)}) add(ShardName::parse(path)->purpose, inspect(source.root, file));
+  }
+  return hex64(checksum64(text));
+}
+
 ArchiveEntry describe(const fs::path& root, const std::string& path) {
   const PublishedFile file = inspect(root, path);
   return reading(root / path, [&] {

@@ -22,6 +22,9 @@ struct Source {
   std::vector<std::string> unscored{};  ///< shards of such steps without scores
 };
 
+/// Of the files a walk over these purposes would read: 16 hexadecimal digits that differ when a file is another, or is packed. Reads the loose shards.
+std::string digest_of(const Source& source, const std::vector<Purpose>& purposes);
+
 bool is_run_folder(const std::filesystem::path& path);
 /// Throws InputError when the path is neither, StorageError for a damaged manifest.
 Source open_source(const std::filesystem::path& run_or_file);

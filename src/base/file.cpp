@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace rollcall {
 namespace fs = std::filesystem;
@@ -120,11 +122,22 @@ void make_folder(const fs::path& path) {
   make_folder(path);
 }
 
+/// Waits a moment: is_held() has the lock for an instant when nobody else does.
+bool FolderLock::take() const {
+  constexpr int kAttempts = 20;
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
+}
+
 FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   const fs::path path = folder / ".lock";
   fd_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); });
   if (fd_ < 0) storage_failure("open", path, errno);
-  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+  if (!take()) {
     const std::string other = read_file(path);
     ::close(fd_);
     throw EnvironmentError(error_message(fmt::format("run folder {} is in use by {}", folder.string(), other.empty() ? "another job" : other),

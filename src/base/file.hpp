@@ -43,6 +43,7 @@ class FolderLock {
   static bool is_held(const std::filesystem::path& folder);
 
  private:
+  bool take() const;
   int fd_ = -1;
 };
 

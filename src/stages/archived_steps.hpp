@@ -37,6 +37,11 @@ class ArchivedSteps {
 /// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy baselines it does not hold. Reads the first step.
 void check_from_archive(const Job& job, const objective::Objective& objective);
 
+/// Of the rollouts that train.from_archive names; empty when it names none. Throws InputError, StorageError.
+std::string archive_digest(const RunConfig& config);
+/// Throws InputError when they are others than those the run began with.
+void check_same_archive(const RunConfig& config, const std::string& digest_at_start);
+
 /// What the coordinator measures of rollouts that it had sampled: train/pass_rate, response_length/mean; and train/rollouts_generated, which is 0.
 std::map<std::string, double> archived_metrics(const StepBatch& batch);
 

@@ -7,6 +7,7 @@
 #include "io/checkpoint.hpp"
 #include "model/optimizer.hpp"
 #include "objective/columns.hpp"
+#include "stages/archived_steps.hpp"
 #include "stages/group_training.hpp"
 #include "stages/results.hpp"
 
@@ -44,6 +45,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
     : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(resumed.state)), scheduler_(make_scheduler(job)),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s), checkpoint_(resumed.checkpoint.name) {
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
+  else state_.archive_digest = archive_digest(job.config);
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s()) spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   const auto& settings = job.config.objective;

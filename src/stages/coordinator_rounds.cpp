@@ -145,14 +145,11 @@ void Coordinator::pack(std::vector<UnpackedFile> files) {
     return std::any_of(state_.unpacked.begin(), state_.unpacked.end(), [&](const UnpackedFile& other) { return other.files.shard.path == file.files.shard.path; });
   };
   std::erase_if(files, [&](const UnpackedFile& file) { return !waits(file); });
-  std::map<Purpose, std::vector<UnpackedFile>> by_purpose;
-  for (const auto& file : files) by_purpose[file.purpose].push_back(file);
-  for (const auto& [purpose, group] : by_purpose) {
-    const PackRequest request = pack_request(purpose, group);
+  for (const PackRequest& request : pack_requests(std::move(files), io::read_manifest(job_->run_dir))) {
     mail_->send_all(job_->layout.of(comm::Stage::scoring), Tag::pack, request);
     await<PackReport>(Tag::packed, "the archive file " + request.name);
     std::erase_if(state_.unpacked, [&](const UnpackedFile& file) {
-      return std::any_of(group.begin(), group.end(), [&](const UnpackedFile& packed) { return packed.files.shard.path == file.files.shard.path; });
+      return std::any_of(request.files.begin(), request.files.end(), [&](const ScoredFile& packed) { return packed.shard.path == file.files.shard.path; });
     });
   }
   state_.packed_steps = std::max(state_.packed_steps, covered_steps_);

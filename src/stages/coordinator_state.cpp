@@ -61,11 +61,22 @@ Purpose purpose_from(const json& j, const std::string& origin) {
 
 }  // namespace
 
-PackRequest pack_request(Purpose purpose, const std::vector<UnpackedFile>& files) {
-  const auto [first, last] = std::minmax_element(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
-  PackRequest request{fmt::format("{}_{:06}-{:06}", purpose_name(purpose), first->step, last->step), {}};
-  for (const auto& file : files) request.files.push_back(file.files);
-  return request;
+std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const std::vector<io::ArchiveEntry>& entries) {
+  std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return std::pair(a.purpose, a.step) < std::pair(b.purpose, b.step); });
+  const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& last) {
+    return first.purpose == last.purpose && std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return io::overlap(e, first.purpose, first.step, last.step); });
+  };
+  std::vector<PackRequest> requests;
+  for (auto first = files.begin(); first != files.end();) {
+    auto next = first;
+    PackRequest request;
+    for (; next != files.end() && one_file(*first, *next); ++next) request.files.push_back(next->files);
+    expect(next != first, "a shard to pack is of no step that an archive file holds");
+    request.name = fmt::format("{}_{:06}-{:06}", purpose_name(first->purpose), first->step, std::prev(next)->step);
+    requests.push_back(std::move(request));
+    first = next;
+  }
+  return requests;
 }
 
 std::string to_json(const CoordinatorState& s) {
@@ -81,6 +92,7 @@ std::string to_json(const CoordinatorState& s) {
          {"best_value", s.best_value ? json(*s.best_value) : json(nullptr)},
          {"best_checkpoint", s.best_checkpoint},
          {"packed_steps", s.packed_steps},
+         {"archive_digest", s.archive_digest},
          {"seconds", s.seconds},
          {"before", outcomes_json(s.before)},
          {"after", outcomes_json(s.after)}};
@@ -100,6 +112,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
+    s.archive_digest = j.value("archive_digest", "");
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked"))
       s.unpacked.push_back({purpose_from(f.at(0), origin), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});

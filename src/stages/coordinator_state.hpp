@@ -1,6 +1,7 @@
 // Everything rank 0 must know to go on after a stop: a value, saved as JSON in every checkpoint.
 #pragma once
 
+#include "io/archive.hpp"
 #include "report/evaluation.hpp"
 #include "stages/messages.hpp"
 
@@ -33,13 +34,14 @@ struct CoordinatorState {
   std::optional<double> best_value;                 ///< of the metric that checkpoint.keep_best names, larger is better
   std::string best_checkpoint;
   std::int64_t packed_steps = 0;                    ///< train steps in the archive
+  std::string archive_digest;                       ///< of what train.from_archive names, when the run began
   std::vector<UnpackedFile> unpacked;               ///< published and scored, not yet in the archive
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
 };
 
-/// What to pack of one purpose: an archive file named after its steps. `files` must not be empty.
-PackRequest pack_request(Purpose purpose, const std::vector<UnpackedFile>& files);
+/// What to pack: archive files of one purpose each, named after their steps, and none that would reach over one of `entries`. `files` are none that those hold.
+std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const std::vector<io::ArchiveEntry>& entries);
 
 std::string to_json(const CoordinatorState& state);
 /// Throws StorageError naming `origin` when the text is not such a state.

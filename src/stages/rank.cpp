@@ -1,4 +1,4 @@
-// Start-up agreed by rank 0, then messages to stages.
+// The message loop of a rank, and the start that all ranks make together.
 #include "stages/rank.hpp"
 
 #include "base/file.hpp"
@@ -7,16 +7,14 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
-#include "stages/archived_steps.hpp"
 #include "stages/coordinator.hpp"
-#include "stages/experts.hpp"
 #include "stages/generation.hpp"
+#include "stages/opening.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
 #include "stages/update.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <iostream>
@@ -25,26 +23,6 @@
 
 namespace rollcall::stages {
 namespace {
-
-/// What rank 0 found out for all: the settings and the checkpoint to start from, or that there is nothing to start.
-struct Preamble {
-  int exit_code = 0;
-  std::string toml, checkpoint;
-
-  template <class A>
-  void serialize(A& ar, unsigned) {
-    ar& exit_code& toml& checkpoint;
-  }
-};
-
-/// `share`: cores of the node divided by the ranks on it.
-int thread_count(const RunConfig& config, int share) { return config.run.threads > 0 ? int(config.run.threads) : share; }
-
-std::string holder() {
-  char host[256] = "unknown host";
-  ::gethostname(host, sizeof host - 1);
-  return fmt::format("process {} on {}", ::getpid(), host);
-}
 
 /// "generation, scoring"
 std::string stages_of(const comm::StageLayout& layout, int rank) {
@@ -216,64 +194,6 @@ ExitCode Rank::run(JobKind kind) {
   }
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;
-}
-
-/// Rank 0's share of the start: everything that can be wrong with input and environment is found here, before any other rank does work.
-struct Opening {
-  Preamble preamble;
-  std::unique_ptr<FolderLock> lock;
-  std::optional<Job> job;
-};
-
-void open_evaluation(const JobRequest& request, RunConfig& config) {
-  const auto weights = checkpoint_folder(request.evaluate);
-  config.run.init_from.clear();
-  config.model.path = weights.string();
-  config.sft.steps = 0, config.train.steps = 0;
-}
-
-/// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
-std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, CoordinatorState& state) {
-  std::vector<std::string> warnings;
-  auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
-  for (const auto& warning : warnings) spdlog::warn("{}", warning);
-  if (!checkpoint) return checkpoint;
-  state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
-  require<ConfigError>(state.train_steps <= config.train.steps,
-                       fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps), "steps cannot be undone",
-                       "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
-  return checkpoint;
-}
-
-Opening open_job(comm::Communicator& world, const JobRequest& request, int share) {
-  Opening opening;
-  RunConfig config = load_run_config(request.run_file, request.assignments);
-  if (request.kind == JobKind::eval) open_evaluation(request, config);
-  start_log(config.run.log_level, world.rank(), world.size());
-  opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
-  make_scheduler(*opening.job);
-  const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
-  check_experts(*opening.job, objective);
-  check_replay(config, objective);
-  check_from_archive(*opening.job, objective);
-  check_guide(config);
-  check_keep_best(config);
-  make_run_folder(config.run.dir);
-  opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
-  CoordinatorState state;
-  const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
-  if (open_run_folder(config, request.resume)) {
-    std::vector<io::PublishedFile> keep;
-    if (checkpoint) {
-      opening.preamble.checkpoint = checkpoint->name;
-      for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
-      spdlog::info("resuming from {}", checkpoint->name);
-    }
-    io::remove_leftovers(config.run.dir);
-    if (const int moved = io::set_aside_unfinished(config.run.dir, keep)) spdlog::info("set aside {} files of unfinished steps", moved);
-  }
-  opening.preamble.toml = bind(config).to_toml();
-  return opening;
 }
 
 /// One message from the rank that threw first. The others are quiet: its abort ends them, and if it cannot, they end the job themselves.

@@ -47,11 +47,41 @@ def a_lost_file_costs_its_rollouts_and_nothing_else(harness):
     run = stopped(harness, "holed", 2)
     victim = packed(run)[0]
     check(victim.name == "train_000001-000002.h5", victim.name)
+    copy = victim.read_bytes()
     flip(victim, victim.stat().st_size // 2)
     check("lost       archive/train_000001-000002.h5: 16 groups, 64 rollouts of train steps 1 to 2" in archive(harness, "repair", run), "what is lost")
     harness.train(run, "--resume", *SETTINGS)
     check(result(run)["policy_sha256"] == result(whole(harness))["policy_sha256"], "other weights")
     check("0 groups differ, 0 are only in A, 16 only in B" in archive(harness, "diff", run, whole(harness), code=3), "other rollouts than the lost ones are missing")
+    victim.write_bytes(copy)
+    check("readmitted archive/train_000001-000002.h5: " in archive(harness, "repair", run), "the copy is not taken in")
+    check("the same content" in archive(harness, "diff", run, whole(harness)) and not (run / "set_aside/1").exists(), "the copy brings back what was lost, and nothing was moved")
+    check("nothing is damaged" in archive(harness, "repair", run), "the second repair finds something")
+
+
+def the_only_checkpoint_is_kept(harness):
+    """With nothing to fall back to, a run that has lost a step is more than none."""
+    run = stopped(harness, "only")
+    for checkpoint in (run / "checkpoints").iterdir():
+        if checkpoint.name != "train_000004":
+            shutil.rmtree(checkpoint)
+    victim = run / "shards/train-000003-00-0000.h5"
+    flip(victim, victim.stat().st_size // 2)
+    out = archive(harness, "repair", run)
+    check("lost       train step 3: " in out and "resume     from checkpoint train_000004, 4 " in out and "set aside  checkpoints" not in out, out)
+    check("again      a resume draws train step 5 again" in out and (run / "set_aside/0/coordinator.json").exists(), out)
+    check("nothing is damaged" in archive(harness, "repair", run), "the second repair finds something")
+    harness.train(run, "--resume", *SETTINGS)
+    check(result(run)["policy_sha256"] == result(whole(harness))["policy_sha256"], "other weights")
+    check("0 groups differ, 0 are only in A, 8 only in B" in archive(harness, "diff", run, whole(harness), code=3), "other rollouts than the lost ones are missing")
+
+
+def a_checkpoint_that_stepped_aside_comes_back(harness):
+    """As a crash leaves it where the file system cannot exchange two names."""
+    for verb, said in (("repair", "from checkpoint train_000004"), ("pack", "train_000001-000004.h5")):
+        run = stopped(harness, f"aside_{verb}")
+        (run / "checkpoints/train_000004").rename(run / "checkpoints/.replaced-train_000004")
+        check(said in archive(harness, verb, run), f"{verb} did not see it")
 
 
 def a_lost_manifest_is_written_anew(harness):
@@ -78,4 +108,4 @@ def pack_offline_is_what_the_run_does(harness):
 
 
 main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, a_lost_file_costs_its_rollouts_and_nothing_else,
-     a_lost_manifest_is_written_anew, pack_offline_is_what_the_run_does)
+     the_only_checkpoint_is_kept, a_checkpoint_that_stepped_aside_comes_back, a_lost_manifest_is_written_anew, pack_offline_is_what_the_run_does)

@@ -45,6 +45,22 @@ def a_stop_changes_nothing(harness):
     check(result(folder)["policy_sha256"] == result(written(harness))["policy_sha256"], "two halves are not the whole")
 
 
+def a_source_that_changes_meanwhile_is_refused(harness):
+    source = harness.work / "source"
+    harness.copy(written(harness), source)
+    folder = offline(harness, "begun", *sets(train__steps=3), source=source)
+    manifest = source / "archive/manifest.json"
+    kept = manifest.read_text()
+    harness.train(source, *SETTINGS, *sets(train__steps=STEPS + 1), "--resume")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+    code, out, err, _ = harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=folder), "--from-archive", source, "--resume")
+    check(code == 2 and "are not those this run began with" in err, f"{code}\n{out}\n{err}")
+    check(all(path.read_bytes() == content for path, content in before.items()), "a refusal changed the run")
+    manifest.write_text(kept)
+    offline(harness, "begun", "--resume", source=source)
+    check(result(folder)["policy_sha256"] == result(written(harness))["policy_sha256"], "the rest is not what it would have been")
+
+
 def one_file_again_and_again(harness):
     """The first file holds steps 1 to 4; steps 5 and 6 are its first two again."""
     entries = json.loads((written(harness) / "archive/manifest.json").read_text())["files"]
@@ -70,4 +86,4 @@ def foreign_archives_are_refused(harness):
         check(not (harness.work / "new").exists(), "a refused run left a folder")
 
 
-main(same_bits_as_the_run_that_wrote_it, other_settings_are_what_it_is_for, a_stop_changes_nothing, one_file_again_and_again, foreign_archives_are_refused)
+main(same_bits_as_the_run_that_wrote_it, other_settings_are_what_it_is_for, a_stop_changes_nothing, a_source_that_changes_meanwhile_is_refused, one_file_again_and_again, foreign_archives_are_refused)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -97,6 +98,16 @@ TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {
   }
   lock.reset();
   EXPECT_NO_THROW(FolderLock(folder.path(), "job 18"));
+}
+
+/// `rollcall status` looks at a folder that a job is about to take.
+TEST(FolderLock, ALookAtItRefusesNobody) {
+  const TemporaryFolder folder;
+  { const FolderLock lock(folder.path(), "first"); }
+  const std::jthread looking([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) FolderLock::is_held(folder.path());
+  });
+  for (int i = 0; i < 300; ++i) EXPECT_NO_THROW(FolderLock(folder.path(), "job"));
 }
 
 TEST(FolderLock, DiesWithItsProcess) {

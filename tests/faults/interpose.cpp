@@ -19,7 +19,7 @@
 namespace rollcall::faults {
 namespace {
 
-/// Everything behind one lock; the programs under test do their I/O from one thread at a time.
+/// Everything behind one lock; the programs under test do their I/O from one thread at a time, but for the removal of packed shards.
 struct State {
   std::recursive_mutex lock;
   std::string root;

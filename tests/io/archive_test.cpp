@@ -3,10 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/hash.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 namespace rollcall::io::test {
 namespace {
@@ -177,6 +179,9 @@ TEST(Archive, ContradictionsStopThePack) {
   const PackInput eval = write(run, sample(1, 1, 2, 0, 1, Purpose::eval));
   EXPECT_NE(fault_of([&] { pack_alone(run, "x", {other, eval}); }).find("several purposes"), std::string::npos);
   EXPECT_EQ(files_in(run.path() / "archive"), 0U);
+  pack_alone(run, "x", {write(run, sample(1, 5, 2))});
+  const std::vector<PackInput> around{write(run, sample(1, 4, 2)), write(run, sample(1, 6, 2))};
+  EXPECT_NE(fault_of([&] { pack_alone(run, "y", around); }).find("x.h5 holds steps between"), std::string::npos);
 }
 
 TEST(Archive, DamageIsRefused) {
@@ -193,6 +198,21 @@ TEST(Archive, DamageIsRefused) {
   ArchiveEntry wrong = entry;
   wrong.tokens += 1;
   EXPECT_NE(fault_of([&] { read_archive(run, wrong); }).find("manifest says"), std::string::npos);
+}
+
+/// A later program's manifest is not damage, and nobody is told to mend it.
+TEST(Archive, ANewerManifestIsAnotherProgramsBusiness) {
+  const RunFolder run;
+  pack_alone(run, "x", write_steps(run, 1, 1, 1));
+  const fs::path path = run.path() / "archive" / "manifest.json";
+  auto manifest = nlohmann::json::parse(content(path));
+  manifest["format"] = 99;
+  put(path, manifest.dump(1) + "\n");
+  EXPECT_THROW(read_manifest(run), StorageError) << "its checksum does not fit";
+  manifest.erase("xxh3_64");
+  manifest["xxh3_64"] = hex64(checksum64(manifest.dump()));
+  put(path, manifest.dump(1) + "\n");
+  EXPECT_THROW(read_manifest(run), EnvironmentError);
 }
 
 TEST(Archive, ManifestsAreReadWholeOrRefused) {

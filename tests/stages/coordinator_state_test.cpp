@@ -2,6 +2,7 @@
 #include "stages/coordinator_state.hpp"
 #include "base/error.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ CoordinatorState any_state() {
   s.policy_version = *rc::gen::arbitrary<std::uint64_t>(), s.rollouts_total = *rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>());
   s.grad_norm_mean = any_finite();
   if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
-  s.best_checkpoint = any_text();
+  s.best_checkpoint = any_text(), s.archive_digest = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
@@ -68,6 +69,7 @@ auto bits(const CoordinatorState& s) {
                     std::bit_cast<std::uint64_t>(s.best_value.value_or(0.0)),
                     s.best_checkpoint,
                     s.packed_steps,
+                    s.archive_digest,
                     files,
                     seconds,
                     outcomes};
@@ -95,6 +97,21 @@ void expect_refused(const std::string& text) {
   } catch (const StorageError& error) {
     EXPECT_NE(std::string(error.what()).find("train_000004/coordinator.json"), std::string::npos) << error.what();
   }
+}
+
+UnpackedFile unpacked(Purpose purpose, std::uint64_t step) { return {purpose, step, {{fmt::format("{}-{}", int(purpose), step), 0, 0}, {}}}; }
+
+/// One file of a purpose, cut where the archive has a file in between, such as when a damaged one was taken out and its shards were still there.
+TEST(PackRequests, NeverReachOverAnArchiveFile) {
+  io::ArchiveEntry middle;
+  middle.purpose = "train", middle.first_step = 3, middle.last_step = 4;
+  const std::vector<UnpackedFile> files{unpacked(Purpose::train, 5), unpacked(Purpose::train, 1), unpacked(Purpose::eval, 2), unpacked(Purpose::train, 2),
+                                        unpacked(Purpose::train, 2), unpacked(Purpose::eval, 6), unpacked(Purpose::train, 7)};
+  std::vector<std::pair<std::string, std::size_t>> found;
+  for (const auto& request : pack_requests(files, {middle})) found.emplace_back(request.name, request.files.size());
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, std::size_t>>{{"train_000001-000002", 3}, {"train_000005-000007", 2}, {"eval_000002-000006", 2}}));
+  EXPECT_EQ(pack_requests(files, {}).size(), 2U);
+  EXPECT_TRUE(pack_requests({}, {middle}).empty());
 }
 
 TEST(CoordinatorState, RefusesDamagedText) {

@@ -13,13 +13,11 @@
 namespace rollcall::app::archive {
 namespace {
 
-constexpr const char* kState = "coordinator.json";
-
 Committed committed_of(const io::Checkpoint& checkpoint) {
-  const auto text = checkpoint.files.find(kState);
-  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kState),
+  const auto text = checkpoint.files.find(kCoordinatorState);
+  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kCoordinatorState),
                         "it says which shards a run goes on with", "use another checkpoint");
-  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kState))};
+  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kCoordinatorState))};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
     committed.files[file.files.scores.path] = file.files.scores;
@@ -30,7 +28,7 @@ Committed committed_of(const io::Checkpoint& checkpoint) {
 }  // namespace
 
 Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
-  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : kState));
+  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : kCoordinatorState));
 }
 
 std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {

@@ -21,25 +21,25 @@ ExitCode pack(const fs::path& run_dir) {
           "name the run folder");
   io::open_source(run_dir);
   const FolderLock lock(run_dir, "rollcall archive pack");
+  io::restore_replaced(run_dir);
   std::vector<std::string> faults;
   const auto newest = newest_committed(run_dir, Depth::whole, faults);
   require(newest.has_value(), fmt::format("{} has no checkpoint", run_dir.string()), "what no checkpoint has behind it would be drawn again, and packed twice",
           "resume the run until its first checkpoint");
   Output out;
-  std::map<Purpose, std::vector<stages::UnpackedFile>> by_purpose;
+  auto files = newest->state.unpacked;
   const auto entries = io::read_manifest(run_dir);
-  for (const auto& file : newest->state.unpacked)
-    if (!io::any_holds(entries, file.purpose, file.step)) by_purpose[file.purpose].push_back(file);
-  for (const auto& [purpose, files] : by_purpose) {
+  std::erase_if(files, [&](const auto& file) { return io::any_holds(entries, file.purpose, file.step); });
+  const auto requests = stages::pack_requests(std::move(files), entries);
+  for (const auto& request : requests) {
     const Stopwatch clock;
-    const auto request = stages::pack_request(purpose, files);
     std::vector<io::PackInput> inputs;
     for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
     const auto entry = io::pack(*comm::alone(), run_dir, request.name, inputs, io::identity_of(run_dir, inputs.front().shard));
     out.write(fmt::format("packed {} shards into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups,
                           entry.rollouts, entry.file.bytes, clock.seconds()));
   }
-  if (by_purpose.empty()) out.write(fmt::format("nothing to pack: checkpoint {} has no shards behind it that are not in the archive\n", newest->checkpoint));
+  if (requests.empty()) out.write(fmt::format("nothing to pack: checkpoint {} has no shards behind it that are not in the archive\n", newest->checkpoint));
   out.finish();
   return ExitCode::done;
 }

@@ -1,0 +1,82 @@
+// Checks first, changes to the folder last.
+#include "stages/opening.hpp"
+
+#include "base/log.hpp"
+#include "io/archive.hpp"
+#include "io/checkpoint.hpp"
+#include "stages/archived_steps.hpp"
+#include "stages/coordinator.hpp"
+#include "stages/experts.hpp"
+#include "stages/guide.hpp"
+#include "stages/replay_buffer.hpp"
+#include "stages/run_folder.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace rollcall::stages {
+namespace {
+
+std::string holder() {
+  char host[256] = "unknown host";
+  ::gethostname(host, sizeof host - 1);
+  return fmt::format("process {} on {}", ::getpid(), host);
+}
+
+void open_evaluation(const JobRequest& request, RunConfig& config) {
+  const auto weights = checkpoint_folder(request.evaluate);
+  config.run.init_from.clear();
+  config.model.path = weights.string();
+  config.sft.steps = 0, config.train.steps = 0;
+}
+
+/// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
+std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, CoordinatorState& state) {
+  std::vector<std::string> warnings;
+  auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
+  for (const auto& warning : warnings) spdlog::warn("{}", warning);
+  if (!checkpoint) return checkpoint;
+  state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
+  require<ConfigError>(state.train_steps <= config.train.steps,
+                       fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps), "steps cannot be undone",
+                       "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
+  return checkpoint;
+}
+
+}  // namespace
+
+Opening open_job(comm::Communicator& world, const JobRequest& request, int share) {
+  Opening opening;
+  RunConfig config = load_run_config(request.run_file, request.assignments);
+  if (request.kind == JobKind::eval) open_evaluation(request, config);
+  start_log(config.run.log_level, world.rank(), world.size());
+  opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
+  make_scheduler(*opening.job);
+  const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  check_experts(*opening.job, objective);
+  check_replay(config, objective);
+  check_from_archive(*opening.job, objective);
+  check_guide(config);
+  check_keep_best(config);
+  make_run_folder(config.run.dir);
+  opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
+  CoordinatorState state;
+  const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
+  if (checkpoint) check_same_archive(config, state.archive_digest);
+  if (open_run_folder(config, request.resume)) {
+    std::vector<io::PublishedFile> keep;
+    if (checkpoint) {
+      opening.preamble.checkpoint = checkpoint->name;
+      for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
+      spdlog::info("resuming from {}", checkpoint->name);
+    }
+    io::remove_leftovers(config.run.dir);
+    if (const int moved = io::set_aside_unfinished(config.run.dir, keep)) spdlog::info("set aside {} files of unfinished steps", moved);
+  }
+  opening.preamble.toml = bind(config).to_toml();
+  return opening;
+}
+
+int thread_count(const RunConfig& config, int share) { return config.run.threads > 0 ? int(config.run.threads) : share; }
+
+}  // namespace rollcall::stages

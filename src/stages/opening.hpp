@@ -1,0 +1,37 @@
+// What rank 0 does before any rank works: reads the settings, finds the checkpoint, makes and locks the run folder.
+#pragma once
+
+#include "base/file.hpp"
+#include "comm/communicator.hpp"
+#include "stages/job.hpp"
+#include "stages/rank.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rollcall::stages {
+
+/// What rank 0 found out for all: the settings and the checkpoint to start from, or that there is nothing to start.
+struct Preamble {
+  int exit_code = 0;
+  std::string toml, checkpoint;
+
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& exit_code& toml& checkpoint;
+  }
+};
+
+/// Everything that can be wrong with input and environment is found here.
+struct Opening {
+  Preamble preamble;
+  std::unique_ptr<FolderLock> lock;
+  std::optional<Job> job;
+};
+
+/// `share`: cores of the node divided by the ranks on it. Throws InputError, ConfigError, EnvironmentError, StorageError.
+Opening open_job(comm::Communicator& world, const JobRequest& request, int share);
+int thread_count(const RunConfig& config, int share);
+
+}  // namespace rollcall::stages
