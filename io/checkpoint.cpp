@@ -80,7 +80,12 @@ std::vector<std::string> folder_names(const fs::path& run_dir) {
 
 struct Listing {
   std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
-  std::vector<std::string> faults;                              ///< of folders whose manifest cannot be read
+  std::map<std::string, std::string> unreadable;                ///< folders whose manifest cannot be read, and why
+  std::vector<std::string> faults() const {
+    std::vector<std::string> texts;
+    for (const auto& [name, fault] : unreadable) texts.push_back(fault);
+    return texts;
+  }
 };
 
 Listing list(const fs::path& run_dir) {
@@ -90,7 +95,7 @@ Listing list(const fs::path& run_dir) {
     try {
       listing.complete.emplace_back(read_manifest_of(folder_of(run_dir) / name).sequence, name);
     } catch (const StorageError& fault) {
-      if (fs::exists(folder_of(run_dir) / name)) listing.faults.emplace_back(fault.what());  // otherwise the run removed it just now
+      if (fs::exists(folder_of(run_dir) / name)) listing.unreadable[name] = fault.what();  // otherwise the run removed it just now
     }
   }
   std::sort(listing.complete.begin(), listing.complete.end());
@@ -205,11 +210,13 @@ void restore_replaced(const fs::path& run_dir) {
 
 std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<std::string>* faults) {
   const Listing listing = list(run_dir);
-  if (faults != nullptr) *faults = listing.faults;
+  if (faults != nullptr) *faults = listing.faults();
   std::vector<std::string> names;
   for (const auto& [sequence, name] : listing.complete) names.push_back(name);
   return names;
 }
+
+std::map<std::string, std::string> unreadable_checkpoints(const fs::path& run_dir) { return list(run_dir).unreadable; }
 
 Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, const std::string& only) {
   const fs::path folder = folder_of(run_dir) / name;
@@ -232,7 +239,7 @@ Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, con
 std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
   restore_replaced(run_dir);
   const Listing listing = list(run_dir);
-  std::vector<std::string> faults = listing.faults;
+  std::vector<std::string> faults = listing.faults();
   std::optional<Checkpoint> found;
   for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
     try {

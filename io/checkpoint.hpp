@@ -50,6 +50,8 @@ void restore_replaced(const std::filesystem::path& run_dir);
 
 /// Names of the complete checkpoints, oldest first by the sequence number in their manifests. `faults`: of folders whose manifest cannot be read.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir, std::vector<std::string>* faults = nullptr);
+/// The folders whose manifest cannot be read: name -> what is wrong.
+std::map<std::string, std::string> unreadable_checkpoints(const std::filesystem::path& run_dir);
 
 /// Reads and verifies one, or one file of it. Throws StorageError naming the file at fault.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const std::string& only = {});

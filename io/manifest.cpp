@@ -66,7 +66,10 @@ ArchiveEntry entry_from_text(const std::string& text) { return entry_from(json::
 
 Manifest load_manifest(const fs::path& run_dir) {
   const fs::path path = manifest_path(run_dir);
-  if (!fs::exists(path)) return {};
+  return fs::exists(path) ? parse_manifest(path) : Manifest{};
+}
+
+Manifest parse_manifest(const fs::path& path) {
   try {
     const std::string text = read_file(path);
     const json j = json::parse(text);

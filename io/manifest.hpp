@@ -18,6 +18,7 @@ struct Manifest {
 
 /// An empty manifest when there is no file. Throws StorageError naming what is wrong with it.
 Manifest load_manifest(const std::filesystem::path& run_dir);
+Manifest parse_manifest(const std::filesystem::path& file);  ///< the same of a manifest that is there, wherever it is
 void save_manifest(const std::filesystem::path& run_dir, const Manifest& manifest);
 
 std::string entry_text(const ArchiveEntry& entry);  ///< as JSON, for the other ranks

@@ -28,7 +28,7 @@ bool same_keys(const KeyColumns& a, const KeyColumns& b) {
 MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
   MappedShard shard;
   const Address address = reading(run_dir / input.shard.path, [&] {
-    MappedTables tables(run_dir, input.shard, "shard");
+    MappedTables tables(run_dir, input.shard, "shard", ColumnChecksums::known);
     tables.read(shard.keys, shard.columns);
     tables.read(shard.rollouts, shard.columns);
     const Address found = address_of(tables.reader());
@@ -38,7 +38,7 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
   });
   const fs::path path = run_dir / input.scores.path;
   reading(path, [&] {
-    MappedTables tables(run_dir, input.scores, "scores");
+    MappedTables tables(run_dir, input.scores, "scores", ColumnChecksums::known);
     KeyColumns keys;
     std::vector<ColumnView> again;  // the keys, which are the shard's
     tables.read(keys, again);

@@ -12,18 +12,18 @@
 
 namespace rollcall::io {
 
-/// Checked like every read: its bytes before HDF5 sees them, then schema, types, checksums, codes and counts. Throws FileFault.
+/// Checked before anything is believed: its bytes before HDF5 sees them, then schema, types, checksums, codes and counts. Throws FileFault.
 class MappedTables {
  public:
   /// `kind`: shard, scores or archive.
-  MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind);
+  MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind, ColumnChecksums checksums);
 
   /// Reads a set of columns and adds all of them to `columns`, which are valid as long as `set` and the mapped file.
   template <class Set>
   void read(Set& set, std::vector<ColumnView>& columns) {
     Set::each(set, [&]<class T>(const Column& column, std::vector<T>& values) {
       if (is_large(column)) {
-        const auto bytes = reader_.in_place<T>(column, mapped_->bytes());
+        const auto bytes = reader_.in_place<T>(column);
         columns.push_back({column, type_of<T>(), bytes, bytes.size() / sizeof(T)});
       } else {
         reader_.read_column(column, values);

@@ -104,19 +104,19 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& 
     const std::string path = file.path().lexically_relative(run_dir);
     try {
       const ArchiveEntry entry = describe(run_dir, path);
-      read_archive(run_dir, entry);
-      found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
+      const auto wrong = verify_archive(run_dir, entry);
+      if (wrong.empty()) found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
+      else faults.push_back(wrong.front());
     } catch (const Error& fault) {
       faults.push_back({path, fault.what()});
     }
   }
   Manifest manifest;
   for (const auto& [order, entry] : found) {
-    const auto same = std::find_if(manifest.files.begin(), manifest.files.end(), [&](const ArchiveEntry& e) {
-      return overlap(e, std::get<0>(order), entry.first_step, entry.last_step);
-    });
-    if (same == manifest.files.end()) manifest.files.push_back(entry);
-    else faults.push_back({entry.file.path, fmt::format("it holds steps that {} holds", same->file.path)});
+    const auto& [purpose, first_step, path] = order;
+    const bool twice = std::any_of(manifest.files.begin(), manifest.files.end(),
+                                   [&](const ArchiveEntry& e) { return overlap(e, purpose, entry.first_step, entry.last_step); });
+    if (!twice) manifest.files.push_back(entry);
   }
   const fs::path old = run_dir / "archive" / "manifest.json";
   if (fs::exists(old)) write_file_atomic(run_dir / copy, read_file(old));
@@ -124,21 +124,30 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& 
   return faults;
 }
 
-void readmit(const fs::path& run_dir, const std::vector<ArchiveEntry>& entries) {
-  if (entries.empty()) return;
+void amend(const fs::path& run_dir, const std::vector<std::string>& withdrawn, const std::vector<ArchiveEntry>& readmitted, const std::string& copy) {
   Manifest manifest = load_manifest(run_dir);
-  manifest.files.insert(manifest.files.begin(), entries.begin(), entries.end());  // not at the end: the last file is the one that replaced shards
+  const auto gone = [&](const ArchiveEntry& e) { return std::find(withdrawn.begin(), withdrawn.end(), e.file.path) != withdrawn.end(); };
+  if (std::none_of(manifest.files.begin(), manifest.files.end(), gone) && readmitted.empty()) return;
+  const fs::path old = run_dir / "archive" / "manifest.json";
+  if (fs::exists(old)) write_file_atomic(run_dir / copy, read_file(old));
+  if (!manifest.files.empty() && gone(manifest.files.back())) manifest.replaced.clear();  // they are those of the last file
+  std::erase_if(manifest.files, gone);
+  manifest.files.insert(manifest.files.begin(), readmitted.begin(), readmitted.end());  // not at the end, for the same reason
   save_manifest(run_dir, manifest);
 }
 
-void withdraw(const fs::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy) {
-  Manifest manifest = load_manifest(run_dir);
-  const auto gone = [&](const ArchiveEntry& e) { return std::find(archive_files.begin(), archive_files.end(), e.file.path) != archive_files.end(); };
-  if (manifest.files.empty() || archive_files.empty()) return;
-  write_file_atomic(run_dir / copy, read_file(run_dir / "archive" / "manifest.json"));
-  if (gone(manifest.files.back())) manifest.replaced.clear();  // they are those of the last file
-  std::erase_if(manifest.files, gone);
-  save_manifest(run_dir, manifest);
+std::optional<ArchiveEntry> entry_before(const fs::path& run_dir, const std::string& path) {
+  std::optional<ArchiveEntry> found;
+  for (int n = 0; fs::exists(run_dir / "set_aside" / std::to_string(n)); ++n) {
+    const fs::path copy = run_dir / "set_aside" / std::to_string(n) / "manifest.json";
+    try {
+      if (!fs::exists(copy)) continue;
+      for (const ArchiveEntry& entry : parse_manifest(copy).files)
+        if (entry.file.path == path) found = entry;
+    } catch (const Error&) {  // kept because it could not be read
+    }
+  }
+  return found;
 }
 
 }  // namespace rollcall::io

@@ -45,15 +45,15 @@ std::string new_set_aside(const std::filesystem::path& run_dir);
 void move_to(const std::filesystem::path& run_dir, const std::vector<std::string>& paths, const std::string& folder);
 
 /// Writes a manifest anew from the archive files themselves, in place of one that is missing or cannot be read, which is kept as `copy` (relative). Takes in
-/// every file that is whole by its own checksums and holds steps that no file before it (by purpose and steps) holds; returns what is wrong with the others.
+/// every file that is whole by its own checksums and holds steps that no file before it (by purpose and steps) holds; returns the others that are not whole.
 /// A file that is missing altogether is not missed.
 std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir, const std::string& copy);
 
-/// Names whole archive files in the manifest that it does not name.
-void readmit(const std::filesystem::path& run_dir, const std::vector<ArchiveEntry>& entries);
-
-/// Takes archive files out of the manifest; the manifest as it was is kept as `copy` (relative). Shards that such a file had replaced count again, where they
-/// still are.
-void withdraw(const std::filesystem::path& run_dir, const std::vector<std::string>& archive_files, const std::string& copy);
+/// Takes archive files out of the manifest and names others in it that are whole; the manifest as it was is kept as `copy` (relative). Shards that a withdrawn
+/// file had replaced count again, where they still are. Does nothing when there is nothing to change.
+void amend(const std::filesystem::path& run_dir, const std::vector<std::string>& withdrawn, const std::vector<ArchiveEntry>& readmitted,
+           const std::string& copy);
+/// What earlier repairs wrote of this archive file when they changed the manifest; the newest that can be read.
+std::optional<ArchiveEntry> entry_before(const std::filesystem::path& run_dir, const std::string& path);
 
 }  // namespace rollcall::io

@@ -36,9 +36,13 @@ constexpr ElementType type_of() {
 /// Bytes of an element in memory and in a file. Unlike H5Tget_size() it may be asked without being inside HDF5.
 constexpr std::size_t width_of(ElementType type) {
   switch (type) {
-    case ElementType::i8: case ElementType::u8: return 1;
-    case ElementType::i32: case ElementType::u32: case ElementType::f32: return 4;
-    case ElementType::u64: case ElementType::f64: return 8;
+    case ElementType::i8:
+    case ElementType::u8: return 1;
+    case ElementType::i32:
+    case ElementType::u32:
+    case ElementType::f32: return 4;
+    case ElementType::u64:
+    case ElementType::f64: return 8;
   }
   return 0;  // no other type has a name
 }
@@ -86,10 +90,14 @@ void write_checksum(hid_t dataset, std::uint64_t checksum);
 /// The column as it lies in the mapped file: contiguous, little-endian, not filtered. Throws FileFault.
 std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name);
 
+/// Whether columns are compared with their own checksums: not needed, and more work than small columns are, where the file's bytes were compared already.
+enum class ColumnChecksums : std::uint8_t { compare, known };
+
 /// Reads columns and refuses what does not fit the schema. Every fault is a FileFault.
 class TableReader {
  public:
-  explicit TableReader(const std::filesystem::path& path);
+  /// `mapped`: the whole file, where it is at hand: values are then taken from there.
+  explicit TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped = {}, ColumnChecksums checksums = ColumnChecksums::compare);
   std::string text(const char* attribute) const;
   template <class T>
   T number(const char* attribute) const {
@@ -120,8 +128,8 @@ class TableReader {
   }
   /// A column of plain values where it lies in the mapped file, checked like the others.
   template <class T>
-  std::span<const std::byte> in_place(const Column& column, std::span<const std::byte> file) {
-    return mapped_values(column, type_of<T>(), file);
+  std::span<const std::byte> in_place(const Column& column) {
+    return mapped_values(column, type_of<T>());
   }
   bool has(const Column& column) const;
   std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
@@ -132,11 +140,16 @@ class TableReader {
  private:
   void read_number(const char* attribute, hid_t type, void* value) const;
   std::size_t elements(hid_t dataset, const Column& column, ElementType type);
-  static void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes);
-  std::span<const std::byte> mapped_values(const Column& column, ElementType type, std::span<const std::byte> file);
+  void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const;
+  void check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) const;
+  std::span<const std::byte> mapped_values(const Column& column, ElementType type);
+  /// Throws FileFault unless the stored column has `length` bytes.
+  std::span<const std::byte> stored(hid_t dataset, const std::string& name, std::size_t length) const;
   void count(const Column& column, std::span<const std::uint32_t> values);
   static void check_codes(const Column& column, std::span<const std::byte> values);
 
+  std::span<const std::byte> mapped_;
+  ColumnChecksums checksums_;
   std::uintmax_t file_bytes_;
   Handle file_;
   Extents extents_{};

@@ -38,16 +38,20 @@ std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>
   return text.empty() ? text : text + " differ";
 }
 
-void check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) {
+}  // namespace
+
+void TableReader::check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) const {
+  if (checksums_ == ColumnChecksums::known) return;
   const auto damaged = damaged_segments(dataset, bytes);
   compare_checksum(dataset, name, checksum64(bytes), place_text(damaged));
   if (!damaged.empty()) throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name, place_text(damaged)));
 }
 
-}  // namespace
-
-TableReader::TableReader(const std::filesystem::path& path)
-    : file_bytes_(std::filesystem::file_size(path)), file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open") {}
+TableReader::TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped, ColumnChecksums checksums)
+    : mapped_(mapped),
+      checksums_(checksums),
+      file_bytes_(std::filesystem::file_size(path)),
+      file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open") {}
 
 std::string TableReader::text(const char* attribute) const {
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
@@ -103,18 +107,23 @@ std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementTy
   return rows * across;
 }
 
-void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) {
+void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const {
   const std::string name = path_of(column);
-  if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", name);
+  if (!mapped_.empty()) std::ranges::copy(stored(dataset, name, bytes.size()), bytes.begin());  // HDF5 would make room for a buffer of its own first
+  else if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", name);
   check_values(dataset, name, bytes);
 }
 
-std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type, std::span<const std::byte> file) {
+std::span<const std::byte> TableReader::stored(hid_t dataset, const std::string& name, std::size_t length) const {
+  const auto bytes = stored_bytes(dataset, mapped_, name);
+  if (bytes.size() != length) throw FileFault(fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
+  return bytes;
+}
+
+std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type) {
   const std::string name = path_of(column);
   const Handle dataset = open_column(file_, column);
-  const std::size_t length = elements(dataset, column, type) * width_of(type);
-  const auto bytes = stored_bytes(dataset, file, name);
-  if (bytes.size() != length) throw FileFault(fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
+  const auto bytes = stored(dataset, name, elements(dataset, column, type) * width_of(type));
   check_values(dataset, name, bytes);
   return bytes;
 }

@@ -121,7 +121,7 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
   const std::string& path = entry.file.path;
   const auto fault = fault_of(path, [&] {
     reading(run_dir / path, [&] {
-      MappedTables tables(run_dir, entry.file, "archive");
+      MappedTables tables(run_dir, entry.file, "archive", ColumnChecksums::compare);
       KeyColumns keys;
       RolloutColumns rollouts;
       ScoreColumns scores;

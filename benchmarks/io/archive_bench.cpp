@@ -1,8 +1,8 @@
 // What durability as HDF5 costs over the bare bytes: publishing one step's files and packing twenty, against write + fsync + rename of the same bytes.
 #include "base/clock.hpp"
 #include "base/file.hpp"
-#include "base/random.hpp"
 #include "io/archive.hpp"
+#include "sample_step.hpp"
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@ namespace {
 
 using namespace rollcall;
 using namespace rollcall::io;
+using bench::kIdentity, bench::Step, bench::make_step;
 namespace fs = std::filesystem;
 
 /// On ROLLCALL_BENCH_DIR when set (a parallel file system, say), else where temporary files go. /dev/shm shows the cost without fsync.
@@ -35,40 +36,6 @@ struct RunFolder {
     fs::remove_all(path, ignored);
   }
 };
-
-struct Step {
-  RolloutShard shard;
-  std::vector<ShardPrompt> prompts;
-  ScoredShard scores;
-};
-
-/// 64 groups of 8 rollouts: a prompt of 12 tokens and `tokens` sampled ones.
-Step make_step(std::uint64_t step, std::size_t tokens) {
-  const RandomStream random(1, RandomPurpose::test, step);
-  Step s;
-  s.shard = {.purpose = Purpose::train, .step = step, .round = 0, .producer = 0, .policy = {step}, .temperature = 1.0F, .groups = {}};
-  s.scores = {.purpose = Purpose::train, .step = step, .round = 0, .producer = 0, .component_names = {"correct", "format"}, .scores = {}};
-  for (std::uint64_t g = 0; g < 64; ++g) {
-    Group group{.id = {step, {g}, 0}, .level = 3, .rollouts = {}};
-    auto& scores = s.scores.scores.emplace_back();
-    for (std::uint32_t i = 0; i < 8; ++i) {
-      Turn prompt{.role = Role::prompt, .tokens = std::vector<std::int32_t>(12, 5), .logprob = {}, .entropy = {}, .policy_version = {}};
-      Turn policy{.role = Role::policy, .tokens = {}, .logprob = {}, .entropy = {}, .policy_version = std::vector<std::uint64_t>(tokens, step)};
-      for (std::size_t t = 0; t < tokens; ++t) {
-        policy.tokens.push_back(std::int32_t(random.below((g * 8 + i) * tokens + t, 20)));
-        policy.logprob.push_back(-float(random.uniform((g * 8 + i) * tokens + t)));
-        policy.entropy.push_back(float(random.uniform((g * 8 + i) * tokens + t)));
-      }
-      group.rollouts.push_back({.sample = i, .finish = FinishReason::stop, .turns = {prompt, policy}, .text = std::string(tokens, '7')});
-      scores.push_back({.components = {1.0, 0.0}, .reward = 1.0, .correct = true, .answer = "7 7 7"});
-    }
-    s.prompts.push_back({"sort: 7 3 1 9", "1 3 7 9"});
-    s.shard.groups.push_back(std::move(group));
-  }
-  return s;
-}
-
-const RunIdentity kIdentity{"bench", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "", 1};
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
@@ -138,19 +105,17 @@ void pack_steps(benchmark::State& state, const char* where) {
   std::vector<Step> steps;
   for (std::uint64_t s = 0; s < 20; ++s) steps.push_back(make_step(s, std::size_t(state.range(0))));
   std::vector<PackInput> inputs(steps.size());
-  RunIdentity identity = kIdentity;
-  int count = 0;
   const auto publish = [&] {
-    identity.run_id = "bench " + std::to_string(count++);  // other bytes each time: shards that are packed already would be removed
+    std::filesystem::remove_all(run.path / "archive");  // nobody packs a step twice
     for (std::size_t s = 0; s < steps.size(); ++s)
-      inputs[s] = {write_shard(run.path, steps[s].shard, steps[s].prompts, identity), write_scores(run.path, steps[s].scores, steps[s].shard, identity)};
+      inputs[s] = {write_shard(run.path, steps[s].shard, steps[s].prompts, kIdentity), write_scores(run.path, steps[s].scores, steps[s].shard, kIdentity)};
   };
   publish();
-  const std::string bytes = read_file(run.path / pack(*alone, run.path, "first", inputs, identity).file.path);
+  const std::string bytes = read_file(run.path / pack(*alone, run.path, "pack", inputs, kIdentity).file.path);
   std::vector<double> ours_s, raw_s, ratios;
   for (auto _ : state) {
     publish();
-    const double a = timed([&] { pack(*alone, run.path, "pack" + std::to_string(count), inputs, identity); });
+    const double a = timed([&] { pack(*alone, run.path, "pack", inputs, kIdentity); });
     const double b = timed([&] { write_file_atomic(run.path / "raw", bytes); });
     ours_s.push_back(a);
     raw_s.push_back(b);

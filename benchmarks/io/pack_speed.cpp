@@ -3,12 +3,11 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "base/random.hpp"
 #include "base/uninterrupted.hpp"
-#include "core/serialize.hpp"
 #include "io/archive.hpp"
 #include "io/fault.hpp"
 #include "io/stretch_file.hpp"
+#include "sample_step.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,58 +22,27 @@ using namespace rollcall;
 using namespace rollcall::io;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPiece = 4 << 20, kGroups = 64, kSamples = 8, kTokenBytes = 20;
-const RunIdentity kIdentity{"bench", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "", 1};
+using bench::kIdentity, bench::Step, bench::make_step;
 
-struct Step {
-  RolloutShard shard;
-  std::vector<ShardPrompt> prompts;
-  ScoredShard scores;
-};
-
-Step make_step(std::uint64_t step, std::size_t tokens) {
-  const RandomStream random(1, RandomPurpose::test, step);
-  Step s;
-  s.shard = {.purpose = Purpose::train, .step = step, .round = 0, .producer = 0, .policy = {step}, .temperature = 1.0F, .groups = {}};
-  s.scores = {.purpose = Purpose::train, .step = step, .round = 0, .producer = 0, .component_names = {"correct", "format"}, .scores = {}};
-  for (std::uint64_t g = 0; g < kGroups; ++g) {
-    Group group{.id = {step, {g}, 0}, .level = 3, .rollouts = {}};
-    auto& scores = s.scores.scores.emplace_back();
-    for (std::uint32_t i = 0; i < kSamples; ++i) {
-      Turn prompt{.role = Role::prompt, .tokens = std::vector<std::int32_t>(12, 5), .logprob = {}, .entropy = {}, .policy_version = {}};
-      Turn policy{.role = Role::policy, .tokens = {}, .logprob = {}, .entropy = {}, .policy_version = std::vector<std::uint64_t>(tokens, step)};
-      for (std::size_t t = 0; t < tokens; ++t) {
-        const std::uint64_t bits = random.bits((g * kSamples + i) * tokens + t);
-        policy.tokens.push_back(std::int32_t(bits % 20)), policy.logprob.push_back(-float(bits >> 40)), policy.entropy.push_back(float(bits >> 44));
-      }
-      group.rollouts.push_back({.sample = i, .finish = FinishReason::stop, .turns = {prompt, policy}, .text = std::string(tokens, '7')});
-      scores.push_back({.components = {1.0, 0.0}, .reward = 1.0, .correct = true, .answer = "7 7 7"});
-    }
-    s.prompts.push_back({"sort: 7 3 1 9", "1 3 7 9"});
-    s.shard.groups.push_back(std::move(group));
-  }
-  return s;
-}
+constexpr std::size_t kPiece = 4 << 20, kTokenBytes = 20;
 
 class Bench {
  public:
   Bench(comm::Communicator& world, fs::path dir, std::size_t bytes, std::size_t tokens) : world_(world), dir_(std::move(dir)) {
-    const std::size_t step_bytes = kGroups * kSamples * (tokens + 12) * kTokenBytes, steps = std::max<std::size_t>(bytes / step_bytes, 2);
+    const std::size_t step_bytes = bench::kGroups * bench::kSamples * (tokens + bench::kPromptTokens) * kTokenBytes,
+                      steps = std::max<std::size_t>(bytes / step_bytes, 2);
     for (std::size_t s = 0; s < steps; ++s) steps_.push_back(make_step(s, tokens));
   }
 
   /// A pack with everything it does: reading and checking the shards, joining, writing, reading back, publishing, removing the shards.
   double pack_all() {
-    const std::string name = "pack" + std::to_string(count_++);
     std::vector<PackInput> inputs(steps_.size());
     if (world_.rank() == 0) {
-      RunIdentity identity = kIdentity;
-      identity.run_id = name;
       for (std::size_t s = 0; s < steps_.size(); ++s)
-        inputs[s] = {write_shard(dir_, steps_[s].shard, steps_[s].prompts, identity), write_scores(dir_, steps_[s].scores, steps_[s].shard, identity)};
+        inputs[s] = {write_shard(dir_, steps_[s].shard, steps_[s].prompts, kIdentity), write_scores(dir_, steps_[s].scores, steps_[s].shard, kIdentity)};
     }
-    const double s = timed([&] { bytes_ = pack(world_, dir_, name, inputs, kIdentity).file.bytes; });
-    if (world_.rank() == 0) fs::remove(dir_ / "archive" / (name + ".h5"));
+    const double s = timed([&] { bytes_ = pack(world_, dir_, "pack", inputs, kIdentity).file.bytes; });
+    if (world_.rank() == 0) fs::remove_all(dir_ / "archive");  // nobody packs a step twice
     return s;
   }
 
@@ -160,7 +128,6 @@ class Bench {
   fs::path dir_;
   std::vector<Step> steps_;
   std::uint64_t bytes_ = 0;
-  int count_ = 0;
 };
 
 double median(std::vector<double> values) {

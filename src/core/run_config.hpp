@@ -13,32 +13,32 @@ namespace rollcall {
 struct RunSection {
   std::string dir = "runs/run";
   std::int64_t seed = 1;
-  std::string layout = "auto";       ///< auto | single | colocated | disaggregated
-  std::int64_t threads = 0;          ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
+  std::string layout = "auto";  ///< auto | single | colocated | disaggregated
+  std::int64_t threads = 0;     ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
   std::string numerics = "fp32_fixed_order";
   std::string log_level = "info";
-  double deadline_s = 1800;          ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
-  double wall_time_s = 0;            ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
-  std::string init_from;             ///< RUN or RUN@STEP: start from these weights
+  double deadline_s = 1800;  ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
+  double wall_time_s = 0;    ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
+  std::string init_from;     ///< RUN or RUN@STEP: start from these weights
 };
 
 struct TaskSection {
-  std::string name = "sorting";      ///< a row of task/tasks.cpp
+  std::string name = "sorting";  ///< a row of task/tasks.cpp
   std::int64_t train_prompts = 16384;
   std::int64_t validation_prompts = 128;
   std::int64_t heldout_prompts = 512;
-  std::int64_t min_level = 2;        ///< built-in tasks: smallest length or digit count
+  std::int64_t min_level = 2;  ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
-  double tail_exponent = 1.0;        ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
-  std::string file;                  ///< jsonl: training file
-  std::string heldout_file;          ///< jsonl: held-out file; empty: split `file` by content hash
+  double tail_exponent = 1.0;  ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
+  std::string file;            ///< jsonl: training file
+  std::string heldout_file;    ///< jsonl: held-out file; empty: split `file` by content hash
   std::string question_key = "question";
   std::string answer_key = "answer";
   std::string answer_marker = "####";
-  std::string domain_key;            ///< jsonl: category of a question, for policies that choose among domains; empty: none
-  std::string prior_key;             ///< jsonl: success that a value model expects, 0 to 1, for policies that start from it; empty: none
-  double format_weight = 0.0;        ///< weight of the format component in the reward
-  bool shuffle_rewards = false;      ///< control experiment: rewards permuted over the step's rollouts
+  std::string domain_key;        ///< jsonl: category of a question, for policies that choose among domains; empty: none
+  std::string prior_key;         ///< jsonl: success that a value model expects, 0 to 1, for policies that start from it; empty: none
+  double format_weight = 0.0;    ///< weight of the format component in the reward
+  bool shuffle_rewards = false;  ///< control experiment: rewards permuted over the step's rollouts
 };
 
 struct TextSection {
@@ -47,7 +47,7 @@ struct TextSection {
 
 /// Keys of a Hugging Face config.json of the Llama / Qwen2 / Qwen3 family; vocab_size comes from the tokenizer.
 struct ModelSection {
-  std::string path;                  ///< folder with config.json and model.safetensors; empty: initialise from the keys below
+  std::string path;  ///< folder with config.json and model.safetensors; empty: initialise from the keys below
   std::int64_t hidden_size = 128;
   std::int64_t intermediate_size = 352;
   std::int64_t num_hidden_layers = 3;
@@ -59,72 +59,72 @@ struct ModelSection {
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
-  bool qk_norm = true;               ///< Qwen3
-  bool attention_bias = false;       ///< Qwen2 (q, k, v)
+  bool qk_norm = true;          ///< Qwen3
+  bool attention_bias = false;  ///< Qwen2 (q, k, v)
 };
 
 struct OptimizerSection {
   double lr = 1e-4;
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double weight_decay = 0.0;         ///< decoupled (Loshchilov and Hutter 2019); not applied to norms, biases and embeddings
-  double max_grad_norm = 1.0;        ///< clip by global norm; 0: off
+  double weight_decay = 0.0;   ///< decoupled (Loshchilov and Hutter 2019); not applied to norms, biases and embeddings
+  double max_grad_norm = 1.0;  ///< clip by global norm; 0: off
   std::int64_t warmup_steps = 20;
-  double min_lr_ratio = 0.1;         ///< cosine decay from lr to lr * min_lr_ratio over the phase's steps
+  double min_lr_ratio = 0.1;  ///< cosine decay from lr to lr * min_lr_ratio over the phase's steps
 };
 
 struct SftSection {
   std::int64_t steps = 50;
-  std::int64_t batch_size = 256;     ///< examples a step
+  std::int64_t batch_size = 256;  ///< examples a step
   OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};
 };
 
 struct TrainSection {
   std::int64_t steps = 200;
-  std::int64_t rollouts = 0;              ///< end with the step that reaches so many drawn rollouts; 0: after `steps` alone
+  std::int64_t rollouts = 0;  ///< end with the step that reaches so many drawn rollouts; 0: after `steps` alone
   std::int64_t prompts_per_step = 64;
-  std::int64_t rollouts_per_prompt = 8;   ///< mean; the step's budget is prompts_per_step * rollouts_per_prompt, spent exactly
-  std::int64_t epochs = 1;                ///< passes over a step's rollouts
-  std::int64_t mini_batches = 1;          ///< optimizer steps a pass; groups are dealt round robin, never cut
-  std::int64_t leaf_tokens = 1024;        ///< tokens of a packed micro-batch (leaf); whole groups only, so a large group may exceed it
+  std::int64_t rollouts_per_prompt = 8;  ///< mean; the step's budget is prompts_per_step * rollouts_per_prompt, spent exactly
+  std::int64_t epochs = 1;               ///< passes over a step's rollouts
+  std::int64_t mini_batches = 1;         ///< optimizer steps a pass; groups are dealt round robin, never cut
+  std::int64_t leaf_tokens = 1024;       ///< tokens of a packed micro-batch (leaf); whole groups only, so a large group may exceed it
   OptimizerSection optimizer{};
-  std::string on_nonfinite = "skip";      ///< skip | rollback | stop when a gradient is not finite
-  double loss_spike_factor = 0.0;         ///< treat a gradient norm above factor * its running mean like a non-finite one; 0: off
-  std::int64_t max_bad_steps = 3;         ///< consecutive bad steps after which the run ends
-  std::string from_archive;               ///< run folder or HDF5 file: its training steps are trained on, and nothing is sampled for training. Empty: off
+  std::string on_nonfinite = "skip";  ///< skip | rollback | stop when a gradient is not finite
+  double loss_spike_factor = 0.0;     ///< treat a gradient norm above factor * its running mean like a non-finite one; 0: off
+  std::int64_t max_bad_steps = 3;     ///< consecutive bad steps after which the run ends
+  std::string from_archive;           ///< run folder or HDF5 file: its training steps are trained on, and nothing is sampled for training. Empty: off
 };
 
 struct SchedulerSection {
-  std::string policy = "uniform_sqrt";    ///< a row of scheduling/policies.cpp
+  std::string policy = "uniform_sqrt";                ///< a row of scheduling/policies.cpp
   std::string sampler, allocator, rounds, selection;  ///< pieces that replace the row's; empty: the row's own
-  std::int64_t min_rollouts = 2;          ///< per prompt
+  std::int64_t min_rollouts = 2;                      ///< per prompt
   std::int64_t max_rollouts = 32;
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
 struct ObjectiveSection {
-  std::string recipe = "grpo";            ///< a row of objective/recipes.cpp
-  double prior_decay = 0.875;             ///< of the counts behind the column "prior": SPO's rho_min, arXiv:2509.13232
+  std::string recipe = "grpo";                              ///< a row of objective/recipes.cpp
+  double prior_decay = 0.875;                               ///< of the counts behind the column "prior": SPO's rho_min, arXiv:2509.13232
   std::vector<std::pair<std::string, std::string>> pieces;  ///< overrides: reward, advantage, ratio, surrogate, weight, aggregate, regularizer
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
 /// The policy that KL terms and some objectives compare with. Only computed where the objective asks for it.
 struct ReferenceSection {
-  std::string model;                      ///< model folder; empty: the policy as training starts
-  double decay = 1.0;                     ///< moving average: reference = decay * reference + (1 - decay) * policy after every step; 1: frozen
-  std::int64_t refresh_every = 0;         ///< the reference becomes the policy every so many training steps; 0: never
+  std::string model;               ///< model folder; empty: the policy as training starts
+  double decay = 1.0;              ///< moving average: reference = decay * reference + (1 - decay) * policy after every step; 1: frozen
+  std::int64_t refresh_every = 0;  ///< the reference becomes the policy every so many training steps; 0: never
 };
 
 /// The model that distillation follows. Only read where the objective asks for it.
 struct TeacherSection {
-  std::string model;                      ///< model folder with the policy's tokenizer
+  std::string model;  ///< model folder with the policy's tokenizer
 };
 
 /// A model that begins answers, for the policy to go on from.
 struct GuideSection {
-  std::string model;                      ///< model folder with the policy's tokenizer
-  double share = 0.0;                     ///< of a step's groups that begin with its tokens; 0: off
-  std::int64_t max_tokens = 8;            ///< longest beginning; lengths are uniform in 1..max_tokens
+  std::string model;            ///< model folder with the policy's tokenizer
+  double share = 0.0;           ///< of a step's groups that begin with its tokens; 0: off
+  std::int64_t max_tokens = 8;  ///< longest beginning; lengths are uniform in 1..max_tokens
 };
 
 /// The value head's optimizer, where the objective has a critic.
@@ -134,36 +134,36 @@ struct CriticSection {
 
 /// Groups of earlier steps that are trained on again. Nothing is sampled anew: tokens, log-probs and rewards are those of shards and archive.
 struct ReplaySection {
-  double share = 0.0;                     ///< of the groups a step trains on; they come on top of train.prompts_per_step. 0: off
-  std::int64_t max_staleness = 16;        ///< policy versions (optimizer steps) between sampling and the step
-  std::string choose = "uniform";         ///< uniform | newest | advantage (only in place of fresh groups of equal rewards)
-  bool distinct_prompts = true;           ///< of several groups of one prompt only the newest may come back
-  std::string old_policy = "sampler";     ///< sampler | current: whose log-probs are the old ones of replayed tokens
+  double share = 0.0;                  ///< of the groups a step trains on; they come on top of train.prompts_per_step. 0: off
+  std::int64_t max_staleness = 16;     ///< policy versions (optimizer steps) between sampling and the step
+  std::string choose = "uniform";      ///< uniform | newest | advantage (only in place of fresh groups of equal rewards)
+  bool distinct_prompts = true;        ///< of several groups of one prompt only the newest may come back
+  std::string old_policy = "sampler";  ///< sampler | current: whose log-probs are the old ones of replayed tokens
 };
 
 /// Worked solutions of the task as rollouts of the step, for objectives that tell an expert's from their own.
 struct ExpertSection {
-  double share = 0.0;                     ///< of a step's groups that get one; 0: off
+  double share = 0.0;  ///< of a step's groups that get one; 0: off
 };
 
 struct EvalSection {
-  std::int64_t samples = 16;              ///< rollouts per held-out prompt
+  std::int64_t samples = 16;  ///< rollouts per held-out prompt
   std::int64_t pass_k = 8;
-  std::int64_t every = 0;                 ///< validation every so many steps; 0: never
+  std::int64_t every = 0;  ///< validation every so many steps; 0: never
   std::int64_t validation_samples = 8;
-  std::int64_t bootstrap = 1000;          ///< resamples behind the 95 % intervals
-  bool before = true;                     ///< evaluate after the warm start
+  std::int64_t bootstrap = 1000;  ///< resamples behind the 95 % intervals
+  bool before = true;             ///< evaluate after the warm start
   bool after = true;
 };
 
 struct CheckpointSection {
-  std::int64_t every = 20;                ///< steps
+  std::int64_t every = 20;  ///< steps
   std::int64_t keep_last = 2;
   std::string keep_best = "validation/pass_at_1";  ///< metric; "": none; a leading "-": the smallest is the best
 };
 
 struct ArchiveSection {
-  std::int64_t pack_every = 20;           ///< steps per archive file; shards are removed after a verified pack
+  std::int64_t pack_every = 40;  ///< steps per archive file; shards are removed after a verified pack
 };
 
 struct RunConfig {

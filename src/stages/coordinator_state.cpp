@@ -13,7 +13,7 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
@@ -63,14 +63,16 @@ Purpose purpose_from(const json& j, const std::string& origin) {
 
 std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const std::vector<io::ArchiveEntry>& entries) {
   std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return std::pair(a.purpose, a.step) < std::pair(b.purpose, b.step); });
-  const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& last) {
-    return first.purpose == last.purpose && std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return io::overlap(e, first.purpose, first.step, last.step); });
+  const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before, const UnpackedFile& last) {
+    const bool gap = last.purpose == Purpose::train && last.step > before.step + 1;  // a step was lost: no file may seem to hold it
+    return first.purpose == last.purpose && !gap &&
+           std::none_of(entries.begin(), entries.end(), [&](const auto& e) { return io::overlap(e, first.purpose, first.step, last.step); });
   };
   std::vector<PackRequest> requests;
   for (auto first = files.begin(); first != files.end();) {
     auto next = first;
     PackRequest request;
-    for (; next != files.end() && one_file(*first, *next); ++next) request.files.push_back(next->files);
+    for (; next != files.end() && one_file(*first, next == first ? *first : *std::prev(next), *next); ++next) request.files.push_back(next->files);
     expect(next != first, "a shard to pack is of no step that an archive file holds");
     request.name = fmt::format("{}_{:06}-{:06}", purpose_name(first->purpose), first->step, std::prev(next)->step);
     requests.push_back(std::move(request));
@@ -104,21 +106,22 @@ std::string to_json(const CoordinatorState& s) {
 CoordinatorState parse_coordinator_state(const std::string& text, const std::string& origin) {
   try {
     const json j = json::parse(text);
-    require<StorageError>(j.at("format") == kFormat, fmt::format("{}: format {}", origin, j.at("format").dump()), fmt::format("this build reads format {}", kFormat),
-                          "resume with the build that wrote it");
+    require<StorageError>(j.at("format") == kFormat, fmt::format("{}: format {}", origin, j.at("format").dump()),
+                          fmt::format("this build reads format {}", kFormat), "resume with the build that wrote it");
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
     j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
-    s.archive_digest = j.value("archive_digest", "");
+    j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked"))
       s.unpacked.push_back({purpose_from(f.at(0), origin), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});
     return s;
   } catch (const std::invalid_argument& e) {
-    throw StorageError(error_message(fmt::format("{}: an answer is not hexadecimal ({})", origin, e.what()), "the coordinator's state cannot be restored", "use an older checkpoint"));
+    throw StorageError(error_message(fmt::format("{}: an answer is not hexadecimal ({})", origin, e.what()), "the coordinator's state cannot be restored",
+                                     "use an older checkpoint"));
   } catch (const json::exception& e) {
     throw StorageError(error_message(fmt::format("{}: {}", origin, e.what()), "the coordinator's state cannot be restored", "use an older checkpoint"));
   }

@@ -24,23 +24,24 @@ struct UnpackedFile {
 using StageSeconds = std::map<std::string, double>;
 
 struct CoordinatorState {
-  std::int64_t sft_steps = 0, train_steps = 0;      ///< done so far
+  std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
   std::uint64_t policy_version = 0;
   std::int64_t metric_rows = 0;
-  std::int64_t bad_steps = 0;                       ///< consecutive
-  double grad_norm_mean = 0.0;                      ///< running mean for the spike test
+  std::int64_t bad_steps = 0;   ///< consecutive
+  double grad_norm_mean = 0.0;  ///< running mean for the spike test
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
-  std::optional<double> best_value;                 ///< of the metric that checkpoint.keep_best names, larger is better
+  std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is better
   std::string best_checkpoint;
-  std::int64_t packed_steps = 0;                    ///< train steps in the archive
-  std::string archive_digest;                       ///< of what train.from_archive names, when the run began
-  std::vector<UnpackedFile> unpacked;               ///< published and scored, not yet in the archive
+  std::int64_t packed_steps = 0;       ///< train steps in the archive
+  std::string archive_digest;          ///< of what train.from_archive names, when the run began
+  std::vector<UnpackedFile> unpacked;  ///< published and scored, not yet in the archive
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
 };
 
-/// What to pack: archive files of one purpose each, named after their steps, and none that would reach over one of `entries`. `files` are none that those hold.
+/// What to pack: archive files of one purpose each, named after their steps, and none that would reach over one of `entries` or over a missing
+/// training step. `files` are none that the entries hold.
 std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const std::vector<io::ArchiveEntry>& entries);
 
 std::string to_json(const CoordinatorState& state);

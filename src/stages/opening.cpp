@@ -27,7 +27,7 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
   const auto weights = checkpoint_folder(request.evaluate);
   config.run.init_from.clear();
   config.model.path = weights.string();
-  config.sft.steps = 0, config.train.steps = 0;
+  config.sft.steps = 0, config.train.steps = 0, config.train.from_archive.clear();
 }
 
 /// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
@@ -38,8 +38,8 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   if (!checkpoint) return checkpoint;
   state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
   require<ConfigError>(state.train_steps <= config.train.steps,
-                       fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps), "steps cannot be undone",
-                       "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
+                       fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps),
+                       "steps cannot be undone", "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
   return checkpoint;
 }
 

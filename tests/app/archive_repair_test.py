@@ -1,5 +1,6 @@
 """`rollcall archive`, the verbs that check and mend: damage is named, set aside and explained, and a resumed run ends as if nothing had happened."""
 import json
+import re
 import shutil
 
 from archive_runs import SETTINGS, archive, flip, packed, stopped, whole
@@ -55,8 +56,49 @@ def a_lost_file_costs_its_rollouts_and_nothing_else(harness):
     check("0 groups differ, 0 are only in A, 16 only in B" in archive(harness, "diff", run, whole(harness), code=3), "other rollouts than the lost ones are missing")
     victim.write_bytes(copy)
     check("readmitted archive/train_000001-000002.h5: " in archive(harness, "repair", run), "the copy is not taken in")
-    check("the same content" in archive(harness, "diff", run, whole(harness)) and not (run / "set_aside/1").exists(), "the copy brings back what was lost, and nothing was moved")
+    check("the same content" in archive(harness, "diff", run, whole(harness)), "the copy brings back what was lost")
     check("nothing is damaged" in archive(harness, "repair", run), "the second repair finds something")
+    other = harness.work / "other"
+    harness.train(other, *SETTINGS, *sets(run__seed=2, archive__pack_every=2))
+    manifest = json.loads((run / "archive/manifest.json").read_text())
+    check(victim.name in {packed_file.name for packed_file in packed(other)}, "the other run has no such file")
+    for name, content, said in (("damaged", re.sub(rb"[0-9a-f]{64}", b"0" * 64, copy, count=1), "other bytes than the file that was withdrawn"),
+                                ("foreign", (other / "archive" / victim.name).read_bytes(), "other bytes than the file that was withdrawn")):
+        victim.write_bytes(content)
+        archive(harness, "repair", run)  # withdraws it
+        check(not victim.exists(), f"the {name} file is still there")
+        victim.write_bytes(content)
+        out = archive(harness, "repair", run)
+        check(said in out and not victim.exists(), f"{name}:\n{out}")
+    check(len(json.loads((run / "archive/manifest.json").read_text())["files"]) == len(manifest["files"]) - 1, "the manifest is not what it should be")
+    stranger = run / "archive/train_000001-000002-copy.h5"
+    stranger.write_bytes((other / "archive" / victim.name).read_bytes())
+    check("it is of another run" in archive(harness, "repair", run) and not stranger.exists(), "another run's file is taken in")
+
+
+def a_damaged_checkpoint_is_set_aside(harness):
+    for name, path in (("manifest", "manifest.json"), ("weights", "model.safetensors")):
+        run = stopped(harness, f"checkpoint_{name}")
+        flip(run / "checkpoints/train_000004" / path, 40)
+        check(harness.run("archive", "verify", run)[0] == 3, f"{path} damaged and verified")
+        out = archive(harness, "repair", run)
+        check("set aside  checkpoints/train_000004: " in out and "resume     from checkpoint train_000002, " in out, out)
+        check("every checksum" in archive(harness, "verify", run), "what is left is whole")
+        harness.train(run, "--resume", *SETTINGS)
+        check(result(run)["policy_sha256"] == result(whole(harness))["policy_sha256"], "other weights")
+
+
+def an_older_manifest_costs_nothing(harness):
+    """As it comes from a backup: the files it does not name yet are taken in, and the last checkpoint, whose shards they hold, stays."""
+    run = harness.work / "older"
+    shutil.copytree(whole(harness), run)
+    done = stopped(harness, "before", 2)
+    shutil.rmtree(run / "archive")
+    shutil.copytree(done / "archive", run / "archive")
+    for path in (whole(harness) / "archive").glob("train_000005*"):
+        shutil.copy(path, run / "archive")
+    out = archive(harness, "repair", run)
+    check("readmitted archive/train_000005-000006.h5" in out, out)
 
 
 def the_only_checkpoint_is_kept(harness):
@@ -108,4 +150,4 @@ def pack_offline_is_what_the_run_does(harness):
 
 
 main(verify_names_file_and_column, repair_then_resume_is_the_undisturbed_run, a_lost_file_costs_its_rollouts_and_nothing_else,
-     the_only_checkpoint_is_kept, a_checkpoint_that_stepped_aside_comes_back, a_lost_manifest_is_written_anew, pack_offline_is_what_the_run_does)
+     a_damaged_checkpoint_is_set_aside, an_older_manifest_costs_nothing, the_only_checkpoint_is_kept, a_checkpoint_that_stepped_aside_comes_back, a_lost_manifest_is_written_anew, pack_offline_is_what_the_run_does)

@@ -105,12 +105,13 @@ UnpackedFile unpacked(Purpose purpose, std::uint64_t step) { return {purpose, st
 TEST(PackRequests, NeverReachOverAnArchiveFile) {
   io::ArchiveEntry middle;
   middle.purpose = "train", middle.first_step = 3, middle.last_step = 4;
-  const std::vector<UnpackedFile> files{unpacked(Purpose::train, 5), unpacked(Purpose::train, 1), unpacked(Purpose::eval, 2), unpacked(Purpose::train, 2),
-                                        unpacked(Purpose::train, 2), unpacked(Purpose::eval, 6), unpacked(Purpose::train, 7)};
+  const std::vector<UnpackedFile> files{unpacked(Purpose::train, 5), unpacked(Purpose::train, 1), unpacked(Purpose::eval, 2),  unpacked(Purpose::train, 2),
+                                        unpacked(Purpose::train, 2), unpacked(Purpose::eval, 6),  unpacked(Purpose::train, 6), unpacked(Purpose::train, 9)};
   std::vector<std::pair<std::string, std::size_t>> found;
   for (const auto& request : pack_requests(files, {middle})) found.emplace_back(request.name, request.files.size());
-  EXPECT_EQ(found, (std::vector<std::pair<std::string, std::size_t>>{{"train_000001-000002", 3}, {"train_000005-000007", 2}, {"eval_000002-000006", 2}}));
-  EXPECT_EQ(pack_requests(files, {}).size(), 2U);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, std::size_t>>{
+                       {"train_000001-000002", 3}, {"train_000005-000006", 2}, {"train_000009-000009", 1}, {"eval_000002-000006", 2}}));
+  EXPECT_EQ(pack_requests(files, {}).size(), 4U) << "nor over a step that is missing";
   EXPECT_TRUE(pack_requests({}, {middle}).empty());
 }
 

@@ -52,22 +52,22 @@ TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   const Forecast f = forecast(config, 1, 20, 1);
   EXPECT_EQ(f.messages_per_step, 5U);  // plan, shard, scored, update, updated
   EXPECT_EQ(f.gradient_bytes_per_step, 0U);
-  EXPECT_EQ(f.archive_files, 3U + 10U);  // 200 steps, 20 a file; evaluations and manifest
+  EXPECT_EQ(f.archive_files, 3U + 5U);  // 200 steps, 40 a file; evaluations and manifest
 }
 
-/// 4,096 ranks that all generate, 10^4 steps: 2 x 4,096 files a step; packed every 20 steps, at checkpoints every 20, so that 40 steps may wait after a fall back.
+/// 4,096 ranks that all generate, 10^4 steps: 2 x 4,096 files a step; packed every 40 steps, at checkpoints every 20, so that 60 steps may wait after a fall back.
 TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
   RunConfig config;
   config.run.layout = "colocated", config.train.prompts_per_step = 4096, config.train.steps = 10000;
   const Forecast f = forecast(config, 4096, 20, 1);
   EXPECT_EQ(f.unpacked_files, 81'920'000U);
-  EXPECT_EQ(f.shard_files, 40U * 8192U);
-  EXPECT_EQ(f.archive_files, 3U + 500U);
-  EXPECT_EQ(f.most_files, 40U * 8192U + 503U + 4U * (8U + 4096U) + 24U);  // four checkpoints, each with a slice of the optimizer from every rank; 24 others
+  EXPECT_EQ(f.shard_files, 60U * 8192U);
+  EXPECT_EQ(f.archive_files, 3U + 250U);
+  EXPECT_EQ(f.most_files, 60U * 8192U + 253U + 4U * (8U + 4096U) + 24U);  // four checkpoints, each with a slice of the optimizer from every rank; 24 others
   EXPECT_NO_THROW(check_quota(f, {.files = 1'000'000, .bytes = 0}));
   EXPECT_NO_THROW(check_quota(f, {}));
   try {
-    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 503 - 16,416 - 24) / 8,192 = 22.3 steps
+    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 16,416 - 24) / 8,192 = 22.3 steps
     ADD_FAILURE() << "a quota of 200,000 files is too small";
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("no more than 22 steps wait"), std::string::npos) << error.what();

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace rollcall::app::archive {
 namespace {
@@ -40,28 +42,68 @@ void judge_archive(const fs::path& run_dir, Diagnosis& d) {
   }
 }
 
+/// Seed and data of the run, by the first of its files that can be read.
+std::optional<io::RunIdentity> identity_of_run(const fs::path& run_dir, const std::vector<io::ArchiveEntry>& sound) {
+  if (sound.empty()) return std::nullopt;
+  return io::identity_of(run_dir, sound.front().file);
+}
+
+/// Why an archive file that the manifest does not name cannot be taken in; empty when it can.
+std::string unfit(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
+  if (const auto faults = io::verify_archive(run_dir, entry); !faults.empty()) return faults.front().problem;
+  if (const auto before = io::entry_before(run_dir, entry.file.path);
+      before && (before->file.bytes != entry.file.bytes || before->file.checksum != entry.file.checksum))
+    return "it has other bytes than the file that was withdrawn under this name";
+  const auto own = io::identity_of(run_dir, entry.file);
+  if (const auto run = identity_of_run(run_dir, d.sound); run && (run->seed != own.seed || run->data_hash != own.data_hash)) return "it is of another run";
+  for (const auto* named : {&d.sound, &d.readmitted})
+    for (const auto& other : *named)
+      if (io::overlap(other, io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step))
+        return fmt::format("{} holds steps of it", other.file.path);
+  return {};
+}
+
+/// An archive file that the manifest does not name was published just before a crash, or is a copy that somebody has put back. Its steps, if they are drawn
+/// again, will have the same content.
+void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
+  for (const auto& file : io::list_files(run_dir).others) {
+    if (file.state != io::FileState::unlisted) continue;
+    std::string why;
+    if (const auto known = d.left_out.find(file.path); known != d.left_out.end()) why = known->second;
+    try {
+      const auto entry = io::describe(run_dir, file.path);
+      if (why.empty()) why = unfit(run_dir, entry, d);
+      if (why.empty()) d.readmitted.push_back(entry);
+    } catch (const Error& fault) {
+      if (why.empty()) why = fault.what();
+    }
+    if (!why.empty()) d.moves.push_back({file.path, "the manifest does not name it, and " + why});
+  }
+}
+
+bool is_whole_in_archive(const Diagnosis& d, const std::string& shard) { return is_packed(d.sound, shard) || is_packed(d.readmitted, shard); }
+
 /// Shards and scores of a checkpoint that are neither in a sound archive file nor whole.
-std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& checkpoint, const std::vector<io::ArchiveEntry>& sound) {
+std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& checkpoint, const Diagnosis& d) {
   std::vector<std::string> broken;
   for (const auto& [path, published] : checkpoint.files) {
-    if (!is_packed(sound, path) && !io::verify_shard(run_dir, path, published).empty()) broken.push_back(path);
+    if (!is_whole_in_archive(d, path) && !io::verify_shard(run_dir, path, published).empty()) broken.push_back(path);
   }
   return broken;
 }
 
-/// A step counts whole or not at all, so the other shards of a broken one go too.
+/// A step counts whole or not at all, its greedy answers included, so the other shards of a broken one go too.
 void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>& broken, std::vector<std::string>& lost) {
-  const auto gone = [&](const stages::UnpackedFile& file) {
-    return std::any_of(broken.begin(), broken.end(), [&](const std::string& path) {
-      const auto name = io::ShardName::parse(path);
-      return name && name->purpose == file.purpose && name->step == file.step;
-    });
-  };
-  for (const auto& file : checkpoint.state.unpacked) {
-    if (!gone(file)) continue;
-    lost.push_back(file.files.shard.path), lost.push_back(file.files.scores.path);
+  const auto unit = [](Purpose purpose, std::uint64_t step) { return std::pair(purpose == Purpose::greedy ? Purpose::train : purpose, step); };
+  std::set<std::pair<Purpose, std::uint64_t>> units;
+  for (const std::string& path : broken) {
+    if (const auto name = io::ShardName::parse(path)) units.insert(unit(name->purpose, name->step));
   }
-  std::erase_if(checkpoint.state.unpacked, gone);
+  std::erase_if(checkpoint.state.unpacked, [&](const stages::UnpackedFile& file) {
+    if (!units.contains(unit(file.purpose, file.step))) return false;
+    lost.push_back(file.files.shard.path), lost.push_back(file.files.scores.path);
+    return true;
+  });
   for (const std::string& path : lost) checkpoint.files.erase(path);
 }
 
@@ -70,15 +112,16 @@ void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>
 void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   const auto names = io::list_checkpoints(run_dir);
   std::vector<Move> moves;
+  for (const auto& [name, fault] : io::unreadable_checkpoints(run_dir)) moves.push_back({"checkpoints/" + name, fault});
   std::optional<std::pair<Committed, std::vector<std::string>>> holed;
   for (auto name = names.rbegin(); name != names.rend() && !d.resume; ++name) {
     try {
       Committed checkpoint = read_committed(run_dir, *name, Depth::whole);
-      const auto broken = broken_files(run_dir, checkpoint, d.sound);
+      const auto broken = broken_files(run_dir, checkpoint, d);
       if (!broken.empty()) moves.push_back({"checkpoints/" + *name, fmt::format("it goes on with {}, which is damaged or missing", broken.front())});
       if (broken.empty()) d.resume = std::move(checkpoint);
       else if (!holed) holed.emplace(std::move(checkpoint), broken);
-    } catch (const StorageError& fault) {
+    } catch (const Error& fault) {
       moves.push_back({"checkpoints/" + *name, fault.what()});
     }
   }
@@ -87,30 +130,11 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
     take_out_broken_steps(*d.resume, holed->second, d.lost);
     std::erase_if(moves, [&](const Move& move) { return move.path == "checkpoints/" + d.resume->checkpoint; });
   }
-  d.moves.insert(d.moves.end(), moves.begin(), moves.end());
-}
-
-/// Archive files that the manifest does not name. One that is whole, of steps done and nowhere else, is the copy that somebody has put back.
-void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
-  const auto others = io::list_files(run_dir).others;
-  for (const auto& file : others) {
-    if (file.state != io::FileState::unlisted) continue;
-    const auto refuse = [&, known = d.left_out.find(file.path)](const std::string& why) { d.moves.push_back({file.path, known != d.left_out.end() ? known->second : why}); };
-    try {
-      const io::ArchiveEntry entry = io::describe(run_dir, file.path);
-      const auto faults = io::verify_archive(run_dir, entry);
-      const bool here = std::any_of(others.begin(), others.end(), [&](const io::RunFile& f) { return f.state == io::FileState::shard && is_packed({entry}, f.path); });
-      const bool twice = std::any_of(d.sound.begin(), d.sound.end(), [&](const io::ArchiveEntry& e) {
-        return io::overlap(e, io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step);
-      });
-      if (!faults.empty()) refuse(faults.front().problem);
-      else if (here) refuse("the manifest does not name it; its shards stayed");
-      else if (twice) refuse("the manifest does not name it, and another file holds steps of it");
-      else if (!d.resume || entry.last_step > std::uint64_t(d.resume->state.train_steps)) refuse("the manifest does not name it, and a resume draws its steps again");
-      else d.readmitted.push_back(entry), d.sound.push_back(entry);
-    } catch (const StorageError& fault) {
-      refuse(fault.what());
-    }
+  for (const Move& move : moves) {
+    d.moves.push_back(move);
+    // What it replaced must not come back in its place.
+    const std::string replaced = "checkpoints/.replaced-" + fs::path(move.path).filename().string();
+    if (fs::exists(run_dir / replaced)) d.moves.push_back({replaced, "a later checkpoint of that name was in its place"});
   }
 }
 
@@ -118,13 +142,13 @@ void judge_shards(const fs::path& run_dir, Diagnosis& d) {
   for (const auto& file : io::list_files(run_dir).others) {
     if (file.state == io::FileState::partial) d.moves.push_back({file.path, "it was never published"});
     if (file.state != io::FileState::shard) continue;
-    if (d.resume && d.resume->files.contains(file.path) && !is_packed(d.sound, file.path)) continue;  // whole, or the checkpoint would not have been taken
+    if (d.resume && d.resume->files.contains(file.path) && !is_whole_in_archive(d, file.path)) continue;  // whole, or the checkpoint would not have been taken
     const auto faults = io::verify_shard(run_dir, file.path, std::nullopt);
     const bool lost = std::find(d.lost.begin(), d.lost.end(), file.path) != d.lost.end();
-    d.moves.push_back({file.path, !faults.empty()                 ? faults.front().problem
-                                  : is_packed(d.sound, file.path) ? "the archive holds its step"
-                                  : lost                          ? "its step is not whole"
-                                                                  : "no checkpoint has it behind it"});
+    d.moves.push_back({file.path, !faults.empty()                     ? faults.front().problem
+                                  : is_whole_in_archive(d, file.path) ? "the archive holds its step"
+                                  : lost                              ? "its step is not whole"
+                                                                      : "no checkpoint has it behind it"});
   }
 }
 
@@ -135,8 +159,8 @@ Diagnosis diagnose(const fs::path& run_dir) {
   io::restore_replaced(run_dir);
   judge_manifest(run_dir, d);
   judge_archive(run_dir, d);
-  judge_checkpoints(run_dir, d);
   judge_unlisted(run_dir, d);
+  judge_checkpoints(run_dir, d);
   judge_shards(run_dir, d);
   return d;
 }
