@@ -133,7 +133,7 @@ TEST(CoordinatorState, RefusesDamagedText) {
     expect_refused(unknown.dump());
   }
   auto newer = json;
-  newer["format"] = 3;
+  newer["format"] = json.at("format").get<int>() + 1;
   expect_refused(newer.dump());
 }
 
