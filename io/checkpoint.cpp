@@ -44,18 +44,23 @@ struct CheckpointManifest {
 CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
   try {
     json j = json::parse(read_file(checkpoint / kManifest));
-    if (const int format = j.at("format").get<int>(); format != kCheckpointFormat)
-      throw std::invalid_argument(fmt::format("format {} where this program reads {}", format, kCheckpointFormat));
+    const auto stated = checksum_from_text(j.at("xxh3_64").get<std::string>());
+    j.erase("xxh3_64");
+    if (const auto found = checksum64(j.dump()); found != stated)
+      throw std::invalid_argument(fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
+    const int format = j.at("format").get<int>();
+    // As it was written, so no damage.
+    require<EnvironmentError>(format == kCheckpointFormat,
+                              fmt::format("{}: format {} where this program reads {}", (checkpoint / kManifest).string(), format, kCheckpointFormat),
+                              "another version wrote the checkpoint", "use that version");
     CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}};
     for (const auto& [name, facts] : j.at("files").items()) {
       if (!plain(name)) throw std::invalid_argument("\"" + name + "\" is not a file name");
       manifest.files[name] = {facts.at("bytes").get<std::uint64_t>(), checksum_from_text(facts.at("xxh3_64").get<std::string>())};
     }
-    const auto stated = checksum_from_text(j.at("xxh3_64").get<std::string>());
-    j.erase("xxh3_64");
-    if (const auto found = checksum64(j.dump()); found != stated)
-      throw std::invalid_argument(fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
     return manifest;
+  } catch (const EnvironmentError&) {
+    throw;
   } catch (const std::exception& fault) {
     corrupt(checkpoint / kManifest, fault.what());
   }

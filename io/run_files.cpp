@@ -9,6 +9,7 @@
 #include "io/table_file.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -77,9 +78,10 @@ std::optional<Rows> count_rows(const fs::path& file) {
 }
 
 std::string new_set_aside(const fs::path& run_dir) {
-  int n = 0;
-  while (fs::exists(run_dir / "set_aside" / std::to_string(n))) ++n;
-  const std::string target = "set_aside/" + std::to_string(n);
+  int next = 0;
+  std::error_code absent;
+  for (const auto& folder : fs::directory_iterator(run_dir / "set_aside", absent)) next = std::max(next, std::atoi(folder.path().filename().c_str()) + 1);
+  const std::string target = "set_aside/" + std::to_string(next);
   make_folder(run_dir / target);
   return target;
 }
@@ -88,7 +90,9 @@ void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, con
   std::set<fs::path> folders{run_dir / target, run_dir / "set_aside"};
   for (const std::string& path : paths) {
     std::error_code ec;
-    fs::rename(run_dir / path, run_dir / target / fs::path(path).filename(), ec);
+    fs::path place = run_dir / target / fs::path(path).filename();
+    while (fs::exists(place)) place += ".again";  // two folders may hold files of one name
+    fs::rename(run_dir / path, place, ec);
     require<StorageError>(!ec, fmt::format("cannot move or remove {}: {}", (run_dir / path).string(), ec.message()),
                           "a file of an unfinished step would be taken for the run's", "check free space and permissions, then start again");
     folders.insert((run_dir / path).parent_path());
@@ -136,14 +140,15 @@ void amend(const fs::path& run_dir, const std::vector<std::string>& withdrawn, c
   save_manifest(run_dir, manifest);
 }
 
-std::optional<ArchiveEntry> entry_before(const fs::path& run_dir, const std::string& path) {
-  std::optional<ArchiveEntry> found;
-  for (int n = 0; fs::exists(run_dir / "set_aside" / std::to_string(n)); ++n) {
-    const fs::path copy = run_dir / "set_aside" / std::to_string(n) / "manifest.json";
+std::vector<ArchiveEntry> entries_before(const fs::path& run_dir, const std::string& path) {
+  std::vector<ArchiveEntry> found;
+  std::error_code absent;
+  for (const auto& folder : fs::directory_iterator(run_dir / "set_aside", absent)) {
+    const fs::path copy = folder.path() / "manifest.json";
     try {
       if (!fs::exists(copy)) continue;
       for (const ArchiveEntry& entry : parse_manifest(copy).files)
-        if (entry.file.path == path) found = entry;
+        if (entry.file.path == path) found.push_back(entry);
     } catch (const Error&) {  // kept because it could not be read
     }
   }

@@ -53,7 +53,7 @@ std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir, const 
 /// file had replaced count again, where they still are. Does nothing when there is nothing to change.
 void amend(const std::filesystem::path& run_dir, const std::vector<std::string>& withdrawn, const std::vector<ArchiveEntry>& readmitted,
            const std::string& copy);
-/// What earlier repairs wrote of this archive file when they changed the manifest; the newest that can be read.
-std::optional<ArchiveEntry> entry_before(const std::filesystem::path& run_dir, const std::string& path);
+/// What the manifests that earlier repairs kept say of this archive file.
+std::vector<ArchiveEntry> entries_before(const std::filesystem::path& run_dir, const std::string& path);
 
 }  // namespace rollcall::io

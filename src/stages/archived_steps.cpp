@@ -29,7 +29,8 @@ ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.tr
   std::set<std::uint64_t> steps;
   for (const auto& entry : source.packed) {
     if (entry.purpose != purpose_name(Purpose::train)) continue;
-    require(entry.last_step - entry.first_step < entry.groups, fmt::format("{}: steps {} to {} in {} groups", (source.root / entry.file.path).string(), entry.first_step, entry.last_step, entry.groups),
+    require(entry.last_step - entry.first_step < entry.groups,
+            fmt::format("{}: steps {} to {} in {} groups", (source.root / entry.file.path).string(), entry.first_step, entry.last_step, entry.groups),
             "a training step holds a group at least", "rollcall archive verify says what is wrong with it");
     last_of_[entry.first_step] = entry.last_step;
     for (auto step = entry.first_step; step <= entry.last_step; ++step) steps.insert(step);
@@ -117,7 +118,9 @@ std::string archive_digest(const RunConfig& config) {
 }
 
 void check_same_archive(const RunConfig& config, const std::string& digest_at_start) {
-  require(digest_at_start.empty() || archive_digest(config) == digest_at_start, fmt::format("the training rollouts of {} are not those this run began with", config.train.from_archive),
+  if (config.train.from_archive.empty()) return;  // a resume with other settings is refused elsewhere
+  require(digest_at_start.empty() || archive_digest(config) == digest_at_start,
+          fmt::format("the training rollouts of {} are not those this run began with", config.train.from_archive),
           "the rest of the run would not be what it would have been without the stop",
           "restore the files as they were, or start a new run: an archive to train from must not be resumed or packed meanwhile");
 }

@@ -106,8 +106,8 @@ std::string to_json(const CoordinatorState& s) {
 CoordinatorState parse_coordinator_state(const std::string& text, const std::string& origin) {
   try {
     const json j = json::parse(text);
-    require<StorageError>(j.at("format") == kFormat, fmt::format("{}: format {}", origin, j.at("format").dump()),
-                          fmt::format("this build reads format {}", kFormat), "resume with the build that wrote it");
+    require<EnvironmentError>(j.at("format").get<int>() == kFormat, fmt::format("{}: format {}", origin, j.at("format").dump()),
+                              fmt::format("this build reads format {}", kFormat), "resume with the build that wrote it");
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
     j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);

@@ -62,7 +62,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
-  if (checkpoint) check_same_archive(config, state.archive_digest);
+  if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   if (open_run_folder(config, request.resume)) {
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {

@@ -2,10 +2,12 @@
 #include "io/checkpoint.hpp"
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 namespace rollcall::io::test {
 namespace {
@@ -152,16 +154,32 @@ TEST(Checkpoint, EveryTornOrForeignManifestIsRefused) {
     put(file(run, "a", "manifest.json"), good.substr(0, size));
     EXPECT_NE(fault_of([&] { read_checkpoint(run, "a"); }).find("a/manifest.json"), std::string::npos) << size;
   }
+  const auto sealed = [](const std::string& text) {
+    auto json = nlohmann::json::parse(text);
+    json["xxh3_64"] = hex64(checksum64(json.dump()));
+    return json.dump();
+  };
   const std::vector<std::pair<std::string, std::string>> foreign{
-      {R"({"format": 2})", "format 2"},
-      {R"({"format": 1, "sequence": 1, "files": {"../x": {"bytes": 0, "xxh3_64": "0000000000000000"}}})", "is not a file name"},
-      {R"({"format": 1, "sequence": 1, "files": {"x": {"bytes": 0, "xxh3_64": "zz"}}})", "16 hex digits"},
+      {R"({"format": 2, "xxh3_64": "0000000000000000"})", "its checksum is"},
+      {sealed(R"({"format": 1, "sequence": 1, "files": {"../x": {"bytes": 0, "xxh3_64": "0000000000000000"}}})"), "is not a file name"},
+      {sealed(R"({"format": 1, "sequence": 1, "files": {"x": {"bytes": 0, "xxh3_64": "zz"}}})"), "16 hex digits"},
       {"[]", "a/manifest.json"}};
   for (const auto& [text, words] : foreign) {
     put(file(run, "a", "manifest.json"), text);
     const std::string fault = fault_of([&] { read_checkpoint(run, "a"); });
     EXPECT_NE(fault.find(words), std::string::npos) << fault;
   }
+}
+
+/// Not damaged, so nobody is told to set it aside.
+TEST(Checkpoint, AnotherVersionsIsNoDamage) {
+  const RunFolder run;
+  write_checkpoint(run, checkpoint("a"));
+  nlohmann::json later{{"format", 99}, {"what", "nobody knows yet"}};
+  later["xxh3_64"] = hex64(checksum64(later.dump()));
+  put(file(run, "a", "manifest.json"), later.dump());
+  EXPECT_THROW(list_checkpoints(run), EnvironmentError);
+  EXPECT_THROW(newest_checkpoint(run, nullptr), EnvironmentError);
 }
 
 TEST(Checkpoint, PruneKeepsTheNewestTheNamedAndNoLeftovers) {

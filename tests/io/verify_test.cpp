@@ -137,13 +137,25 @@ TEST(Verify, AWithdrawnFileLeavesTheManifestAndItsCopy) {
   EXPECT_EQ(read_manifest(run)[0].file.path, one.file.path);
   EXPECT_NE(content(run.path() / folder / "manifest.json").find("two.h5"), std::string::npos);
   EXPECT_TRUE(fs::exists(run.path() / folder / "two.h5"));
-  const auto before = entry_before(run, two.file.path);
-  ASSERT_TRUE(before.has_value());
-  EXPECT_EQ(before->file.checksum, two.file.checksum);
-  EXPECT_FALSE(entry_before(run, "archive/three.h5").has_value());
-  amend(run, {}, {*before}, new_set_aside(run) + "/manifest.json");
+  const auto before = entries_before(run, two.file.path);
+  ASSERT_EQ(before.size(), 1U);
+  EXPECT_EQ(before[0].file.checksum, two.file.checksum);
+  EXPECT_TRUE(entries_before(run, "archive/three.h5").empty());
+  amend(run, {}, before, new_set_aside(run) + "/manifest.json");
   EXPECT_EQ(read_manifest(run).size(), 2U);
   EXPECT_EQ(read_manifest(run)[1].file.path, one.file.path) << "the last file is the one that replaced shards";
+}
+
+TEST(Verify, WhatIsSetAsideNeverReplacesAnything) {
+  const RunFolder run;
+  put(run.path() / "shards" / "a.h5", "one");
+  put(run.path() / "archive" / "a.h5", "two");
+  fs::create_directories(run.path() / "set_aside/7");
+  const std::string folder = new_set_aside(run);
+  EXPECT_EQ(folder, "set_aside/8") << "numbers tell what came later";
+  move_to(run, {"shards/a.h5", "archive/a.h5"}, folder);
+  EXPECT_EQ(content(run.path() / folder / "a.h5"), "one");
+  EXPECT_EQ(content(run.path() / folder / "a.h5.again"), "two");
 }
 
 /// From the files alone, but for one that is damaged; and of two that hold one step it names one.

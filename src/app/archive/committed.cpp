@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace rollcall::app::archive {
@@ -52,20 +53,17 @@ bool is_packed(const std::vector<io::ArchiveEntry>& entries, const std::string& 
   return name && io::any_holds(entries, name->purpose, name->step);
 }
 
-std::string steps_text(const std::vector<std::string>& shard_paths) {
-  std::map<Purpose, std::pair<std::uint64_t, std::uint64_t>> steps;
-  for (const std::string& path : shard_paths) {
-    const auto name = io::ShardName::parse(path);
-    if (!name) continue;
-    const auto [range, fresh] = steps.try_emplace(name->purpose, name->step, name->step);
-    if (!fresh) range->second = {std::min(range->second.first, name->step), std::max(range->second.second, name->step)};
+std::string steps_text(std::vector<Steps> steps) {
+  std::sort(steps.begin(), steps.end(), [](const Steps& a, const Steps& b) { return std::tie(a.purpose, a.first) < std::tie(b.purpose, b.first); });
+  std::vector<Steps> merged;
+  for (const Steps& s : steps) {
+    if (!merged.empty() && merged.back().purpose == s.purpose && s.first <= merged.back().last + 1) merged.back().last = std::max(merged.back().last, s.last);
+    else merged.push_back(s);
   }
   std::string text;
-  for (const auto& [purpose, range] : steps) {
-    const auto [first, last] = range;
+  for (const auto& [purpose, first, last] : merged)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", io::text_of(purpose),
                         first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last));
-  }
   return text;
 }
 

@@ -32,7 +32,12 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
 /// Whether an archive file holds the step of this shard.
 bool is_packed(const std::vector<io::ArchiveEntry>& entries, const std::string& shard_path);
 
-/// "train steps 5 to 6, eval step 6" of shard paths.
-std::string steps_text(const std::vector<std::string>& shard_paths);
+/// A stretch of steps of one purpose, both ends included.
+struct Steps {
+  Purpose purpose = Purpose::train;
+  std::uint64_t first = 0, last = 0;
+};
+/// "train steps 5 to 6, train step 9, eval step 6"
+std::string steps_text(std::vector<Steps> steps);
 
 }  // namespace rollcall::app::archive

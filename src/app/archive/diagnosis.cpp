@@ -51,9 +51,9 @@ std::optional<io::RunIdentity> identity_of_run(const fs::path& run_dir, const st
 /// Why an archive file that the manifest does not name cannot be taken in; empty when it can.
 std::string unfit(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
   if (const auto faults = io::verify_archive(run_dir, entry); !faults.empty()) return faults.front().problem;
-  if (const auto before = io::entry_before(run_dir, entry.file.path);
-      before && (before->file.bytes != entry.file.bytes || before->file.checksum != entry.file.checksum))
-    return "it has other bytes than the file that was withdrawn under this name";
+  const auto before = io::entries_before(run_dir, entry.file.path);
+  const auto same = [&](const io::ArchiveEntry& e) { return e.file.bytes == entry.file.bytes && e.file.checksum == entry.file.checksum; };
+  if (!before.empty() && std::none_of(before.begin(), before.end(), same)) return "it has other bytes than the file that was withdrawn under this name";
   const auto own = io::identity_of(run_dir, entry.file);
   if (const auto run = identity_of_run(run_dir, d.sound); run && (run->seed != own.seed || run->data_hash != own.data_hash)) return "it is of another run";
   for (const auto* named : {&d.sound, &d.readmitted})
@@ -121,6 +121,8 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
       if (!broken.empty()) moves.push_back({"checkpoints/" + *name, fmt::format("it goes on with {}, which is damaged or missing", broken.front())});
       if (broken.empty()) d.resume = std::move(checkpoint);
       else if (!holed) holed.emplace(std::move(checkpoint), broken);
+    } catch (const EnvironmentError&) {
+      throw;  // of another program version, which is no damage
     } catch (const Error& fault) {
       moves.push_back({"checkpoints/" + *name, fault.what()});
     }

@@ -24,6 +24,8 @@ ExitCode pack(const fs::path& run_dir) {
   io::restore_replaced(run_dir);
   std::vector<std::string> faults;
   const auto newest = newest_committed(run_dir, Depth::whole, faults);
+  require<StorageError>(newest || faults.empty(), faults.empty() ? "" : faults.front(), "no checkpoint says which shards are complete",
+                        "rollcall archive repair sets aside what is damaged");
   require(newest.has_value(), fmt::format("{} has no checkpoint", run_dir.string()), "what no checkpoint has behind it would be drawn again, and packed twice",
           "resume the run until its first checkpoint");
   Output out;

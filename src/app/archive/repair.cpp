@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 
 namespace rollcall::app::archive {
@@ -47,43 +46,45 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   else out.write(fmt::format("kept in    {}, with the manifest and a checkpoint's state as they were where they have changed\n", (run_dir / folder).string()));
 }
 
-/// Its first and last step as shards of that name would have them.
-std::vector<std::string> ends_of(const io::ArchiveEntry& entry) {
-  const Purpose purpose = io::purpose_from_text(entry.purpose);
-  return {io::ShardName{.purpose = purpose, .step = entry.first_step}.path(), io::ShardName{.purpose = purpose, .step = entry.last_step}.path()};
+/// By a resume: what comes behind its checkpoint, such as an evaluation at its very step that it has no result of.
+bool is_drawn_again(const Diagnosis& d, const Steps& steps) {
+  if (!d.resume) return true;
+  const auto& state = d.resume->state;
+  const auto done = std::uint64_t(state.train_steps);
+  const bool evaluated = (steps.first == 0 ? state.before : state.after).has_value();
+  return steps.first > done || (steps.purpose == Purpose::eval && steps.first == done && !evaluated);
 }
 
-/// By a resume: what comes behind the checkpoint, such as an evaluation at its very step that it has no result of.
-bool is_drawn_again(const io::ArchiveEntry& entry, const stages::CoordinatorState& state) {
-  const auto done = std::uint64_t(state.train_steps);
-  const bool evaluated = (entry.first_step == 0 ? state.before : state.after).has_value();
-  return entry.first_step > done || (io::purpose_from_text(entry.purpose) == Purpose::eval && entry.first_step == done && !evaluated);
+/// Of shards that are moved or were taken out of the checkpoint: a step is drawn again, or it is lost, unless an archive file holds or held it.
+void sort_shards(const Diagnosis& d, std::vector<Steps>& again, std::vector<Steps>& lost) {
+  std::vector<std::string> shards = d.lost;
+  for (const auto& move : d.moves)
+    if (move.path.starts_with("shards/")) shards.push_back(move.path);
+  for (const std::string& path : shards) {
+    const auto name = io::ShardName::parse(path);
+    if (!name || is_packed(d.sound, path) || is_packed(d.readmitted, path) || is_packed(d.damaged, path)) continue;
+    const Steps step{name->purpose, name->step, name->step};
+    (is_drawn_again(d, step) ? again : lost).push_back(step);
+  }
 }
 
 void tell_losses(const Diagnosis& d, Output& out) {
-  std::vector<std::string> again;
-  for (const auto& move : d.moves) {
-    const auto name = io::ShardName::parse(move.path);
-    const bool lost = std::find(d.lost.begin(), d.lost.end(), move.path) != d.lost.end();
-    if (name && !lost && move.path.starts_with("shards/") && !is_packed(d.sound, move.path) && !is_packed(d.readmitted, move.path)) again.push_back(move.path);
-  }
-  std::vector<std::string> lost;
-  std::copy_if(d.lost.begin(), d.lost.end(), std::back_inserter(lost), [&](const std::string& path) { return !is_packed(d.damaged, path); });
+  std::vector<Steps> again, lost;
+  sort_shards(d, again, lost);
   if (!lost.empty())
-    out.write(fmt::format("lost       {}: their shards are damaged or missing, and no checkpoint is left from which to draw them again\n", steps_text(lost)));
+    out.write(fmt::format("lost       {}: shards are damaged or missing, and no checkpoint is left from which to draw them again\n", steps_text(lost)));
   for (const auto& [path, why] : d.left_out)
     out.write(fmt::format("lost       what only {} holds; a copy of the file, put in its place and repaired again, brings it back\n", path));
   for (const auto& entry : d.damaged) {
+    const Steps steps{io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step};
     const auto of_entry = [&](const std::string& shard) { return is_packed({entry}, shard); };
     const bool kept = d.resume && std::none_of(d.lost.begin(), d.lost.end(), of_entry) &&
                       std::any_of(d.resume->files.begin(), d.resume->files.end(), [&](const auto& file) { return of_entry(file.first); });
-    const bool redrawn = !d.resume || is_drawn_again(entry, d.resume->state);
-    const auto ends = ends_of(entry);
-    if (kept) out.write(fmt::format("kept       {}: the shards of {} are still there and will be packed again\n", entry.file.path, steps_text(ends)));
-    else if (redrawn) again.insert(again.end(), ends.begin(), ends.end());
+    if (kept) out.write(fmt::format("kept       {}: the shards of {} are still there and will be packed again\n", entry.file.path, steps_text({steps})));
+    else if (is_drawn_again(d, steps)) again.push_back(steps);
     else
       out.write(fmt::format("lost       {}: {} groups, {} rollouts of {}; only a copy of the file, put in its place and repaired again, brings them back\n",
-                            entry.file.path, entry.groups, entry.rollouts, steps_text(ends)));
+                            entry.file.path, entry.groups, entry.rollouts, steps_text({steps})));
   }
   if (!again.empty()) out.write(fmt::format("again      a resume draws {} again, with the same numbers\n", steps_text(again)));
   out.write(d.resume ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint, d.resume->state.train_steps)
