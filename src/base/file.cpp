@@ -143,8 +143,8 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
     throw EnvironmentError(error_message(fmt::format("run folder {} is in use by {}", folder.string(), other.empty() ? "another job" : other),
                                          "two jobs would overwrite each other's rollouts", "wait for it, stop it, or choose another run.dir"));
   }
-  const auto named = [&] { return ::ftruncate(fd_, 0) != 0 ? -1 : ::pwrite(fd_, holder.data(), holder.size(), 0); };
-  if (uninterrupted(named) < 0) {
+  // Each call on its own: two that are tried again together may be interrupted in turns for ever.
+  if (uninterrupted([&] { return ::ftruncate(fd_, 0); }) != 0 || uninterrupted([&] { return ::pwrite(fd_, holder.data(), holder.size(), 0); }) < 0) {
     const int error = errno;
     ::close(fd_);  // the destructor does not run
     storage_failure("write", path, error);
