@@ -13,7 +13,7 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-constexpr int kFormat = 3;
+constexpr int kFormat = 3, kOldest = 2;  // 2 did not know the archive that a run trains from
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
@@ -106,15 +106,16 @@ std::string to_json(const CoordinatorState& s) {
 CoordinatorState parse_coordinator_state(const std::string& text, const std::string& origin) {
   try {
     const json j = json::parse(text);
-    require<EnvironmentError>(j.at("format").get<int>() == kFormat, fmt::format("{}: format {}", origin, j.at("format").dump()),
-                              fmt::format("this build reads format {}", kFormat), "resume with the build that wrote it");
+    const int format = j.at("format").get<int>();
+    require<EnvironmentError>(kOldest <= format && format <= kFormat, fmt::format("{}: format {}", origin, format),
+                              fmt::format("this build reads formats {} to {}", kOldest, kFormat), "resume with the build that wrote it");
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
     j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
-    j.at("archive_digest").get_to(s.archive_digest);
+    if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked"))
       s.unpacked.push_back({purpose_from(f.at(0), origin), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});

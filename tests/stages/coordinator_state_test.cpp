@@ -132,7 +132,9 @@ TEST(CoordinatorState, RefusesDamagedText) {
     unknown["unpacked"] = {{purpose, 1, {"a", 1, 1}, {"b", 1, 1}}};
     expect_refused(unknown.dump());
   }
-  auto newer = json;
+  auto older = json, newer = json;
+  older["format"] = 2, older.erase("archive_digest");
+  EXPECT_EQ(bits(parse_coordinator_state(older.dump(), "x")), bits({}));
   newer["format"] = json.at("format").get<int>() + 1;
   EXPECT_THROW(parse_coordinator_state(newer.dump(), "x"), EnvironmentError) << "another version's is no damage";
 }
