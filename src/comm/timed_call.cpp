@@ -19,32 +19,70 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr unsigned kSilence_s = 5;  // for the rank that speaks
-std::array<char, 512> message{};
-std::array<char, 4096> failure_file{};
+constexpr unsigned kPatience_s = 2;               // for the others' timers: they began within moments of each other
+constexpr unsigned kSilence_s = kPatience_s + 3;  // for the rank that speaks
+constexpr std::size_t kNamed = 6;
+// What the handler needs, made beforehand: it may not allocate.
+std::string stuck, advice, failure_file, roll_file;
+std::vector<std::string> named;  // by rank; empty: takes no part
+int own_rank = -1;
 bool running = false;
 
-template <std::size_t N>
-void keep(std::array<char, N>& place, const std::string& text) {
-  const std::size_t count = std::min(text.size(), N - 1);
-  std::copy_n(text.data(), count, place.begin());
-  place[count] = '\0';
+/// The message, put together in the handler and written at once. What does not fit is cut.
+struct Message {
+  std::array<char, 4096> text{};
+  std::size_t size = 0;
+  void add(const char* part) {
+    const std::size_t count = std::min(std::strlen(part), text.size() - 1 - size);
+    std::copy_n(part, count, text.begin() + std::ptrdiff_t(size));
+    size += count;
+  }
+  /// One that cannot be written is lost: nothing else can be done in a signal handler.
+  void write_to(int fd) const {
+    if (fd < 0 || ::write(fd, text.data(), size) < 0) return;
+  }
+};
+
+void sign_the_roll() {
+  const int fd = roll_file.empty() ? -1 : ::open(roll_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0 || ::pwrite(fd, "+", 1, own_rank) < 0) return;  // this rank is then named among the silent
+  ::close(fd);
 }
 
-/// A message that cannot be written is lost: nothing else can be done in a signal handler.
-void say(int fd, const char* text) {
-  if (fd < 0 || ::write(fd, text, std::strlen(text)) < 0) return;
+void add_who_is_missing(Message& message) {
+  const int fd = roll_file.empty() || named.empty() ? -1 : ::open(roll_file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return message.add("a rank that should take part is stuck or has ended");
+  std::size_t missing = 0;
+  for (std::size_t rank = 0; rank < named.size() && missing <= kNamed; ++rank) {
+    char mark = 0;
+    if (named[rank].empty() || int(rank) == own_rank || (::pread(fd, &mark, 1, off_t(rank)) == 1 && mark == '+')) continue;
+    if (missing > 0) message.add(", ");
+    message.add(missing == kNamed ? "others" : named[rank].c_str());
+    ++missing;
+  }
+  ::close(fd);
+  message.add(missing == 0   ? "all who take part wait in it"
+              : missing == 1 ? " does not answer: stopped, dead or computing"
+                             : " do not answer: stopped, dead or computing");
 }
 
 void on_alarm(int) {
-  const int fd = failure_file[0] == '\0' ? -1 : ::open(failure_file.data(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0 && failure_file[0] != '\0' && errno == EEXIST) {
+  sign_the_roll();
+  const int fd = failure_file.empty() ? -1 : ::open(failure_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0 && !failure_file.empty() && errno == EEXIST) {
     ::sleep(kSilence_s);
     ::_exit(int(ExitCode::failed));
   }
-  say(fd, message.data());
-  say(STDERR_FILENO, "rollcall: ");
-  say(STDERR_FILENO, message.data());
+  if (!named.empty()) ::sleep(kPatience_s);
+  Message inside;
+  inside.add(stuck.c_str());
+  add_who_is_missing(inside);
+  inside.add(advice.c_str());
+  inside.write_to(fd);
+  Message spoken;
+  spoken.add("rollcall: ");
+  spoken.add(inside.text.data());
+  spoken.write_to(STDERR_FILENO);
   ::_exit(int(ExitCode::failed));
 }
 
@@ -56,11 +94,13 @@ void set_timer(double seconds) {
 
 }  // namespace
 
-TimedCall::TimedCall(double deadline_s, const std::string& what) : owner_(!running) {
+TimedCall::TimedCall(double deadline_s, const std::string& what, const std::vector<std::string>& parties) : owner_(!running) {
   if (!owner_) return;
   running = true;
-  keep(message, error_message(fmt::format("process {} has been in {} for {:.3g} s", ::getpid(), what, deadline_s), "a rank that should take part is stuck or has ended",
-                              "look for the rank whose log stops first, or raise run.deadline_s") + "\n");
+  named = parties;
+  const std::string who = own_rank >= 0 ? fmt::format("rank {}", own_rank) : fmt::format("process {}", ::getpid());
+  stuck = fmt::format("{} has been in {} for {:.3g} s (", who, what, deadline_s);
+  advice = "); look for the rank whose log stops first, or raise run.deadline_s\n";
   struct sigaction action = {};
   action.sa_handler = on_alarm;
   sigemptyset(&action.sa_mask);
@@ -75,10 +115,10 @@ TimedCall::~TimedCall() {
   running = false;
 }
 
-void TimedCall::note_failure_in(const std::filesystem::path& file) {
+void TimedCall::note_failure_in(const std::filesystem::path& file, int rank) {
   static std::mutex one_rank;  // ranks may be threads of one process
   const std::lock_guard lock(one_rank);
-  keep(failure_file, file.string());
+  failure_file = file.string(), roll_file = failure_file + ".roll", own_rank = rank;
 }
 
 }  // namespace rollcall::comm

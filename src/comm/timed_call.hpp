@@ -3,19 +3,22 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace rollcall::comm {
 
 /// While it lives, a timer runs; when that ends, the process writes one message and ends with exit code 3, and its launcher ends the job.
+/// Nobody inside such a call can answer a question, so whoever's timer ends signs a roll beside the failure file, and the first names those that did not.
 /// One at a time in a process: an inner one changes nothing.
 class TimedCall {
  public:
-  TimedCall(double deadline_s, const std::string& what);
+  /// `parties` [rank]: how to name each rank that takes part in the call, empty for one that does not; without it nobody is named.
+  TimedCall(double deadline_s, const std::string& what, const std::vector<std::string>& parties = {});
   ~TimedCall();
   TimedCall(const TimedCall&) = delete;
   TimedCall& operator=(const TimedCall&) = delete;
-  /// Where the first rank leaves its message; the others that find it there stay silent.
-  static void note_failure_in(const std::filesystem::path& file);
+  /// Where the first rank leaves its message; the others that find it there stay silent. The roll is `file` with ".roll", a byte a rank.
+  static void note_failure_in(const std::filesystem::path& file, int rank);
 
  private:
   bool owner_ = false;

@@ -90,7 +90,8 @@ void Rank::restore(const std::string& name) {
   auto checkpoint = io::read_checkpoint(job_.run_dir, name);
   const auto file = [&](const char* part) -> const std::string& {
     const auto it = checkpoint.files.find(part);
-    require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot go on from it", "remove it to use the one before");
+    require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot go on from it",
+                          "remove it to use the one before");
     return it->second;
   };
   auto state = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
@@ -115,17 +116,38 @@ T Rank::begin(const comm::Envelope& envelope, const char* task) {
 
 bool Rank::dispatch(const comm::Envelope& envelope) {
   const auto unhosted = [&](bool hosted) {
-    require<ProtocolError>(hosted, fmt::format("message {} came to rank {}, which does not host its stage", envelope.tag, world_->rank()), "the layouts of two ranks differ",
-                           "start every rank with the same binary");
+    require<ProtocolError>(hosted, fmt::format("message {} came to rank {}, which does not host its stage", envelope.tag, world_->rank()),
+                           "the layouts of two ranks differ", "start every rank with the same binary");
   };
   switch (Tag(envelope.tag)) {
-    case Tag::plan: unhosted(generation_.has_value()); generation_->on_plan(begin<StepPlan>(envelope, "generation")); return true;
-    case Tag::shard: unhosted(scoring_.has_value()); scoring_->on_shard(begin<ShardNotice>(envelope, "scoring")); return true;
-    case Tag::supervise: unhosted(update_.has_value()); update_->on_supervise(begin<SupervisePlan>(envelope, "supervised update")); return true;
-    case Tag::update: unhosted(update_.has_value()); update_->on_update(begin<UpdatePlan>(envelope, "update")); return true;
-    case Tag::save: unhosted(update_.has_value()); update_->on_save(begin<SaveRequest>(envelope, "checkpoint")); return true;
-    case Tag::rollback: unhosted(update_.has_value()); update_->on_rollback(begin<std::string>(envelope, "rollback")); return true;
-    case Tag::pack: unhosted(scoring_ranks_ != nullptr); on_pack(begin<PackRequest>(envelope, "packing")); return true;
+    case Tag::plan:
+      unhosted(generation_.has_value());
+      generation_->on_plan(begin<StepPlan>(envelope, "generation"));
+      return true;
+    case Tag::shard:
+      unhosted(scoring_.has_value());
+      scoring_->on_shard(begin<ShardNotice>(envelope, "scoring"));
+      return true;
+    case Tag::supervise:
+      unhosted(update_.has_value());
+      update_->on_supervise(begin<SupervisePlan>(envelope, "supervised update"));
+      return true;
+    case Tag::update:
+      unhosted(update_.has_value());
+      update_->on_update(begin<UpdatePlan>(envelope, "update"));
+      return true;
+    case Tag::save:
+      unhosted(update_.has_value());
+      update_->on_save(begin<SaveRequest>(envelope, "checkpoint"));
+      return true;
+    case Tag::rollback:
+      unhosted(update_.has_value());
+      update_->on_rollback(begin<std::string>(envelope, "rollback"));
+      return true;
+    case Tag::pack:
+      unhosted(scoring_ranks_ != nullptr);
+      on_pack(begin<PackRequest>(envelope, "packing"));
+      return true;
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
       transfer_->run(job_.store->weights(), version);
@@ -133,7 +155,11 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
       return true;
     }
     case Tag::finish: finished_ = ExitCode(from_bytes<int>(envelope.bytes)); return true;
-    case Tag::scored: case Tag::updated: case Tag::packed: case Tag::saved: case Tag::stop: return false;
+    case Tag::scored:
+    case Tag::updated:
+    case Tag::packed:
+    case Tag::saved:
+    case Tag::stop: return false;
   }
   throw ProtocolError(error_message(fmt::format("message with unknown tag {} from rank {}", envelope.tag, envelope.source), "ranks must run the same binary",
                                     "check that every node starts the same build"));
@@ -144,7 +170,14 @@ void Rank::on_pack(const PackRequest& request) {
   std::vector<io::PackInput> inputs;
   for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
   std::optional<comm::TimedCall> guard;  // MPI-IO waits for all ranks inside HDF5
-  if (scoring_ranks_->mpi_handle()) guard.emplace(job_.config.run.deadline_s, "packing " + request.name);
+  if (scoring_ranks_->mpi_handle()) {
+    std::vector<std::string> parties;
+    for (int rank = 0; rank < world_->size(); ++rank) {
+      const bool packs = job_.layout.hosts_stage(rank, comm::Stage::scoring);
+      parties.push_back(packs ? fmt::format("rank {} ({})", rank, stages_of(job_.layout, rank)) : "");
+    }
+    guard.emplace(job_.config.run.deadline_s, "packing " + request.name, parties);
+  }
   io::pack(*scoring_ranks_, job_.run_dir, request.name, inputs, job_.identity);
   guard.reset();
   if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
@@ -182,7 +215,8 @@ ExitCode Rank::follow() {
 
 ExitCode Rank::run(JobKind kind) {
   if (world_->rank() != 0) return follow();
-  Coordinator coordinator(job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, std::move(resumed_));
+  Coordinator coordinator(
+      job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, std::move(resumed_));
   ExitCode code = ExitCode::done;
   if (kind == JobKind::train) {
     code = coordinator.train();
@@ -231,7 +265,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
     }
     catch_stop_signals();
-    comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure");
+    comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure", world.rank());
     for (const auto& line : comm::rank_map(world)) {
       if (world.rank() == 0) spdlog::info("{}", line);
     }

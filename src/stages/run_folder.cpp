@@ -25,8 +25,8 @@ namespace {
 
 /// Sections and keys a resumed run may change: they say how long, where and how closely watched, not what is computed.
 bool may_change(const std::string& key) {
-  static const std::array<std::string, 12> free{"run.dir",         "run.layout",  "run.threads",    "run.log_level", "run.deadline_s", "run.wall_time_s",
-                                                "train.steps",     "eval.after",  "eval.bootstrap", "checkpoint.",   "archive.",       "train.max_bad_steps"};
+  static const std::array<std::string, 12> free{"run.dir",     "run.layout", "run.threads",    "run.log_level", "run.deadline_s", "run.wall_time_s",
+                                                "train.steps", "eval.after", "eval.bootstrap", "checkpoint.",   "archive.",       "train.max_bad_steps"};
   return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
 }
 
@@ -65,12 +65,13 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
   const auto value_in = [](const auto& values, const std::string& key) { return values.contains(key) ? values.at(key) : std::string("unset"); };
   for (const auto& [key, any] : all) {
     const std::string before = value_in(old_values, key), value = value_in(new_values, key);
-    require<ConfigError>(before == value || may_change(key), fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
+    require<ConfigError>(before == value || may_change(key),
+                         fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
                          "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
   }
   if (const std::string steps = "train.steps"; old_values.at(steps) != new_values.at(steps) && earlier.train.optimizer.min_lr_ratio < 1.0) {
-    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone", old_values.at(steps),
-                 new_values.at(steps));
+    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone",
+                 old_values.at(steps), new_values.at(steps));
   }
 }
 
@@ -81,7 +82,8 @@ void make_run_folder(const fs::path& run_dir) {
   std::error_code ec;
   const bool fresh = fs::create_directories(run_dir, ec);
   require<EnvironmentError>(!ec || fs::is_directory(run_dir), fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
-  require<EnvironmentError>(::access(run_dir.c_str(), W_OK | X_OK) == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(errno)), why, otherwise);
+  require<EnvironmentError>(::access(run_dir.c_str(), W_OK | X_OK) == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(errno)),
+                            why, otherwise);
   if (fresh) fsync_path(fs::absolute(run_dir).lexically_normal().parent_path());  // what it will hold is not durable if its name is not
 }
 
@@ -106,6 +108,7 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   std::error_code ignored;
   fs::remove(dir / "stop", ignored);  // an old wish to stop must not end the new start
   fs::remove(dir / "failure", ignored);
+  fs::remove(dir / "failure.roll", ignored);  // who waited in a call that cannot be polled (comm::TimedCall)
   return earlier;
 }
 
@@ -120,14 +123,15 @@ fs::path checkpoint_folder(const std::string& reference) {
   const std::string wanted = reference.substr(at + 1);
   const bool is_step = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
   const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
-  require(std::find(names.begin(), names.end(), name) != names.end(), fmt::format("{} has no checkpoint {}", dir.string(), name), "only kept checkpoints can be used",
-          suggest_name(name, names));
+  require(std::find(names.begin(), names.end(), name) != names.end(), fmt::format("{} has no checkpoint {}", dir.string(), name),
+          "only kept checkpoints can be used", suggest_name(name, names));
   return dir / "checkpoints" / name;
 }
 
 RunConfig read_run_folder(const fs::path& run_dir) {
   const fs::path path = run_dir / "config.toml";
-  require(fs::exists(path), fmt::format("{} is not a run folder", run_dir.string()), "it has no config.toml", "name the folder that run.dir named when the run was started");
+  require(fs::exists(path), fmt::format("{} is not a run folder", run_dir.string()), "it has no config.toml",
+          "name the folder that run.dir named when the run was started");
   return load_run_config(path, {});
 }
 

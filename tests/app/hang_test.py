@@ -41,8 +41,8 @@ def hang(harness, layout, ranks, victim):
 
 def generating_rank(harness):
     said = hang(harness, "colocated", 3, 1)
-    check(re.search(r"rank [02] .*waited \d", said) and re.search(r"rank 1 \(generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
-    check(re.search(r"step \d+", said), f"no step is named\n{said}")
+    check(re.search(r"rank [02] .*(waited|has been in packing .* for) \d", said) and re.search(r"rank 1 \(generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
+    check(re.search(r"step \d+|packing train_\d+", said), f"no step is named\n{said}")
 
 
 def coordinator(harness):
