@@ -59,15 +59,16 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
 std::string archive_sha256(const fs::path& run_dir) {
   if (!is_run_folder(run_dir)) return Sha256().hex();  // nothing has been sampled yet
   const Source source = open_source(run_dir);
-  require<StorageError>(source.unscored.empty(), source.unscored.empty() ? "" : fmt::format("{} has no scores beside it", (run_dir / source.unscored.front()).string()),
+  require<StorageError>(source.unscored.empty(),
+                        source.unscored.empty() ? "" : fmt::format("{} has no scores beside it", (run_dir / source.unscored.front()).string()),
                         "the content of the run is not complete", "resume the run and let it end the step");
   Sha256 all;
   std::optional<std::tuple<Purpose, std::uint64_t, GroupId>> last;
   each_group(run_dir, {}, [&](const ArchivedGroup& group, const std::vector<std::string>& component_names) {
     const std::tuple key(group.purpose, group.step, group.group.id);
     require<StorageError>(!last || *last < key,
-                          fmt::format("{}: {} step {}, prompt {}, draw {} is there twice", run_dir.string(), text_of(group.purpose), group.step, group.group.id.prompt.value,
-                                      group.group.id.draw),
+                          fmt::format("{}: {} step {}, prompt {}, draw {} is there twice", run_dir.string(), text_of(group.purpose), group.step,
+                                      group.group.id.prompt.value, group.group.id.draw),
                           "a packed step was drawn again or two files hold one step", "move the wrong file out of the run folder");
     last = key;
     all.add(group_digest(group, component_names));
@@ -81,7 +82,8 @@ namespace {
 void remove_partial(const fs::path& path) {
   std::error_code ec;
   fs::remove(path, ec);
-  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it was never published and takes up space", "check permissions, then start again");
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it was never published and takes up space",
+                        "check permissions, then start again");
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ std::string Packing::find_packed() const {
   if (done) return entry_text(manifest.files.back());
   for (const ArchiveEntry& entry : manifest.files) {
     if (entry.file.path == path_) cannot_pack("the manifest has this file already, packed from other shards");
-    if (overlap(entry, purpose(), parsed(inputs_.front()).step, parsed(inputs_.back()).step)) cannot_pack(fmt::format("{} holds steps between its first and last", entry.file.path));
+    if (overlap(entry, purpose(), parsed(inputs_.front()).step, parsed(inputs_.back()).step))
+      cannot_pack(fmt::format("{} holds steps between its first and last", entry.file.path));
   }
   return {};
 }

@@ -6,8 +6,8 @@
 
 namespace rollcall::kernels {
 
-std::string kokkos_version();          ///< "3.4.1 (Serial)"
+std::string kokkos_version();  ///< "3.4.1 (Serial)"
 bool built_with_cuda();
-std::vector<std::string> runnable_kernels();   ///< names of the sets that this CPU runs
+std::vector<std::string> runnable_kernels();  ///< names of the sets that this CPU runs
 
 }  // namespace rollcall::kernels

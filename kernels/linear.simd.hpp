@@ -58,10 +58,8 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
 /// `rows` in 1..kRows: one compiled tile per height.
 template <int kRows, int kPanels>
 static inline void linear_rows(const LinearOperands& a, std::int64_t row, std::int64_t rows, std::int64_t panel) {
-  if (rows == kRows)
-    linear_tile<kRows, kPanels>(a, row, panel);
-  else if constexpr (kRows > 1)
-    linear_rows<kRows - 1, kPanels>(a, row, rows, panel);
+  if (rows == kRows) linear_tile<kRows, kPanels>(a, row, panel);
+  else if constexpr (kRows > 1) linear_rows<kRows - 1, kPanels>(a, row, rows, panel);
 }
 
 /// All n rows of `kPanels` panels, which stay in the first-level cache meanwhile. Rows are shared out evenly: 9 rows are 5 + 4, not 8 + 1.

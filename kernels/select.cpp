@@ -69,8 +69,8 @@ const KernelSet& choose() {
   if (const KernelSet* set = kernels_by_name(forced)) return *set;
   std::string names = "reference";
   for (const KernelSet* set : runnable_sets()) names += std::string(", ") + set->name;
-  throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "' (no kernel set of that name runs on this processor); set it to one of " +
-                           names + " or leave it unset");
+  throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "' (no kernel set of that name runs on this processor); set it to one of " + names +
+                           " or leave it unset");
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ void answer_plans(comm::Communicator& world) {
     const auto envelope = world.receive(60, "a plan");
     if (Tag(envelope.tag) == Tag::finish) return;
     const auto plan = from_bytes<StepPlan>(envelope.bytes);
-    ScoredNotice notice{.files = {{"shards/train_000001_r0.h5", 1 << 20, 1}, {"shards/train_000001_r0.scores.h5", 1 << 16, 2}}, .report = {plan.purpose, plan.step, plan.round, {}}};
+    ScoredNotice notice{.files = {{"shards/train_000001_r0.h5", 1 << 20, 1}, {"shards/train_000001_r0.scores.h5", 1 << 16, 2}},
+                        .report = {plan.purpose, plan.step, plan.round, {}}};
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       const auto& group = plan.groups[g];
       GroupReport report{.id = group.id, .level = group.level};
@@ -102,8 +103,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> rows(argv + 1, argv + argc);
   if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
   if (world->rank() == 0) {
-    fmt::print("{} steps of {} prompts x {} rollouts from {} prompts, {} ranks; an event is one finished rollout heard of and accounted\n", kSteps, kPrompts, kRollouts,
-               kPopulation, world->size());
+    fmt::print("{} steps of {} prompts x {} rollouts from {} prompts, {} ranks; an event is one finished rollout heard of and accounted\n", kSteps, kPrompts,
+               kRollouts, kPopulation, world->size());
     fmt::print("{:<16} {:>12} {:>14} {:>9} {:>16} {:>9}\n", "policy", "events/s", "step: median", "p99 [us]", "notice: median", "p99 [us]");
   }
   for (const auto& row : rows) world->rank() == 0 ? play(*world, row) : answer_plans(*world);

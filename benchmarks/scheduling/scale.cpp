@@ -83,8 +83,9 @@ void measure(const std::string& row, std::size_t prompts, std::int64_t steps) {
   const auto [base, base_ms] = saved(*policy, scheduling::Rows::all);
   for (std::int64_t step = steps + 1; step <= steps + kBetweenCheckpoints; ++step) step_ms(*policy, step, steps + kBetweenCheckpoints);
   const auto [change, change_ms] = saved(*policy, scheduling::Rows::changed);
-  fmt::print("{:<16} {:>11} {:>8.2f} {:>9.1f} {:>13.3f} {:>10.2f} {:>9.2f} {:>12.1f} {:>9.0f} {:>12.2f} {:>9.1f}\n", row, prompts, gb, start_s, 1e3 * sum / double(steps * kBatch),
-             batch_ms[std::size_t(0.99 * double(steps - 1))], batch_ms.back(), base * 1e-6, base_ms, change * 1e-6, change_ms);
+  fmt::print("{:<16} {:>11} {:>8.2f} {:>9.1f} {:>13.3f} {:>10.2f} {:>9.2f} {:>12.1f} {:>9.0f} {:>12.2f} {:>9.1f}\n", row, prompts, gb, start_s,
+             1e3 * sum / double(steps * kBatch), batch_ms[std::size_t(0.99 * double(steps - 1))], batch_ms.back(), base * 1e-6, base_ms, change * 1e-6,
+             change_ms);
   std::fflush(stdout);
 }
 
@@ -99,8 +100,8 @@ int main(int argc, char** argv) {
   const auto steps = std::atoll(argv[2]);
   std::vector<std::string> rows(argv + 3, argv + argc);
   if (rows.empty()) rows = {"uniform", "uniform_sqrt", "gdro_resample", "rollout_gdro", "gdro_sqrt", "ucb", "thompson"};
-  fmt::print("{:<16} {:>11} {:>8} {:>9} {:>13} {:>10} {:>9} {:>12} {:>9} {:>12} {:>9}\n", "policy", "prompts", "peak GB", "start [s]", "us a prompt", "p99 [ms]", "max [ms]",
-             "state [MB]", "in [ms]", "20 steps [MB]", "in [ms]");
+  fmt::print("{:<16} {:>11} {:>8} {:>9} {:>13} {:>10} {:>9} {:>12} {:>9} {:>12} {:>9}\n", "policy", "prompts", "peak GB", "start [s]", "us a prompt",
+             "p99 [ms]", "max [ms]", "state [MB]", "in [ms]", "20 steps [MB]", "in [ms]");
   std::fflush(stdout);
   for (const auto& row : rows) {
     const pid_t child = fork();  // peak memory is a process's

@@ -62,7 +62,8 @@ void step(benchmark::State& state, const std::string& row) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const std::string row : {"uniform", "uniform_sqrt", "ucb", "thompson", "gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt"}) {
+  for (const std::string row :
+       {"uniform", "uniform_sqrt", "ucb", "thompson", "gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt"}) {
     benchmark::RegisterBenchmark(row.c_str(), [row](benchmark::State& state) { step(state, row); })->UseManualTime()->Unit(benchmark::kMillisecond);
   }
   benchmark::Initialize(&argc, argv);

@@ -19,7 +19,7 @@ struct Arguments {
   char** argv;
 };
 
-void add_train(CLI::App& app, const Arguments& arguments, Action& action);     ///< train and sft
+void add_train(CLI::App& app, const Arguments& arguments, Action& action);  ///< train and sft
 void add_eval(CLI::App& app, const Arguments& arguments, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
@@ -33,7 +33,7 @@ void add_status(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
-std::string version();           ///< "rollcall 0.1.0"
-std::string version_verbose();   ///< with compiler, libraries and kernels
+std::string version();          ///< "rollcall 0.1.0"
+std::string version_verbose();  ///< with compiler, libraries and kernels
 
 }  // namespace rollcall::app

@@ -37,22 +37,27 @@ Finding mpi() {
 }
 
 Finding hdf5() {
-  if (!io::hdf5_is_parallel()) return {Level::problem, "HDF5", io::hdf5_version() + ", serial", "shards cannot be packed by several ranks: build with a parallel HDF5"};
-  if (!io::hdf5_compiled_matches_loaded()) return {Level::problem, "HDF5", io::hdf5_version() + " loaded, another one compiled in", "load the module that the program was built with"};
+  if (!io::hdf5_is_parallel())
+    return {Level::problem, "HDF5", io::hdf5_version() + ", serial", "shards cannot be packed by several ranks: build with a parallel HDF5"};
+  if (!io::hdf5_compiled_matches_loaded())
+    return {Level::problem, "HDF5", io::hdf5_version() + " loaded, another one compiled in", "load the module that the program was built with"};
   return {Level::ok, "HDF5", io::hdf5_version() + ", parallel", ""};
 }
 
 Finding kernels_found() {
   const auto names = kernels::runnable_kernels();
   const std::string found = fmt::format("{} of {}", kernels::selected_kernels().name, fmt::join(names, ", "));
-  if (names.size() == 1) return {Level::note, "kernels", found, "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits"};
+  if (names.size() == 1)
+    return {Level::note, "kernels", found, "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits"};
   return {Level::ok, "kernels", found, ""};
 }
 
 Finding cuda() {
   const bool device = std::filesystem::exists("/dev/nvidia0");
-  if (kernels::built_with_cuda()) return device ? Finding{Level::ok, "CUDA", "built in, device present", ""} : Finding{Level::note, "CUDA", "built in, no device", "start on a GPU node"};
-  return device ? Finding{Level::note, "CUDA", "device present, not built in", "configure with cmake --preset cuda"} : Finding{Level::ok, "CUDA", "not built in, no device", ""};
+  if (kernels::built_with_cuda())
+    return device ? Finding{Level::ok, "CUDA", "built in, device present", ""} : Finding{Level::note, "CUDA", "built in, no device", "start on a GPU node"};
+  return device ? Finding{Level::note, "CUDA", "device present, not built in", "configure with cmake --preset cuda"}
+                : Finding{Level::ok, "CUDA", "not built in, no device", ""};
 }
 
 Finding slurm() {
@@ -74,7 +79,9 @@ Finding launcher() {
 Finding cores() {
   const int cores = comm::cores_available();
   const double memory_gb = double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGE_SIZE)) * 1e-9;
-  if (cores < 2) return {Level::note, "machine", fmt::format("1 core, {:.0f} GB", memory_gb), "the quickstart is planned for two cores and takes about twice as long on one"};
+  if (cores < 2)
+    return {Level::note, "machine", fmt::format("1 core, {:.0f} GB", memory_gb),
+            "the quickstart is planned for two cores and takes about twice as long on one"};
   return {Level::ok, "machine", fmt::format("{} cores for this process, {:.0f} GB", cores, memory_gb), ""};
 }
 
@@ -88,8 +95,8 @@ Finding templates() {
 
 ExitCode examine() {
   bool problem = false;
-  for (const auto& f : {mpi(), hdf5(), Finding{Level::ok, "LibTorch", model::torch_version(), ""}, Finding{Level::ok, "Kokkos", kernels::kokkos_version(), ""}, kernels_found(),
-                        cuda(), slurm(), launcher(), cores(), templates()}) {
+  for (const auto& f : {mpi(), hdf5(), Finding{Level::ok, "LibTorch", model::torch_version(), ""}, Finding{Level::ok, "Kokkos", kernels::kokkos_version(), ""},
+                        kernels_found(), cuda(), slurm(), launcher(), cores(), templates()}) {
     const char* mark = f.level == Level::ok ? "ok  " : f.level == Level::note ? "note" : "FAIL";
     fmt::print("{}  {:<14} {}\n", mark, f.subject, f.found);
     if (!f.advice.empty()) fmt::print("      {:<14} {}\n", "", f.advice);

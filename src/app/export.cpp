@@ -27,7 +27,8 @@ void add_export(CLI::App& app, Action& action) {
       require(flags->force || !std::filesystem::exists(out / "model.safetensors"), out.string() + " already holds a model", "it would be overwritten",
               "choose another folder or add --force");
       model::write_model_folder(out, config, weights);
-      std::cout << "exported " << source.string() << " to " << out.string() << "\npolicy sha256 " << model::weights_sha256(model::weight_layout(config), weights) << std::endl;
+      std::cout << "exported " << source.string() << " to " << out.string() << "\npolicy sha256 "
+                << model::weights_sha256(model::weight_layout(config), weights) << std::endl;
       return ExitCode::done;
     };
   });

@@ -30,7 +30,8 @@ ExitCode generate_text(const GenerateFlags& flags) {
   const RunConfig config = settings(flags);
   const auto [model_config, weights] = model::read_model_folder(stages::checkpoint_folder(flags.weights));
   const auto tokenizer = text::make_tokenizer(config.text.tokenizer);
-  require(model_config.vocab_size >= tokenizer->vocab_size(), fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, tokenizer->name(), tokenizer->vocab_size()),
+  require(model_config.vocab_size >= tokenizer->vocab_size(),
+          fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, tokenizer->name(), tokenizer->vocab_size()),
           "its output could not be read", "set text.tokenizer to the one the model was trained with");
   std::string prompt = flags.prompt;
   if (prompt == "-") prompt.assign(std::istreambuf_iterator<char>(std::cin), {});

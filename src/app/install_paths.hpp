@@ -6,9 +6,9 @@
 
 namespace rollcall::app {
 
-std::filesystem::path executable();    ///< absolute path of this program
-std::filesystem::path jobs_folder();   ///< throws EnvironmentError when the templates are not where they are installed
-bool command_exists(const char* name);  ///< found in PATH
+std::filesystem::path executable();          ///< absolute path of this program
+std::filesystem::path jobs_folder();         ///< throws EnvironmentError when the templates are not where they are installed
+bool command_exists(const char* name);       ///< found in PATH
 std::string output_of(const char* command);  ///< what a shell command prints
 
 }  // namespace rollcall::app

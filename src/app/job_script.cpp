@@ -25,7 +25,8 @@ std::string shell_quoted(const std::string& text) {
 namespace {
 
 std::string launch_line(const RunOfJob& run) {
-  std::string line = fmt::format("launch {} {} train --resume {}", shell_quoted(run.dir.string()), shell_quoted(executable().string()), shell_quoted(run.file.string()));
+  std::string line =
+      fmt::format("launch {} {} train --resume {}", shell_quoted(run.dir.string()), shell_quoted(executable().string()), shell_quoted(run.file.string()));
   for (const auto& assignment : run.assignments) line += " --set " + shell_quoted(assignment);
   return line;
 }
@@ -99,7 +100,8 @@ Site read_site(const std::string& name) {
   const fs::path path = fs::is_regular_file(name) ? fs::path(name) : folder / (name + ".toml");
   std::vector<std::string> known;
   for (const auto& entry : fs::directory_iterator(folder)) known.push_back(entry.path().stem().string());
-  require(fs::exists(path), fmt::format("there is no site \"{}\" in {}", name, folder.string()), "its partitions and cores are unknown", suggest_name(name, known));
+  require(fs::exists(path), fmt::format("there is no site \"{}\" in {}", name, folder.string()), "its partitions and cores are unknown",
+          suggest_name(name, known));
   Site site;
   ConfigSchema schema;
   schema.bind("source", &site.source, "where the values are documented");

@@ -43,7 +43,7 @@ struct BatchJob {
   Site site;
   std::int64_t nodes = 1, at_once = 0;  ///< at_once: elements of an array that may run at the same time; 0: all
   bool requeue = true;
-  std::vector<RunOfJob> runs;  ///< more than one: a job array
+  std::vector<RunOfJob> runs;    ///< more than one: a job array
   std::filesystem::path folder;  ///< of script and log
 };
 

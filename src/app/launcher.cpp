@@ -42,7 +42,8 @@ std::string own(Family family, const LauncherFacts& facts, Bind bind) {
   const bool open = family == Family::open_mpi;
   switch (bind) {
     case Bind::none: return facts.mpi_launcher + (open ? " --bind-to none" : "");
-    case Bind::core: return facts.mpi_launcher + fmt::format(fmt::runtime(open ? " --map-by slot:PE={} --bind-to core" : " -bind-to core:{}"), facts.cores_per_rank);
+    case Bind::core:
+      return facts.mpi_launcher + fmt::format(fmt::runtime(open ? " --map-by slot:PE={} --bind-to core" : " -bind-to core:{}"), facts.cores_per_rank);
     case Bind::numa: return facts.mpi_launcher + (open ? " --map-by numa --bind-to numa" : " -bind-to numa");
   }
   throw ConfigError("a binding without words");
@@ -53,7 +54,8 @@ bool offers(const std::string& list, std::string_view name) {
   constexpr std::string_view kBetween = " \t\n,";
   for (std::size_t at = list.find(name); at != std::string::npos; at = list.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    const bool begins = at == 0 || kBetween.find(list[at - 1]) != std::string_view::npos, ends = end == list.size() || kBetween.find(list[end]) != std::string_view::npos;
+    const bool begins = at == 0 || kBetween.find(list[at - 1]) != std::string_view::npos,
+               ends = end == list.size() || kBetween.find(list[end]) != std::string_view::npos;
     if (begins && ends) return true;
   }
   return false;
@@ -64,7 +66,8 @@ bool offers(const std::string& list, std::string_view name) {
 Bind find_bind(const std::string& name) {
   const std::vector<std::string> names{"none", "core", "numa"};
   const auto found = std::find(names.begin(), names.end(), name);
-  require<ConfigError>(found != names.end(), fmt::format("ranks cannot be bound to \"{}\"", name), "the launcher has no word for it", suggest_name(name, names));
+  require<ConfigError>(found != names.end(), fmt::format("ranks cannot be bound to \"{}\"", name), "the launcher has no word for it",
+                       suggest_name(name, names));
   return Bind(found - names.begin());
 }
 
@@ -83,8 +86,8 @@ Launcher choose_launcher(const LauncherFacts& facts, Bind bind) {
   if (family == Family::cray && facts.has_srun) return {srun("", bind), "Cray MPICH starts under Slurm's own default"};
   const std::string interface = family == Family::open_mpi ? "pmix" : "pmi2";
   if (facts.has_srun && offers(facts.srun_plugins, interface)) return {srun(interface, bind), fmt::format("Slurm offers {}", interface)};
-  require<EnvironmentError>(!facts.mpi_launcher.empty() || facts.has_srun, "there is neither srun nor a launcher of " + facts.mpi_library, "nothing here starts ranks",
-                            "load the module of the MPI that the program was built with");
+  require<EnvironmentError>(!facts.mpi_launcher.empty() || facts.has_srun, "there is neither srun nor a launcher of " + facts.mpi_library,
+                            "nothing here starts ranks", "load the module of the MPI that the program was built with");
   if (!facts.mpi_launcher.empty()) return {own(family, facts, bind), fmt::format("Slurm offers no {} here, so ranks start inside the allocation", interface)};
   return {srun("", bind), fmt::format("Slurm offers no {} and {} has no launcher in PATH: Slurm's default must do", interface, facts.mpi_library)};
 }

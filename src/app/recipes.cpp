@@ -1,9 +1,9 @@
 // rollcall recipes: the table of objectives, filtered, or one row in full.
+#include "objective/recipes.hpp"
 #include "app/commands.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "objective/objective.hpp"
-#include "objective/recipes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,7 +54,8 @@ ExitCode show(const std::string& name) {
   if (const auto columns = recipe.columns(); !columns.empty()) std::cout << fmt::format("  needs columns: {}\n", fmt::join(columns, ", "));
   if (recipe.needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
   if (recipe.whole_groups()) std::cout << "  couples the rollouts of a group\n";
-  std::cout << fmt::format("  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n", name)
+  std::cout << fmt::format("  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n",
+                           name)
             << std::flush;
   return ExitCode::done;
 }

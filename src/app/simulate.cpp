@@ -37,8 +37,8 @@ report::SheetPanel panel(const Flags& flags, const std::vector<std::vector<Simul
 }
 
 std::string picture(const Flags& flags, const std::vector<std::vector<SimulationPoint>>& curves) {
-  const Coordinate step = [](const auto& p) { return double(p.step); }, drawn = [](const auto& p) { return double(p.drawn); };
-  const Coordinate all = [](const auto& p) { return p.pass_rate; }, hard = [](const auto& p) { return p.hardest_fifth; };
+  const Coordinate step = [](const auto&p) { return double(p.step); }, drawn = [](const auto&p) { return double(p.drawn); };
+  const Coordinate all = [](const auto&p) { return p.pass_rate; }, hard = [](const auto&p) { return p.hardest_fifth; };
   const Coordinate equal = [](const auto& p) { return p.groups > 0 ? double(p.zero_variance) / double(p.groups) : std::nan(""); };
   constexpr auto kShare = report::Unit::share;
   const std::vector<report::SheetPanel> panels = {
@@ -48,8 +48,8 @@ std::string picture(const Flags& flags, const std::vector<std::vector<Simulation
       panel(flags, curves, {"Share of groups with equal rewards, so far", "", "step", kShare}, step, equal),
   };
   const auto& s = flags.simulation;
-  return report::svg_sheet(
-      fmt::format("Synthetic learner: {} prompts, {} steps of {} x {}", s.prompts, s.steps, s.prompts_per_step, s.rollouts_per_prompt), panels);
+  return report::svg_sheet(fmt::format("Synthetic learner: {} prompts, {} steps of {} x {}", s.prompts, s.steps, s.prompts_per_step, s.rollouts_per_prompt),
+                           panels);
 }
 
 ExitCode run(const Flags& flags) {

@@ -28,9 +28,13 @@ ExitCode show(const fs::path& dir) {
     require(!status.is_discarded(), (dir / "status.json").string() + " is not JSON", "it tells what the run is doing", "wait a second and try again");
     phase = status.value("phase", "unknown");
     age_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - status.value("updated_unix_s", 0.0);
-    fmt::print("run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\n", dir.string(),
-               status.value("ranks", 1), status.value("layout", "?"), phase, running ? "" : phase == "done" || phase.starts_with("stopped") ? "" : ", but no process holds the folder",
-               age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps, status.value("rollouts_total", std::uint64_t{0}));
+    fmt::print("run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\n",
+               dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
+               running                                           ? ""
+               : phase == "done" || phase.starts_with("stopped") ? ""
+                                                                 : ", but no process holds the folder",
+               age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
+               status.value("rollouts_total", std::uint64_t{0}));
   } else {
     fmt::print("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
   }

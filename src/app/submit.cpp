@@ -73,8 +73,8 @@ std::vector<RunOfJob> all_runs(const SubmitFlags& flags) {
   }
   std::set<fs::path> dirs;
   for (const auto& run : runs) {
-    require<ConfigError>(dirs.insert(run.dir).second, "two runs of the array have the run folder " + run.dir.string(), "only one job can hold a run folder at a time",
-                         "give every run file a run.dir of its own, and every seed once");
+    require<ConfigError>(dirs.insert(run.dir).second, "two runs of the array have the run folder " + run.dir.string(),
+                         "only one job can hold a run folder at a time", "give every run file a run.dir of its own, and every seed once");
   }
   return runs;
 }
@@ -102,7 +102,8 @@ std::string sbatch(const fs::path& script, const std::string& after) {
   std::string text;
   while (std::fgets(buffer.data(), buffer.size(), pipe)) text += buffer.data();
   const int status = ::pclose(pipe);
-  require<EnvironmentError>(WIFEXITED(status) && WEXITSTATUS(status) == 0, "sbatch refused " + script.string(), "no job has been made of it", "see its own lines above");
+  require<EnvironmentError>(WIFEXITED(status) && WEXITSTATUS(status) == 0, "sbatch refused " + script.string(), "no job has been made of it",
+                            "see its own lines above");
   return text.substr(0, text.find_first_of(";\n"));  // ID, or ID;cluster
 }
 
@@ -137,7 +138,9 @@ void add_site_flags(CLI::App& command, const std::shared_ptr<SubmitFlags>& flags
   for (const SiteKey& key : site_keys()) {
     const std::string meaning = key.meaning + " (site file)";
     if (const auto* number = std::get_if<std::int64_t Site::*>(&key.member)) {
-      command.add_option_function<std::int64_t>(key.flag(), [flags, m = *number](std::int64_t value) { flags->site_values.push_back([=](Site& s) { s.*m = value; }); }, meaning)
+      command
+          .add_option_function<std::int64_t>(
+              key.flag(), [flags, m = *number](std::int64_t value) { flags->site_values.push_back([=](Site& s) { s.*m = value; }); }, meaning)
           ->check(CLI::Range(std::int64_t(key.range.low), std::int64_t(key.range.high)));
       continue;
     }
@@ -156,7 +159,8 @@ void add_submit(CLI::App& app, Action& action) {
   command->add_option("run-file", flags->run_files, "TOML run file; several make a job array")->required();
   command->add_option("--seeds", flags->seeds, "1-8 or 1,2,5: a job array with an element a seed, each in a folder of its own below run.dir");
   command->add_option("--at-once", flags->at_once, "elements of an array that may run at the same time; default: all")->check(CLI::Range(1, 100000));
-  command->add_option("--chain", flags->chain, "jobs one after the other, each continuing the run, instead of one that is requeued")->check(CLI::Range(1, 1000));
+  command->add_option("--chain", flags->chain, "jobs one after the other, each continuing the run, instead of one that is requeued")
+      ->check(CLI::Range(1, 1000));
   command->add_flag("--no-requeue", flags->no_requeue, "leave a stopped job as it is");
   command->add_option("--nodes", flags->nodes, "nodes")->check(CLI::Range(1, 100000));
   command->add_option("--site", flags->site, "a file in jobs/sites, or a path");

@@ -14,9 +14,10 @@ namespace rollcall::app {
 std::string version() { return "rollcall " ROLLCALL_VERSION; }
 
 std::string version_verbose() {
-  return fmt::format("{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {} (runnable: {})\nCUDA       {}", version(), "GCC " __VERSION__,
-                     comm::MpiScope::library_version(), io::hdf5_version(), io::hdf5_is_parallel() ? " parallel" : " serial", model::torch_version(), kernels::kokkos_version(),
-                     kernels::selected_kernels().name, fmt::join(kernels::runnable_kernels(), ", "), kernels::built_with_cuda() ? "built in" : "not built in");
+  return fmt::format("{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {} (runnable: {})\nCUDA       {}", version(),
+                     "GCC " __VERSION__, comm::MpiScope::library_version(), io::hdf5_version(), io::hdf5_is_parallel() ? " parallel" : " serial",
+                     model::torch_version(), kernels::kokkos_version(), kernels::selected_kernels().name, fmt::join(kernels::runnable_kernels(), ", "),
+                     kernels::built_with_cuda() ? "built in" : "not built in");
 }
 
 }  // namespace rollcall::app

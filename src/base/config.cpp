@@ -43,7 +43,7 @@ std::string toml_string(std::string_view text) {
 
 std::string number(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);  // TOML spells inf, -inf and nan alike
-  std::string text = fmt::format("{}", value);  // shortest text that reads back to the same double
+  std::string text = fmt::format("{}", value);                 // shortest text that reads back to the same double
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
@@ -95,8 +95,7 @@ struct ConfigSchema::Reader {
       } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
         table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better one to name
       } else {
-        reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing",
-               suggest_name(key, schema.keys()));
+        reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing", suggest_name(key, schema.keys()));
       }
     }
   }
@@ -177,9 +176,7 @@ void ConfigSchema::bind(std::string key, Target target, std::string meaning, Ran
   fields_.push_back({std::move(key), target, std::move(meaning), range, std::move(choices)});
 }
 
-void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning) {
-  tables_.push_back({std::move(key), target, std::move(meaning)});
-}
+void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning) { tables_.push_back({std::move(key), target, std::move(meaning)}); }
 
 bool ConfigSchema::has_prefix(const std::string& prefix) const {
   const std::string dotted = prefix + ".";
@@ -201,8 +198,8 @@ void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
 
 void ConfigSchema::set(std::string_view assignment) {
   const auto equals = assignment.find('=');
-  require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", assignment),
-                       "a setting is key=value", "write for example --set train.steps=100");
+  require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", assignment), "a setting is key=value",
+                       "write for example --set train.steps=100");
   const std::string key(trim(assignment.substr(0, equals))), value(trim(assignment.substr(equals + 1)));
   const std::string origin = fmt::format("--set {}", assignment);
   const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
@@ -230,7 +227,8 @@ std::string ConfigSchema::to_toml() const {
     if (!sections.contains(name)) order.push_back(name);
     return sections[name];
   };
-  for (const auto& f : fields_) section_of(f.key) += fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1), std::visit(Print{}, f.target), f.meaning);
+  for (const auto& f : fields_)
+    section_of(f.key) += fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1), std::visit(Print{}, f.target), f.meaning);
   for (const auto& t : tables_) {
     std::string& body = section_of(t.key + ".x");
     body += fmt::format("# {}\n", t.meaning);

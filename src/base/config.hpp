@@ -36,8 +36,8 @@ class ConfigSchema {
   /// Applies "key=value"; the value is TOML, and bare words are taken as strings.
   void set(std::string_view assignment);
 
-  std::string to_toml() const;       ///< every key with its value, meaning as comment; load(to_toml()) is the identity
-  std::string describe() const;      ///< one line a key for --help: key, default, meaning
+  std::string to_toml() const;   ///< every key with its value, meaning as comment; load(to_toml()) is the identity
+  std::string describe() const;  ///< one line a key for --help: key, default, meaning
   std::vector<std::string> keys() const;
 
  private:

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void storage_failure(const char* action, const fs::path& path, int error) {
-  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(error)),
-                                   "the run would lose what it reports as saved", "check free space, quota and permissions"));
+  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(error)), "the run would lose what it reports as saved",
+                                   "check free space, quota and permissions"));
 }
 
 void write_all(int fd, std::string_view content, const fs::path& path) {
@@ -105,7 +105,11 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
 void link_or_copy(const fs::path& from, const fs::path& to) {
   if (uninterrupted([&] { return ::link(from.c_str(), to.c_str()); }) == 0) return;
   switch (errno) {
-    case EXDEV: case EPERM: case EOPNOTSUPP: case ENOSYS: case EMLINK: break;  // no links here, not between these, or no more of them
+    case EXDEV:
+    case EPERM:
+    case EOPNOTSUPP:
+    case ENOSYS:
+    case EMLINK: break;  // no links here, not between these, or no more of them
     default: storage_failure("link", to, errno);
   }
   write_file_synced(to, read_file(from));

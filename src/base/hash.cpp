@@ -20,7 +20,8 @@ std::string hex64(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::uint64_t file_checksum64(const std::filesystem::path& path) {
   const auto checked = [&](auto result, const char* action) {
-    require(result >= 0, fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(errno)), "its checksum is needed", "check the path, its permissions and the file system");
+    require(result >= 0, fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(errno)), "its checksum is needed",
+            "check the path, its permissions and the file system");
     return result;
   };
   const Descriptor file(path, O_RDONLY);

@@ -7,17 +7,30 @@
 namespace rollcall {
 
 /// What a stream is for; two purposes never share numbers.
-enum class RandomPurpose : std::uint32_t { task = 1, init = 2, sampling = 3, schedule = 4, shuffle = 5, bootstrap = 6, test = 7, supervised = 8, objective = 9, replay = 10, experts = 11, guide = 12 };
+enum class RandomPurpose : std::uint32_t {
+  task = 1,
+  init = 2,
+  sampling = 3,
+  schedule = 4,
+  shuffle = 5,
+  bootstrap = 6,
+  test = 7,
+  supervised = 8,
+  objective = 9,
+  replay = 10,
+  experts = 11,
+  guide = 12
+};
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3"). Copy it freely: it has no state.
 /// The key holds seed and purpose, the counter the address. `index` runs over tokens, draws or elements.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, RandomPurpose purpose, std::uint64_t step = 0, std::uint64_t prompt = 0, std::uint64_t sample = 0);
-  std::uint64_t bits(std::uint64_t index) const;                      ///< 64 uniform bits
-  double uniform(std::uint64_t index) const;                          ///< uniform in [0, 1), 53 bits
-  double normal(std::uint64_t index) const;                           ///< standard normal (Box-Muller)
-  std::uint64_t below(std::uint64_t index, std::uint64_t n) const;    ///< uniform in [0, n), n > 0; bias below 2^-64 * n
+  std::uint64_t bits(std::uint64_t index) const;                    ///< 64 uniform bits
+  double uniform(std::uint64_t index) const;                        ///< uniform in [0, 1), 53 bits
+  double normal(std::uint64_t index) const;                         ///< standard normal (Box-Muller)
+  std::uint64_t below(std::uint64_t index, std::uint64_t n) const;  ///< uniform in [0, n), n > 0; bias below 2^-64 * n
 
  private:
   std::array<std::uint64_t, 2> draw(std::uint64_t index) const;

@@ -48,7 +48,7 @@ class Communicator : public Collectives {
   double waited_s() const { return waited_s_; }
 
  protected:
-  virtual void answer_roll_call(std::string_view) {}                           ///< before each sleep: what this rank waits for, if anybody asks
+  virtual void answer_roll_call(std::string_view) {}  ///< before each sleep: what this rank waits for, if anybody asks
   virtual std::string call_the_roll(std::string_view) { return "the rank that should have sent it is stuck, has ended or is slower than the deadline allows"; }
   /// Gives the core away for about `seconds` (0: only a turn of the scheduler); a transport that hears of arrivals returns early.
   virtual void pause(double seconds);
@@ -68,8 +68,8 @@ class MpiScope {
   static std::string library_version();
 
  private:
-  bool owner_ = false;       ///< MPI was started here
-  int exceptions_ = 0;       ///< in flight at construction
+  bool owner_ = false;  ///< MPI was started here
+  int exceptions_ = 0;  ///< in flight at construction
 };
 
 /// One rank, in process.

@@ -74,8 +74,9 @@ void MpiCommunicator::complete(const char* call, Post post) {
       waited_s_ += waited;
       if (done) return;
       const std::string& task = roll_->activity;
-      throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}{}", roll_->rank(), roll_->size(), waited, call, task.empty() ? "" : " in the " + task),
-                                        call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
+      throw ProtocolError(
+          error_message(fmt::format("rank {} of {} waited {:.3g} s in {}{}", roll_->rank(), roll_->size(), waited, call, task.empty() ? "" : " in the " + task),
+                        call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = wait.pause_s();
     if (pause_s > 0) answer_roll_call(fmt::format("in {}", call));
@@ -96,9 +97,8 @@ void MpiCommunicator::maximum(std::span<double> values) {
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
-  for_each_part(bytes, [&](std::byte* part, int count) {
-    complete("MPI_Ibcast", [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); });
-  });
+  for_each_part(bytes,
+                [&](std::byte* part, int count) { complete("MPI_Ibcast", [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); }); });
 }
 
 void MpiCommunicator::barrier() {
@@ -114,9 +114,8 @@ std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
   require_one_message(total, "gathering strings");  // all ranks know the sizes, so all refuse
   std::exclusive_scan(sizes.begin(), sizes.end(), starts.begin(), 0);
   std::string all(total, '\0');
-  complete("MPI_Iallgatherv", [&](MPI_Request* r) {
-    return MPI_Iallgatherv(bytes.data(), own, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, comm_, r);
-  });
+  complete("MPI_Iallgatherv",
+           [&](MPI_Request* r) { return MPI_Iallgatherv(bytes.data(), own, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, comm_, r); });
   std::vector<std::string> strings;
   for (int source = 0; source < size_; ++source) strings.push_back(all.substr(starts[source], sizes[source]));
   return strings;

@@ -28,7 +28,8 @@ std::string describe_roll(const std::vector<std::optional<std::string>>& answers
   }
   std::vector<std::string> sentences;
   for (const auto& [hosted, ranks] : silent) {
-    sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : fmt::format(" ({})", hosted), ranks.size() == 1 ? "does" : "do"));
+    sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : fmt::format(" ({})", hosted),
+                                    ranks.size() == 1 ? "does" : "do"));
   }
   for (const auto& [what, ranks] : waiting) sentences.push_back(fmt::format("{} {} {}", name_ranks(ranks), ranks.size() == 1 ? "waits" : "wait", what));
   std::string text;

@@ -30,8 +30,8 @@ class RollCall {
   /// Asks all ranks, waits a little, and describes what came.
   std::string call(std::string_view waiting_for);
 
-  std::string activity;                    ///< what the rank does ("update of step 5"), empty between two tasks
-  std::function<std::string(int)> role;    ///< what a rank hosts, for people
+  std::string activity;                  ///< what the rank does ("update of step 5"), empty between two tasks
+  std::function<std::string(int)> role;  ///< what a rank hosts, for people
 
  private:
   struct Reply {

@@ -12,9 +12,9 @@ enum class Stage : int { coordinator = 0, generation = 1, scoring = 2, update = 
 const char* stage_name(Stage stage);
 
 struct StageLayout {
-  std::string name;                      ///< single | colocated | disaggregated
+  std::string name;  ///< single | colocated | disaggregated
   int ranks = 1;
-  std::vector<std::vector<int>> hosts;   ///< [stage] ascending world ranks
+  std::vector<std::vector<int>> hosts;  ///< [stage] ascending world ranks
   bool hosts_stage(int rank, Stage stage) const;
   const std::vector<int>& of(Stage stage) const { return hosts[std::size_t(stage)]; }
 };

@@ -40,7 +40,7 @@ struct Group {
   std::shared_ptr<World> world;
   std::vector<std::deque<Envelope>> mailboxes;  ///< [rank]
   std::vector<Offer> offers;                    ///< [rank]
-  int arrived = 0;  ///< in this round
+  int arrived = 0;                              ///< in this round
   std::uint64_t round = 0;
 };
 
@@ -129,9 +129,8 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
   const std::vector<Offer>& offers = group_->offers;
   group_->offers[rank_] = own;
   meet(own.call);
-  const auto odd = std::find_if(offers.begin(), offers.end(), [&](const Offer& o) {
-    return std::string_view(o.call) != own.call || (own.sizes == Sizes::equal && o.size != own.size);
-  });
+  const auto odd = std::find_if(offers.begin(), offers.end(),
+                                [&](const Offer& o) { return std::string_view(o.call) != own.call || (own.sizes == Sizes::equal && o.size != own.size); });
   std::string problem;  // seen by all ranks or none
   if (odd == offers.end()) read(offers);
   else problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call, own.size, odd - offers.begin(), odd->call, odd->size);
@@ -178,9 +177,8 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
   const bool leads = color >= 0 && members.front() == rank_;
   const std::shared_ptr<Group> made = leads ? std::make_shared<Group>(group_->world, int(members.size())) : nullptr;
   std::shared_ptr<Group> part;
-  exchange({"split", &made, sizeof made}, [&](const std::vector<Offer>& offers) {
-    part = *static_cast<const std::shared_ptr<Group>*>(offers[members.front()].bytes);
-  });
+  exchange({"split", &made, sizeof made},
+           [&](const std::vector<Offer>& offers) { part = *static_cast<const std::shared_ptr<Group>*>(offers[members.front()].bytes); });
   if (color < 0) return nullptr;
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
   auto communicator = std::make_unique<ThreadCommunicator>(part, int(own));
@@ -214,8 +212,8 @@ void ThreadCommunicator::pause(double seconds) {
 
 void ThreadCommunicator::abort(int exit_code) {
   spdlog::default_logger()->flush();
-  throw Error(ExitCode(exit_code), error_message(fmt::format("rank {} ends the job with exit code {}", rank_, exit_code), "abort was called",
-                                                 "see the lines above"));
+  throw Error(ExitCode(exit_code),
+              error_message(fmt::format("rank {} ends the job with exit code {}", rank_, exit_code), "abort was called", "see the lines above"));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ struct WeightSlice {
 
 /// Slices that one root sends to the same set of receivers in one collective.
 struct TransferBatch {
-  int root = 0;                        ///< world rank
-  std::vector<int> receivers;          ///< world ranks, ascending, root excluded
+  int root = 0;                ///< world rank
+  std::vector<int> receivers;  ///< world ranks, ascending, root excluded
   std::vector<WeightSlice> slices;
 };
 
@@ -34,8 +34,8 @@ class WeightTransfer {
  public:
   WeightTransfer(Communicator& world, std::vector<TransferBatch> plan);  ///< collective over the world: makes the sub-communicators
   ~WeightTransfer();
-  void run(std::span<float> weights, std::uint64_t version);             ///< collective over the ranks of the plan; others return at once
-  bool takes_part() const;                                               ///< this rank is a root or a receiver
+  void run(std::span<float> weights, std::uint64_t version);  ///< collective over the ranks of the plan; others return at once
+  bool takes_part() const;                                    ///< this rank is a root or a receiver
 
  private:
   struct State;

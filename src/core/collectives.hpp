@@ -13,8 +13,8 @@ class Collectives {
   virtual ~Collectives() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual void sum(std::span<std::int64_t> values) = 0;     ///< in place, exact and order-free
-  virtual void maximum(std::span<double> values) = 0;       ///< in place
+  virtual void sum(std::span<std::int64_t> values) = 0;  ///< in place, exact and order-free
+  virtual void maximum(std::span<double> values) = 0;    ///< in place
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier() = 0;
 };

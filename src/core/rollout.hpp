@@ -21,20 +21,20 @@ enum class FinishReason : std::int32_t { stop = 0, length = 1 };
 struct Prompt {
   PromptId id;
   Split split = Split::train;
-  std::int32_t level = 0;  ///< static difficulty level known to the task (string length, digit count, ...); 0 when it knows none
-  std::string text;        ///< what the policy is shown
-  std::string answer;      ///< reference answer for the verifier
-  std::string solution;    ///< worked answer in the wanted format, for supervised fine-tuning
-  std::string domain{};    ///< category of the task it belongs to; empty when it knows none
+  std::int32_t level = 0;                                 ///< static difficulty level known to the task (string length, digit count, ...); 0 when it knows none
+  std::string text;                                       ///< what the policy is shown
+  std::string answer;                                     ///< reference answer for the verifier
+  std::string solution;                                   ///< worked answer in the wanted format, for supervised fine-tuning
+  std::string domain{};                                   ///< category of the task it belongs to; empty when it knows none
   float prior = std::numeric_limits<float>::quiet_NaN();  ///< success that a value model expects of a rollout, 0 to 1; NaN: nobody has told
 };
 
 /// A stretch of tokens by one speaker. The per-token columns are filled for policy turns and empty otherwise.
 struct Turn {
   Role role = Role::prompt;
-  std::vector<std::int32_t> tokens;          ///< [T]
-  std::vector<float> logprob;                ///< [T] log-prob of the full softmax at the sampling temperature, before top-k and top-p (nats)
-  std::vector<float> entropy;                ///< [T] entropy of that softmax (nats)
+  std::vector<std::int32_t> tokens;           ///< [T]
+  std::vector<float> logprob;                 ///< [T] log-prob of the full softmax at the sampling temperature, before top-k and top-p (nats)
+  std::vector<float> entropy;                 ///< [T] entropy of that softmax (nats)
   std::vector<std::uint64_t> policy_version;  ///< [T] version that sampled the token
 };
 
@@ -60,9 +60,9 @@ struct Group {
   std::int32_t level = 0;
   std::vector<Rollout> rollouts;
   // How it came about, for readers of the archive; no stage computes with it.
-  std::uint32_t planned = 0;         ///< rollouts the scheduler asked for, over all rounds; 0: not recorded
-  std::int32_t bin = -1;             ///< difficulty bin the scheduler had the prompt in; -1: it has none
-  std::uint64_t stream_prompt = 0;   ///< the `prompt` in the address of its random streams
+  std::uint32_t planned = 0;        ///< rollouts the scheduler asked for, over all rounds; 0: not recorded
+  std::int32_t bin = -1;            ///< difficulty bin the scheduler had the prompt in; -1: it has none
+  std::uint64_t stream_prompt = 0;  ///< the `prompt` in the address of its random streams
 };
 
 /// What one generation rank publishes for one round of a step. Immutable once published.
@@ -70,8 +70,8 @@ struct RolloutShard {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;   ///< world rank of the generation stage that wrote it
-  PolicyVersion policy;         ///< version that sampled it
+  std::uint32_t producer = 0;  ///< world rank of the generation stage that wrote it
+  PolicyVersion policy;        ///< version that sampled it
   float temperature = 1.0F;
   std::vector<Group> groups;
 };

@@ -131,7 +131,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
   s.bind("checkpoint.every", &c.checkpoint.every, "checkpoint every so many steps", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
-  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best, "metric whose best checkpoint is kept too (a step's, or a validation's, which then is worth a checkpoint of its own); -NAME: smallest is best; empty: none");
+  s.bind(
+      "checkpoint.keep_best", &c.checkpoint.keep_best,
+      "metric whose best checkpoint is kept too (a step's, or a validation's, which then is worth a checkpoint of its own); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
   return s;
 }
@@ -150,9 +152,10 @@ void check(const RunConfig& c) {
                        "no difficulty level would be left", "swap them");
   const auto& m = c.model;
   const auto& t = c.train;
-  require<ConfigError>(m.num_attention_heads % m.num_key_value_heads == 0,
-                       fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
-                       "grouped-query attention shares each key head among equally many query heads", "change one of them");
+  require<ConfigError>(
+      m.num_attention_heads % m.num_key_value_heads == 0,
+      fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
+      "grouped-query attention shares each key head among equally many query heads", "change one of them");
   require<ConfigError>(m.head_dim % 2 == 0, fmt::format("model.head_dim {} is odd", m.head_dim), "rotary embedding turns pairs", "use an even head_dim");
   require<ConfigError>(c.scheduler.min_rollouts <= t.rollouts_per_prompt && t.rollouts_per_prompt <= c.scheduler.max_rollouts,
                        fmt::format("the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. scheduler.max_rollouts {}",

@@ -37,7 +37,7 @@ struct DecodeRequest {
   std::uint64_t step = 0;
   std::uint64_t prompt_address = 0;  ///< distinguishes prompts, draws and purposes
   std::uint32_t first_sample = 0, count = 1;
-  std::int64_t given = 0;            ///< last tokens of the prompt that are the answer's beginning: stop rule and token limit count them
+  std::int64_t given = 0;  ///< last tokens of the prompt that are the answer's beginning: stop rule and token limit count them
 };
 
 struct DecodedSequence {

@@ -68,8 +68,8 @@ void ValueHead::restore(const std::string& bytes, const std::string& origin) {
   const auto file = SafetensorsFile::parse(bytes, origin);
   const auto integers = [&](const std::string& name, std::size_t count) {
     const auto& tensor = file.tensor(name);
-    require<StorageError>(tensor.dtype == Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t), fmt::format("{}: tensor {} has the wrong size", origin, name),
-                          "the value head cannot be restored", "use an older checkpoint");
+    require<StorageError>(tensor.dtype == Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t),
+                          fmt::format("{}: tensor {} has the wrong size", origin, name), "the value head cannot be restored", "use an older checkpoint");
     std::vector<std::int64_t> values(count);
     std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;

@@ -25,7 +25,7 @@ class ValueHead {
   GradientSum::Outcome finish(Collectives& ranks) { return sum_.finish(ranks); }
   double apply(const OptimizerSection& settings, double lr);  ///< after `ready`; returns the gradient's norm
 
-  std::string to_bytes() const;                                      ///< safetensors: weights, moments, exponents, steps
+  std::string to_bytes() const;                                       ///< safetensors: weights, moments, exponents, steps
   void restore(const std::string& bytes, const std::string& origin);  ///< throws StorageError
 
  private:

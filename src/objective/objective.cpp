@@ -68,7 +68,8 @@ void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, co
 }
 
 /// Metrics as shares of the step's means, so that leaves add up.
-void note_metrics(LeafLoss& out, const Leaf& leaf, const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio, const SurrogateLoss& surrogate) {
+void note_metrics(LeafLoss& out, const Leaf& leaf, const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio,
+                  const SurrogateLoss& surrogate) {
   const at::NoGradGuard no_grad;
   for (const auto& origin : origins) {
     const at::Tensor taken = origin.tokens.defined() ? leaf.take(origin.tokens) : at::Tensor();

@@ -45,9 +45,9 @@ struct LeafColumns {
 };
 
 struct LeafLoss {
-  double loss = 0.0;              ///< this leaf's share; shares of all leaves sum to the step's loss
-  at::Tensor dlogprob, dentropy;  ///< [M] float64
-  at::Tensor dvalue;              ///< [M] float64 where the leaf brought values
+  double loss = 0.0;                   ///< this leaf's share; shares of all leaves sum to the step's loss
+  at::Tensor dlogprob, dentropy;       ///< [M] float64
+  at::Tensor dvalue;                   ///< [M] float64 where the leaf brought values
   std::vector<double> rollout_loss{};  ///< [L] mean surrogate loss of each rollout's tokens, before weights and denominators; NaN for one without tokens
   /// Metric sums and extremes over this leaf's tokens, by name; see merge().
   std::map<std::string, double> sums, minima, maxima;

@@ -33,8 +33,12 @@ void append(int fd, std::string_view bytes, const std::filesystem::path& path) {
   }
 }
 
-void make_durable(int fd, const std::filesystem::path& path) { checked(uninterrupted([&] { return ::fdatasync(fd); }) == 0, "fsync", path); }
+void make_durable(int fd, const std::filesystem::path& path) {
+  checked(uninterrupted([&] { return ::fdatasync(fd); }) == 0, "fsync", path);
+}
 
-void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path) { checked(uninterrupted([&] { return ::ftruncate(fd, off_t(bytes)); }) == 0, "truncate", path); }
+void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path) {
+  checked(uninterrupted([&] { return ::ftruncate(fd, off_t(bytes)); }) == 0, "truncate", path);
+}
 
 }  // namespace rollcall::report

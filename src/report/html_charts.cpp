@@ -79,7 +79,8 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
 
 // A chart of its own only where a policy draws what it does not train on, or another number than it may.
 std::string drawn_and_trained(const Rows& rows) {
-  const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)), trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));
+  const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)),
+               trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));
   const bool constant = std::adjacent_find(drawn.y.begin(), drawn.y.end(), std::not_equal_to<>()) == drawn.y.end();
   if (constant && drawn.y == trained.y) return "";
   return line_chart(steps("Rollouts drawn and trained"), {drawn, trained});

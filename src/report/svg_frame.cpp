@@ -116,8 +116,8 @@ void Frame::hover(double at, double width, const std::string& text) {
 
 std::string Frame::plot() const {
   return axes_ + marks_ +
-         fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="label mid" x="{}" y="{}">{}</text>)", kLeft, kWidth - kRight, kPlotBottom,
-                     kPlotBottom, (kLeft + kWidth - kRight) / 2, kHeight - 6, escape(text_.x_label));
+         fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="label mid" x="{}" y="{}">{}</text>)", kLeft, kWidth - kRight,
+                     kPlotBottom, kPlotBottom, (kLeft + kWidth - kRight) / 2, kHeight - 6, escape(text_.x_label));
 }
 
 std::string Frame::figure() const {

@@ -37,8 +37,8 @@ class Frame {
   void category(double at, const std::string& name);  ///< a label under the axis, `at` in pixels
   void legend(const std::string& name, const std::string& color);
   void hover(double at, double width, const std::string& text);  ///< a vertical strip around `at`, in pixels
-  std::string plot() const;    ///< axes and marks, the content of an <svg> of this size
-  std::string figure() const;  ///< with title, legend and hover targets, for a page
+  std::string plot() const;                                      ///< axes and marks, the content of an <svg> of this size
+  std::string figure() const;                                    ///< with title, legend and hover targets, for a page
 
  private:
   ChartText text_;

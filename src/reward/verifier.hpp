@@ -15,7 +15,7 @@ namespace rollcall::reward {
 struct Verifier {
   const char* name;
   const char* meaning;
-  std::vector<std::string> components;   ///< names, in the order of Score::components; the first is "correct"
+  std::vector<std::string> components;  ///< names, in the order of Score::components; the first is "correct"
   /// Fills components, correct and answer of one response. `finished` is false when the token limit cut it.
   Score (*judge)(const Prompt& prompt, std::string_view response, bool finished, const TaskSection& section);
 };

@@ -27,7 +27,8 @@ std::vector<std::pair<std::string, double>> allocation_metrics(const std::vector
   std::vector<std::pair<std::string, double>> metrics = {{"rollout_alloc/min", least},       {"rollout_alloc/max", most},
                                                          {"rollout_alloc/mean", mean},       {"rollout_alloc/std", std::sqrt(square / double(groups.size()))},
                                                          {"rollout_alloc/entropy", entropy}, {"rollout_alloc/total_budget", total}};
-  for (std::size_t l = 0; l < levels.size(); ++l) metrics.emplace_back(fmt::format("rollout_alloc/class_share/{}", levels[l]), total > 0 ? of_level[l] / total : 0.0);
+  for (std::size_t l = 0; l < levels.size(); ++l)
+    metrics.emplace_back(fmt::format("rollout_alloc/class_share/{}", levels[l]), total > 0 ? of_level[l] / total : 0.0);
   return metrics;
 }
 

@@ -44,8 +44,8 @@ struct Means {
 }  // namespace
 
 void Signal::bind(ConfigSchema& knobs) {
-  knobs.bind("signal", &kind_, "what counts as a prompt's loss: failure_rate = 1 - mean reward, fail_at_k = no rollout correct, or the update's surrogate_loss", {},
-             {"failure_rate", "fail_at_k", "surrogate_loss"});
+  knobs.bind("signal", &kind_, "what counts as a prompt's loss: failure_rate = 1 - mean reward, fail_at_k = no rollout correct, or the update's surrogate_loss",
+             {}, {"failure_rate", "fail_at_k", "surrogate_loss"});
 }
 
 double Signal::of(const GroupReport& report) const {

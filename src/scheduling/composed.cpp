@@ -37,7 +37,8 @@ void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>&
   for (std::size_t i = 0; i < groups.size(); ++i) known[groups[i].id] = i;
   std::set<GroupId> round;
   for (const GroupPlan& fragment : fragments) {
-    expect(round.insert(fragment.id).second, "a round continues a group once: two fragments could come back in any order, and `keep` goes by the order of samples");
+    expect(round.insert(fragment.id).second,
+           "a round continues a group once: two fragments could come back in any order, and `keep` goes by the order of samples");
     const auto [it, fresh] = known.try_emplace(fragment.id, groups.size());
     if (fresh) groups.push_back(fragment);
     else groups[it->second].count += fragment.count;

@@ -54,9 +54,9 @@ class ComposedPolicy final : public Policy {
   Knowledge knowledge_;
   Pieces pieces_;
   ConfigSchema schema_;
-  std::vector<std::int32_t> levels_;                     // distinct, ascending
-  std::vector<GroupReport> pool_;                        // of the step at hand, ascending GroupId; empty between steps
-  std::vector<GroupPlan> drawn_;                         // of the step at hand: one entry a group, counts of all rounds
+  std::vector<std::int32_t> levels_;  // distinct, ascending
+  std::vector<GroupReport> pool_;     // of the step at hand, ascending GroupId; empty between steps
+  std::vector<GroupPlan> drawn_;      // of the step at hand: one entry a group, counts of all rounds
   std::uint32_t round_ = 0;
   bool begun_ = false;
   std::vector<std::pair<std::string, double>> metrics_;  // state: of the latest step

@@ -33,9 +33,7 @@ DifficultyBins::Moved DifficultyBins::update(PromptId prompt, double estimate) {
   return put(prompt, bin_of(estimate));
 }
 
-DifficultyBins::Moved DifficultyBins::put(PromptId prompt, std::int32_t bin) {
-  return bin == of(prompt) ? Moved() : move(prompt, bin);
-}
+DifficultyBins::Moved DifficultyBins::put(PromptId prompt, std::int32_t bin) { return bin == of(prompt) ? Moved() : move(prompt, bin); }
 
 std::array<std::uint32_t, 2> DifficultyBins::move(PromptId prompt, std::int32_t to) {
   auto& from = members_[std::size_t(of(prompt))];

@@ -27,14 +27,16 @@ class DifficultyBins {
   DifficultyBins(std::vector<double> edges, double margin, PromptHistory& where);
   std::size_t size() const { return members_.size(); }
   std::int32_t of(PromptId prompt) const;
-  void place(PromptId prompt, double estimate);          ///< without hysteresis: the start
+  void place(PromptId prompt, double estimate);  ///< without hysteresis: the start
   /// The prompt that moved, and the one that took its slot.
   using Moved = std::optional<std::array<std::uint32_t, 2>>;
-  Moved update(PromptId prompt, double estimate);    ///< with it; whose places have changed, if any
-  Moved put(PromptId prompt, std::int32_t bin);      ///< into a bin by name
+  Moved update(PromptId prompt, double estimate);  ///< with it; whose places have changed, if any
+  Moved put(PromptId prompt, std::int32_t bin);    ///< into a bin by name
   std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
   void prefetch(PromptId prompt) const { __builtin_prefetch(&slot_[prompt.value], 1); }
-  void prefetch_place(PromptId prompt) const { __builtin_prefetch(&members_[std::size_t(of(prompt))][slot_[prompt.value]], 1); }  ///< reads what prefetch() fetches
+  void prefetch_place(PromptId prompt) const {
+    __builtin_prefetch(&members_[std::size_t(of(prompt))][slot_[prompt.value]], 1);
+  }  ///< reads what prefetch() fetches
   /// Puts the named prompts where they were saved, over the start. False (and an unspecified state) when the places do not fit together.
   bool restore(const std::vector<Place>& places);
   const std::deque<std::uint32_t>& members(std::int32_t bin) const { return members_[std::size_t(bin)]; }
@@ -45,9 +47,9 @@ class DifficultyBins {
   std::array<std::uint32_t, 2> move(PromptId prompt, std::int32_t to);
   std::vector<double> edges_;
   double margin_ = 0.0;
-  PromptHistory* history_ = nullptr;                 // keeps each prompt's bin
-  std::vector<std::deque<std::uint32_t>> members_;   // [bins] ids
-  std::vector<std::uint32_t> slot_;                  // [prompts] place in its bin's list
+  PromptHistory* history_ = nullptr;                // keeps each prompt's bin
+  std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids
+  std::vector<std::uint32_t> slot_;                 // [prompts] place in its bin's list
 };
 
 }  // namespace rollcall::scheduling

@@ -15,8 +15,9 @@ Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::mo
   require<ConfigError>(size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
   require<ConfigError>(size() < (std::uint64_t{1} << 32), fmt::format("{} training prompts", size()), "prompts are numbered with 32 bits",
                        "split the prompts over several runs");
-  require<ConfigError>(prompts_.content.empty() || prompts_.content.size() == size(), fmt::format("{} contents for {} training prompts", prompts_.content.size(), size()),
-                       "a prompt is recognised by its own content", "give every prompt one or none any");
+  require<ConfigError>(prompts_.content.empty() || prompts_.content.size() == size(),
+                       fmt::format("{} contents for {} training prompts", prompts_.content.size(), size()), "a prompt is recognised by its own content",
+                       "give every prompt one or none any");
 }
 
 void Knowledge::bind(ConfigSchema& schema) {

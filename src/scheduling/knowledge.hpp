@@ -7,9 +7,9 @@
 #include "scheduling/difficulty_bins.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/prompt_history.hpp"
-#include "scheduling/success_estimate.hpp"
 #include "scheduling/prompt_map.hpp"
 #include "scheduling/prompt_rows.hpp"
+#include "scheduling/success_estimate.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -69,11 +69,11 @@ class Knowledge {
   PromptTable prompts_;
   std::uint64_t seed_;
   bool uses_history_ = false, uses_bins_ = false, uses_signal_ = false, uses_success_ = false;
-  std::int64_t window_ = 50;        // released launchers: 50 to 100
-  bool prior_required_ = false;     // rows whose method is the value model
-  EstimateKnobs estimate_;          // prior_success 0.5 is shared: a new prompt starts in the middle
+  std::int64_t window_ = 50;                                                         // released launchers: 50 to 100
+  bool prior_required_ = false;                                                      // rows whose method is the value model
+  EstimateKnobs estimate_;                                                           // prior_success 0.5 is shared: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
-  double margin_ = 0.03;            // hysteresis of the released launchers
+  double margin_ = 0.03;                                                             // hysteresis of the released launchers
   Signal signal_;
   BinResults latest_;
   SuccessEstimate success_;    // state
@@ -84,8 +84,8 @@ class Knowledge {
   PromptRows all_rows() const;
   HistoryRow history_row(std::uint32_t prompt) const;
   void note_change(std::uint32_t prompt);
-  std::vector<bool> changed_;                 // prompts that changed since rows were taken ...
-  std::vector<std::uint32_t> changed_list_;   // ... and the same as a list
+  std::vector<bool> changed_;                // prompts that changed since rows were taken ...
+  std::vector<std::uint32_t> changed_list_;  // ... and the same as a list
 };
 
 }  // namespace rollcall::scheduling

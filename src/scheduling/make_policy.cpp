@@ -38,9 +38,7 @@ std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& kno
   return std::make_unique<ComposedPolicy>(resolve(choice), knobs, std::move(prompts), seed);
 }
 
-std::string describe_knobs(const PolicyChoice& choice) {
-  return ComposedPolicy(resolve(choice), {}, PromptTable{.level = {0}}, 0).knobs().describe();
-}
+std::string describe_knobs(const PolicyChoice& choice) { return ComposedPolicy(resolve(choice), {}, PromptTable{.level = {0}}, 0).knobs().describe(); }
 
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;

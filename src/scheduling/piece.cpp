@@ -10,8 +10,8 @@ namespace rollcall::scheduling {
 nlohmann::json Piece::save() const { return nlohmann::json::object(); }
 
 void Piece::load(const nlohmann::json& state) {
-  require<StorageError>(state.is_object() && state.empty(), "the saved state of a piece that keeps none is not empty", "the run would not continue where it stopped",
-                        "resume with the scheduler section the run was started with");
+  require<StorageError>(state.is_object() && state.empty(), "the saved state of a piece that keeps none is not empty",
+                        "the run would not continue where it stopped", "resume with the scheduler section the run was started with");
 }
 
 bool Piece::load_changed(const nlohmann::json& state, const PromptMap&) { return state.empty(); }

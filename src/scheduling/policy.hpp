@@ -15,9 +15,9 @@ namespace rollcall::scheduling {
 
 /// What the scheduler knows of the training prompts before it starts.
 struct PromptTable {
-  std::vector<std::int32_t> level{};   ///< [prompts] indexed by PromptId
-  std::vector<std::int32_t> domain{};  ///< [prompts] task or category; empty: all in domain 0
-  std::vector<float> prior{};          ///< [prompts] success expected before anything is seen, by any value model; empty: none
+  std::vector<std::int32_t> level{};     ///< [prompts] indexed by PromptId
+  std::vector<std::int32_t> domain{};    ///< [prompts] task or category; empty: all in domain 0
+  std::vector<float> prior{};            ///< [prompts] success expected before anything is seen, by any value model; empty: none
   std::vector<std::uint64_t> content{};  ///< [prompts] hash of what a prompt is; empty: not known, and a state then fits tables of its size only
   std::size_t size() const { return level.size(); }
 };
@@ -93,11 +93,11 @@ class Policy {
   virtual PolicyTraits traits() const = 0;
   virtual std::vector<Need> needs() const { return {}; }                ///< of the stages that feed it
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
-  virtual std::string save() const = 0;             ///< JSON text with a format number
+  virtual std::string save() const = 0;                                 ///< JSON text with a format number
   /// The same in parts. Rows::changed: the rows complete those of the call before, which update() of prompt_rows.hpp puts together.
   virtual PolicyParts save_parts(Rows which) = 0;
   virtual LoadReport load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>& content) = 0;  ///< as load()
-  virtual const std::vector<std::uint64_t>& content() const = 0;                                         ///< PromptTable::content
+  virtual const std::vector<std::uint64_t>& content() const = 0;                                           ///< PromptTable::content
   /// Before the first step. Throws StorageError when it is not such a state. Prompts are recognised by PromptTable::content, wherever they stand now.
   virtual LoadReport load(const std::string& state) = 0;
   /// What a user may want to see of a prompt: its difficulty bin (-1: the policy has no bins) and the weight its advantages would get now.

@@ -23,7 +23,7 @@ class PromptHistory {
   PromptHistory(std::uint64_t prompts, int window) : entries_(prompts), window_(window) {}
   void add(PromptId prompt, bool any_correct);
   int seen(PromptId prompt) const { return entries_[prompt.value].length; }  ///< outcomes remembered, at most the window
-  int passed(PromptId prompt) const;                                        ///< of these, how many groups held a correct answer
+  int passed(PromptId prompt) const;                                         ///< of these, how many groups held a correct answer
   std::uint64_t size() const { return entries_.size(); }
   Entry& entry(PromptId prompt) { return entries_[prompt.value]; }
   const Entry& entry(PromptId prompt) const { return entries_[prompt.value]; }

@@ -85,7 +85,8 @@ PromptRows rows_from_bytes(std::string_view bytes) {
   require_rows(bytes.size() >= sizeof header && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0, "this is no such file");
   std::memcpy(&header, bytes.data(), sizeof header);
   bytes.remove_prefix(sizeof header);
-  require_rows(header.format == kFormat && header.count == 2, fmt::format("format {} with {} tables, this build reads format {} with 2", header.format, header.count, kFormat));
+  require_rows(header.format == kFormat && header.count == 2,
+               fmt::format("format {} with {} tables, this build reads format {} with 2", header.format, header.count, kFormat));
   PromptRows rows{take<HistoryRow>(header.history, bytes), {}};
   rows.success = take<SuccessRow>(header.success, bytes);
   require_rows(bytes.empty(), fmt::format("{} bytes too many", bytes.size()));
@@ -114,7 +115,8 @@ std::vector<HistoryRow> history_rows(const nlohmann::json& rows) {
   std::vector<HistoryRow> read;
   for (const auto& row : rows) {
     read.push_back({prompt_of(row),
-                    {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(), row.at(5).get<std::uint8_t>()},
+                    {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(),
+                     row.at(5).get<std::uint8_t>()},
                     row.at(6).get<std::uint32_t>()});
   }
   return read;

@@ -61,7 +61,8 @@ bool SuccessEstimate::PromptCounts::find(std::uint64_t prompt, Counts& counts) c
 void SuccessEstimate::PromptCounts::set(std::uint64_t prompt, const Counts& counts) {
   require<StorageError>(prompt < (std::uint64_t{1} << 32), fmt::format("counts of prompt {}", prompt), "prompts are numbered with 32 bits",
                         "resume with the task section the run was started with");
-  require<ConfigError>(counts.step < kNever, fmt::format("step {}", counts.step), "the scheduler counts steps with 32 bits", "start a new run from this one (--init-from)");
+  require<ConfigError>(counts.step < kNever, fmt::format("step {}", counts.step), "the scheduler counts steps with 32 bits",
+                       "start a new run from this one (--init-from)");
   expect(prompt + 1);
   counts_[prompt] = {counts.right, counts.wrong};
   step_[prompt] = std::uint32_t(counts.step);

@@ -33,8 +33,8 @@ class SuccessEstimate {
   void learn(const std::vector<GroupReport>& reports);
   nlohmann::json save() const;  ///< levels and prompts
   nlohmann::json save_levels() const;
-  std::vector<SuccessRow> rows() const;                                                ///< of all prompts seen
-  std::vector<SuccessRow> rows(const std::vector<std::uint32_t>& prompts) const;       ///< of those among them that were seen
+  std::vector<SuccessRow> rows() const;                                           ///< of all prompts seen
+  std::vector<SuccessRow> rows(const std::vector<std::uint32_t>& prompts) const;  ///< of those among them that were seen
   void load(const nlohmann::json& levels, const std::vector<SuccessRow>& prompts);
   void expect(std::uint64_t prompts) { prompt_.expect(prompts); }
   void prefetch(PromptId prompt) const { prompt_.prefetch(prompt.value); }
@@ -63,8 +63,8 @@ class SuccessEstimate {
   };
   static Counts faded(const Counts& counts, double decay, std::uint64_t step);
   const EstimateKnobs* knobs_;
-  std::map<std::int32_t, Counts> level_;    // state
-  PromptCounts prompt_;                     // state
+  std::map<std::int32_t, Counts> level_;  // state
+  PromptCounts prompt_;                   // state
 };
 
 }  // namespace rollcall::scheduling

@@ -37,7 +37,8 @@ class BackgroundTask {
   /// Waits at most `deadline_s`; throws StorageError naming the wait.
   Result wait(double deadline_s, const std::string& waiting_for) {
     require<StorageError>(result_.wait_for(std::chrono::duration<double>(deadline_s)) == std::future_status::ready,
-                          fmt::format("waited {:.3g} s for {}", deadline_s, waiting_for), "the file system does not answer", "check it, or raise run.deadline_s");
+                          fmt::format("waited {:.3g} s for {}", deadline_s, waiting_for), "the file system does not answer",
+                          "check it, or raise run.deadline_s");
     return result_.get();
   }
 

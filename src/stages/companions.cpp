@@ -18,10 +18,10 @@ namespace {
 
 namespace column = objective::column;
 
-constexpr std::array from_the_batch = {column::old_entropy, column::correct, column::answer, column::expert, column::version_lag,
-                                       column::prior, column::prompt_best_length, column::greedy_reward};
+constexpr std::array from_the_batch = {column::old_entropy,        column::correct,      column::answer, column::expert, column::version_lag, column::prior,
+                                       column::prompt_best_length, column::greedy_reward};
 constexpr std::array from_a_pass = {column::reference_logprob, column::teacher_logprob, column::teacher_kl, column::current_logprob,
-                                    column::current_entropy, column::sum_squares, column::value};
+                                    column::current_entropy,   column::sum_squares,     column::value};
 
 bool among(const auto& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
@@ -55,7 +55,8 @@ Companions::Companions(Job& job, const objective::Objective& objective, comm::Co
   if (objective.needs_value()) wanted_.insert(column::value);
   if (wants(column::value)) value_head_.emplace(job.store->config().hidden_size);
   if (wants(column::teacher_logprob) || wants(column::teacher_kl)) {
-    require<ConfigError>(!job.config.teacher.model.empty(), fmt::format("objective.recipe {} follows a teacher, but teacher.model is empty", job.config.objective.recipe),
+    require<ConfigError>(!job.config.teacher.model.empty(),
+                         fmt::format("objective.recipe {} follows a teacher, but teacher.model is empty", job.config.objective.recipe),
                          "there is nothing to distil from", "set teacher.model to a model folder");
     teacher_.emplace(read_policy(job.config.teacher.model, *job.store, "teacher.model"));
   }
@@ -100,9 +101,7 @@ void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, 
   const auto leaves = std::int64_t(train.leaves.size()), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
   const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
   std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};
-  job_->workers->run(mine, [&](std::int64_t i, int) {
-    own[std::size_t(i)] = {first + i * stride, pass(train.leaves[std::size_t(first + i * stride)].leaf)};
-  });
+  job_->workers->run(mine, [&](std::int64_t i, int) { own[std::size_t(i)] = {first + i * stride, pass(train.leaves[std::size_t(first + i * stride)].leaf)}; });
   std::vector<LeafColumns> all{std::size_t(leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
     for (auto& [leaf, columns] : from_bytes<std::vector<std::pair<std::int64_t, LeafColumns>>>(bytes)) all.at(std::size_t(leaf)) = std::move(columns);
@@ -142,7 +141,9 @@ void Companions::add_missing_logprobs(StepBatch& batch) {
     answers[i]->logprob = experts.columns.at(kLogprob)[i], answers[i]->entropy = experts.columns.at(column::old_entropy)[i];
   }
   if (job_->config.replay.old_policy != "current" || batch.replayed == 0) return;
-  fill(batch, indices(fresh_groups(batch), batch.groups.size()), [&](const model::Leaf& leaf) { return LeafColumns{{kProximalLogprob, under_policy(leaf).logprob}}; });
+  fill(batch, indices(fresh_groups(batch), batch.groups.size()), [&](const model::Leaf& leaf) {
+    return LeafColumns{{kProximalLogprob, under_policy(leaf).logprob}};
+  });
 }
 
 void Companions::add_step_columns(StepBatch& batch) {
@@ -199,7 +200,8 @@ void Companions::restore(const std::map<std::string, std::string>& files, const 
   if (const auto found = files.find("reference.safetensors"); found != files.end() && wants(column::reference_logprob)) {
     set_reference(model::parse_weights(job_->store->config(), found->second, origin + "/reference.safetensors"));
   }
-  if (const auto found = files.find("critic.safetensors"); found != files.end() && value_head_) value_head_->restore(found->second, origin + "/critic.safetensors");
+  if (const auto found = files.find("critic.safetensors"); found != files.end() && value_head_)
+    value_head_->restore(found->second, origin + "/critic.safetensors");
 }
 
 }  // namespace rollcall::stages

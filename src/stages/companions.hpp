@@ -37,11 +37,11 @@ class Companions {
   /// the columns of what it sampled are known.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged);
 
-  void begin_training();                     ///< the reference becomes the policy, unless it was read or restored
-  void after_step(std::uint64_t step);       ///< moving average or refresh
+  void begin_training();                                                   ///< the reference becomes the policy, unless it was read or restored
+  void after_step(std::uint64_t step);                                     ///< moving average or refresh
   std::span<const float> reference() const { return reference_weights_; }  ///< layout order; empty until training begins
   std::int64_t reference_revision() const { return reference_revision_; }  ///< grows with every change: an unchanged one needs no second copy on disk
-  std::map<std::string, std::string> save() const;                        ///< the value head
+  std::map<std::string, std::string> save() const;                         ///< the value head
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);
 
  private:

@@ -21,8 +21,8 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr double kStatusInterval_s = 1.0;   // status.json is for people: once a second is fresh enough
-constexpr double kNormMomentum = 0.9;       // running mean of the gradient norm behind the spike test
+constexpr double kStatusInterval_s = 1.0;  // status.json is for people: once a second is fresh enough
+constexpr double kNormMomentum = 0.9;      // running mean of the gradient norm behind the spike test
 
 double mean_of(const std::vector<GroupReport>& reports, const std::function<double(const GroupReport&, std::size_t)>& value) {
   double sum = 0.0;
@@ -42,12 +42,20 @@ void tell(const scheduling::LoadReport& report) {
 }  // namespace
 
 Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks, Resumed resumed)
-    : job_(&job), mail_(&mail), next_(std::move(next)), transfer_ranks_(std::move(transfer_ranks)), state_(std::move(resumed.state)), scheduler_(make_scheduler(job)),
-      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1), stop_(job.run_dir, job.config.run.wall_time_s), checkpoint_(resumed.checkpoint.name) {
+    : job_(&job),
+      mail_(&mail),
+      next_(std::move(next)),
+      transfer_ranks_(std::move(transfer_ranks)),
+      state_(std::move(resumed.state)),
+      scheduler_(make_scheduler(job)),
+      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
+      stop_(job.run_dir, job.config.run.wall_time_s),
+      checkpoint_(resumed.checkpoint.name) {
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   else state_.archive_digest = archive_digest(job.config);
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
-  if (const auto left = stop_.left_s()) spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
+  if (const auto left = stop_.left_s())
+    spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   const auto& settings = job.config.objective;
   const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
   greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
@@ -59,7 +67,8 @@ comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_f
     if (Tag(envelope.tag) == Tag::saved) on_saved(from_bytes<SaveReport>(envelope.bytes));
     if (Tag(envelope.tag) == tag) return envelope;
     if (Tag(envelope.tag) == Tag::saved) continue;
-    require<ProtocolError>(Tag(envelope.tag) == Tag::stop, fmt::format("message {} from rank {} while waiting for {}", envelope.tag, envelope.source, waiting_for),
+    require<ProtocolError>(Tag(envelope.tag) == Tag::stop,
+                           fmt::format("message {} from rank {} while waiting for {}", envelope.tag, envelope.source, waiting_for),
                            "the stages disagree about the step", "resume from the last checkpoint");
     stop_.remember_signal(from_bytes<std::string>(envelope.bytes));
   }
@@ -98,7 +107,8 @@ bool Coordinator::stop_wanted() {
 }
 
 std::string Coordinator::step_name() const {
-  return state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps ? fmt::format("train_{:06}", state_.train_steps) : fmt::format("sft_{:06}", state_.sft_steps);
+  return state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps ? fmt::format("train_{:06}", state_.train_steps)
+                                                                              : fmt::format("sft_{:06}", state_.sft_steps);
 }
 
 bool Coordinator::warm_start() {
@@ -170,8 +180,12 @@ void Coordinator::train_step() {
   const auto& config = job_->config;
   const Stopwatch clock;
   const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
-  const scheduling::StepRequest request{step, config.train.prompts_per_step, config.train.prompts_per_step * config.train.rollouts_per_prompt,
-                                        config.scheduler.min_rollouts, config.scheduler.max_rollouts, progress()};
+  const scheduling::StepRequest request{step,
+                                        config.train.prompts_per_step,
+                                        config.train.prompts_per_step * config.train.rollouts_per_prompt,
+                                        config.scheduler.min_rollouts,
+                                        config.scheduler.max_rollouts,
+                                        progress()};
   double scheduling_s = 0.0;
   const bool sampling = config.train.from_archive.empty();
   Round round = sampling ? play_step(step, request, scheduling_s) : Round{};
@@ -198,9 +212,14 @@ void Coordinator::train_step() {
   }
   const double took = clock.seconds(), waited = saving_s_ + packing_s_, archive_s = round.archive_s + report.archive_s + packing_s_;
   const double known = round.generation_s + round.scoring_s + report.update_s + scheduling_s + archive_s + weights_s;
-  const std::vector<std::pair<std::string, double>> times{
-      {"generation", round.generation_s}, {"scoring", round.scoring_s}, {"update", report.update_s}, {"scheduling", scheduling_s}, {"archive", archive_s},
-      {"weights", weights_s}, {"exchange", std::max(0.0, took + packing_s_ - known)}, {"checkpoint", saving_s_}};
+  const std::vector<std::pair<std::string, double>> times{{"generation", round.generation_s},
+                                                          {"scoring", round.scoring_s},
+                                                          {"update", report.update_s},
+                                                          {"scheduling", scheduling_s},
+                                                          {"archive", archive_s},
+                                                          {"weights", weights_s},
+                                                          {"exchange", std::max(0.0, took + packing_s_ - known)},
+                                                          {"checkpoint", saving_s_}};
   for (const auto& [name, seconds] : times) {
     row.values.emplace_back("timing_s/" + name, seconds);
     state_.seconds[name] += seconds;
@@ -242,8 +261,8 @@ void Coordinator::judge_update(const UpdateReport& report) {
   ++state_.bad_steps;
   const std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
   require<NumericsError>(config.on_nonfinite != "stop" && state_.bad_steps < config.max_bad_steps,
-                         fmt::format("{} in step {} ({} bad steps in a row)", what, state_.train_steps + 1, state_.bad_steps), "training on would spoil the policy",
-                         "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
+                         fmt::format("{} in step {} ({} bad steps in a row)", what, state_.train_steps + 1, state_.bad_steps),
+                         "training on would spoil the policy", "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
   spdlog::warn("{} in step {}: {}", what, state_.train_steps + 1, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
   finish_save();  // the newest, whenever it was written
   if (config.on_nonfinite == "rollback" && !checkpoint_.empty()) {

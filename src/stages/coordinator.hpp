@@ -53,41 +53,41 @@ class Coordinator {
   /// A checkpoint between its step's end and the moment it is durable.
   struct Saving {
     std::string name;
-    io::CheckpointShare own;             ///< rank 0's
-    std::size_t missing = 0;             ///< shares of update ranks that are not durable yet
+    io::CheckpointShare own;  ///< rank 0's
+    std::size_t missing = 0;  ///< shares of update ranks that are not durable yet
     io::CheckpointFacts files;
     std::string policy_sha256;
     std::vector<UnpackedFile> covered;
-    std::vector<std::string> keep;       ///< older checkpoints that stay whatever their age
+    std::vector<std::string> keep;  ///< older checkpoints that stay whatever their age
     std::int64_t steps = 0;
     Stopwatch clock;
   };
 
-  bool warm_start();                                  ///< false: stopped
-  bool train_steps();                                 ///< false: stopped
-  double progress() const;                            ///< share of the training that is done: of its steps or of its rollouts, whichever is more
+  bool warm_start();        ///< false: stopped
+  bool train_steps();       ///< false: stopped
+  double progress() const;  ///< share of the training that is done: of its steps or of its rollouts, whichever is more
   void supervised_step();
   void train_step();
-  Round play(const std::vector<StepPlan>& plans);     ///< one round over all generation ranks
+  Round play(const std::vector<StepPlan>& plans);  ///< one round over all generation ranks
   /// One greedy answer for each prompt of the round that has none yet in this step; no groups when the objective does not ask.
   StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
   UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();
-  void judge_update(const UpdateReport& report);      ///< the policy for spikes and non-finite gradients
-  bool validate();                                    ///< true: the best so far
+  void judge_update(const UpdateReport& report);  ///< the policy for spikes and non-finite gradients
+  bool validate();                                ///< true: the best so far
   std::vector<report::PromptOutcome> evaluate(Purpose purpose, std::int64_t samples);
   /// Begins a checkpoint of this moment; the ranks write it while the run goes on. One at a time: the one before is waited for.
   void begin_save(const std::string& name);
-  void on_saved(SaveReport report);                   ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
-  void finish_save();                                 ///< waits for the checkpoint begun last, if it is not durable yet
-  void notice_saved();                                ///< the same without waiting; throws what the writing met
-  void saved();                                       ///< the checkpoint begun last is durable
-  void pack_when_due();                               ///< what a durable checkpoint covers goes to the archive
+  void on_saved(SaveReport report);  ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
+  void finish_save();                ///< waits for the checkpoint begun last, if it is not durable yet
+  void notice_saved();               ///< the same without waiting; throws what the writing met
+  void saved();                      ///< the checkpoint begun last is durable
+  void pack_when_due();              ///< what a durable checkpoint covers goes to the archive
   /// Takes note when the row has the best value so far of the metric that checkpoint.keep_best names.
   bool note_best(const report::MetricRow& row);
   void pack(std::vector<UnpackedFile> files);
-  void forget_archived();                             ///< drops from `unpacked` what the archive holds
+  void forget_archived();  ///< drops from `unpacked` what the archive holds
   bool stop_wanted();
   void write_status(const std::string& phase, bool force);
   std::string step_name() const;
@@ -108,15 +108,15 @@ class Coordinator {
   StopRequest stop_;
   std::optional<report::Progress> progress_;
   Stopwatch since_status_;
-  bool greedy_ = false;                               ///< the objective compares with the reward of a greedy answer
-  double saving_s_ = 0.0, packing_s_ = 0.0;           ///< what the run waited for checkpoints, and packed, since the last metrics row
-  std::string checkpoint_;                            ///< newest durable one: for rollback, and to take unchanged files from
-  std::optional<Saving> saving_;                      ///< the checkpoint on its way to the disk
-  BackgroundTask<io::CheckpointFacts> ending_;        ///< rank 0's share of it, its manifest, and the removal of old ones
-  std::vector<UnpackedFile> covered_;                 ///< by the durable checkpoint, and not yet packed ...
-  std::int64_t covered_steps_ = 0;                    ///< ... whose step this was
+  bool greedy_ = false;                         ///< the objective compares with the reward of a greedy answer
+  double saving_s_ = 0.0, packing_s_ = 0.0;     ///< what the run waited for checkpoints, and packed, since the last metrics row
+  std::string checkpoint_;                      ///< newest durable one: for rollback, and to take unchanged files from
+  std::optional<Saving> saving_;                ///< the checkpoint on its way to the disk
+  BackgroundTask<io::CheckpointFacts> ending_;  ///< rank 0's share of it, its manifest, and the removal of old ones
+  std::vector<UnpackedFile> covered_;           ///< by the durable checkpoint, and not yet packed ...
+  std::int64_t covered_steps_ = 0;              ///< ... whose step this was
   SchedulerFiles scheduler_files_;
-  std::optional<report::MetricRow> latest_row_;       ///< of the step just done
+  std::optional<report::MetricRow> latest_row_;  ///< of the step just done
   std::string policy_sha256_;
 };
 

@@ -45,7 +45,8 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   const StepPlan& plan = plans.front();
   Round round;
   for (std::size_t i = 0; i < expected; ++i) {
-    auto notice = await<ScoredNotice>(Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
+    auto notice = await<ScoredNotice>(
+        Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
     const bool greedy = notice.report.purpose == Purpose::greedy;
     scheduling::merge_reports(greedy ? round.greedy : round.reports, notice.report.groups);
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
@@ -100,8 +101,13 @@ std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::i
   const auto per_round = std::max<std::int64_t>(1, kEvalRollouts * std::int64_t(job_->layout.of(comm::Stage::generation).size()) / samples);
   std::vector<report::PromptOutcome> outcomes;
   for (std::size_t first = 0; first < prompts.size(); first += std::size_t(per_round)) {
-    StepPlan plan{purpose, split_of(purpose), std::uint64_t(state_.train_steps), std::uint32_t(std::int64_t(first) / per_round), PolicyVersion{state_.policy_version},
-                  job_->config.sampling, {}};
+    StepPlan plan{purpose,
+                  split_of(purpose),
+                  std::uint64_t(state_.train_steps),
+                  std::uint32_t(std::int64_t(first) / per_round),
+                  PolicyVersion{state_.policy_version},
+                  job_->config.sampling,
+                  {}};
     for (std::size_t p = first; p < std::min(prompts.size(), first + std::size_t(per_round)); ++p) {
       plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
     }
@@ -113,8 +119,10 @@ std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::i
 
 bool Coordinator::validate() {
   const auto& config = job_->config.eval;
-  const auto result = report::evaluate(evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
-  const report::MetricRow row{"validation", std::uint64_t(state_.train_steps),
+  const auto result =
+      report::evaluate(evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+  const report::MetricRow row{"validation",
+                              std::uint64_t(state_.train_steps),
                               {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}};
   metrics_.write(row);
   return note_best(row);
@@ -142,7 +150,8 @@ void Coordinator::pack(std::vector<UnpackedFile> files) {
   const Stopwatch clock;
   forget_archived();
   const auto waits = [&](const UnpackedFile& file) {
-    return std::any_of(state_.unpacked.begin(), state_.unpacked.end(), [&](const UnpackedFile& other) { return other.files.shard.path == file.files.shard.path; });
+    return std::any_of(state_.unpacked.begin(), state_.unpacked.end(),
+                       [&](const UnpackedFile& other) { return other.files.shard.path == file.files.shard.path; });
   };
   std::erase_if(files, [&](const UnpackedFile& file) { return !waits(file); });
   for (const PackRequest& request : pack_requests(std::move(files), io::read_manifest(job_->run_dir))) {

@@ -28,12 +28,13 @@ void Coordinator::begin_save(const std::string& name) {
 }
 
 void Coordinator::on_saved(SaveReport report) {
-  require<ProtocolError>(saving_ && saving_->missing > 0, "a share of a checkpoint that nobody asked for", "the ranks disagree about the step", "resume from the last checkpoint");
+  require<ProtocolError>(saving_ && saving_->missing > 0, "a share of a checkpoint that nobody asked for", "the ranks disagree about the step",
+                         "resume from the last checkpoint");
   saving_->files.merge(report.files);
   if (!report.policy_sha256.empty()) saving_->policy_sha256 = report.policy_sha256;
   if (--saving_->missing > 0) return;
-  ending_.start([run_dir = job_->run_dir, name = saving_->name, own = std::move(saving_->own), files = std::move(saving_->files), keep = std::move(saving_->keep),
-                 last = job_->config.checkpoint.keep_last] {
+  ending_.start([run_dir = job_->run_dir, name = saving_->name, own = std::move(saving_->own), files = std::move(saving_->files),
+                 keep = std::move(saving_->keep), last = job_->config.checkpoint.keep_last] {
     auto all = files;
     all.merge(io::write_share(run_dir, name, own));
     io::end_checkpoint(run_dir, name, all);
@@ -76,7 +77,8 @@ void check_keep_best(const RunConfig& config) {
   const std::string name = wanted.starts_with('-') ? wanted.substr(1) : wanted;
   const std::vector<std::string> known{"validation/pass_at_1", fmt::format("validation/pass_at_{}", config.eval.pass_k)};
   require<ConfigError>(!name.starts_with("validation/") || std::find(known.begin(), known.end(), name) != known.end(),
-                       fmt::format("checkpoint.keep_best names {}, which no validation measures", name), "no checkpoint would be kept for it", suggest_name(name, known));
+                       fmt::format("checkpoint.keep_best names {}, which no validation measures", name), "no checkpoint would be kept for it",
+                       suggest_name(name, known));
 }
 
 bool Coordinator::note_best(const report::MetricRow& row) {
@@ -88,8 +90,8 @@ bool Coordinator::note_best(const report::MetricRow& row) {
   if (found == row.values.end()) {
     std::vector<std::string> names;
     for (const auto& [known, value] : row.values) names.push_back(known);
-    throw ConfigError(error_message(fmt::format("checkpoint.keep_best names {}, which a step of this run does not measure", name), "no checkpoint would be kept for it",
-                                    suggest_name(name, names)));
+    throw ConfigError(error_message(fmt::format("checkpoint.keep_best names {}, which a step of this run does not measure", name),
+                                    "no checkpoint would be kept for it", suggest_name(name, names)));
   }
   const double value = least ? -found->second : found->second;
   if (!(value > state_.best_value.value_or(-std::numeric_limits<double>::infinity()))) return false;  // nor one that is no number

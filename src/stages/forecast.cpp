@@ -11,13 +11,13 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;   // archive columns of a token: id, log-prob, entropy, version (io/README.md)
-constexpr std::uint64_t kRolloutBytes = 160;           // archive columns of a rollout and its two turns, scores included
+constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;                              // archive columns of a token: id, log-prob, entropy, version (io/README.md)
+constexpr std::uint64_t kRolloutBytes = 160;                                      // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
-constexpr std::uint64_t kBatch = 128;                  // sequences a thread decodes together (generation.cpp)
-constexpr std::uint64_t kCheckpointFiles = 8;           // one folder, manifest and all but the optimizer's slices (one an update rank) and the scheduler's links
-constexpr std::uint64_t kHeaderBytes = 24 << 10;      // HDF5's own part of a file
-constexpr std::uint64_t kOtherFiles = 24;              // folders, metrics, report, lock (run_folder.hpp)
+constexpr std::uint64_t kBatch = 128;                                             // sequences a thread decodes together (generation.cpp)
+constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's slices (one an update rank) and the scheduler's links
+constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
+constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, lock (run_folder.hpp)
 
 bool same_stages(const comm::StageLayout& layout, int a, int b) {
   for (std::size_t s = 0; s < layout.hosts.size(); ++s) {
@@ -28,13 +28,14 @@ bool same_stages(const comm::StageLayout& layout, int a, int b) {
 
 std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConfig& c, std::uint64_t weights, std::uint64_t step_tokens, int threads) {
   const std::uint64_t cache = 2ULL * std::uint64_t(c.model.num_hidden_layers * c.model.num_key_value_heads * c.model.head_dim) * 4;
-  const std::uint64_t prompt = 64;  // a short prompt; the run's own is not known before the task is read
+  const std::uint64_t prompt = 64;    // a short prompt; the run's own is not known before the task is read
   std::uint64_t bytes = 2 * weights;  // flat and packed
   if (layout.hosts_stage(rank, comm::Stage::generation)) bytes += std::uint64_t(threads) * kBatch * (prompt + std::uint64_t(c.sampling.max_new_tokens)) * cache;
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const std::uint64_t activations = std::uint64_t(c.train.leaf_tokens) * std::uint64_t(c.model.num_hidden_layers) *
                                       std::uint64_t(8 * c.model.hidden_size + 4 * c.model.intermediate_size) * 4;
-    bytes += 2 * weights + 2 * weights + weights + std::uint64_t(threads) * (weights + activations) + step_tokens * kTokenBytes * 2;  // moments, int64 sum, gradient, threads, columns
+    bytes += 2 * weights + 2 * weights + weights + std::uint64_t(threads) * (weights + activations) +
+             step_tokens * kTokenBytes * 2;  // moments, int64 sum, gradient, threads, columns
   }
   return bytes;
 }
@@ -105,7 +106,8 @@ Forecast forecast(const RunConfig& c, int ranks, std::int64_t vocab_size, int th
 
 void check_quota(const Forecast& f, const Quota& quota) {
   const std::uint64_t fixed = f.most_files - f.shard_files, fits = quota.files > fixed ? (quota.files - fixed) / std::max<std::uint64_t>(f.step_files, 1) : 0;
-  require<ConfigError>(quota.files == 0 || f.most_files <= quota.files, fmt::format("the run needs up to {} files and folders, and the quota is {}", f.most_files, quota.files),
+  require<ConfigError>(quota.files == 0 || f.most_files <= quota.files,
+                       fmt::format("the run needs up to {} files and folders, and the quota is {}", f.most_files, quota.files),
                        fmt::format("{} of them are shards of {} steps that wait to be packed", f.shard_files, f.waiting_steps),
                        fits > 0 ? fmt::format("set archive.pack_every and checkpoint.every so that no more than {} steps wait", fits)
                                 : std::string("even one step is too many: use fewer generation ranks, or ask the site for more"));
@@ -116,19 +118,20 @@ void check_quota(const Forecast& f, const Quota& quota) {
 }
 
 std::string to_text(const Forecast& f) {
-  std::string text = fmt::format("layout {} on {} ranks, {} parameters\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, f.parameters, "ranks", "stages", "memory a rank");
+  std::string text = fmt::format("layout {} on {} ranks, {} parameters\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, f.parameters, "ranks", "stages",
+                                 "memory a rank");
   for (const auto& range : f.ranks) {
     std::string stages;
     for (const auto stage : range.stages) stages += fmt::format("{}{}", stages.empty() ? "" : ", ", comm::stage_name(stage));
-    text += fmt::format("  {:<16} {:<40} {}\n", range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{} .. {}", range.first, range.last), stages,
-                        bytes_text(range.memory_bytes));
+    text += fmt::format("  {:<16} {:<40} {}\n", range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{} .. {}", range.first, range.last),
+                        stages, bytes_text(range.memory_bytes));
   }
   text += fmt::format("\n  a step: {} control messages ({}), weights {} by collective, gradients {} a rank by all-reduce\n", f.messages_per_step,
                       bytes_text(f.control_bytes_per_step), bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));
-  text += fmt::format("  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n", f.shard_files, f.waiting_steps,
-                      f.archive_files, bytes_text(f.archive_bytes), f.checkpoint_files, bytes_text(f.checkpoint_bytes));
-  text += fmt::format("  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were packed\n", f.most_files, bytes_text(f.most_bytes), f.crash_files,
-                      f.unpacked_files);
+  text += fmt::format("  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n", f.shard_files,
+                      f.waiting_steps, f.archive_files, bytes_text(f.archive_bytes), f.checkpoint_files, bytes_text(f.checkpoint_bytes));
+  text += fmt::format("  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were packed\n", f.most_files, bytes_text(f.most_bytes),
+                      f.crash_files, f.unpacked_files);
   return text;
 }
 

@@ -42,8 +42,8 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
   rollout.sample = sample;
   rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
   for (const float logprob : sequence.logprob) {
-    require<NumericsError>(std::isfinite(logprob), "the policy yields log-probs that are not finite", "its weights have diverged and nothing sampled from it is of use",
-                           "lower the learning rate and resume from an earlier checkpoint");
+    require<NumericsError>(std::isfinite(logprob), "the policy yields log-probs that are not finite",
+                           "its weights have diverged and nothing sampled from it is of use", "lower the learning rate and resume from an earlier checkpoint");
   }
   std::vector<std::int32_t> answer = beginning;
   answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
@@ -74,8 +74,13 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   require<ProtocolError>(plan.policy == policy.version(),
                          fmt::format("step {} was planned for policy version {}, this rank holds {}", plan.step, plan.policy.value, policy.version().value),
                          "rollouts would be off-policy without saying so", "resume from the last checkpoint");
-  RolloutShard shard{plan.purpose, plan.step, plan.round, std::uint32_t(producer), policy.version(),
-                     float(plan.sampling.temperature == 0.0 ? 1.0 : plan.sampling.temperature), {}};
+  RolloutShard shard{plan.purpose,
+                     plan.step,
+                     plan.round,
+                     std::uint32_t(producer),
+                     policy.version(),
+                     float(plan.sampling.temperature == 0.0 ? 1.0 : plan.sampling.temperature),
+                     {}};
   const auto& prompts = job.prompts.of(plan.split);
   std::vector<std::vector<std::int32_t>> tokens;
   for (const auto& group : plan.groups) {

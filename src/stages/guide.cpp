@@ -13,15 +13,15 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::int64_t kTogether = 128;            // beginnings that a thread samples at a time, as generation does
+constexpr std::int64_t kTogether = 128;              // beginnings that a thread samples at a time, as generation does
 constexpr std::uint32_t kGuideSample = 0xFFFF'FFFE;  // no rollout's number, so that the guide shares no random numbers with one
 
 }  // namespace
 
 void check_guide(const RunConfig& config) {
   if (config.guide.share == 0.0) return;
-  require<ConfigError>(!config.guide.model.empty(), fmt::format("guide.share is {}, but guide.model is empty", config.guide.share), "there is nobody to begin answers",
-                       "set guide.model to a model folder, or guide.share=0");
+  require<ConfigError>(!config.guide.model.empty(), fmt::format("guide.share is {}, but guide.model is empty", config.guide.share),
+                       "there is nobody to begin answers", "set guide.model to a model folder, or guide.share=0");
   require<ConfigError>(config.guide.max_tokens < config.sampling.max_new_tokens,
                        fmt::format("guide.max_tokens is {} and sampling.max_new_tokens {}", config.guide.max_tokens, config.sampling.max_new_tokens),
                        "the policy would have nothing to say after the longest beginning", "lower guide.max_tokens");
@@ -52,7 +52,8 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
   return all;
 }
 
-void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& stop, std::span<const Beginning> chosen, std::vector<std::vector<std::int32_t>>& all) const {
+void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& stop, std::span<const Beginning> chosen,
+                  std::vector<std::vector<std::int32_t>>& all) const {
   SamplingParams sampling = plan.sampling;
   sampling.max_new_tokens = job.config.guide.max_tokens;
   std::vector<model::DecodeRequest> requests;

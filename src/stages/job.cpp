@@ -32,7 +32,8 @@ std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const 
 
 Split split_of(Purpose purpose) {
   switch (purpose) {
-    case Purpose::train: case Purpose::greedy: return Split::train;
+    case Purpose::train:
+    case Purpose::greedy: return Split::train;
     case Purpose::validation: return Split::validation;
     case Purpose::eval: return Split::heldout;
   }

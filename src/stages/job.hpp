@@ -42,7 +42,7 @@ class PolicyStore {
 struct Job {
   RunConfig config;
   std::filesystem::path run_dir;
-  std::string version;                    ///< of the binary
+  std::string version;  ///< of the binary
   comm::StageLayout layout;
   std::unique_ptr<text::Tokenizer> tokenizer;
   task::PromptSet prompts;

@@ -49,7 +49,8 @@ std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job) {
   scheduling::PromptTable table = prompt_table(job.prompts.train);
   const bool domains = !table.domain.empty(), priors = !table.prior.empty();
   const auto& s = job.config.scheduler;
-  auto policy = scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, std::move(table), std::uint64_t(job.config.run.seed));
+  auto policy =
+      scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, std::move(table), std::uint64_t(job.config.run.seed));
   check_needs(*policy, s.policy, domains, priors);
   return policy;
 }

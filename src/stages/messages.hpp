@@ -56,7 +56,7 @@ struct SupervisePlan {
 struct UpdatePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
-  double grad_norm_limit = 0.0;   ///< a larger norm is a spike; 0: none
+  double grad_norm_limit = 0.0;  ///< a larger norm is a spike; 0: none
   std::vector<ScoredFile> files;
   std::vector<scheduling::GroupTraining> training{};  ///< ascending GroupId; groups without an entry: weight 1, all rollouts
 };

@@ -42,14 +42,15 @@ ObjectiveState ObjectiveState::parse(const std::string& text, const std::string&
   ObjectiveState state;
   try {
     const auto json = nlohmann::json::parse(text);
-    require<StorageError>(json.at("format_number") == 1, fmt::format("{} has format number {}", origin, json.at("format_number").dump()),
-                          "this binary reads 1", "resume with the version that wrote it");
+    require<StorageError>(json.at("format_number") == 1, fmt::format("{} has format number {}", origin, json.at("format_number").dump()), "this binary reads 1",
+                          "resume with the version that wrote it");
     state.statistics = json.at("statistics").get<std::map<std::string, double>>();
     for (const auto& row : json.at("prompts")) {
       state.prompts[row.at(0).get<std::uint64_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<std::int64_t>()};
     }
   } catch (const nlohmann::json::exception& e) {
-    throw StorageError(error_message(fmt::format("{} is not an objective's state: {}", origin, e.what()), "the run cannot go on from it", "use an older checkpoint"));
+    throw StorageError(
+        error_message(fmt::format("{} is not an objective's state: {}", origin, e.what()), "the run cannot go on from it", "use an older checkpoint"));
   }
   return state;
 }

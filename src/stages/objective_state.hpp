@@ -18,8 +18,8 @@ struct PromptHistory {
 };
 
 struct ObjectiveState {
-  std::map<std::string, double> statistics;         ///< Objective::statistics of the last optimizer step
-  std::map<std::uint64_t, PromptHistory> prompts;   ///< by PromptId; empty unless the objective reads it
+  std::map<std::string, double> statistics;        ///< Objective::statistics of the last optimizer step
+  std::map<std::uint64_t, PromptHistory> prompts;  ///< by PromptId; empty unless the objective reads it
 
   PromptHistory of(PromptId prompt) const;
   /// Takes a closed step in: counts decay once per group, then take the group's mean success.

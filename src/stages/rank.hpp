@@ -16,11 +16,11 @@ enum class JobKind { train, eval };
 /// What the command line asks of the job; only rank 0's copy counts.
 struct JobRequest {
   JobKind kind = JobKind::train;
-  std::filesystem::path run_file;           ///< may be empty: defaults
-  std::vector<std::string> assignments;     ///< key=value over the file
+  std::filesystem::path run_file;        ///< may be empty: defaults
+  std::vector<std::string> assignments;  ///< key=value over the file
   bool resume = false;
   std::string binary_version;
-  std::string evaluate;                     ///< eval: checkpoint reference; its weights are evaluated
+  std::string evaluate;  ///< eval: checkpoint reference; its weights are evaluated
 };
 
 /// Runs the job on this rank and returns its exit code, the same on every rank. Errors of input and environment are found by rank 0 alone and

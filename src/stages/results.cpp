@@ -55,10 +55,16 @@ void write_report(const Job& job, const CoordinatorState& state, const std::stri
   report::ReportInput input;
   input.title = fmt::format("{} on {}", job.config.objective.recipe, job.config.task.name);
   input.run_id = job.identity.run_id, input.policy_sha256 = sha;
-  input.facts = {{"run folder", job.run_dir.string()}, {"task", job.config.task.name}, {"recipe", job.config.objective.recipe},
-                 {"scheduler", job.config.scheduler.policy}, {"steps", fmt::format("{}", state.train_steps)}, {"seed", fmt::format("{}", job.config.run.seed)},
-                 {"parameters", fmt::format("{}", job.store->layout().size)}, {"rollouts", fmt::format("{}", state.rollouts_total)},
-                 {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)}, {"version", job.version}};
+  input.facts = {{"run folder", job.run_dir.string()},
+                 {"task", job.config.task.name},
+                 {"recipe", job.config.objective.recipe},
+                 {"scheduler", job.config.scheduler.policy},
+                 {"steps", fmt::format("{}", state.train_steps)},
+                 {"seed", fmt::format("{}", job.config.run.seed)},
+                 {"parameters", fmt::format("{}", job.store->layout().size)},
+                 {"rollouts", fmt::format("{}", state.rollouts_total)},
+                 {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)},
+                 {"version", job.version}};
   input.metrics = report::read_metrics(job.run_dir);
   input.evaluations = evals;
   for (const auto& [stage, seconds] : state.seconds) {
@@ -99,16 +105,24 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
   for (const auto& [stage, seconds] : state.seconds) {
     if (stage != "step") fmt::print(" {} {:.1f}", stage, seconds);
   }
-  fmt::print("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total, (job.run_dir / "archive").string(),
-             (job.run_dir / "checkpoints").string(), (job.run_dir / "report.html").string(), (job.run_dir / "result.json").string(), sha);
+  fmt::print("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total,
+             (job.run_dir / "archive").string(), (job.run_dir / "checkpoints").string(), (job.run_dir / "report.html").string(),
+             (job.run_dir / "result.json").string(), sha);
   std::fflush(stdout);
 }
 
 void write_status_file(const Job& job, const CoordinatorState& state, const std::string& phase) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const json status{{"phase", phase},           {"sft_steps", state.sft_steps},   {"sft_steps_wanted", job.config.sft.steps}, {"train_steps", state.train_steps},
-                    {"train_steps_wanted", job.config.train.steps}, {"ranks", job.layout.ranks}, {"layout", job.layout.name},  {"rollouts_total", state.rollouts_total},
-                    {"updated_unix_s", now},    {"seconds", state.seconds}};
+  const json status{{"phase", phase},
+                    {"sft_steps", state.sft_steps},
+                    {"sft_steps_wanted", job.config.sft.steps},
+                    {"train_steps", state.train_steps},
+                    {"train_steps_wanted", job.config.train.steps},
+                    {"ranks", job.layout.ranks},
+                    {"layout", job.layout.name},
+                    {"rollouts_total", state.rollouts_total},
+                    {"updated_unix_s", now},
+                    {"seconds", state.seconds}};
   // For people only: renamed into place, not fsynced, because a lost line costs nothing and an fsync a step costs half a millisecond.
   const fs::path path = job.run_dir / "status.json", partial = job.run_dir / "status.json.partial";
   std::ofstream out(partial);

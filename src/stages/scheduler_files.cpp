@@ -14,12 +14,14 @@ namespace rollcall::stages {
 namespace {
 
 constexpr const char *kHead = "scheduler.json", *kPrompts = "scheduler.prompts", *kRows = "scheduler-";
-constexpr std::size_t kMostFiles = 64;          // links cost a directory entry each, and a resume reads them all
-constexpr std::uint64_t kLeastBase = 4096;      // rows, about 100 KB: below it a whole state costs no more than another file
+constexpr std::size_t kMostFiles = 64;      // links cost a directory entry each, and a resume reads them all
+constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: below it a whole state costs no more than another file
 
 std::string rows_name(std::size_t number) { return fmt::format("{}{:06}.rows", kRows, number); }
 
-std::string bytes_of(const std::vector<std::uint64_t>& content) { return {reinterpret_cast<const char*>(content.data()), content.size() * sizeof(std::uint64_t)}; }
+std::string bytes_of(const std::vector<std::uint64_t>& content) {
+  return {reinterpret_cast<const char*>(content.data()), content.size() * sizeof(std::uint64_t)};
+}
 
 std::vector<std::uint64_t> content_from(const std::string& bytes) {
   require<StorageError>(bytes.size() % sizeof(std::uint64_t) == 0, fmt::format("{} has {} bytes, not 8 a prompt", kPrompts, bytes.size()),

@@ -59,8 +59,8 @@ void Scoring::on_shard(const ShardNotice& notice) {
   const double scoring_s = scoring.seconds();
   const Stopwatch writing;
   const auto file = io::write_scores(job_->run_dir, scores, shard, job_->identity);
-  mail_->send(0, Tag::scored, ScoredNotice{{notice.file, file}, report(shard, scores), notice.generation_s, scoring_s,
-                                           notice.archive_s + read_s + writing.seconds()});
+  mail_->send(0, Tag::scored,
+              ScoredNotice{{notice.file, file}, report(shard, scores), notice.generation_s, scoring_s, notice.archive_s + read_s + writing.seconds()});
 }
 
 }  // namespace rollcall::stages

@@ -21,12 +21,12 @@ namespace rollcall::stages {
 /// groups of earlier steps that are trained on again.
 struct StepBatch {
   std::vector<Group> groups;
-  std::vector<std::vector<Score>> scores;  ///< [groups][rollouts]
+  std::vector<std::vector<Score>> scores;      ///< [groups][rollouts]
   std::vector<std::string> component_names{};  ///< of Score::components
   std::map<PromptId, double> greedy{};         ///< reward of the prompt's greedy answer, where there was one
   // What the update knows beside the files:
-  std::size_t replayed = 0;                    ///< the last so many groups come from earlier steps
-  PolicyVersion policy{};                      ///< from which the step starts
+  std::size_t replayed = 0;  ///< the last so many groups come from earlier steps
+  PolicyVersion policy{};    ///< from which the step starts
   /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other. Not shared: every rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 
@@ -43,10 +43,10 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
 /// Sample number of a rollout that no policy sampled: the task's worked solution.
 inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;
 inline bool is_expert(const Rollout& rollout) { return rollout.sample == kExpertSample; }
-std::size_t fresh_groups(const StepBatch& batch);       ///< those of the step itself; they come first
-StepBatch own_rollouts(StepBatch batch);                ///< what the step sampled itself: neither replayed groups nor experts
+std::size_t fresh_groups(const StepBatch& batch);  ///< those of the step itself; they come first
+StepBatch own_rollouts(StepBatch batch);           ///< what the step sampled itself: neither replayed groups nor experts
 std::int64_t policy_tokens(const Rollout& rollout);
-std::size_t guide_tokens(const Group& group);           ///< that its rollouts begin with
+std::size_t guide_tokens(const Group& group);  ///< that its rollouts begin with
 /// Oldest version that sampled a token of the group; nothing for a group without policy tokens.
 std::optional<std::uint64_t> sampled_by(const Group& group);
 

@@ -64,7 +64,8 @@ std::optional<std::string> StopRequest::reason() const {
   if (std::filesystem::exists(run_dir_ / "stop", ignored)) return "the stop file";
   const auto left = left_s();
   if (!left || *left > margin_s()) return std::nullopt;
-  return fmt::format("the wall-time limit: {:.1f} s are left, a step takes up to {:.1f} s and a checkpoint up to {:.1f} s", *left, longest_step_s_, longest_checkpoint_s_);
+  return fmt::format("the wall-time limit: {:.1f} s are left, a step takes up to {:.1f} s and a checkpoint up to {:.1f} s", *left, longest_step_s_,
+                     longest_checkpoint_s_);
 }
 
 }  // namespace rollcall::stages

@@ -64,8 +64,13 @@ std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<Pro
 }  // namespace
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
-    : job_(&job), mail_(&mail), ranks_(&ranks), objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
-      companions_(job, objective_, ranks), replay_(job.config.replay, std::uint64_t(job.config.run.seed)), sum_(job.store->layout()) {
+    : job_(&job),
+      mail_(&mail),
+      ranks_(&ranks),
+      objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
+      companions_(job, objective_, ranks),
+      replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
+      sum_(job.store->layout()) {
   const auto size = std::size_t(job.store->layout().size);
   optimizer_ = {std::vector<float>(size, 0.0F), std::vector<float>(size, 0.0F), 0};
   gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(size));
@@ -147,10 +152,14 @@ void Update::on_supervise(const SupervisePlan& plan) {
   const auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens, targets);
   const auto task = [&](std::int64_t i, std::span<float> gradient) {
     objective::LeafLoss share;
-    model::forward_backward(job_->store->policy(), leaves[std::size_t(i)], 1.0, [&](const model::Columns& columns) {
-      for (const float logprob : columns.logprob) share.loss -= double(logprob) / double(targets);
-      return model::ColumnGradient{std::vector<float>(columns.logprob.size(), float(-1.0 / double(targets))), std::vector<float>(columns.entropy.size(), 0.0F)};
-    }, gradient);
+    model::forward_backward(
+        job_->store->policy(), leaves[std::size_t(i)], 1.0,
+        [&](const model::Columns& columns) {
+          for (const float logprob : columns.logprob) share.loss -= double(logprob) / double(targets);
+          return model::ColumnGradient{std::vector<float>(columns.logprob.size(), float(-1.0 / double(targets))),
+                                       std::vector<float>(columns.entropy.size(), 0.0F)};
+        },
+        gradient);
     return share;
   };
   UpdateReport report;
@@ -195,12 +204,15 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
     auto& part = train.leaves[std::size_t(i)];
     part.leaf.hidden = critic != nullptr;
     objective::LeafLoss loss;
-    model::forward_backward(job_->store->policy(), part.leaf, temperature_of(job_->config.sampling), [&](const model::Columns& columns) {
-      const at::Tensor value = critic != nullptr ? as_double(critic->values(columns.hidden)) : at::Tensor();
-      loss = objective_.evaluate(*prepared, {part.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
-      if (critic != nullptr) critic->add(columns.hidden, as_floats(loss.dvalue));
-      return model::ColumnGradient{as_floats(loss.dlogprob), as_floats(loss.dentropy)};
-    }, gradient);
+    model::forward_backward(
+        job_->store->policy(), part.leaf, temperature_of(job_->config.sampling),
+        [&](const model::Columns& columns) {
+          const at::Tensor value = critic != nullptr ? as_double(critic->values(columns.hidden)) : at::Tensor();
+          loss = objective_.evaluate(*prepared, {part.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
+          if (critic != nullptr) critic->add(columns.hidden, as_floats(loss.dvalue));
+          return model::ColumnGradient{as_floats(loss.dlogprob), as_floats(loss.dentropy)};
+        },
+        gradient);
     return loss;
   };
   const auto losses = sum_leaves(std::int64_t(train.leaves.size()), task, critic);
@@ -210,7 +222,8 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * objective::Objective::lr_factor(*prepared), plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
-    if (critic != nullptr) step_metrics["critic/grad_norm"] = critic->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
+    if (critic != nullptr)
+      step_metrics["critic/grad_norm"] = critic->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
     objective_state_.statistics = objective::Objective::statistics(*prepared);
   }
   // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.

@@ -40,19 +40,20 @@ class Update {
  private:
   /// Runs one leaf: writes its gradient and returns the loss share with metrics.
   using LeafTask = std::function<objective::LeafLoss(std::int64_t leaf, std::span<float> gradient)>;
-  objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups) const;
+  objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
+                                   const std::vector<std::size_t>& groups) const;
   void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
-  void add_moments(io::CheckpointShare& share) const;    ///< this rank's slice of the optimizer's moments
+  void add_moments(io::CheckpointShare& share) const;  ///< this rank's slice of the optimizer's moments
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
   /// Sums the gradients of all leaves over threads and ranks and returns every leaf's loss in leaf order; empty when a gradient was not finite.
   std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic = nullptr);
   std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
   std::vector<objective::LeafLoss> share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine);
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
-  StepBatch sampled(const UpdatePlan& plan);      ///< the step's own rollouts: from its files, or from an archive
-  StepBatch gather(const UpdatePlan& plan);       ///< the step's rollouts with what is replayed and the experts'
+  StepBatch sampled(const UpdatePlan& plan);                     ///< the step's own rollouts: from its files, or from an archive
+  StepBatch gather(const UpdatePlan& plan);                      ///< the step's rollouts with what is replayed and the experts'
   StepBatch closed(StepBatch step, std::uint64_t number) const;  ///< as it is trained on: with rewards permuted, if asked
-  void recall(std::uint64_t step);                ///< after a resume: fills the replay buffer
+  void recall(std::uint64_t step);                               ///< after a resume: fills the replay buffer
   UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
@@ -65,15 +66,15 @@ class Update {
   Companions companions_;
   ObjectiveState objective_state_;
   ReplayBuffer replay_;
-  std::optional<ArchivedSteps> archived_;         ///< on the leader, where the run trains from an archive
+  std::optional<ArchivedSteps> archived_;             ///< on the leader, where the run trains from an archive
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
-  GroupSignals signals_;                          ///< of the step at hand
+  GroupSignals signals_;                              ///< of the step at hand
   model::GradientSum sum_;
   model::OptimizerState optimizer_;
   BackgroundTask<SaveReport> saving_;
   std::optional<std::pair<std::string, std::int64_t>> saved_reference_;  ///< checkpoint that holds the reference, and its revision
-  bool supervised_phase_ = true;                  ///< which phase optimizer_ belongs to
-  std::vector<std::vector<float>> gradients_;     ///< one buffer a thread
+  bool supervised_phase_ = true;                                         ///< which phase optimizer_ belongs to
+  std::vector<std::vector<float>> gradients_;                            ///< one buffer a thread
 };
 
 }  // namespace rollcall::stages

@@ -55,11 +55,10 @@ void Update::add_moments(io::CheckpointShare& share) const {
   const std::vector<std::int64_t> counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
   share.files[moments_name(slice, slices)] = [m = part(optimizer_.m), v = part(optimizer_.v), exponents = sum_.exponents(), counters] {
     const std::vector<std::int64_t> shape{std::int64_t(m->size())};
-    const std::vector<model::TensorView> tensors{
-        {"m", model::Dtype::f32, shape, std::as_bytes(std::span(*m))},
-        {"v", model::Dtype::f32, shape, std::as_bytes(std::span(*v))},
-        {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
-        {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
+    const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(*m))},
+                                                 {"v", model::Dtype::f32, shape, std::as_bytes(std::span(*v))},
+                                                 {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
+                                                 {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
     return model::to_safetensors(tensors, {{"format_number", "2"}});
   };
 }
@@ -70,7 +69,9 @@ void Update::add_reference(io::CheckpointShare& share, const SaveRequest& reques
   if (saved_reference_ && *saved_reference_ == std::pair(request.earlier, now)) {
     share.unchanged.push_back(kReference);
   } else {
-    share.files[kReference] = [layout = job_->store->layout(), weights = copy(companions_.reference())] { return model::to_model_safetensors(layout, *weights); };
+    share.files[kReference] = [layout = job_->store->layout(), weights = copy(companions_.reference())] {
+      return model::to_model_safetensors(layout, *weights);
+    };
   }
   saved_reference_ = {request.name, now};
 }

@@ -31,8 +31,6 @@ std::optional<Item> draw_arithmetic(std::int64_t level, Draws& draws) {
 
 }  // namespace
 
-PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed) {
-  return generate({"arithmetic", 1, kMostDigits, draw_arithmetic}, section, seed);
-}
+PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed) { return generate({"arithmetic", 1, kMostDigits, draw_arithmetic}, section, seed); }
 
 }  // namespace rollcall::task

@@ -57,8 +57,8 @@ std::vector<Prompt> fill(SplitDraw draw, std::int64_t wanted, const char* split_
   while (std::int64_t(prompts.size()) < wanted) {
     auto prompt = draw.draw(prompts.size());
     if (!prompt) {
-      spdlog::warn("{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more", draw.generator.name,
-                   prompts.size(), split_name, wanted);
+      spdlog::warn("{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more", draw.generator.name, prompts.size(),
+                   split_name, wanted);
       break;
     }
     prompts.push_back(std::move(*prompt));

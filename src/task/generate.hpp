@@ -23,8 +23,8 @@ std::string hash_of(const PromptSet& set);
 class Draws {
  public:
   explicit Draws(const RandomStream& stream) : stream_(stream) {}
-  std::int64_t below(std::int64_t n) { return std::int64_t(stream_.below(next_++, std::uint64_t(n))); }                     ///< in [0, n)
-  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }                       ///< in [low, high]
+  std::int64_t below(std::int64_t n) { return std::int64_t(stream_.below(next_++, std::uint64_t(n))); }  ///< in [0, n)
+  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }      ///< in [low, high]
 
  private:
   RandomStream stream_;
@@ -48,8 +48,8 @@ struct Generator {
 class LevelLaw {
  public:
   LevelLaw(std::int64_t low, std::int64_t high, double exponent);
-  std::int64_t at(double u) const;   ///< inverse of the cumulative law; u in [0, 1)
-  void drop(std::int64_t level);     ///< its share goes to the others in proportion
+  std::int64_t at(double u) const;  ///< inverse of the cumulative law; u in [0, 1)
+  void drop(std::int64_t level);    ///< its share goes to the others in proportion
   bool empty() const { return levels_.empty(); }
 
  private:

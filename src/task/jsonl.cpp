@@ -125,7 +125,8 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
     else if (split == Split::heldout && heldout.empty()) add(set.heldout, std::move(prompt), split, section.heldout_prompts);
     else if (!heldout.contains(prompt.text)) add(set.train, std::move(prompt), Split::train, section.train_prompts);
   }
-  require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "validation and held-out questions are kept apart", "use a larger file");
+  require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "validation and held-out questions are kept apart",
+          "use a larger file");
   tell_shortage(set.train, section.train_prompts, "training");
   tell_shortage(set.validation, section.validation_prompts, "validation");
   tell_shortage(set.heldout, section.heldout_prompts, "held-out");

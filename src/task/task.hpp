@@ -12,9 +12,9 @@ namespace rollcall::task {
 
 /// A task's three splits, made once. Prompts are values of (task section, seed) alone; no text occurs in two splits.
 struct PromptSet {
-  std::vector<Prompt> train, validation, heldout;   ///< PromptId == index within the split
+  std::vector<Prompt> train, validation, heldout;  ///< PromptId == index within the split
   const std::vector<Prompt>& of(Split split) const { return split == Split::train ? train : split == Split::validation ? validation : heldout; }
-  std::string hash;                                  ///< SHA-256 over all prompts in order: the data hash of the run identity
+  std::string hash;  ///< SHA-256 over all prompts in order: the data hash of the run identity
 };
 
 /// A row of the table task/tasks.cpp.
@@ -22,7 +22,7 @@ struct TaskRow {
   const char* name;
   const char* meaning;
   PromptSet (*make)(const TaskSection& section, std::uint64_t seed);
-  const char* verifier;                              ///< row of reward/verifiers.cpp that judges it
+  const char* verifier;  ///< row of reward/verifiers.cpp that judges it
 };
 
 /// Throws ConfigError (unknown name, naming the nearest) or InputError (missing or malformed file, with line number).

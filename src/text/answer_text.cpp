@@ -39,7 +39,7 @@ std::size_t printable_length(std::string_view s) {
   const int a = byte(0), b = byte(1);
   if (a < 0x80) return (a >= 0x20 && a != 0x7F) || a == '\n' || a == '\t' ? 1 : 0;
   if (a < 0xC2 || a > 0xF4 || !follows(1)) return 0;
-  if (a < 0xE0) return a == 0xC2 && b < 0xA0 ? 0 : 2;  // U+0080..U+009F are control characters
+  if (a < 0xE0) return a == 0xC2 && b < 0xA0 ? 0 : 2;                               // U+0080..U+009F are control characters
   if ((a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) || !follows(2)) return 0;  // overlong, surrogate
   if (a < 0xF0) return 3;
   if ((a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) || !follows(3)) return 0;  // overlong, beyond U+10FFFF

@@ -11,9 +11,9 @@ std::string_view trim(std::string_view text);  ///< without ASCII white space at
 
 /// A final answer within a text; views into it.
 struct MarkedAnswer {
-  std::string_view reasoning;   ///< everything before the marker
-  std::string_view answer;      ///< rest of the marker's line, trimmed; may be empty
-  bool reaches_end = false;     ///< no line break follows: a token limit may have cut it
+  std::string_view reasoning;  ///< everything before the marker
+  std::string_view answer;     ///< rest of the marker's line, trimmed; may be empty
+  bool reaches_end = false;    ///< no line break follows: a token limit may have cut it
 };
 
 /// The answer behind the last `marker` of `text`; none where the marker is missing. An empty marker makes the whole trimmed text the answer.

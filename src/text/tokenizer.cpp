@@ -32,8 +32,8 @@ class BytewiseTokenizer final : public Tokenizer {
     std::string text;
     text.reserve(tokens.size());
     for (const std::int32_t id : tokens) {
-      require(id >= 0 && id < vocab_size(), fmt::format("token {} is outside the {} tokens of the {} tokenizer", id, vocab_size(), name_),
-              "it has no text", "use the tokenizer that the tokens were made with");
+      require(id >= 0 && id < vocab_size(), fmt::format("token {} is outside the {} tokens of the {} tokenizer", id, vocab_size(), name_), "it has no text",
+              "use the tokenizer that the tokens were made with");
       if (id < bos()) text += char(bytes_[std::size_t(id)]);
     }
     return text;
@@ -51,7 +51,7 @@ class BytewiseTokenizer final : public Tokenizer {
 
  private:
   std::string name_;
-  std::vector<unsigned char> bytes_;            // [vocab - 2]
+  std::vector<unsigned char> bytes_;  // [vocab - 2]
   std::array<std::int32_t, 256> token_of_{};
 };
 

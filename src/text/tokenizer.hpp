@@ -15,10 +15,11 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
-  virtual std::string decode(std::span<const std::int32_t> tokens) const = 0;  ///< special tokens leave no text; throws InputError on an id outside the vocabulary
+  virtual std::string decode(
+      std::span<const std::int32_t> tokens) const = 0;  ///< special tokens leave no text; throws InputError on an id outside the vocabulary
   virtual std::int64_t vocab_size() const = 0;
-  virtual std::int32_t bos() const = 0;   ///< begins every sequence
-  virtual std::int32_t eos() const = 0;   ///< ends a response
+  virtual std::int32_t bos() const = 0;  ///< begins every sequence
+  virtual std::int32_t eos() const = 0;  ///< ends a response
   virtual std::string name() const = 0;
   virtual std::string fingerprint() const = 0;  ///< hex digest of vocabulary and rules: part of the run identity
 };

@@ -66,7 +66,9 @@ Values after_set(const std::string& assignment) {
   return v;
 }
 
-void expect_in(const std::string& part, const std::string& message) { EXPECT_NE(message.find(part), std::string::npos) << "\"" << part << "\" not in: " << message; }
+void expect_in(const std::string& part, const std::string& message) {
+  EXPECT_NE(message.find(part), std::string::npos) << "\"" << part << "\" not in: " << message;
+}
 
 /// Any text that TOML can hold: every code point but NUL up to U+07FF.
 rc::Gen<std::string> any_text() {

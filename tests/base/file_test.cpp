@@ -136,7 +136,7 @@ TEST(FolderLock, AMissingFolderIsAStorageError) {
 }
 
 TEST(Hash, KnownAnswers) {
-  EXPECT_EQ(checksum64(std::string_view()), 0x2D06800538D394C2U);  // XXH3-64 of nothing, as published with the library
+  EXPECT_EQ(checksum64(std::string_view()), 0x2D06800538D394C2U);                                 // XXH3-64 of nothing, as published with the library
   EXPECT_EQ(Sha256().hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");  // FIPS 180-4
   EXPECT_EQ(Sha256().add("ab").add("c").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex64(0xAB), "00000000000000ab");

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace rollcall::comm {
 namespace {
 
@@ -39,11 +38,12 @@ TEST(ThreadWorld, OneFailureEndsTheOthersWhereverTheyWait) {
 }
 
 TEST(ThreadWorld, TheFirstErrorIsRethrownAsItWas) {
-  EXPECT_THROW(run_as_threads(4, [](Communicator& world) {
-                 world.barrier();
-                 if (world.rank() == 3) throw NumericsError("x");
-                 world.barrier();
-               }),
+  EXPECT_THROW(run_as_threads(4,
+                              [](Communicator& world) {
+                                world.barrier();
+                                if (world.rank() == 3) throw NumericsError("x");
+                                world.barrier();
+                              }),
                NumericsError);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFloats = 1200000;  // more than one part of a broadcast
 const std::vector<WeightSlice> kSlices{{"embed", 0, 250001}, {"norm", 250001, 3}, {"gap comes before", 250100, 949900}};
-constexpr std::size_t kGap = 250050;     // in no slice: must stay untouched
+constexpr std::size_t kGap = 250050;  // in no slice: must stay untouched
 
 /// Every bit pattern may occur: NaN payloads, denormals and both zeros must survive.
 std::vector<float> bits(std::uint64_t version) {

@@ -32,9 +32,9 @@ TEST(RunConfig, EveryDefaultLiesInItsOwnRange) {
 
 TEST(RunConfig, WritingAndReadingBackIsTheIdentity) {
   const TemporaryFolder folder;
-  RunConfig config = load_run_config({}, {"run.dir=runs/a \"b\"", "run.seed=987654321012345", "train.lr=0.1234567890123456789", "sampling.stop=[\"\\n\", \"####\"]",
-                                          "task.shuffle_rewards=true", "objective.knobs.clip_high=0.28", "objective.pieces.advantage=rloo",
-                                          "scheduler.knobs.window=50", "sft.lr=3e-4"});
+  RunConfig config = load_run_config(
+      {}, {"run.dir=runs/a \"b\"", "run.seed=987654321012345", "train.lr=0.1234567890123456789", "sampling.stop=[\"\\n\", \"####\"]",
+           "task.shuffle_rewards=true", "objective.knobs.clip_high=0.28", "objective.pieces.advantage=rloo", "scheduler.knobs.window=50", "sft.lr=3e-4"});
   const std::string text = bind(config).to_toml();
   RunConfig copy = load_run_config(folder.write("run.toml", text), {});
   EXPECT_EQ(bind(copy).to_toml(), text);

@@ -26,9 +26,9 @@ std::string leaf(const std::string& path) {
 /// A file or folder by number; what names it is in its parent.
 struct Node {
   bool folder = false;
-  std::string durable;                      ///< content as of the last fsync
-  std::vector<const Operation*> pending;    ///< writes and truncations since
-  std::map<std::string, int> names;         ///< of a folder, as the program sees it
+  std::string durable;                    ///< content as of the last fsync
+  std::vector<const Operation*> pending;  ///< writes and truncations since
+  std::map<std::string, int> names;       ///< of a folder, as the program sees it
 };
 
 /// One change of names, with the nodes it was about when it happened.
@@ -116,7 +116,8 @@ void Replay::apply(const Operation& o) {
   switch (o.kind) {
     case Kind::create: by_file_[o.file] = add(o.path, false); return;
     case Kind::mkdir: add(o.path, true); return;
-    case Kind::write: case Kind::truncate: nodes_[std::size_t(by_file_.at(o.file))].pending.push_back(&o); return;
+    case Kind::write:
+    case Kind::truncate: nodes_[std::size_t(by_file_.at(o.file))].pending.push_back(&o); return;
     case Kind::sync: {
       Node& node = nodes_[std::size_t(by_file_.at(o.file))];
       std::uint64_t none = 0;
@@ -128,7 +129,8 @@ void Replay::apply(const Operation& o) {
     case Kind::rename: move(o); return;
     case Kind::exchange: exchange_names(o); return;
     case Kind::link: change({{{find(parent(o.target)), leaf(o.target), find(o.path)}}, false}); return;
-    case Kind::unlink: case Kind::rmdir: unname(o.path); return;
+    case Kind::unlink:
+    case Kind::rmdir: unname(o.path); return;
     case Kind::mark: return;
   }
 }

@@ -163,7 +163,8 @@ int sync_watched(int fd, const RealSync& real_sync) {
   if (arrive(Call::sync) == Verdict::fail) return -1;
   struct stat facts {};
   ::fstat(fd, &facts);
-  if (!state().forget_syncs) note({S_ISDIR(facts.st_mode) ? Operation::Kind::sync_folder : Operation::Kind::sync, known->second.first, {}, facts.st_ino, 0, {}});
+  if (!state().forget_syncs)
+    note({S_ISDIR(facts.st_mode) ? Operation::Kind::sync_folder : Operation::Kind::sync, known->second.first, {}, facts.st_ino, 0, {}});
   return 0;  // the record says what would have been durable; the medium of the tests is memory
 }
 
@@ -178,7 +179,8 @@ int change(Call call, Operation operation, const RealCall& real_call) {
 }
 
 int rename_watched(int from_folder, const char* from, int to_folder, const char* to, bool exchange, const auto& real_call) {
-  return change(Call::rename, {exchange ? Operation::Kind::exchange : Operation::Kind::rename, watched(from_folder, from), watched(to_folder, to), 0, 0, {}}, real_call);
+  return change(Call::rename, {exchange ? Operation::Kind::exchange : Operation::Kind::rename, watched(from_folder, from), watched(to_folder, to), 0, 0, {}},
+                real_call);
 }
 
 }  // namespace
@@ -186,7 +188,8 @@ int rename_watched(int from_folder, const char* from, int to_folder, const char*
 bool applies(Call call, Fault fault) {
   switch (fault) {
     case Fault::eio: return true;
-    case Fault::enospc: return call == Call::open || call == Call::write || call == Call::sync || call == Call::rename || call == Call::link || call == Call::mkdir;
+    case Fault::enospc:
+      return call == Call::open || call == Call::write || call == Call::sync || call == Call::rename || call == Call::link || call == Call::mkdir;
     case Fault::eintr: return call == Call::open || call == Call::read || call == Call::write || call == Call::sync || call == Call::truncate;
     case Fault::partial: return call == Call::read || call == Call::write;
     case Fault::unsupported: return call == Call::rename || call == Call::link;
@@ -323,7 +326,8 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to, 
 }
 int link(const char* from, const char* to) noexcept {
   REAL(link);
-  return change(Call::link, {Operation::Kind::link, watched(AT_FDCWD, from), watched(AT_FDCWD, to), number_of(from), 0, {}}, [&] { return call_real(from, to); });
+  return change(Call::link, {Operation::Kind::link, watched(AT_FDCWD, from), watched(AT_FDCWD, to), number_of(from), 0, {}},
+                [&] { return call_real(from, to); });
 }
 int mkdir(const char* path, mode_t mode) noexcept {
   REAL(mkdir);

@@ -16,10 +16,10 @@ enum class Fault { eio, enospc, eintr, partial, unsupported };
 struct Operation {
   enum class Kind { create, write, truncate, sync, sync_folder, rename, exchange, link, unlink, mkdir, rmdir, mark };
   Kind kind = Kind::mark;
-  std::string path, target;       ///< target: of renames and links; the text of a mark
-  std::uint64_t file = 0;         ///< number of the file that path named (create, write, truncate, sync)
-  std::uint64_t offset = 0;       ///< of a write; the length of a truncation
-  std::string bytes;              ///< of a write
+  std::string path, target;  ///< target: of renames and links; the text of a mark
+  std::uint64_t file = 0;    ///< number of the file that path named (create, write, truncate, sync)
+  std::uint64_t offset = 0;  ///< of a write; the length of a truncation
+  std::string bytes;         ///< of a write
 };
 
 bool applies(Call call, Fault fault);
@@ -28,13 +28,13 @@ bool applies(Call call, Fault fault);
 void watch(const std::string& root);
 /// The n-th watched call from here on (0: the next) fails; with `from_then_on`, so do all later ones that can fail this way.
 void fail(std::uint64_t nth, Fault fault, bool from_then_on);
-bool struck();                             ///< whether it has come to that
-std::vector<Call> calls();                 ///< since watch(): what each was
-std::uint64_t sites();                     ///< places in the program that they came from, by their return addresses
+bool struck();              ///< whether it has come to that
+std::vector<Call> calls();  ///< since watch(): what each was
+std::uint64_t sites();      ///< places in the program that they came from, by their return addresses
 
-void record();                             ///< from here on
-void mark(const std::string& text);        ///< a note of the program in the record: what it has promised
+void record();                       ///< from here on
+void mark(const std::string& text);  ///< a note of the program in the record: what it has promised
 std::vector<Operation> recorded();
-void forget_syncs();                       ///< for a test of the tests: fsync says yes and does nothing
+void forget_syncs();  ///< for a test of the tests: fsync says yes and does nothing
 
 }  // namespace rollcall::faults

@@ -137,8 +137,9 @@ int recovered_steps(const fs::path& run_dir) {
     for (int step = 1; step <= p.steps; ++step) io::test::write(undisturbed, content_of(step));
     archives[p.steps] = io::archive_sha256(undisturbed);
   }
-  require<StorageError>(io::archive_sha256(run_dir) == archives[p.steps], fmt::format("the rollouts of {} steps are not all there, or not theirs alone", p.steps),
-                        "committed rollouts are lost or doubled", "this is a defect");
+  require<StorageError>(io::archive_sha256(run_dir) == archives[p.steps],
+                        fmt::format("the rollouts of {} steps are not all there, or not theirs alone", p.steps), "committed rollouts are lost or doubled",
+                        "this is a defect");
   return p.steps;
 }
 

@@ -132,14 +132,16 @@ int inject(std::uint64_t stride) {
           fault = fmt::format("the next start failed: {}", error.what());
         }
         if (!fault.empty() && ++failures <= kShown) {
-          fmt::print("FAIL {} call {} ({}), {}{}: {}\n", scenario.name, call, kCalls[std::size_t(sequence[call])], kNames[f / 2], injection.from_then_on ? " from then on" : "", fault);
+          fmt::print("FAIL {} call {} ({}), {}{}: {}\n", scenario.name, call, kCalls[std::size_t(sequence[call])], kNames[f / 2],
+                     injection.from_then_on ? " from then on" : "", fault);
         }
       }
     }
   }
   for (const auto& [kind, count] : by_kind) fmt::print("  {:<10} {}\n", kind, count);
-  fmt::print("{} injections into {} calls from {} places: {} runs went on to their end, {} ended with one clear error and recovered at the next start, {} failed\n", tried, all_calls,
-             places, survived, tried - survived - failures, failures);
+  fmt::print(
+      "{} injections into {} calls from {} places: {} runs went on to their end, {} ended with one clear error and recovered at the next start, {} failed\n",
+      tried, all_calls, places, survived, tried - survived - failures, failures);
   return failures == 0 ? 0 : 1;
 }
 

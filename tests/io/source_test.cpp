@@ -1,6 +1,6 @@
 // A run is one sequence of groups, whatever files hold them; two runs are compared group by group.
-#include "io/shard_name.hpp"
 #include "io/source.hpp"
+#include "io/shard_name.hpp"
 
 #include "io/difference.hpp"
 #include "io/sample_run.hpp"

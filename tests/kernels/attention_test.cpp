@@ -13,8 +13,12 @@ struct Sequence {
   Floats q, k, v, dout;
 
   Sequence(std::int64_t tokens, HeadShape heads, unsigned seed = 1, float spread = 1.0F)
-      : t(tokens), shape(heads), q(random_floats(q_floats(), seed, spread)), k(random_floats(kv_floats(), seed + 1, spread)),
-        v(random_floats(kv_floats(), seed + 2)), dout(random_floats(q_floats(), seed + 3)) {}
+      : t(tokens),
+        shape(heads),
+        q(random_floats(q_floats(), seed, spread)),
+        k(random_floats(kv_floats(), seed + 1, spread)),
+        v(random_floats(kv_floats(), seed + 2)),
+        dout(random_floats(q_floats(), seed + 3)) {}
 
   std::int64_t q_row() const { return shape.q_heads * shape.head_dim; }
   std::int64_t kv_row() const { return shape.kv_heads * shape.head_dim; }

@@ -61,9 +61,8 @@ TEST_F(CudaKernels, LinearAndRowKernelsAgreeWithReference) {
     set.rope(context, y, n, 1, d, position, cos, sin, -1);
   });
   expect_same("swiglu", n * d, 1e-5, [&](auto& set, auto& context, float* y) { set.swiglu(context, x, up, n, d, y); });
-  expect_same("swiglu_backward", 2 * n * d, 1e-5, [&](auto& set, auto& context, float* dgate) {
-    set.swiglu_backward(context, x, up, n, d, dy, dgate, dgate + n * d);
-  });
+  expect_same("swiglu_backward", 2 * n * d, 1e-5,
+              [&](auto& set, auto& context, float* dgate) { set.swiglu_backward(context, x, up, n, d, dy, dgate, dgate + n * d); });
 }
 
 TEST_F(CudaKernels, AttentionAgreesWithReference) {

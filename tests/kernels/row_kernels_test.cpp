@@ -18,7 +18,11 @@ struct RowCase {
   Floats x, up, dy, weight;
 
   RowCase(std::int64_t rows, std::int64_t width, unsigned seed, float spread = 1.0F)
-      : n(rows), d(width), x(random_floats(n * d, seed, spread)), up(random_floats(n * d, seed + 1)), dy(random_floats(n * d, seed + 2)),
+      : n(rows),
+        d(width),
+        x(random_floats(n * d, seed, spread)),
+        up(random_floats(n * d, seed + 1)),
+        dy(random_floats(n * d, seed + 2)),
         weight(random_floats(d, seed + 3)) {}
 
   Floats rms_norm(const KernelSet& set, std::int64_t first, std::int64_t rows) const {

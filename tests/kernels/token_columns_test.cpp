@@ -20,7 +20,11 @@ struct ColumnCase {
   std::vector<std::int32_t> target;
 
   ColumnCase(std::int64_t rows, std::int64_t vocabulary, unsigned seed, float spread = 2.0F)
-      : n(rows), v(vocabulary), logits(random_floats(n * v, seed, spread)), dlogprob(random_floats(n, seed + 1)), dentropy(random_floats(n, seed + 2)),
+      : n(rows),
+        v(vocabulary),
+        logits(random_floats(n * v, seed, spread)),
+        dlogprob(random_floats(n, seed + 1)),
+        dentropy(random_floats(n, seed + 2)),
         target(random_targets(n, v, seed + 3)) {}
 
   Columns forward(const KernelSet& set, std::int64_t first, std::int64_t rows) const {

@@ -103,8 +103,15 @@ TEST(HtmlReport, ShowsBinsOverTimeOneChartAQuantity) {
   ReportInput in;
   EXPECT_EQ(html_report(in).find("Difficulty bins"), std::string::npos);
   for (std::uint64_t step = 0; step < 3; ++step) {
-    in.metrics.push_back({"train", step, {{"gdro/population/0", 5.0}, {"gdro/population/1", 7.0}, {"gdro/population/10", 1.0}, {"gdro/price", 0.1},
-                                          {"gdro/weight/0", 2.0}, {"gdro/something_new/0", 3.0}, {"gdro/weight/1", 1.0}}});
+    in.metrics.push_back({"train",
+                          step,
+                          {{"gdro/population/0", 5.0},
+                           {"gdro/population/1", 7.0},
+                           {"gdro/population/10", 1.0},
+                           {"gdro/price", 0.1},
+                           {"gdro/weight/0", 2.0},
+                           {"gdro/something_new/0", 3.0},
+                           {"gdro/weight/1", 1.0}}});
   }
   const std::string page = html_report(in);
   EXPECT_NE(page.find("Difficulty bins"), std::string::npos);

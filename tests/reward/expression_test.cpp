@@ -29,16 +29,18 @@ TEST(Expression, PrecedenceAssociativityAndExactFractions) {
   EXPECT_EQ(value_of("007"), "7");
 }
 
-TEST(Expression, NumbersAreListedAsWritten) {
-  EXPECT_EQ(parse_expression("(3+7)*3")->numbers, (std::vector<std::int64_t>{3, 7, 3}));
-}
+TEST(Expression, NumbersAreListedAsWritten) { EXPECT_EQ(parse_expression("(3+7)*3")->numbers, (std::vector<std::int64_t>{3, 7, 3})); }
 
 TEST(Expression, AnythingElseIsRefused) {
-  for (const std::string text : {"", " ", "+", "1+", "+1", "-1", "1+-1", "1 2", "()", "(1", "1)", "1++2", "2**3", "1.5", "1=1", "x", "1e3", "1,000", "2(3)", "(1)(2)", "\xFF", "1\n+1"}) {
+  for (const std::string text : {"",     " ",    "+",   "1+",  "+1", "-1",  "1+-1",  "1 2",  "()",     "(1",   "1)",
+                                 "1++2", "2**3", "1.5", "1=1", "x",  "1e3", "1,000", "2(3)", "(1)(2)", "\xFF", "1\n+1"}) {
     EXPECT_FALSE(parse_expression(text)) << text;
   }
   EXPECT_FALSE(parse_expression(std::string("1\0", 2)));
-  EXPECT_FALSE(parse_expression(std::string("1+\0" "1", 4)));
+  EXPECT_FALSE(
+      parse_expression(std::string("1+\0"
+                                   "1",
+                                   4)));
 }
 
 TEST(Expression, WhatHasNoExactValueIsRefused) {

@@ -53,7 +53,8 @@ TEST(IntegerAnswer, DivisionIsQuotientRRemainder) {
   EXPECT_EQ(verdict(judge("integer_answer", "28r9", "28r9")), "11 28r9");
   EXPECT_EQ(verdict(judge("integer_answer", "28r9", "28r8")), "01 28r8");
   EXPECT_EQ(verdict(judge("integer_answer", "28r0", "28r0")), "11 28r0");
-  for (const char* text : {"28", "28r", "r9", "28r-9", "28r09", "28 r 9", "28r9r9", "28R9"}) EXPECT_EQ(verdict(judge("integer_answer", "28r9", text)), "00 ") << text;
+  for (const char* text : {"28", "28r", "r9", "28r-9", "28r09", "28 r 9", "28r9r9", "28R9"})
+    EXPECT_EQ(verdict(judge("integer_answer", "28r9", text)), "00 ") << text;
 }
 
 TEST(CountdownExpression, HandWorked) {
@@ -61,9 +62,9 @@ TEST(CountdownExpression, HandWorked) {
   EXPECT_EQ(say("25+3*5"), "11 40");
   EXPECT_EQ(say(" 5*3 + 25\n"), "11 40");
   EXPECT_EQ(say("25+3*5", false), "00 ");
-  EXPECT_EQ(say("25+5*7"), "01 60");      // within the rules, another value
-  EXPECT_EQ(say("25+5+5+5"), "01 ");      // 40, but 5 was given once
-  EXPECT_EQ(say("40"), "01 ");            // 40 was not given
+  EXPECT_EQ(say("25+5*7"), "01 60");  // within the rules, another value
+  EXPECT_EQ(say("25+5+5+5"), "01 ");  // 40, but 5 was given once
+  EXPECT_EQ(say("40"), "01 ");        // 40 was not given
   EXPECT_EQ(say("7/3"), "01 7/3");
   EXPECT_EQ(say("25+3*5=40"), "00 ");
   EXPECT_EQ(say("1/0"), "00 ");
@@ -76,7 +77,8 @@ TEST(CountdownExpression, ANumberGivenTwiceMayBeUsedTwice) {
 }
 
 TEST(CountdownExpression, ABrokenReferenceIsABug) {
-  for (const char* reference : {"", "3 5", "3=", "=5", "3=5=6", "a=1"}) EXPECT_THROW(judge("countdown_expression", reference, "3"), std::logic_error) << reference;
+  for (const char* reference : {"", "3 5", "3=", "=5", "3=5=6", "a=1"})
+    EXPECT_THROW(judge("countdown_expression", reference, "3"), std::logic_error) << reference;
 }
 
 TEST(MarkedAnswer, HandWorked) {
@@ -89,7 +91,7 @@ TEST(MarkedAnswer, HandWorked) {
   EXPECT_FALSE(correct("18"));
   EXPECT_FALSE(correct("####"));
   EXPECT_FALSE(correct("#### 180"));
-  EXPECT_FALSE(correct("#### 18", false));          // "180" may have been cut
+  EXPECT_FALSE(correct("#### 18", false));           // "180" may have been cut
   EXPECT_TRUE(correct("#### 18\nand then", false));  // the answer's line had ended
   EXPECT_EQ(judge("marked_answer", "1050", "#### 1,050").answer, "1050");
   EXPECT_TRUE(judge("marked_answer", "1,050.0", "#### 1050").correct);

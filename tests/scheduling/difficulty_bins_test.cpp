@@ -11,7 +11,8 @@ namespace rollcall::scheduling {
 namespace {
 
 struct Bins {
-  explicit Bins(std::uint64_t prompts, double margin = 0.03, std::vector<double> edges = {0, 0.25, 0.5, 0.75, 1}) : where(prompts, 10), bins(std::move(edges), margin, where) {
+  explicit Bins(std::uint64_t prompts, double margin = 0.03, std::vector<double> edges = {0, 0.25, 0.5, 0.75, 1})
+      : where(prompts, 10), bins(std::move(edges), margin, where) {
     for (std::uint64_t p = 0; p < prompts; ++p) bins.place({p}, 0.5);
   }
   PromptHistory where;
@@ -36,7 +37,7 @@ TEST(DifficultyBins, APromptLeavesOnlyPastTheMargin) {
   EXPECT_EQ(after(0.469), 1);  // past it
   EXPECT_EQ(after(0.52), 1);   // back above 0.5, within the margin
   EXPECT_EQ(after(0.531), 2);
-  EXPECT_EQ(after(1.0), 3);    // several bins at once
+  EXPECT_EQ(after(1.0), 3);  // several bins at once
   EXPECT_EQ(after(0.0), 0);
 }
 

@@ -57,8 +57,8 @@ TEST_P(EveryBudget, IsSpentExactlyInAnyStep) {
       const StepRequest request = any_request(Cheap(std::uint64_t(run), step + 1), step);
       check(*policy, table, request, simulate_step(*policy, request));
       if (HasFatalFailure()) {
-        FAIL() << "run " << run << " step " << step << ": " << request.prompts << " prompts, " << request.budget << " rollouts in [" << request.min_rollouts << ", "
-               << request.max_rollouts << "], " << table.size() << " prompts in the table";
+        FAIL() << "run " << run << " step " << step << ": " << request.prompts << " prompts, " << request.budget << " rollouts in [" << request.min_rollouts
+               << ", " << request.max_rollouts << "], " << table.size() << " prompts in the table";
       }
     }
   }

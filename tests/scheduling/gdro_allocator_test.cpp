@@ -21,7 +21,8 @@ TEST(ShadowPrice, ByHand) {
 
 template <class A>
 struct Setting {
-  explicit Setting(const std::vector<std::string>& settings = {}) : knowledge({.level = std::vector<std::int32_t>(16, 2), .prior = prior()}, 1), allocator(knowledge) {
+  explicit Setting(const std::vector<std::string>& settings = {})
+      : knowledge({.level = std::vector<std::int32_t>(16, 2), .prior = prior()}, 1), allocator(knowledge) {
     ConfigSchema schema;
     knowledge.bind(schema);
     allocator.bind(schema);
@@ -34,7 +35,8 @@ struct Setting {
     return p;
   }
   /// One step over all prompts. Outcomes keep every prompt in its bin; the reward is another matter.
-  std::pair<std::int64_t, std::int64_t> step(std::uint64_t step, std::int64_t budget, const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward) {
+  std::pair<std::int64_t, std::int64_t> step(std::uint64_t step, std::int64_t budget,
+                                             const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward) {
     std::vector<GroupPlan> groups;
     for (std::uint64_t p = 0; p < 16; ++p) groups.push_back({.id = {step, {p}, 0}});
     const auto n = allocator.counts({.step = step, .prompts = 16, .budget = budget, .min_rollouts = 1, .max_rollouts = 16}, groups);

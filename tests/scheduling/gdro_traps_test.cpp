@@ -112,10 +112,12 @@ TEST(GdroTraps, T3BudgetsAndHistoriesBelongToPrompts) {
 TEST(GdroTraps, T4WhereNoArmsMeetTheBudgetTheRemainderIsSpreadExactly) {
   Bandits b;
   const std::vector<GroupPlan> two = {{.id = {0, {0}, 0}}, {.id = {0, {1}, 0}}};
-  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 9, .min_rollouts = 1, .max_rollouts = 16}, two), (std::vector<std::int64_t>{5, 4}));   // two prompts, one bin: 2 a = 9
-  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 31, .min_rollouts = 1, .max_rollouts = 16}, two), (std::vector<std::int64_t>{16, 15}));  // beyond all arms
-  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 2, .min_rollouts = 1, .max_rollouts = 1}, two), (std::vector<std::int64_t>{1, 1}));    // no arm allowed
-  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 8, .min_rollouts = 3, .max_rollouts = 4}, two), (std::vector<std::int64_t>{4, 4}));    // reached by arms
+  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 9, .min_rollouts = 1, .max_rollouts = 16}, two),
+            (std::vector<std::int64_t>{5, 4}));  // two prompts, one bin: 2 a = 9
+  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 31, .min_rollouts = 1, .max_rollouts = 16}, two),
+            (std::vector<std::int64_t>{16, 15}));                                                                                            // beyond all arms
+  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 2, .min_rollouts = 1, .max_rollouts = 1}, two), (std::vector<std::int64_t>{1, 1}));  // no arm allowed
+  EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 8, .min_rollouts = 3, .max_rollouts = 4}, two), (std::vector<std::int64_t>{4, 4}));  // reached by arms
 }
 
 class GdroRows : public testing::TestWithParam<const char*> {};
@@ -182,7 +184,8 @@ TEST(GdroTraps, T8BothGamesPlayTogetherOnOneSignal) {
   EXPECT_EQ(policy->weight({0}), training.groups.front().weight);  // what settled the step is what was learned from it
   EXPECT_EQ(policy->weight({4}), 1.0);
   const auto m = metrics_of(*policy);
-  for (const std::string name : {"gdro/weight/0", "gdro/probability/0", "gdro/budget/0", "gdro/pass_rate/0", "gdro/signal/0", "gdro/price"}) EXPECT_TRUE(m.contains(name)) << name;
+  for (const std::string name : {"gdro/weight/0", "gdro/probability/0", "gdro/budget/0", "gdro/pass_rate/0", "gdro/signal/0", "gdro/price"})
+    EXPECT_TRUE(m.contains(name)) << name;
 }
 
 TEST(GdroTraps, T8BothRealisationsAtOnceTellTheirProbabilitiesOnce) {

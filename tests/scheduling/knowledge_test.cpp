@@ -66,8 +66,8 @@ TEST(Knowledge, ByBinUsesTheBinsOfTheDecision) {
   GroupReport r = no_results({0, {2}, 0}, 2);
   r.correct = {0, 0, 0};
   k->learn({r});
-  EXPECT_EQ(k->bins().of({2}), 0);              // it moved at the end of the step
-  EXPECT_EQ(k->latest().groups[3], 1);          // its results belong where it was
+  EXPECT_EQ(k->bins().of({2}), 0);      // it moved at the end of the step
+  EXPECT_EQ(k->latest().groups[3], 1);  // its results belong where it was
   EXPECT_EQ(k->latest().rollouts[3], 3);
   EXPECT_EQ(k->latest().pass_rate[3], 0.0);
   EXPECT_EQ(k->by_bin({r}).groups[0], 1);

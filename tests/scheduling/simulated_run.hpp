@@ -23,7 +23,9 @@ class Cheap {
  public:
   explicit Cheap(std::uint64_t run, std::uint64_t step = 0) : stream_(77, RandomPurpose::test, run, step) {}
   std::uint64_t bits(std::uint64_t index) const { return stream_.bits(index); }
-  std::int64_t between(std::uint64_t index, std::int64_t low, std::int64_t high) const { return low + std::int64_t(stream_.below(index, std::uint64_t(high - low + 1))); }
+  std::int64_t between(std::uint64_t index, std::int64_t low, std::int64_t high) const {
+    return low + std::int64_t(stream_.below(index, std::uint64_t(high - low + 1)));
+  }
 
  private:
   RandomStream stream_;

@@ -43,7 +43,7 @@ class Workers final : public comm::Communicator {
     answers_.pop_front();
     return envelope;
   }
-  std::map<std::uint64_t, std::int64_t> generated;               ///< rollouts of each step
+  std::map<std::uint64_t, std::int64_t> generated;                   ///< rollouts of each step
   std::map<std::uint64_t, std::map<PromptId, std::int64_t>> groups;  ///< rollouts of each prompt of each step
 
  private:
@@ -69,7 +69,8 @@ class Workers final : public comm::Communicator {
 /// Questions of three domains, each with the success that a value model expects, so that no policy lacks what it needs but one.
 RunConfig run_file(const std::filesystem::path& folder, const std::string& policy) {
   std::string questions;
-  for (int i = 0; i < 800; ++i) questions += fmt::format("{{\"question\": \"{}+1\", \"answer\": \"{}\", \"kind\": \"k{}\", \"rate\": {}}}\n", i, i + 1, i % 3, 0.05 * (i % 21));
+  for (int i = 0; i < 800; ++i)
+    questions += fmt::format("{{\"question\": \"{}+1\", \"answer\": \"{}\", \"kind\": \"k{}\", \"rate\": {}}}\n", i, i + 1, i % 3, 0.05 * (i % 21));
   write_file_atomic(folder / "questions.jsonl", questions);
   write_file_atomic(folder / "run.toml", fmt::format(R"(
 run = {{ dir = "{0}", log_level = "error" }}
@@ -81,7 +82,8 @@ train = {{ steps = {1}, prompts_per_step = 256, rollouts_per_prompt = 4 }}
 scheduler = {{ policy = "{2}" }}
 eval = {{ before = false }}
 checkpoint = {{ every = 1000 }}
-)", folder.string(), kSteps + 1, policy));
+)",
+                                                     folder.string(), kSteps + 1, policy));
   return load_run_config(folder / "run.toml", {});
 }
 

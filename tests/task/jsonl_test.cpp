@@ -104,8 +104,10 @@ TEST(Jsonl, QuestionsOfTheHeldOutFileLeaveTheTrainingFile) {
 
 TEST(Jsonl, RepeatedQuestionsCountOnce) {
   const TemporaryFolder folder;
-  const std::string line = R"({"question": "q0", "answer": "#### 1"})" "\n";
-  const std::string other = R"({"question": "another", "answer": 7})" "\n";
+  const std::string line = R"({"question": "q0", "answer": "#### 1"})"
+                           "\n";
+  const std::string other = R"({"question": "another", "answer": 7})"
+                            "\n";
   TaskSection s = section_of(folder.write("a.jsonl", line + "\r\n\n" + line + line));
   s.heldout_file = folder.write("b.jsonl", R"({"question": "else", "answer": "#### 2"})");
   EXPECT_EQ(make(s).train.size() + make(s).validation.size(), 1U);
@@ -116,10 +118,11 @@ TEST(Jsonl, RepeatedQuestionsCountOnce) {
 
 TEST(Jsonl, MalformedLinesAreNamed) {
   const TemporaryFolder folder;
-  const std::string good = R"({"question": "q", "answer": "#### 1"})" "\n";
+  const std::string good = R"({"question": "q", "answer": "#### 1"})"
+                           "\n";
   for (const std::string bad : {"{", "[1]", "\"text\"", R"({"question": "q"})", R"({"answer": "#### 1"})", R"({"question": ["q"], "answer": "#### 1"})",
-                                R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})", "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}",
-                                R"({"question": null, "answer": "#### 1"})", "{} {}"}) {
+                                R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})",
+                                "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}", R"({"question": null, "answer": "#### 1"})", "{} {}"}) {
     const std::string message = message_of(section_of(folder.write("bad.jsonl", good + "\n" + bad + "\n" + good)));
     EXPECT_NE(message.find("bad.jsonl:3: "), std::string::npos) << bad << " -> " << message;
   }

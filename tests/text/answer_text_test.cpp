@@ -40,16 +40,33 @@ struct NormalCase {
 
 TEST(AnswerText, NumbersGetTheirShortestSpelling) {
   for (const auto& [given, wanted] : {
-           NormalCase{"18", "18"}, {"18.0", "18"}, {"18.", "18"}, {"$18", "18"}, {" $1,050.00. ", "1050"}, {"1,000,000", "1000000"}, {"+5", "5"},
-           {"-5", "-5"}, {"-$5", "-5"}, {"$-5", "-5"}, {"007", "7"}, {"-0.50", "-0.5"}, {".5", "0.5"}, {"0", "0"}, {"-0", "0"}, {"-0.0", "0"}, {"000", "0"},
-           {"100", "100"}, {"99999999999999999999999.10", "99999999999999999999999.1"},
+           NormalCase{"18", "18"},
+           {"18.0", "18"},
+           {"18.", "18"},
+           {"$18", "18"},
+           {" $1,050.00. ", "1050"},
+           {"1,000,000", "1000000"},
+           {"+5", "5"},
+           {"-5", "-5"},
+           {"-$5", "-5"},
+           {"$-5", "-5"},
+           {"007", "7"},
+           {"-0.50", "-0.5"},
+           {".5", "0.5"},
+           {"0", "0"},
+           {"-0", "0"},
+           {"-0.0", "0"},
+           {"000", "0"},
+           {"100", "100"},
+           {"99999999999999999999999.10", "99999999999999999999999.1"},
        }) {
     EXPECT_EQ(normal_answer(given), wanted) << given;
   }
 }
 
 TEST(AnswerText, OtherTextIsOnlyTrimmed) {
-  for (const char* text : {"", "Paris", "1,2,3", "10,00", ",100", "1,0000", "1 000", "3/4", "5..", "$", "-", ".", "1.2.3", "--5", "$$5", "0x10", "1e3", "18 apples", "1,000,"}) {
+  for (const char* text :
+       {"", "Paris", "1,2,3", "10,00", ",100", "1,0000", "1 000", "3/4", "5..", "$", "-", ".", "1.2.3", "--5", "$$5", "0x10", "1e3", "18 apples", "1,000,"}) {
     EXPECT_EQ(normal_answer(std::string(" ") + text + "\n"), text) << text;
   }
 }
@@ -75,11 +92,11 @@ TEST(AnswerText, PrintableShareCountsBytesOfWholeCharacters) {
   EXPECT_EQ(printable_share("a\tb\n"), 1.0);
   EXPECT_EQ(printable_share("ab\x01\x7F"), 0.5);
   EXPECT_EQ(printable_share("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), 1.0);  // 2, 3 and 4 byte characters
-  EXPECT_EQ(printable_share("a\xC3"), 0.5);                                // cut off
-  EXPECT_EQ(printable_share("\xC2\x85"), 0.0);                             // control character U+0085
+  EXPECT_EQ(printable_share("a\xC3"), 0.5);                                 // cut off
+  EXPECT_EQ(printable_share("\xC2\x85"), 0.0);                              // control character U+0085
   EXPECT_EQ(printable_share("\xC0\x80\xE0\x80\x80\xF0\x80\x80\x80"), 0.0);  // overlong
-  EXPECT_EQ(printable_share("\xED\xA0\x80"), 0.0);                         // surrogate
-  EXPECT_EQ(printable_share("\xF4\x90\x80\x80\xF5\xFF"), 0.0);             // beyond U+10FFFF
+  EXPECT_EQ(printable_share("\xED\xA0\x80"), 0.0);                          // surrogate
+  EXPECT_EQ(printable_share("\xF4\x90\x80\x80\xF5\xFF"), 0.0);              // beyond U+10FFFF
   EXPECT_EQ(printable_share("\xE2\x82z"), 1.0 / 3);
 }
 

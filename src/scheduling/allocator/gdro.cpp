@@ -86,7 +86,8 @@ std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request, cons
 double GdroAllocator::reward(double signal, std::int64_t count) const {
   const Signal& kind = knowledge_->signal();
   const double loss = std::clamp(signal, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
-  const double cheap = std::min(price_ * double(least_arm_), price_ * double(most_arm_)), dear = std::max(price_ * double(least_arm_), price_ * double(most_arm_));
+  const double cheap = std::min(price_ * double(least_arm_), price_ * double(most_arm_)),
+               dear = std::max(price_ * double(least_arm_), price_ * double(most_arm_));
   const double least = kind.least(score_cap_) + cheap, most = kind.most(score_cap_) + dear;
   return most > least ? (most - loss) / (most - least) : 0.0;
 }
@@ -127,7 +128,8 @@ void GdroAllocator::load(const nlohmann::json& state) {
   auto weights = state.at("log_weights").get<std::vector<std::vector<double>>>();
   const bool fits = (weights.empty() || weights.size() == knowledge_->bins().size()) &&
                     std::all_of(weights.begin(), weights.end(), [&](const auto& w) { return w.size() == arms(); });
-  require<StorageError>(fits, "the saved bandits have other bins or arms", "the run would not continue where it stopped", "resume with the knobs it was started with");
+  require<StorageError>(fits, "the saved bandits have other bins or arms", "the run would not continue where it stopped",
+                        "resume with the knobs it was started with");
   price_ = state.at("price").get<double>();
   log_weights_ = std::move(weights);
 }

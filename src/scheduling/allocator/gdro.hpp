@@ -41,11 +41,11 @@ class GdroAllocator final : public Allocator {
 
   Knowledge* knowledge_;
   std::int64_t least_arm_ = 2, most_arm_ = 12, horizon_ = 1000;  // the released launchers' arms and steps
-  double delta_ = 0.05;       // the regret bound holds with probability 1 - delta
-  double price_rate_ = 0.05;  // alpha_mu: released dual learning rate
+  double delta_ = 0.05;                                          // the regret bound holds with probability 1 - delta
+  double price_rate_ = 0.05;                                     // alpha_mu: released dual learning rate
   double draw_ = 1.0;
   double score_cap_ = 3.0;
-  double price_ = 0.0;                          // state: mu
+  double price_ = 0.0;                            // state: mu
   std::vector<std::vector<double>> log_weights_;  // state: [bins][arms]; empty before the first step
 };
 

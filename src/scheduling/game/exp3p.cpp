@@ -30,7 +30,8 @@ std::vector<double> Exp3p::probabilities() const {
 void Exp3p::learn(std::size_t arm, double reward) {
   const auto p = probabilities();
   const auto k = double(arms());
-  for (std::size_t j = 0; j < p.size(); ++j) log_weight_[j] += gamma_ / (3.0 * k) * ((j == arm ? reward : 0.0) / p[j] + alpha_ / (p[j] * std::sqrt(k * horizon_)));
+  for (std::size_t j = 0; j < p.size(); ++j)
+    log_weight_[j] += gamma_ / (3.0 * k) * ((j == arm ? reward : 0.0) / p[j] + alpha_ / (p[j] * std::sqrt(k * horizon_)));
   const double most = *std::max_element(log_weight_.begin(), log_weight_.end());
   for (double& w : log_weight_) w -= most;
 }

@@ -20,17 +20,17 @@ class PromptGame {
   void bind(ConfigSchema& knobs);
   void learn(const BinResults& results);
   double score(std::size_t bin) const { return bin < scores_.size() ? scores_[bin] : 0.0; }
-  double weight(std::size_t bin) const;                         ///< w_t of eq. 14
-  double capped_weight(std::size_t bin) const;                  ///< min(w_t, w_max) of eq. 16
-  std::vector<double> probabilities(std::size_t bins) const;    ///< q_t of eq. 15
+  double weight(std::size_t bin) const;                       ///< w_t of eq. 14
+  double capped_weight(std::size_t bin) const;                ///< min(w_t, w_max) of eq. 16
+  std::vector<double> probabilities(std::size_t bins) const;  ///< q_t of eq. 15
   nlohmann::json save() const;
   void load(const nlohmann::json& state, std::size_t bins);  ///< throws StorageError when it is not a state of so many bins
 
  private:
   double beta_ = 0.12, eta_ = 0.65, gamma_ = 0.01, weight_cap_ = 15.0;  // the released launchers
-  double score_cap_ = 3.0;    // C: z_cap of the released code
-  double share_floor_ = 1.0;  // 1 divides by nothing: shares are at most 1
-  std::vector<double> scores_;  // state; empty before the first step
+  double score_cap_ = 3.0;                                              // C: z_cap of the released code
+  double share_floor_ = 1.0;                                            // 1 divides by nothing: shares are at most 1
+  std::vector<double> scores_;                                          // state; empty before the first step
 };
 
 }  // namespace rollcall::scheduling

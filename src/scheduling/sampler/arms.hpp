@@ -37,9 +37,9 @@ class ArmSampler : public Sampler {
   const Knowledge* knowledge_;
   std::string kind_;  // level, domain, level_domain or bin
   mutable std::size_t arms_ = 0;
-  mutable std::vector<std::uint32_t> arm_;                   // [prompts] unless the arms are bins
-  mutable std::vector<std::deque<std::uint32_t>> members_;   // [arms] ascending ids, unless the arms are bins
-  std::map<std::uint64_t, std::size_t> chosen_;              // arm that each prompt of the step at hand was drawn for; empty between steps
+  mutable std::vector<std::uint32_t> arm_;                  // [prompts] unless the arms are bins
+  mutable std::vector<std::deque<std::uint32_t>> members_;  // [arms] ascending ids, unless the arms are bins
+  std::map<std::uint64_t, std::size_t> chosen_;             // arm that each prompt of the step at hand was drawn for; empty between steps
 };
 
 }  // namespace rollcall::scheduling

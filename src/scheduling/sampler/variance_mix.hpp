@@ -19,7 +19,8 @@ class VarianceMixSampler final : public Sampler {
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   std::vector<Need> needs() const override {
-    return diversity_weight_ > 0 ? std::vector<Need>{{"diversity", "diversity_weight is above zero, so its scores count how much a group's texts differ"}} : std::vector<Need>{};
+    return diversity_weight_ > 0 ? std::vector<Need>{{"diversity", "diversity_weight is above zero, so its scores count how much a group's texts differ"}}
+                                 : std::vector<Need>{};
   }
   double score(std::uint64_t step, PromptId prompt) const;
 

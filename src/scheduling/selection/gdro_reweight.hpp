@@ -22,7 +22,7 @@ class GdroReweight final : public Selection {
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<std::pair<std::string, double>> metrics() const override;  ///< gdro/weight/<bin>, gdro/probability/<bin>
+  std::vector<std::pair<std::string, double>> metrics() const override;                                    ///< gdro/weight/<bin>, gdro/probability/<bin>
 
  private:
   Knowledge* knowledge_;

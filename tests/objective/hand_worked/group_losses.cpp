@@ -67,7 +67,8 @@ HandWorkedTable worked_group_losses() {
   return {
       // Scores: mean lp. Right: ln(0.75 * 0.45) / 2, wrong: ln 0.55; one wrong answer, so log-mean-exp is its score. L = wrong - right = -0.05474212.
       // The hinge: D = 3e-4, c = 1000 (3e-4 - 1e-4) = 0.2, times -(ln 1.5 + ln 0.9 + ln 1.1) / 3.  Derivatives: -1/2, -1/2, 1, each - 0.2 / 3.
-      {"disco", {std::log(0.55) - std::log(0.3375) / 2 - 0.2 / 3 * (q0 + q1), {-0.5 - 0.2 / 3, -0.5 - 0.2 / 3, 1 - 0.2 / 3}, [] { return drifted(labelled()); }}},
+      {"disco",
+       {std::log(0.55) - std::log(0.3375) / 2 - 0.2 / 3 * (q0 + q1), {-0.5 - 0.2 / 3, -0.5 - 0.2 / 3, 1 - 0.2 / 3}, [] { return drifted(labelled()); }}},
       // l = 0.1 and 0.2, lambda = 0.1: weights e^-1 and e^-2 over their sum: 0.7311 and 0.2689. All scores ln 0.5: L = 0. The hinge as
       // above: c = 0.2, times -(ln 1) of four tokens: nothing in the loss, -0.2 / 4 in each derivative.
       {"drpo-decoupled-reward", {0.0, {-w0 - 0.05, -(1 - w0) / 2 - 0.05, -(1 - w0) / 2 - 0.05, 1.0 - 0.05}, [] { return drifted(short_and_long()); }}},

@@ -82,8 +82,7 @@ HandWorkedTable worked_value() {
       // Bounds 1.2 on the first token only: 0.9 and, for a negative advantage, 1.1 pass.
       {"ppo", {-(1.2 * w[0] + 0.9 * w[1] + 1.1 * w[2]) / 3 + value_loss, {0.0, -0.9 * w[1] / 3, -1.1 * w[2] / 3}, valued}},
       // Reward 1 - 0.05: one-step errors 0, 0.45; A = 0.95 * 0.45, 0.45; -1/2.
-      {"rlgf",
-       {-(1.2 * v[0] + 0.9 * v[1] + 1.1 * v[2]) / 3 + (0.4275 * 0.4275 + 0.45 * 0.45 + 0.25) / 6, {0.0, -0.9 * v[1] / 3, -1.1 * v[2] / 3}, diverged}},
+      {"rlgf", {-(1.2 * v[0] + 0.9 * v[1] + 1.1 * v[2]) / 3 + (0.4275 * 0.4275 + 0.45 * 0.45 + 0.25) / 6, {0.0, -0.9 * v[1] / 3, -1.1 * v[2] / 3}, diverged}},
       // Length 2: 1 - 1 / 0.1 < 0, so lambda 0 and A = 0, 1/2; length 1: -1/2. Targets are returns 1, 1, 0: errors 1/2, squares 1/4 each, halved: 1/8.
       // The likelihood term: 0.1 times the mean of -ln 0.75 and -ln 0.45 over the two tokens of the correct rollout; slope -0.05 each.
       {"vapo",

@@ -4,8 +4,8 @@
 #include "base/error.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,9 @@
 namespace rollcall::scheduling {
 namespace {
 
-BinResults results(std::vector<std::int64_t> groups, std::vector<double> signal) { return {.groups = std::move(groups), .rollouts = {}, .signal = std::move(signal)}; }
+BinResults results(std::vector<std::int64_t> groups, std::vector<double> signal) {
+  return {.groups = std::move(groups), .rollouts = {}, .signal = std::move(signal)};
+}
 
 PromptGame with(const std::vector<std::pair<std::string, std::string>>& knobs) {
   PromptGame game;
@@ -57,7 +59,7 @@ TEST(PromptGame, WeightsAndProbabilitiesByHand) {
 TEST(PromptGame, ScoresAndWeightsAreCapped) {
   PromptGame game = with({{"eta", "1"}, {"weight_cap", "15"}});
   game.load({{"scores", {-9.0, 9.0, 1.0}}}, 3);
-  EXPECT_NEAR(game.weight(0), 0.049787, 1e-6);  // exp(-3): the score counts as -C
+  EXPECT_NEAR(game.weight(0), 0.049787, 1e-6);   // exp(-3): the score counts as -C
   EXPECT_NEAR(game.weight(1), 20.085537, 1e-6);  // exp(3)
   EXPECT_EQ(game.capped_weight(1), 15.0);
   EXPECT_NEAR(game.capped_weight(2), 2.718282, 1e-6);
