@@ -91,8 +91,10 @@ Column beta_norm(const PlainStep& s) {
     if (rewards.size() == 1) return r.reward;
     const double rate = std::min(1.0, std::max(0.0, mean_of(rewards)));
     if (r.reward == mean_of(rewards)) return 0.0;
-    const double at_one = std::exp(std::lgamma(alpha + beta) - std::lgamma(alpha) - std::lgamma(beta));
-    const double density = at_one * std::pow(rate, alpha - 1) * std::pow(1 - rate, beta - 1);
+    // Long doubles: pass rates close to each other make alpha + beta thousands, and the density's factors leave the range of a double.
+    const long double at_one = std::exp(std::lgamma(static_cast<long double>(alpha) + beta) - std::lgamma(static_cast<long double>(alpha)) -
+                                        std::lgamma(static_cast<long double>(beta)));
+    const auto density = double(at_one * std::pow(static_cast<long double>(rate), alpha - 1) * std::pow(1 - static_cast<long double>(rate), beta - 1));
     return (r.reward - mean_of(rewards)) * std::min(1e6, 1 / density);
   });
 }
