@@ -12,23 +12,25 @@
 namespace rollcall::io {
 
 /// Runs `phase` (which returns bytes for the other ranks) and exchanges results and faults in one collective, so that a rank that failed is not waited
-/// for: all ranks throw StorageError with the words of the lowest rank that failed. Returns the bytes of every rank.
+/// for: all ranks throw with the words of the lowest rank that failed, EnvironmentError where that was one, else StorageError. Returns the bytes of every rank.
 template <class F>
 std::vector<std::string> agreed(comm::Communicator& ranks, const F& phase) {
-  std::pair<std::string, std::string> mine;  // fault, result
+  using Fault = std::pair<std::string, bool>;  // words, and whether the environment is at fault and not a file
+  std::pair<Fault, std::string> mine;          // fault, result
   try {
     mine.second = phase();
   } catch (const std::exception& fault) {
-    mine.first = *fault.what() == '\0' ? "unknown fault" : fault.what();
+    mine.first = {*fault.what() == '\0' ? "unknown fault" : fault.what(), dynamic_cast<const EnvironmentError*>(&fault) != nullptr};
   }
   std::vector<std::string> results;
-  std::string first_fault;
+  Fault first;
   for (const std::string& bytes : ranks.gather_all(to_bytes(std::as_const(mine)))) {
-    auto [fault, result] = from_bytes<std::pair<std::string, std::string>>(bytes);
-    if (first_fault.empty()) first_fault = std::move(fault);
+    auto [fault, result] = from_bytes<std::pair<Fault, std::string>>(bytes);
+    if (first.first.empty()) first = std::move(fault);
     results.push_back(std::move(result));
   }
-  if (!first_fault.empty()) throw StorageError(first_fault);
+  if (first.second) throw EnvironmentError(first.first);
+  if (!first.first.empty()) throw StorageError(first.first);
   return results;
 }
 

@@ -21,6 +21,8 @@ auto reading(const std::filesystem::path& path, const F& read) {
   try {
     const auto inside = enter_hdf5();
     return read();
+  } catch (const NewerSchema& fault) {
+    throw EnvironmentError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "a newer rollcall wrote the file", "use that version"));
   } catch (const FileFault& fault) {
     refuse(path, fault.what());
   } catch (const std::filesystem::filesystem_error& fault) {

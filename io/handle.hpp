@@ -15,6 +15,11 @@ struct FileFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Not damaged: a newer program wrote the file. Becomes an EnvironmentError.
+struct NewerSchema : FileFault {
+  using FileFault::FileFault;
+};
+
 /// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may be threads of one process in tests.
 /// Turns HDF5's own printing of errors off.
 std::unique_lock<std::mutex> enter_hdf5();

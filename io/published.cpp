@@ -49,8 +49,11 @@ void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes) {
 
 void check_schema(const TableReader& reader, const char* kind) {
   const auto major = reader.number<std::int32_t>("schema_major");
-  if (major != kSchemaMajor)
-    throw FileFault(fmt::format("it has schema {}.{} and this program reads {}.x", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor));
+  const auto other = [&] {
+    return fmt::format("it has schema {}.{} and this program reads {}.x", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor);
+  };
+  if (major > kSchemaMajor) throw NewerSchema(other());
+  if (major < kSchemaMajor) throw FileFault(other());
   if (const std::string found = reader.text("kind"); found != kind)
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
 }

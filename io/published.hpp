@@ -18,7 +18,7 @@ PublishedFile inspect(const std::filesystem::path& run_dir, const std::string& p
 void check_published(const std::filesystem::path& run_dir, const PublishedFile& file);
 /// The same of bytes that were read or mapped already.
 void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes);
-/// Throws FileFault unless the file is of this kind and a schema version this code reads.
+/// Throws FileFault unless the file is of this kind and a schema version this code reads, NewerSchema where a later program will.
 void check_schema(const TableReader& reader, const char* kind);
 /// After all reads of an archive file: its structure, and that it is what the manifest says of it. Throws FileFault.
 void check_archive(const TableReader& reader, const ArchiveEntry& entry);

@@ -100,7 +100,7 @@ void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, con
   for (const fs::path& folder : folders) fsync_path(folder);
 }
 
-std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& copy) {
+std::vector<Fault> rebuild_manifest(const fs::path& run_dir, std::optional<std::uint64_t> seed, const std::string& copy) {
   std::vector<Fault> faults;
   std::map<std::tuple<Purpose, std::uint64_t, std::string>, ArchiveEntry> found;
   for (const auto& file : fs::directory_iterator(run_dir / "archive")) {
@@ -109,8 +109,10 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, const std::string& 
     try {
       const ArchiveEntry entry = describe(run_dir, path);
       const auto wrong = verify_archive(run_dir, entry);
-      if (wrong.empty()) found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
-      else faults.push_back(wrong.front());
+      if (!wrong.empty()) faults.push_back(wrong.front());
+      else if (!seed || identity_of(run_dir, entry.file).seed == *seed) found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
+    } catch (const EnvironmentError&) {
+      throw;  // of a newer program: it must not go missing
     } catch (const Error& fault) {
       faults.push_back({path, fault.what()});
     }

@@ -45,9 +45,9 @@ std::string new_set_aside(const std::filesystem::path& run_dir);
 void move_to(const std::filesystem::path& run_dir, const std::vector<std::string>& paths, const std::string& folder);
 
 /// Writes a manifest anew from the archive files themselves, in place of one that is missing or cannot be read, which is kept as `copy` (relative). Takes in
-/// every file that is whole by its own checksums and holds steps that no file before it (by purpose and steps) holds; returns the others that are not whole.
-/// A file that is missing altogether is not missed.
-std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir, const std::string& copy);
+/// every file that is whole by its own checksums, has the run's `seed` if that is known, and holds steps that no file before it (by purpose and steps) holds;
+/// returns those that are not whole. A file that is missing altogether is not missed. Throws EnvironmentError when a newer program wrote one.
+std::vector<Fault> rebuild_manifest(const std::filesystem::path& run_dir, std::optional<std::uint64_t> seed, const std::string& copy);
 
 /// Takes archive files out of the manifest and names others in it that are whole; the manifest as it was is kept as `copy` (relative). Shards that a withdrawn
 /// file had replaced count again, where they still are. Does nothing when there is nothing to change.

@@ -20,11 +20,13 @@ std::string problem_of(const std::string& message, const std::string& path) {
 }
 
 template <class F>
-std::optional<std::string> fault_of(const std::string& path, const F& read) {
+std::optional<Fault> fault_of(const std::string& path, const F& read) {
   try {
     read();
   } catch (const StorageError& fault) {
-    return problem_of(fault.what(), path);
+    return Fault{path, problem_of(fault.what(), path)};
+  } catch (const EnvironmentError& fault) {
+    return Fault{path, problem_of(fault.what(), path), true};
   }
   return std::nullopt;
 }
@@ -87,7 +89,8 @@ std::vector<std::string> damaged_columns(const fs::path& path) {
 }
 
 std::optional<std::string> unlike_published(const fs::path& run_dir, const PublishedFile& file) {
-  return fault_of(file.path, [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
+  const auto fault = fault_of(file.path, [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
+  return fault ? std::optional(fault->problem) : std::nullopt;
 }
 
 std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path, const std::optional<PublishedFile>& published) {
@@ -111,7 +114,7 @@ std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path
       wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
     }
   });
-  if (fault) return {{path, *fault}};
+  if (fault) return {*fault};
   if (wrong_place) return {{path, *wrong_place}};
   return {};
 }
@@ -133,7 +136,7 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
     });
   });
   if (!fault) return {};
-  return unlike_published(run_dir, entry.file) ? locate(run_dir, path, *fault) : std::vector<Fault>{{path, *fault}};
+  return unlike_published(run_dir, entry.file) ? locate(run_dir, path, fault->problem) : std::vector<Fault>{*fault};
 }
 
 }  // namespace rollcall::io

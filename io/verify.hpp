@@ -13,6 +13,7 @@ namespace rollcall::io {
 struct Fault {
   std::string file;     ///< relative to the run folder
   std::string problem;  ///< names the column and the bytes in it, where that can be told
+  bool newer = false;   ///< nothing is wrong with it: a newer program wrote it
 };
 
 /// `published`: what the manifest or a checkpoint says of the file. Without it, only what the file says of itself is checked. Empty: nothing is wrong.

@@ -21,6 +21,7 @@ namespace {
 
 constexpr unsigned kPatience_s = 2;               // for the others' timers: they began within moments of each other
 constexpr unsigned kSilence_s = kPatience_s + 3;  // for the rank that speaks
+constexpr unsigned kHandler_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
 // What the handler needs, made beforehand: it may not allocate.
 std::string stuck, advice, failure_file, roll_file;
@@ -44,36 +45,56 @@ struct Message {
 };
 
 void sign_the_roll() {
-  const int fd = roll_file.empty() ? -1 : ::open(roll_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0 || ::pwrite(fd, "+", 1, own_rank) < 0) return;  // this rank is then named among the silent
+  // O_SYNC: the client of a network file system would otherwise write a whole page and so wipe the marks of other nodes.
+  const int fd = roll_file.empty() ? -1 : ::open(roll_file.c_str(), O_WRONLY | O_CREAT | O_SYNC | O_CLOEXEC, 0644);
+  if (fd < 0 || ::pwrite(fd, "+", 1, own_rank) < 0) return;  // its absence is seen below
   ::close(fd);
+}
+
+bool has_signed(int roll, std::size_t rank) {
+  char mark = 0;
+  return ::pread(roll, &mark, 1, off_t(rank)) == 1 && mark == '+';
 }
 
 void add_who_is_missing(Message& message) {
   const int fd = roll_file.empty() || named.empty() ? -1 : ::open(roll_file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return message.add("a rank that should take part is stuck or has ended");
+  if (fd < 0 || !has_signed(fd, std::size_t(own_rank))) return message.add("a rank that should take part is stuck or has ended");
   std::size_t missing = 0;
   for (std::size_t rank = 0; rank < named.size() && missing <= kNamed; ++rank) {
-    char mark = 0;
-    if (named[rank].empty() || int(rank) == own_rank || (::pread(fd, &mark, 1, off_t(rank)) == 1 && mark == '+')) continue;
+    if (named[rank].empty() || has_signed(fd, rank)) continue;
     if (missing > 0) message.add(", ");
     message.add(missing == kNamed ? "others" : named[rank].c_str());
     ++missing;
   }
   ::close(fd);
-  message.add(missing == 0   ? "all who take part wait in it"
-              : missing == 1 ? " does not answer: stopped, dead or computing"
-                             : " do not answer: stopped, dead or computing");
+  message.add(missing == 0   ? "all who take part are still in it: it is slow, or the file system does not answer"
+              : missing == 1 ? " does not answer: stopped, dead, in its disk or held up before it"
+                             : " do not answer: stopped, dead, in their disks or held up before it");
+}
+
+/// A stop signal must not end it.
+void rest(unsigned seconds) {
+  while (seconds > 0) seconds = ::sleep(seconds);
+}
+
+/// The file system that holds the roll may be what all wait for: then the next alarm ends this process without a word.
+void limit_this_handler() {
+  sigset_t alarm_signal;
+  sigemptyset(&alarm_signal), sigaddset(&alarm_signal, SIGALRM);
+  std::signal(SIGALRM, SIG_DFL);
+  sigprocmask(SIG_UNBLOCK, &alarm_signal, nullptr);
+  ::alarm(kHandler_s);
 }
 
 void on_alarm(int) {
+  limit_this_handler();
   sign_the_roll();
   const int fd = failure_file.empty() ? -1 : ::open(failure_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0 && !failure_file.empty() && errno == EEXIST) {
-    ::sleep(kSilence_s);
+    rest(kSilence_s);
     ::_exit(int(ExitCode::failed));
   }
-  if (!named.empty()) ::sleep(kPatience_s);
+  if (!named.empty()) rest(kPatience_s);
   Message inside;
   inside.add(stuck.c_str());
   add_who_is_missing(inside);

@@ -111,7 +111,7 @@ def the_only_checkpoint_is_kept(harness):
     flip(victim, victim.stat().st_size // 2)
     out = archive(harness, "repair", run)
     check("lost       train step 3: " in out and "resume     from checkpoint train_000004, 4 " in out and "set aside  checkpoints" not in out, out)
-    check("again      a resume draws train step 5 again" in out and (run / "set_aside/0/coordinator.json").exists(), out)
+    check(re.search(r"again      a resume draws train steps? 5( to \d)? again", out) and (run / "set_aside/0/coordinator.json").exists(), out)
     check("nothing is damaged" in archive(harness, "repair", run), "the second repair finds something")
     harness.train(run, "--resume", *SETTINGS)
     check(result(run)["policy_sha256"] == result(whole(harness))["policy_sha256"], "other weights")

@@ -1,5 +1,6 @@
 """What a step's policy did not sample: replayed groups, an expert's answers, greedy baselines, a guide's beginnings. The same bits on any ranks and after a kill, and counted apart."""
 import json
+import shutil
 import signal
 import time
 
@@ -120,4 +121,15 @@ def goes_on_after_a_stop(harness):
     check([row.get("replay/ratio_max") for row in metrics(halves)] == [row.get("replay/ratio_max") for row in metrics(reference)], "replay/ratio_max differs")
 
 
-main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, guided, survives_a_kill, goes_on_after_a_stop)
+def repair_says_what_is_lost_to_replay(harness):
+    for kind, said in (("uniform", True), ("plain", False)):
+        folder = harness.work / f"{kind}_holed"
+        shutil.copytree(harness.work / kind, folder)
+        shutil.rmtree(folder / "checkpoints/train_000012")  # so that some steps are left to the run
+        victim = sorted((folder / "archive").glob("train_*.h5"))[0]
+        victim.write_bytes(victim.read_bytes()[:-100])
+        out = harness.succeed("archive", "repair", folder)
+        check(f"lost       archive/{victim.name}: " in out and ("replay     replay.share is above 0" in out) == said, f"{kind}: {out}")
+
+
+main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, guided, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)

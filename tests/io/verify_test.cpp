@@ -117,6 +117,39 @@ TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
   EXPECT_EQ(fault(), "");
 }
 
+/// Its bytes are those published, so it is whole, and this program has nothing to say about what is in it.
+TEST(Verify, AFileOfANewerSchemaIsNoDamage) {
+  const RunFolder run;
+  const Sample s = sample(3, 4, 2);
+  KeyColumns keys;
+  RolloutColumns rollouts;
+  ScoreColumns scores;
+  append(s.shard.groups[0], keys), append(s.shard.groups[0], s.prompts[0], 1.0F, rollouts), append(s.scores.scores[0], 2, scores);
+  Attributes attributes = identity_attributes(identity(), "archive", Purpose::train);
+  for (const char* name : {"first_step", "last_step"}) attributes.emplace_back(name, std::uint64_t{4});
+  const auto write_as = [&](std::int32_t major) {
+    attributes[0].second = major;
+    const auto columns = views(keys, rollouts, scores);
+    writing(run.path() / "x.h5", [&] {
+      write_tables(run.path() / "x.h5", columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
+    });
+  };
+  write_as(kSchemaMajor);
+  ArchiveEntry entry = describe(run, "x.h5");
+  ASSERT_TRUE(verify_archive(run, entry).empty());
+  write_as(kSchemaMajor + 1);
+  ASSERT_EQ(verify_archive(run, entry).size(), 2U) << "other bytes than those published";
+  EXPECT_FALSE(verify_archive(run, entry)[0].newer);
+  entry.file = inspect(run, "x.h5");
+  const auto faults = verify_archive(run, entry);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_TRUE(faults[0].newer) << faults[0].problem;
+  fs::create_directories(run.path() / "archive");
+  fs::rename(run.path() / "x.h5", run.path() / "archive/x.h5");
+  EXPECT_THROW(rebuild_manifest(run, identity().seed, "copy.json"), EnvironmentError);
+  EXPECT_FALSE(fs::exists(run.path() / "archive/manifest.json")) << "one without it would be believed";
+}
+
 TEST(Verify, AFileUnderAnotherNameIsNoticed) {
   const RunFolder run;
   const PackInput files = write(run, sample(1, 2, 2));
@@ -165,16 +198,22 @@ TEST(Verify, ALostManifestIsWrittenAnew) {
   for (std::uint64_t step : {1, 2, 3}) pack(*comm::alone(), run, "step_" + std::to_string(step), {write(run, sample(1, step, 2))}, identity());
   const std::string whole = archive_sha256(run), manifest = content(archive / "manifest.json");
   put(archive / "manifest.json", manifest.substr(0, 100));
-  EXPECT_TRUE(rebuild_manifest(run, new_set_aside(run) + "/manifest.json").empty());
+  EXPECT_TRUE(rebuild_manifest(run, identity().seed, new_set_aside(run) + "/manifest.json").empty());
   EXPECT_EQ(archive_sha256(run), whole);
   EXPECT_EQ(content(run.path() / "set_aside/0/manifest.json"), manifest.substr(0, 100));
   fs::remove(archive / "manifest.json");
   fs::copy(archive / "step_1.h5", archive / "step_1_again.h5");
+  RunIdentity stranger = identity();
+  stranger.seed += 1;
+  pack(*comm::alone(), run, "stranger", {write(run, sample(1, 9, 2))}, stranger);
+  fs::remove(archive / "manifest.json");
   fs::resize_file(archive / "step_3.h5", fs::file_size(archive / "step_3.h5") / 2);
-  const auto faults = rebuild_manifest(run, new_set_aside(run) + "/manifest.json");
+  const auto faults = rebuild_manifest(run, identity().seed, new_set_aside(run) + "/manifest.json");
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].file, "archive/step_3.h5");
-  EXPECT_EQ(read_manifest(run).size(), 2U);
+  EXPECT_EQ(read_manifest(run).size(), 2U) << "step 1 once, step 2, and not the stranger";
+  rebuild_manifest(run, std::nullopt, new_set_aside(run) + "/manifest.json");
+  EXPECT_EQ(read_manifest(run).size(), 3U) << "whose seed is not known takes all";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
 #include "io/verify.hpp"
+#include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,22 @@ namespace rollcall::app::archive {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The seed in the run file, where there is one.
+std::optional<std::uint64_t> seed_of_run(const fs::path& run_dir) {
+  try {
+    return std::uint64_t(stages::read_run_folder(run_dir).run.seed);
+  } catch (const Error&) {  // what is wrong with it is told by the next resume
+    return std::nullopt;
+  }
+}
+
+/// What was published by a newer program is not damaged, and nothing may be moved by one that cannot read it.
+const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<io::Fault>& faults) {
+  for (const auto& fault : faults)
+    if (fault.newer) throw EnvironmentError(fmt::format("{}: {}", (run_dir / fault.file).string(), fault.problem));
+  return faults;
+}
 
 /// Without a manifest nothing else can be judged, so a new one is written at once.
 void judge_manifest(const fs::path& run_dir, Diagnosis& d) {
@@ -31,31 +48,36 @@ void judge_manifest(const fs::path& run_dir, Diagnosis& d) {
   } catch (const StorageError&) {  // what is wrong with it is told by the file that is kept
   }
   d.rebuilt = io::new_set_aside(run_dir) + "/manifest.json";
-  for (const auto& fault : io::rebuild_manifest(run_dir, d.rebuilt)) d.left_out[fault.file] = fault.problem;
+  for (const auto& fault : io::rebuild_manifest(run_dir, seed_of_run(run_dir), d.rebuilt)) d.left_out[fault.file] = fault.problem;
 }
 
 void judge_archive(const fs::path& run_dir, Diagnosis& d) {
   for (const auto& entry : io::read_manifest(run_dir)) {
-    const auto faults = io::verify_archive(run_dir, entry);
+    const auto faults = known(run_dir, io::verify_archive(run_dir, entry));
     (faults.empty() ? d.sound : d.damaged).push_back(entry);
     if (!faults.empty() && fs::exists(run_dir / entry.file.path)) d.moves.push_back({entry.file.path, faults.front().problem});
   }
 }
 
-/// Seed and data of the run, by the first of its files that can be read.
-std::optional<io::RunIdentity> identity_of_run(const fs::path& run_dir, const std::vector<io::ArchiveEntry>& sound) {
-  if (sound.empty()) return std::nullopt;
-  return io::identity_of(run_dir, sound.front().file);
+/// Of another seed than the run file's, or of data that no other file is of (a run's data may change, and so be of two).
+bool is_of_another_run(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
+  const auto own = io::identity_of(run_dir, entry.file);
+  if (seed_of_run(run_dir).value_or(own.seed) != own.seed) return true;
+  const auto like = [&](const io::ArchiveEntry& other) {
+    const auto its = io::identity_of(run_dir, other.file);
+    return its.seed == own.seed && its.data_hash == own.data_hash;
+  };
+  return !d.sound.empty() && std::none_of(d.sound.begin(), d.sound.end(), like);
 }
 
 /// Why an archive file that the manifest does not name cannot be taken in; empty when it can.
 std::string unfit(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
-  if (const auto faults = io::verify_archive(run_dir, entry); !faults.empty()) return faults.front().problem;
+  if (const auto faults = known(run_dir, io::verify_archive(run_dir, entry)); !faults.empty()) return faults.front().problem;
   const auto before = io::entries_before(run_dir, entry.file.path);
   const auto same = [&](const io::ArchiveEntry& e) { return e.file.bytes == entry.file.bytes && e.file.checksum == entry.file.checksum; };
-  if (!before.empty() && std::none_of(before.begin(), before.end(), same)) return "it has other bytes than the file that was withdrawn under this name";
-  const auto own = io::identity_of(run_dir, entry.file);
-  if (const auto run = identity_of_run(run_dir, d.sound); run && (run->seed != own.seed || run->data_hash != own.data_hash)) return "it is of another run";
+  const bool returned = std::any_of(before.begin(), before.end(), same);
+  if (!before.empty() && !returned) return "it has other bytes than the file that was withdrawn under this name";
+  if (!returned && is_of_another_run(run_dir, entry, d)) return "it is of another run";
   for (const auto* named : {&d.sound, &d.readmitted})
     for (const auto& other : *named)
       if (io::overlap(other, io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step))
@@ -74,6 +96,8 @@ void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
       const auto entry = io::describe(run_dir, file.path);
       if (why.empty()) why = unfit(run_dir, entry, d);
       if (why.empty()) d.readmitted.push_back(entry);
+    } catch (const EnvironmentError&) {
+      throw;
     } catch (const Error& fault) {
       if (why.empty()) why = fault.what();
     }
@@ -87,7 +111,7 @@ bool is_whole_in_archive(const Diagnosis& d, const std::string& shard) { return 
 std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& checkpoint, const Diagnosis& d) {
   std::vector<std::string> broken;
   for (const auto& [path, published] : checkpoint.files) {
-    if (!is_whole_in_archive(d, path) && !io::verify_shard(run_dir, path, published).empty()) broken.push_back(path);
+    if (!is_whole_in_archive(d, path) && !known(run_dir, io::verify_shard(run_dir, path, published)).empty()) broken.push_back(path);
   }
   return broken;
 }

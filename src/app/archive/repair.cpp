@@ -7,6 +7,7 @@
 #include "io/run_files.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
+#include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -68,9 +69,20 @@ void sort_shards(const Diagnosis& d, std::vector<Steps>& again, std::vector<Step
   }
 }
 
-void tell_losses(const Diagnosis& d, Output& out) {
+/// Whether the steps that are left to the run would replay groups of training.
+bool goes_on_to_replay(const fs::path& run_dir, const Diagnosis& d) {
+  try {
+    const RunConfig config = stages::read_run_folder(run_dir);
+    return config.replay.share > 0 && d.resume && d.resume->state.train_steps < config.train.steps;
+  } catch (const Error&) {  // without a run file there is no resume either
+    return false;
+  }
+}
+
+void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   std::vector<Steps> again, lost;
   sort_shards(d, again, lost);
+  bool training_lost = std::any_of(lost.begin(), lost.end(), [](const Steps& steps) { return steps.purpose == Purpose::train; });
   if (!lost.empty())
     out.write(fmt::format("lost       {}: shards are damaged or missing, and no checkpoint is left from which to draw them again\n", steps_text(lost)));
   for (const auto& [path, why] : d.left_out)
@@ -82,10 +94,14 @@ void tell_losses(const Diagnosis& d, Output& out) {
                       std::any_of(d.resume->files.begin(), d.resume->files.end(), [&](const auto& file) { return of_entry(file.first); });
     if (kept) out.write(fmt::format("kept       {}: the shards of {} are still there and will be packed again\n", entry.file.path, steps_text({steps})));
     else if (is_drawn_again(d, steps)) again.push_back(steps);
-    else
+    else {
+      training_lost = training_lost || steps.purpose == Purpose::train;
       out.write(fmt::format("lost       {}: {} groups, {} rollouts of {}; only a copy of the file, put in its place and repaired again, brings them back\n",
                             entry.file.path, entry.groups, entry.rollouts, steps_text({steps})));
+    }
   }
+  if (training_lost && goes_on_to_replay(run_dir, d))
+    out.write("replay     replay.share is above 0: where the run would have replayed what is lost, it replays other groups and ends with other weights\n");
   if (!again.empty()) out.write(fmt::format("again      a resume draws {} again, with the same numbers\n", steps_text(again)));
   out.write(d.resume ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint, d.resume->state.train_steps)
                      : "resume     no checkpoint can be gone on with: a run begins anew, an evaluation is made again\n");
@@ -101,7 +117,7 @@ ExitCode repair(const fs::path& run_dir) {
     out.write("nothing is damaged and everything is committed\n");
   } else {
     mend(run_dir, diagnosis, out);
-    tell_losses(diagnosis, out);
+    tell_losses(run_dir, diagnosis, out);
   }
   out.finish();
   return ExitCode::done;

@@ -77,7 +77,8 @@ ExitCode verify(const fs::path& path) {
   out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
                         count == 0 ? "every checksum and every structure is right" : fmt::format("{} complaint{}; {}", count, count == 1 ? "" : "s", remedy)));
   out.finish();
-  return findings.faults.empty() ? ExitCode::done : ExitCode::failed;
+  const bool only_newer = std::all_of(findings.faults.begin(), findings.faults.end(), [](const io::Fault& fault) { return fault.newer; });
+  return count == 0 ? ExitCode::done : only_newer ? ExitCode::misconfigured : ExitCode::failed;
 }
 
 }  // namespace
