@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/late_names.hpp"
 #include "io/canonical.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
@@ -30,6 +31,16 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 }
 
 std::vector<ArchiveEntry> read_manifest(const fs::path& run_dir) { return load_manifest(run_dir).files; }
+
+void await_packed(const fs::path& run_dir, const std::string& name) {
+  const std::string path = "archive/" + name + ".h5";
+  const auto named = [&] {
+    const auto entries = read_manifest(run_dir);
+    return fs::exists(run_dir / path) && std::any_of(entries.begin(), entries.end(), [&](const ArchiveEntry& entry) { return entry.file.path == path; });
+  };
+  require<StorageError>(seen_in_time(named), fmt::format("{} cannot be seen here {:.0f} s after it was packed", (run_dir / path).string(), kLateName_s),
+                        "the run ends with what its archive holds", "put run.dir on a file system that all nodes share; if it is, look at that file system");
+}
 
 std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names) {
   return reading(run_dir / entry.file.path, [&] {

@@ -37,6 +37,9 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
+/// For a file that another rank has just packed: returns when it and its entry can be seen here (base/late_names.hpp). Throws StorageError.
+void await_packed(const std::filesystem::path& run_dir, const std::string& name);
+
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
 /// Content hash of all train, validation and eval rollouts of a run in canonical order, packed or not, independent of how files cut them.

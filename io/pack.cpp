@@ -1,6 +1,7 @@
 // The collective pack: five phases, each a local part followed by an agreement of all ranks.
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/late_names.hpp"
 #include "io/agree.hpp"
 #include "io/column_join.hpp"
 #include "io/fault.hpp"
@@ -149,6 +150,7 @@ std::vector<ColumnView> Packing::columns() const {
 
 std::string Packing::load() {
   for (const PackInput& input : my_inputs()) {
+    await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
     shards_.push_back(map_shard(run_dir_, input));
     if (shards_.back().component_names != shards_.front().component_names)
       refuse(run_dir_ / input.scores.path, "its reward components have other names than those of the shards before");
@@ -205,6 +207,7 @@ std::string Packing::create() const {
 }
 
 std::string Packing::write() {
+  if (!file_seen_in_time(partial())) refuse(partial(), "rank 0 has made it, and it cannot be seen here");
   std::vector<std::uint64_t> checksums(own_.columns.size(), checksum64(std::string_view()));
   if (ranks_.rank() < writers()) checksums = writing(partial(), [&] { return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi()); });
   shards_.clear();  // they are about to be removed; own_ keeps its outline

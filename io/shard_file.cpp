@@ -2,6 +2,7 @@
 #include "io/shard_file.hpp"
 
 #include "base/file.hpp"
+#include "base/late_names.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
 #include "io/published.hpp"
@@ -77,6 +78,12 @@ PublishedFile write_scores(const fs::path& run_dir, const ScoredShard& scores, c
   }
   return publish(run_dir, {shard.purpose, shard.step, shard.round, shard.producer, true}, views(keys, columns),
                  {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, "scores")});
+}
+
+void await_published(const fs::path& run_dir, const PublishedFile& file) {
+  require<StorageError>(file_seen_in_time(run_dir / file.path),
+                        fmt::format("{} cannot be seen here {:.0f} s after it was published", (run_dir / file.path).string(), kLateName_s),
+                        "ranks exchange rollouts through files", "put run.dir on a file system that all nodes share; if it is, look at that file system");
 }
 
 RolloutShard read_shard(const fs::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts) {

@@ -40,6 +40,9 @@ PublishedFile write_shard(const std::filesystem::path& run_dir, const RolloutSha
 /// Publishes the scores beside it as ...-scores.h5.
 PublishedFile write_scores(const std::filesystem::path& run_dir, const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity);
 
+/// For a file that another rank has just published, before it is read: returns when it can be seen here (base/late_names.hpp). Throws StorageError.
+void await_published(const std::filesystem::path& run_dir, const PublishedFile& file);
+
 /// Reads a published file after checking size, checksum, schema version and every dataset's checksum. Throws StorageError naming file and fault.
 RolloutShard read_shard(const std::filesystem::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts = nullptr);
 ScoredShard read_scores(const std::filesystem::path& run_dir, const PublishedFile& file);

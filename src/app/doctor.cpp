@@ -55,8 +55,9 @@ Finding kernels_found() {
 Finding cuda() {
   const bool device = std::filesystem::exists("/dev/nvidia0");
   if (kernels::built_with_cuda())
-    return device ? Finding{Level::ok, "CUDA", "built in, device present", ""} : Finding{Level::note, "CUDA", "built in, no device", "start on a GPU node"};
-  return device ? Finding{Level::note, "CUDA", "device present, not built in", "configure with cmake --preset cuda"}
+    return device ? Finding{Level::ok, "CUDA", "built in, device present; kernels only, no stage uses it yet", ""}
+                  : Finding{Level::note, "CUDA", "built in, no device", "start on a GPU node"};
+  return device ? Finding{Level::note, "CUDA", "device present; no stage uses one yet", "cmake --preset cuda builds the kernels and their tests"}
                 : Finding{Level::ok, "CUDA", "not built in, no device", ""};
 }
 

@@ -157,6 +157,7 @@ void Coordinator::pack(std::vector<UnpackedFile> files) {
   for (const PackRequest& request : pack_requests(std::move(files), io::read_manifest(job_->run_dir))) {
     mail_->send_all(job_->layout.of(comm::Stage::scoring), Tag::pack, request);
     await<PackReport>(Tag::packed, "the archive file " + request.name);
+    io::await_packed(job_->run_dir, request.name);
     std::erase_if(state_.unpacked, [&](const UnpackedFile& file) {
       return std::any_of(request.files.begin(), request.files.end(), [&](const ScoredFile& packed) { return packed.shard.path == file.files.shard.path; });
     });

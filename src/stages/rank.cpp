@@ -262,6 +262,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
   try {
     if (world.rank() != 0) {
       start_log(config.run.log_level, world.rank(), world.size());
+      await_run_folder(config.run.dir);
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
     }
     catch_stop_signals();

@@ -87,6 +87,12 @@ void make_run_folder(const fs::path& run_dir) {
   if (fresh) fsync_path(fs::absolute(run_dir).lexically_normal().parent_path());  // what it will hold is not durable if its name is not
 }
 
+void await_run_folder(const fs::path& run_dir, double longest_s) {
+  require<EnvironmentError>(file_seen_in_time(run_dir / "config.toml", longest_s),
+                            fmt::format("run.dir {} cannot be seen from this rank's node", run_dir.string()), "ranks exchange rollouts through files",
+                            "choose a run.dir on a file system that all nodes of the job share");
+}
+
 bool is_first_failure(const fs::path& run_dir, const std::string& message) {
   const int fd = ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) return errno != EEXIST;  // where nothing can be written everyone speaks

@@ -1,6 +1,7 @@
 // The run folder: what lies where, and what a second start in the same folder may change.
 #pragma once
 
+#include "base/late_names.hpp"
 #include "core/run_config.hpp"
 
 #include <filesystem>
@@ -18,6 +19,9 @@ namespace rollcall::stages {
 
 /// mkdir -p for run.dir. Throws EnvironmentError when it cannot be made or written to: another start would fail again.
 void make_run_folder(const std::filesystem::path& run_dir);
+
+/// On the ranks that did not make it: returns when the run file that rank 0 wrote can be seen here. Throws EnvironmentError.
+void await_run_folder(const std::filesystem::path& run_dir, double longest_s = kLateName_s);
 
 /// Prepares the folder of a run, which must exist: compares the run file with the one of an earlier start, writes config.toml.
 /// Throws EnvironmentError when the folder holds a run and `resume` is false, ConfigError when a setting that fixes the result has changed.

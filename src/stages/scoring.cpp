@@ -52,6 +52,7 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores) {
 
 void Scoring::on_shard(const ShardNotice& notice) {
   const Stopwatch reading;
+  io::await_published(job_->run_dir, notice.file);
   const RolloutShard shard = io::read_shard(job_->run_dir, notice.file);
   const double read_s = reading.seconds();
   const Stopwatch scoring;

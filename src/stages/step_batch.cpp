@@ -34,6 +34,7 @@ void sort_samples(Group& group, std::vector<Score>& scores) {
 
 /// A file's groups and verdicts behind those of `part`.
 void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, StepBatch& part) {
+  io::await_published(run_dir, file.shard), io::await_published(run_dir, file.scores);
   RolloutShard shard = io::read_shard(run_dir, file.shard);
   ScoredShard scores = io::read_scores(run_dir, file.scores);
   require<StorageError>(scores.scores.size() == shard.groups.size(),

@@ -97,7 +97,7 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(run(self.copy)[0], 0)
 
     def test_cmake_link(self):
-        self.expect_broken("src/sandbox/CMakeLists.txt", "# Bad.\nrollcall_add_library(sandbox\n  SOURCES a.cpp\n  LINK rollcall::core)\n", "sandbox may not link core")
+        self.expect_broken("src/text/CMakeLists.txt", "# Bad.\nrollcall_add_library(text\n  SOURCES a.cpp\n  LINK rollcall::model)\n", "text may not link model")
 
 
 if __name__ == "__main__":

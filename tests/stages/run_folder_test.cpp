@@ -86,6 +86,7 @@ TEST_F(Folder, LetsOneRankTellOfAFailure) {
   EXPECT_TRUE(is_first_failure(config.run.dir, "rank 1: the cause"));
   EXPECT_FALSE(is_first_failure(config.run.dir, "rank 0: the cause"));
   EXPECT_EQ(read_file(fs::path(config.run.dir) / "failure"), "rank 1: the cause");
+  EXPECT_THROW(await_run_folder("/nowhere", 0.01), EnvironmentError) << "a folder that this node does not share";
   open_run_folder(config, false);
   EXPECT_TRUE(is_first_failure(config.run.dir, "another"));
 }
