@@ -3,7 +3,6 @@
 
 #include "base/file.hpp"
 #include "base/hash.hpp"
-#include "base/late_names.hpp"
 #include "io/canonical.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
@@ -13,6 +12,7 @@
 #include "io/source.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -32,13 +32,24 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 
 std::vector<ArchiveEntry> read_manifest(const fs::path& run_dir) { return load_manifest(run_dir).files; }
 
-void await_packed(const fs::path& run_dir, const std::string& name) {
+void await_packed(const fs::path& run_dir, const std::string& name, double longest_s) {
   const std::string path = "archive/" + name + ".h5";
+  std::exception_ptr fault;  // of the last look: a manifest that is just being replaced may not be readable
   const auto named = [&] {
-    const auto entries = read_manifest(run_dir);
-    return fs::exists(run_dir / path) && std::any_of(entries.begin(), entries.end(), [&](const ArchiveEntry& entry) { return entry.file.path == path; });
+    fault = nullptr;
+    std::error_code unseen;
+    if (!fs::exists(run_dir / path, unseen)) return false;
+    try {
+      const auto entries = parse_manifest(run_dir / "archive" / "manifest.json").files;
+      return std::any_of(entries.begin(), entries.end(), [&](const ArchiveEntry& entry) { return entry.file.path == path; });
+    } catch (const StorageError&) {
+      fault = std::current_exception();
+      return false;
+    }
   };
-  require<StorageError>(seen_in_time(named), fmt::format("{} cannot be seen here {:.0f} s after it was packed", (run_dir / path).string(), kLateName_s),
+  const bool seen = seen_in_time(named, longest_s);
+  if (fault) std::rethrow_exception(fault);
+  require<StorageError>(seen, fmt::format("{} cannot be seen here {:.0f} s after it was packed", (run_dir / path).string(), longest_s),
                         "the run ends with what its archive holds", "put run.dir on a file system that all nodes share; if it is, look at that file system");
 }
 
@@ -90,16 +101,18 @@ std::string archive_sha256(const fs::path& run_dir) {
 
 namespace {
 
-void remove_partial(const fs::path& path) {
-  std::error_code ec;
+void remove_partial(const fs::path& path, Removed* removed) {
+  std::error_code ec, unknown;
+  const std::uint64_t bytes = fs::file_size(path, unknown);
   fs::remove(path, ec);
   require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it was never published and takes up space",
                         "check permissions, then start again");
+  if (removed != nullptr) ++removed->files, removed->bytes += unknown ? 0 : bytes;
 }
 
 }  // namespace
 
-int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFile>& keep) {
+int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFile>& keep, Removed* removed) {
   const Manifest manifest = load_manifest(run_dir);
   remove_replaced(run_dir, manifest);
   std::set<std::string> known;
@@ -110,7 +123,7 @@ int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFil
     std::error_code absent;
     for (const auto& file : fs::directory_iterator(run_dir / folder, absent)) {
       const std::string extension = file.path().extension(), path = fs::path(folder) / file.path().filename();
-      if (extension == ".partial") remove_partial(file.path());  // never published: nobody was told of it
+      if (extension == ".partial") remove_partial(file.path(), removed);  // never published: nobody was told of it
       else if (extension == ".h5" && !known.contains(path)) loose.push_back(path);
     }
   }

@@ -1,7 +1,9 @@
 // Archive files: the shards and scores of several steps packed into one HDF5 file by collective writes, with a manifest over all files.
 #pragma once
 
+#include "base/late_names.hpp"
 #include "comm/communicator.hpp"
+#include "io/removed.hpp"
 #include "io/shard_file.hpp"
 
 #include <cstdint>
@@ -32,13 +34,13 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 /// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when the communicator is MPI; otherwise rank 0 writes all),
 /// rank 0 reads the file back and compares it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe at any point:
 /// until the manifest names the file, the shards stay, and the same call again finds the work done. Rank 0's inputs count. Whole steps of one purpose, and
-/// only such as a checkpoint has behind it: a packed step must not be drawn again. Parallel over steps. A fault on one rank is thrown on all (StorageError).
-/// Returns the entry on every rank.
+/// only such as a checkpoint has behind it: a packed step must not be drawn again. Parallel over steps. A fault on one rank is thrown on all (StorageError,
+/// or EnvironmentError where a program with a later minor version of the schema wrote a shard). Returns the entry on every rank.
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
 /// For a file that another rank has just packed: returns when it and its entry can be seen here (base/late_names.hpp). Throws StorageError.
-void await_packed(const std::filesystem::path& run_dir, const std::string& name);
+void await_packed(const std::filesystem::path& run_dir, const std::string& name, double longest_s = kLateName_s);
 
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
@@ -57,7 +59,7 @@ struct ArchivedGroup {
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names = nullptr);
 
 /// At start: moves shard files that are not in `keep` (their steps will be drawn again) and archive files without a line in the manifest to
-/// run_dir/set_aside/<n>/; returns how many. Deletes only partial files and shards whose very bytes are in the archive.
-int set_aside_unfinished(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& keep);
+/// run_dir/set_aside/<n>/; returns how many. Deletes only partial files, which it adds to `removed`, and shards whose very bytes are in the archive.
+int set_aside_unfinished(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& keep, Removed* removed = nullptr);
 
 }  // namespace rollcall::io

@@ -146,6 +146,7 @@ void show(const fs::path& run_dir, const fs::path& hidden, const std::string& na
 /// The files that an earlier checkpoint has already, under a second name.
 void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden, CheckpointFacts& facts) {
   if (share.unchanged.empty()) return;
+  await_checkpoint(run_dir, share.earlier);  // rank 0 may have shown it a moment ago
   const auto before = read_manifest_of(folder_of(run_dir) / share.earlier).files;
   for (const std::string& file : share.unchanged) {
     const auto known = before.find(file);
@@ -223,6 +224,13 @@ std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<s
 
 std::map<std::string, std::string> unreadable_checkpoints(const fs::path& run_dir) { return list(run_dir).unreadable; }
 
+void await_checkpoint(const fs::path& run_dir, const std::string& name, double longest_s) {
+  const fs::path manifest = folder_of(run_dir) / name / kManifest;
+  require<StorageError>(file_seen_in_time(manifest, longest_s),
+                        fmt::format("{} cannot be seen here {:.0f} s after rank 0 named it", manifest.string(), longest_s),
+                        "ranks exchange checkpoints through files", "put run.dir on a file system that all nodes share; if it is, look at that file system");
+}
+
 Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, const std::string& only) {
   const fs::path folder = folder_of(run_dir) / name;
   if (!plain(name) || !fs::is_directory(folder)) corrupt(folder, "there is no such checkpoint");
@@ -261,9 +269,19 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector
   return found;
 }
 
-void remove_leftovers(const fs::path& run_dir) {
-  for (const std::string& name : folder_names(run_dir))
-    if (name.starts_with(kPartial) || name.starts_with(kRemoved) || name.starts_with(kReplaced)) remove_folder(folder_of(run_dir) / name);
+Removed remove_leftovers(const fs::path& run_dir) {
+  Removed removed;
+  for (const std::string& name : folder_names(run_dir)) {
+    if (!name.starts_with(kPartial) && !name.starts_with(kRemoved) && !name.starts_with(kReplaced)) continue;
+    const fs::path folder = folder_of(run_dir) / name;
+    std::error_code unknown;
+    for (const auto& file : fs::directory_iterator(folder, unknown)) {
+      const std::uint64_t bytes = file.file_size(unknown);
+      ++removed.files, removed.bytes += unknown ? 0 : bytes;
+    }
+    remove_folder(folder);
+  }
+  return removed;
 }
 
 void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep) {
@@ -271,6 +289,28 @@ void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const st
   const auto names = list_checkpoints(run_dir);
   for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < names.size(); ++i)
     if (std::find(keep.begin(), keep.end(), names[i]) == keep.end()) discard(run_dir, names[i]);
+}
+
+void verify_files(const fs::path& checkpoint, const std::vector<std::string>& names) {
+  const CheckpointFacts known = read_manifest_of(checkpoint).files;
+  for (const std::string& name : names) {
+    const fs::path path = checkpoint / name;
+    const auto demand = [&](bool ok, const std::string& fault) {
+      require<StorageError>(ok, fmt::format("{}: {}", path.string(), fault), "what is read would not be what the run wrote",
+                            "use another checkpoint, or restore the file from a copy");
+    };
+    const auto facts = known.find(name);
+    const bool there = fs::is_regular_file(path);
+    if (facts == known.end()) {
+      demand(!there, "the manifest does not name it");
+      continue;
+    }
+    demand(there, "the file is missing");
+    const std::uint64_t bytes = fs::file_size(path);
+    demand(bytes == facts->second.bytes, fmt::format("it has {} bytes where the manifest says {}", bytes, facts->second.bytes));
+    const std::uint64_t found = file_checksum64(path);
+    demand(found == facts->second.checksum, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts->second.checksum)));
+  }
 }
 
 }  // namespace rollcall::io

@@ -1,6 +1,9 @@
 // Checkpoints: a folder of plain files and a manifest that makes it valid. Free of HDF5 and LibTorch; tensors travel as safetensors bytes.
 #pragma once
 
+#include "base/late_names.hpp"
+#include "io/removed.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -53,16 +56,23 @@ std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir, 
 /// The folders whose manifest cannot be read: name -> what is wrong.
 std::map<std::string, std::string> unreadable_checkpoints(const std::filesystem::path& run_dir);
 
+/// For a checkpoint that another rank has ended: returns when its manifest can be seen here (base/late_names.hpp). Throws StorageError.
+void await_checkpoint(const std::filesystem::path& run_dir, const std::string& name, double longest_s = kLateName_s);
+
 /// Reads and verifies one, or one file of it. Throws StorageError naming the file at fault.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const std::string& only = {});
 
 /// The newest that verifies; corrupt newer ones are named in `warnings`. Empty when there is none at all; throws StorageError when all are corrupt.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run_dir, std::vector<std::string>* warnings);
 
-/// What interrupted writes and removals left: removed at every start, after newest_checkpoint() and before the first share is written.
-void remove_leftovers(const std::filesystem::path& run_dir);
+/// What interrupted writes and removals left: removed at every start, after newest_checkpoint() and before the first share is written. Returns what that was.
+Removed remove_leftovers(const std::filesystem::path& run_dir);
 
 /// Removes all but the newest `keep_last` and those in `keep`; and leftovers.
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep);
+
+/// For who reads single files of a checkpoint folder, wherever it lies now: compares them with its manifest, without holding them in memory. One that is neither
+/// there nor in the manifest is passed over. Throws StorageError naming the file at fault.
+void verify_files(const std::filesystem::path& checkpoint, const std::vector<std::string>& names);
 
 }  // namespace rollcall::io

@@ -13,6 +13,12 @@ namespace {
 
 using Address = std::tuple<Purpose, std::uint64_t, std::uint64_t, std::uint64_t>;
 
+/// A pack ends with the removal of what it packed, so it must know every column. Reading may leave out those of a later minor version.
+void check_all_known(const TableReader& reader) {
+  if (const auto minor = reader.number<std::int32_t>("schema_minor"); minor > kSchemaMinor)
+    throw NewerSchema(fmt::format("it has schema {0}.{1}, and a pack by this program would lose what came after {0}.{2}", kSchemaMajor, minor, kSchemaMinor));
+}
+
 /// After all reads.
 Address address_of(const TableReader& reader) {
   reader.check_counts();
@@ -29,6 +35,7 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
   MappedShard shard;
   const Address address = reading(run_dir / input.shard.path, [&] {
     MappedTables tables(run_dir, input.shard, "shard", ColumnChecksums::known);
+    check_all_known(tables.reader());
     tables.read(shard.keys, shard.columns);
     tables.read(shard.rollouts, shard.columns);
     const Address found = address_of(tables.reader());
@@ -39,6 +46,7 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
   const fs::path path = run_dir / input.scores.path;
   reading(path, [&] {
     MappedTables tables(run_dir, input.scores, "scores", ColumnChecksums::known);
+    check_all_known(tables.reader());
     KeyColumns keys;
     std::vector<ColumnView> again;  // the keys, which are the shard's
     tables.read(keys, again);

@@ -21,7 +21,8 @@ struct MappedShard {
   std::unique_ptr<MappedFile> shard_file{}, scores_file{};
 };
 
-/// Checked as read_shard and read_scores check them, but for the checksums of columns, and against each other. Throws StorageError.
+/// Checked as read_shard and read_scores check them, but for the checksums of columns, and against each other. Throws StorageError, EnvironmentError where a
+/// program with a later minor version of the schema wrote one of them.
 MappedShard map_shard(const std::filesystem::path& run_dir, const PackInput& input);
 
 }  // namespace rollcall::io

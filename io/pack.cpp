@@ -1,4 +1,4 @@
-// The collective pack: five phases, each a local part followed by an agreement of all ranks.
+// The collective pack: phases, each a local part followed by an agreement of all ranks.
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "base/late_names.hpp"
@@ -76,6 +76,7 @@ class Packing {
   void place(const std::vector<std::string>& shares);
   std::string make_file();
   std::string create() const;
+  std::string find_partial() const;
   std::string write();
   std::string publish(const std::vector<std::string>& written) const;
   std::string remove_mine() const;
@@ -150,7 +151,7 @@ std::vector<ColumnView> Packing::columns() const {
 
 std::string Packing::load() {
   for (const PackInput& input : my_inputs()) {
-    await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
+    if (ranks_.size() > 1) await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);  // alone, what cannot be seen is lost
     shards_.push_back(map_shard(run_dir_, input));
     if (shards_.back().component_names != shards_.front().component_names)
       refuse(run_dir_ / input.scores.path, "its reward components have other names than those of the shards before");
@@ -187,6 +188,7 @@ void Packing::place(const std::vector<std::string>& shares) {
 std::string Packing::make_file() {
   try {
     agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
+    if (writers() > 1) agreed(ranks_, [&] { return find_partial(); });
     const auto written = agreed(ranks_, [&] { return write(); });
     return agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); })[0];
   } catch (const StorageError&) {
@@ -206,8 +208,14 @@ std::string Packing::create() const {
   return {};
 }
 
+/// Agreed before anyone opens it: that is collective, and who did not see the file would leave the others inside HDF5.
+std::string Packing::find_partial() const {
+  require<StorageError>(file_seen_in_time(partial()), fmt::format("{} cannot be seen here {:.0f} s after rank 0 made it", partial().string(), kLateName_s),
+                        "every rank writes its part of it", "put run.dir on a file system that all nodes share; if it is, look at that file system");
+  return {};
+}
+
 std::string Packing::write() {
-  if (!file_seen_in_time(partial())) refuse(partial(), "rank 0 has made it, and it cannot be seen here");
   std::vector<std::uint64_t> checksums(own_.columns.size(), checksum64(std::string_view()));
   if (ranks_.rank() < writers()) checksums = writing(partial(), [&] { return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi()); });
   shards_.clear();  // they are about to be removed; own_ keeps its outline

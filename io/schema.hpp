@@ -87,7 +87,7 @@ struct RolloutColumns {
   template <class Self, class F>
   static void each(Self& c, F&& f) {
     f(Column{"groups", "level", Dim::group, "1", "static difficulty of the prompt; 0 when the task knows none"}, c.level);
-    f(Column{"groups", "temperature", Dim::group, "1", "sampling temperature; 0 is greedy"}, c.temperature);
+    f(Column{"groups", "temperature", Dim::group, "1", "sampling temperature; 1 where answers are greedy"}, c.temperature);
     f(Column{"groups", "prompt_bytes", Dim::group, "bytes", "length of the prompt in text/prompt", Dim::prompt_byte}, c.prompt_bytes);
     f(Column{"groups", "reference_bytes", Dim::group, "bytes", "length of the reference answer in text/reference", Dim::reference_byte}, c.reference_bytes);
     f(since(1, Column{"groups", "planned", Dim::group, "rollouts", "rollouts the scheduler asked for; 0 where that was not recorded"}, 0), c.planned);

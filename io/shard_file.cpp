@@ -83,7 +83,8 @@ PublishedFile write_scores(const fs::path& run_dir, const ScoredShard& scores, c
 void await_published(const fs::path& run_dir, const PublishedFile& file) {
   require<StorageError>(file_seen_in_time(run_dir / file.path),
                         fmt::format("{} cannot be seen here {:.0f} s after it was published", (run_dir / file.path).string(), kLateName_s),
-                        "ranks exchange rollouts through files", "put run.dir on a file system that all nodes share; if it is, look at that file system");
+                        "ranks exchange rollouts through files",
+                        "put run.dir on a file system that all nodes share; if the file was lost, run rollcall archive repair and resume");
 }
 
 RolloutShard read_shard(const fs::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts) {

@@ -78,7 +78,7 @@ start_again() {
 # dies before every new checkpoint has a fault that no restart mends. RUN/deaths holds the newest checkpoint at the last death, and how many deaths it has seen.
 after_death() {
   local run_dir=$1 newest before='' deaths=0
-  newest=$(find "$run_dir/checkpoints" -mindepth 1 -maxdepth 1 -printf '%T@ %f\n' 2>/dev/null | sort -n | tail -n 1 | cut -d' ' -f2)
+  newest=$(find "$run_dir/checkpoints" -mindepth 1 -maxdepth 1 ! -name '.*' -printf '%T@ %f\n' 2>/dev/null | sort -n | tail -n 1 | cut -d' ' -f2)
   if [[ -e $run_dir/deaths ]]; then read -r before deaths <"$run_dir/deaths"; fi
   if [[ ${newest:-none} == "$before" ]]; then deaths=$((deaths + 1)); else deaths=1; fi
   echo "${newest:-none} $deaths" >"$run_dir/deaths"

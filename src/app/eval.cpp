@@ -20,7 +20,7 @@ struct EvalFlags {
 /// A run folder brings its own settings; anything else needs a run file, or takes the defaults.
 std::string settings_of(const EvalFlags& flags) {
   if (!flags.run_file.empty()) return flags.run_file;
-  const auto config = std::filesystem::path(flags.weights.substr(0, flags.weights.rfind('@'))) / "config.toml";
+  const auto config = stages::run_of(flags.weights) / "config.toml";
   return std::filesystem::exists(config) ? config.string() : "";
 }
 
@@ -36,9 +36,9 @@ void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
   command->callback([flags, arguments, &action] {
     action = [flags, arguments] {
       const auto folder = stages::checkpoint_folder(flags->weights);
-      const std::string run = flags->weights.substr(0, flags->weights.rfind('@'));
       stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), flags->assignments, false, version(), flags->weights};
-      request.assignments.push_back("run.dir=" + (flags->out.empty() ? fmt::format("{}/eval-{}", run, folder.filename().string()) : flags->out));
+      const std::filesystem::path own = stages::run_of(flags->weights) / ("eval-" + folder.filename().string());
+      request.assignments.push_back("run.dir=" + (flags->out.empty() ? own.string() : flags->out));
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);
     };

@@ -22,7 +22,7 @@ struct GenerateFlags {
 };
 
 RunConfig settings(const GenerateFlags& flags) {
-  const auto config = std::filesystem::path(flags.weights.substr(0, flags.weights.rfind('@'))) / "config.toml";
+  const auto config = stages::run_of(flags.weights) / "config.toml";
   return load_run_config(std::filesystem::exists(config) ? config : std::filesystem::path(), flags.assignments);
 }
 

@@ -27,7 +27,7 @@ void add_plan(CLI::App& app, Action& action) {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
       const auto tokenizer = text::make_tokenizer(config.text.tokenizer);
       const int threads = config.run.threads > 0 ? int(config.run.threads) : 1;
-      const auto forecast = stages::forecast(config, flags->ranks, tokenizer->vocab_size(), threads);
+      const auto forecast = stages::forecast(config, stages::models_of(config, *tokenizer), flags->ranks, threads);
       std::cout << stages::to_text(forecast) << std::flush;
       stages::check_quota(forecast, flags->quota);
       return ExitCode::done;

@@ -2,6 +2,7 @@
 #include "base/file.hpp"
 
 #include "base/error.hpp"
+#include "base/late_names.hpp"
 #include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
@@ -120,30 +121,51 @@ void make_folder(const fs::path& path) {
   if (path.empty() || fs::is_directory(path, ec)) return;
   if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) return fsync_path(folder_of(path));
   const int error = errno;
-  if (fs::is_directory(path, ec)) return;  // another rank was faster
+  // Another rank was faster, and its folder may show late. Whatever else has that name, a file or a link to nowhere, is there to be seen at once.
+  if (error == EEXIST) seen_in_time([&] { return fs::exists(fs::symlink_status(path, ec)); });
+  if (fs::is_directory(path, ec)) return;
   if (error != ENOENT || folder_of(path) == path) storage_failure("create folder", path, error);
   make_folder(folder_of(path));
   make_folder(path);
 }
 
+namespace {
+
+/// 0, or why not: EWOULDBLOCK when another has the lock, anything else when there are no locks here.
+int lock_error(int fd, int operation) {
+  const int result = uninterrupted([&] { return ::flock(fd, operation | LOCK_NB); });
+  return result == 0 ? 0 : errno;
+}
+
+/// Lustre mounted without -o flock and NFS without its lock service.
+[[noreturn]] void refuse_without_locks(const fs::path& folder, int error) {
+  throw EnvironmentError(error_message(fmt::format("the file system of run folder {} has no file locks: {}", folder.string(), std::strerror(error)),
+                                       "two jobs could write one run and neither would notice",
+                                       "mount it with file locks (Lustre: -o flock, NFS: with lockd), or choose a run.dir on another file system"));
+}
+
+}  // namespace
+
 /// Waits a moment: is_held() has the lock for an instant when nobody else does.
-bool FolderLock::take() const {
-  constexpr int kAttempts = 20;
+int FolderLock::take() const {
+  constexpr int kPauses = 20;
   constexpr auto kPause = std::chrono::milliseconds(5);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return true;
+  int error = lock_error(fd_, LOCK_EX);
+  for (int pause = 0; error == EWOULDBLOCK && pause < kPauses; ++pause) {
     std::this_thread::sleep_for(kPause);
+    error = lock_error(fd_, LOCK_EX);
   }
-  return false;
+  return error;
 }
 
 FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   const fs::path path = folder / ".lock";
   fd_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); });
   if (fd_ < 0) storage_failure("open", path, errno);
-  if (!take()) {
-    const std::string other = read_file(path);
+  if (const int error = take(); error != 0) {
+    const std::string other = error == EWOULDBLOCK ? read_file(path) : "";
     ::close(fd_);
+    if (error != EWOULDBLOCK) refuse_without_locks(folder, error);
     throw EnvironmentError(error_message(fmt::format("run folder {} is in use by {}", folder.string(), other.empty() ? "another job" : other),
                                          "two jobs would overwrite each other's rollouts", "wait for it, stop it, or choose another run.dir"));
   }
@@ -157,7 +179,10 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
 
 bool FolderLock::is_held(const fs::path& folder) {
   const Descriptor file(folder / ".lock", O_RDONLY);
-  return file >= 0 && ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (file < 0) return false;  // no job has started there
+  const int error = lock_error(file, LOCK_SH);
+  if (error != 0 && error != EWOULDBLOCK) refuse_without_locks(folder, error);
+  return error == EWOULDBLOCK;
 }
 
 FolderLock::~FolderLock() {

@@ -28,22 +28,22 @@ void write_file_synced(const std::filesystem::path& path, std::string_view conte
 void link_or_copy(const std::filesystem::path& from, const std::filesystem::path& to);
 
 void fsync_path(const std::filesystem::path& path);  ///< fsync of a file or folder; throws StorageError
-/// mkdir -p, each new name durable; throws StorageError with the reason.
+/// mkdir -p, each new name durable; one that another rank made is waited for where it shows late. Throws StorageError with the reason.
 void make_folder(const std::filesystem::path& path);
 
 /// An exclusive advisory lock (flock) on `folder`/.lock, held until destruction and released by the kernel when the process dies.
 class FolderLock {
  public:
-  /// Throws EnvironmentError naming the holder when another job has the folder.
+  /// Throws EnvironmentError naming the holder when another job has the folder, or saying that its file system has no locks.
   FolderLock(const std::filesystem::path& folder, std::string_view holder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  /// Whether a process holds it now.
+  /// Whether a process holds it now. Throws EnvironmentError where the file system has no locks: nobody could know.
   static bool is_held(const std::filesystem::path& folder);
 
  private:
-  bool take() const;
+  int take() const;  ///< 0, or the errno of flock()
   int fd_ = -1;
 };
 

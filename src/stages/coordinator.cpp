@@ -77,22 +77,33 @@ comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_f
 ExitCode Coordinator::train() {
   const auto& config = job_->config;
   if (!warm_start()) return ExitCode::requeue;
+  if (state_.after && progress() < 1.0) {  // it goes on behind an end; what the end of the warm start measured is where training begins
+    if (config.eval.before && state_.train_steps == 0 && !state_.before) state_.before = std::move(state_.after);
+    state_.after.reset();
+  }
   if (config.eval.before && config.train.steps > 0 && !state_.before) {
     write_status("eval before training", true);
     state_.before = evaluate(Purpose::eval, config.eval.samples);
+    if (!state_.before) return stopped_early();
   }
   if (!train_steps()) return ExitCode::requeue;
   if (config.eval.after && !state_.after) {
     write_status("eval after training", true);
     state_.after = evaluate(Purpose::eval, config.eval.samples);
+    if (!state_.after) return stopped_early();
     begin_save(fmt::format("done_{:06}", state_.train_steps));
   }
   finish_save();
   pack(state_.unpacked);
   if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
-  write_results(*job_, state_, policy_sha256_);
+  write_results(*job_, state_, policy_sha256_, checkpoint_);
   write_status("done", true);
   return ExitCode::done;
+}
+
+ExitCode Coordinator::stopped_early() {
+  stop_wanted();
+  return ExitCode::requeue;
 }
 
 bool Coordinator::stop_wanted() {
@@ -100,8 +111,9 @@ bool Coordinator::stop_wanted() {
   if (!reason) return false;
   progress_.reset();
   spdlog::info("stopping on {}", *reason);
-  begin_save(step_name());
-  finish_save();  // packing can wait for the next start
+  finish_save();
+  start_save(step_name());  // packing can wait for the next start
+  finish_save();
   write_status("stopped on " + *reason, true);
   return true;
 }
@@ -116,10 +128,13 @@ bool Coordinator::warm_start() {
   progress_.emplace("sft", state_.sft_steps, job_->config.sft.steps);
   while (state_.sft_steps < job_->config.sft.steps) {
     if (stop_wanted()) return false;
+    const Stopwatch clock;
     supervised_step();
     const bool last = state_.sft_steps == job_->config.sft.steps;
+    if (last) state_.grad_norm_mean = 0.0;  // norms of another loss say nothing of the next phase
     notice_saved();
     if (last || state_.sft_steps % job_->config.checkpoint.every == 0) begin_save(fmt::format("sft_{:06}", state_.sft_steps));
+    stop_.step_took(clock.seconds());
   }
   progress_.reset();
   send_weights();
@@ -129,17 +144,16 @@ bool Coordinator::warm_start() {
 void Coordinator::supervised_step() {
   const auto& config = job_->config.sft;
   const Stopwatch clock;
-  SupervisePlan plan{std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, config.steps), {}};
+  SupervisePlan plan{std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, config.steps), grad_norm_limit(), {}};
   const RandomStream stream(std::uint64_t(job_->config.run.seed), RandomPurpose::supervised, plan.step);
   for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->prompts.train.size())});
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
   state_.policy_version = report.version;
-  judge_update(report);
+  judge_update(report, fmt::format("supervised step {}", plan.step));
   ++state_.sft_steps;
   const double took = clock.seconds();
   state_.seconds["sft"] += took;
-  stop_.step_took(took);
   report::MetricRow row{"sft", plan.step, {report.metrics.begin(), report.metrics.end()}};
   row.values.emplace_back("timing_s/checkpoint", saving_s_);
   row.values.emplace_back("timing_s/step", took + saving_s_);
@@ -155,13 +169,15 @@ bool Coordinator::train_steps() {
   if (progress() < 1.0) progress_.emplace("train", state_.train_steps, config.train.steps);
   while (progress() < 1.0) {
     if (stop_wanted()) return false;
+    const Stopwatch clock;
     train_step();
     notice_saved();
     pack_when_due();
     const bool due = progress() >= 1.0 || state_.train_steps % config.checkpoint.every == 0;
-    if (due) note_best(*latest_row_);
+    if (due && state_.bad_steps == 0) note_best(*latest_row_);  // a bad step measures nothing
     const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
     if (due || best) begin_save(fmt::format("train_{:06}", state_.train_steps));
+    stop_.step_took(clock.seconds());  // with its validation, its pack and its wait for a checkpoint
   }
   progress_.reset();
   return true;
@@ -197,7 +213,7 @@ void Coordinator::train_step() {
   const Stopwatch sending;
   send_weights();
   const double weights_s = sending.seconds();
-  judge_update(report);
+  judge_update(report, fmt::format("step {}", step));
   ++state_.train_steps;
 
   report::MetricRow row{"train", step, {report.metrics.begin(), report.metrics.end()}};
@@ -229,7 +245,6 @@ void Coordinator::train_step() {
   saving_s_ = packing_s_ = 0.0;
   metrics_.write(row);
   latest_row_ = row;
-  stop_.step_took(took);
   write_status("train", false);
   const auto reward = report.metrics.find("critic/score/mean");
   progress_->update(state_.train_steps, {{"reward", reward == report.metrics.end() ? NAN : reward->second}, {"step_s", took}});
@@ -237,8 +252,7 @@ void Coordinator::train_step() {
 
 UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {
   const auto& config = job_->config.train;
-  UpdatePlan plan{step, model::learning_rate(config.optimizer, std::int64_t(step), config.steps), 0.0, round.files, round.training.groups};
-  if (config.loss_spike_factor > 0 && state_.grad_norm_mean > 0) plan.grad_norm_limit = config.loss_spike_factor * state_.grad_norm_mean;
+  UpdatePlan plan{step, model::learning_rate(config.optimizer, std::int64_t(step), config.steps), grad_norm_limit(), round.files, round.training.groups};
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::update, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of step {}", step));
   state_.policy_version = report.version;
@@ -250,7 +264,12 @@ void Coordinator::send_weights() {
   // Rank 0 takes part like any other; its own message waits in the local queue and is handled with the next wait.
 }
 
-void Coordinator::judge_update(const UpdateReport& report) {
+double Coordinator::grad_norm_limit() const {
+  const double factor = job_->config.train.loss_spike_factor;
+  return factor > 0 && state_.grad_norm_mean > 0 ? factor * state_.grad_norm_mean : 0.0;
+}
+
+void Coordinator::judge_update(const UpdateReport& report, const std::string& step) {
   const auto& config = job_->config.train;
   if (report.outcome == UpdateOutcome::applied) {
     state_.bad_steps = 0;
@@ -261,9 +280,9 @@ void Coordinator::judge_update(const UpdateReport& report) {
   ++state_.bad_steps;
   const std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
   require<NumericsError>(config.on_nonfinite != "stop" && state_.bad_steps < config.max_bad_steps,
-                         fmt::format("{} in step {} ({} bad steps in a row)", what, state_.train_steps + 1, state_.bad_steps),
-                         "training on would spoil the policy", "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
-  spdlog::warn("{} in step {}: {}", what, state_.train_steps + 1, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
+                         fmt::format("{} in {} ({} bad steps in a row)", what, step, state_.bad_steps), "training on would spoil the policy",
+                         "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
+  spdlog::warn("{} in {}: {}", what, step, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
   finish_save();  // the newest, whenever it was written
   if (config.on_nonfinite == "rollback" && !checkpoint_.empty()) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, checkpoint_);

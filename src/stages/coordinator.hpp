@@ -36,8 +36,8 @@ class Coordinator {
 
   /// Everything the run file asks for and that is not done yet; then result.json and report.html. done or requeue.
   ExitCode train();
-  /// One evaluation of the weights at hand on the held-out prompts.
-  report::Evaluation evaluate_only();
+  /// One evaluation of the weights at hand on the held-out prompts; nothing when it was asked to stop.
+  std::optional<report::Evaluation> evaluate_only();
 
   const CoordinatorState& state() const { return state_; }
 
@@ -74,11 +74,14 @@ class Coordinator {
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
   UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();
-  void judge_update(const UpdateReport& report);  ///< the policy for spikes and non-finite gradients
-  bool validate();                                ///< true: the best so far
-  std::vector<report::PromptOutcome> evaluate(Purpose purpose, std::int64_t samples);
+  void judge_update(const UpdateReport& report, const std::string& step);  ///< the policy for spikes and non-finite gradients
+  bool validate();                                                         ///< true: the best so far
+  /// Nothing when it was asked to stop between two rounds; what was sampled then counts as never drawn.
+  std::optional<std::vector<report::PromptOutcome>> evaluate(Purpose purpose, std::int64_t samples);
   /// Begins a checkpoint of this moment; the ranks write it while the run goes on. One at a time: the one before is waited for.
-  void begin_save(const std::string& name);
+  void begin_save(const std::string& name);  ///< after the one before, whose steps may then be packed
+  void start_save(const std::string& name);
+  double grad_norm_limit() const;    ///< beyond which an update is a spike; 0: none
   void on_saved(SaveReport report);  ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
   void finish_save();                ///< waits for the checkpoint begun last, if it is not durable yet
   void notice_saved();               ///< the same without waiting; throws what the writing met
@@ -89,6 +92,7 @@ class Coordinator {
   void pack(std::vector<UnpackedFile> files);
   void forget_archived();  ///< drops from `unpacked` what the archive holds
   bool stop_wanted();
+  ExitCode stopped_early();  ///< within an evaluation, which a resume makes again
   void write_status(const std::string& phase, bool force);
   std::string step_name() const;
 

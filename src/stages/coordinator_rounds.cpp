@@ -95,12 +95,19 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
   return all;
 }
 
-std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::int64_t samples) {
+std::optional<std::vector<report::PromptOutcome>> Coordinator::evaluate(Purpose purpose, std::int64_t samples) {
   const Stopwatch clock;
+  const auto unpacked = state_.unpacked;
+  const auto drawn = state_.rollouts_total;
   const auto& prompts = job_->prompts.of(split_of(purpose));
   const auto per_round = std::max<std::int64_t>(1, kEvalRollouts * std::int64_t(job_->layout.of(comm::Stage::generation).size()) / samples);
   std::vector<report::PromptOutcome> outcomes;
   for (std::size_t first = 0; first < prompts.size(); first += std::size_t(per_round)) {
+    if (purpose == Purpose::eval && stop_.reason()) {  // validations belong to their step and are short
+      state_.unpacked = unpacked, state_.rollouts_total = drawn;
+      return std::nullopt;
+    }
+    const Stopwatch round;
     StepPlan plan{purpose,
                   split_of(purpose),
                   std::uint64_t(state_.train_steps),
@@ -112,6 +119,7 @@ std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::i
       plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
     }
     for (auto& report : play({plan}).reports) outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
+    stop_.step_took(round.seconds());
   }
   state_.seconds["eval"] += clock.seconds();
   return outcomes;
@@ -120,7 +128,7 @@ std::vector<report::PromptOutcome> Coordinator::evaluate(Purpose purpose, std::i
 bool Coordinator::validate() {
   const auto& config = job_->config.eval;
   const auto result =
-      report::evaluate(evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+      report::evaluate(*evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
   const report::MetricRow row{"validation",
                               std::uint64_t(state_.train_steps),
                               {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}};
@@ -128,9 +136,13 @@ bool Coordinator::validate() {
   return note_best(row);
 }
 
-report::Evaluation Coordinator::evaluate_only() {
+std::optional<report::Evaluation> Coordinator::evaluate_only() {
   const auto& config = job_->config.eval;
   state_.after = evaluate(Purpose::eval, config.samples);
+  if (!state_.after) {
+    spdlog::info("stopping on {}: the evaluation is not kept", *stop_.reason());
+    return std::nullopt;
+  }
   pack(state_.unpacked);
   return report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
 }

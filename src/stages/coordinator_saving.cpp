@@ -13,6 +13,10 @@ namespace rollcall::stages {
 void Coordinator::begin_save(const std::string& name) {
   finish_save();
   pack_when_due();
+  start_save(name);
+}
+
+void Coordinator::start_save(const std::string& name) {
   const Stopwatch clock;
   const auto& writers = job_->layout.of(comm::Stage::update);
   state_.metric_rows = metrics_.rows();

@@ -2,7 +2,10 @@
 #include "stages/forecast.hpp"
 
 #include "base/error.hpp"
-#include "model/weights.hpp"
+#include "base/file.hpp"
+#include "objective/columns.hpp"
+#include "objective/objective.hpp"
+#include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -26,15 +29,18 @@ bool same_stages(const comm::StageLayout& layout, int a, int b) {
   return true;
 }
 
-std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConfig& c, std::uint64_t weights, std::uint64_t step_tokens, int threads) {
-  const std::uint64_t cache = 2ULL * std::uint64_t(c.model.num_hidden_layers * c.model.num_key_value_heads * c.model.head_dim) * 4;
+std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConfig& c, const RunModels& models, std::uint64_t step_tokens, int threads) {
+  const model::ModelConfig& policy = models.policy;
+  const std::uint64_t weights = std::uint64_t(model::weight_layout(policy).size) * sizeof(float);
+  const std::uint64_t cache = 2ULL * std::uint64_t(policy.num_hidden_layers * policy.num_key_value_heads * policy.head_dim) * 4;
   const std::uint64_t prompt = 64;    // a short prompt; the run's own is not known before the task is read
   std::uint64_t bytes = 2 * weights;  // flat and packed
   if (layout.hosts_stage(rank, comm::Stage::generation)) bytes += std::uint64_t(threads) * kBatch * (prompt + std::uint64_t(c.sampling.max_new_tokens)) * cache;
   if (layout.hosts_stage(rank, comm::Stage::update)) {
-    const std::uint64_t activations = std::uint64_t(c.train.leaf_tokens) * std::uint64_t(c.model.num_hidden_layers) *
-                                      std::uint64_t(8 * c.model.hidden_size + 4 * c.model.intermediate_size) * 4;
-    bytes += 2 * weights + 2 * weights + weights + std::uint64_t(threads) * (weights + activations) +
+    const std::uint64_t activations =
+        std::uint64_t(c.train.leaf_tokens) * std::uint64_t(policy.num_hidden_layers) * std::uint64_t(8 * policy.hidden_size + 4 * policy.intermediate_size) * 4;
+    bytes += 2 * std::uint64_t(models.companion_parameters) * sizeof(float) +  // flat and packed, as the policy's
+             2 * weights + 2 * weights + weights + std::uint64_t(threads) * (weights + activations) +
              step_tokens * kTokenBytes * 2;  // moments, int64 sum, gradient, threads, columns
   }
   return bytes;
@@ -69,11 +75,25 @@ void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std
 
 }  // namespace
 
-Forecast forecast(const RunConfig& c, int ranks, std::int64_t vocab_size, int threads) {
+RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
+  const auto config_of = [](const std::filesystem::path& folder) {
+    return model::read_model_config(read_file(folder / "config.json"), (folder / "config.json").string());
+  };
+  const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
+  RunModels models;
+  models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : config_of(source);
+  const auto columns = objective::Objective(c.objective.recipe, c.objective.pieces, c.objective.knobs).columns();
+  const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
+  if (wants(objective::column::reference_logprob)) models.companion_parameters += model::weight_layout(models.policy).size;
+  if ((wants(objective::column::teacher_logprob) || wants(objective::column::teacher_kl)) && !c.teacher.model.empty())
+    models.companion_parameters += model::weight_layout(config_of(c.teacher.model)).size;
+  return models;
+}
+
+Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int threads) {
   Forecast f;
   f.layout = comm::make_layout(c.run.layout, ranks);
-  const auto config = model::model_config(c.model, vocab_size, 0);
-  f.parameters = model::weight_layout(config).size;
+  f.parameters = model::weight_layout(models.policy).size;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
   const std::uint64_t step_tokens = rollouts * std::uint64_t(c.sampling.max_new_tokens + 64);
@@ -82,7 +102,7 @@ Forecast forecast(const RunConfig& c, int ranks, std::int64_t vocab_size, int th
       f.ranks.back().last = rank;
       continue;
     }
-    RankRange range{rank, rank, {}, memory_of(f.layout, rank, c, weights, step_tokens, threads)};
+    RankRange range{rank, rank, {}, memory_of(f.layout, rank, c, models, step_tokens, threads)};
     for (std::size_t s = 0; s < f.layout.hosts.size(); ++s) {
       if (f.layout.hosts_stage(rank, comm::Stage(s))) range.stages.push_back(comm::Stage(s));
     }

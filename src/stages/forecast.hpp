@@ -1,8 +1,10 @@
-// What a run will need, computed without running: who hosts what, memory, messages, files and archive bytes. Pure.
+// What a run will need, computed without running: who hosts what, memory, messages, files and archive bytes.
 #pragma once
 
 #include "comm/stage_layout.hpp"
 #include "core/run_config.hpp"
+#include "model/weights.hpp"
+#include "text/tokenizer.hpp"
 
 #include <cstdint>
 #include <string>
@@ -42,8 +44,16 @@ struct Quota {
 /// Throws ConfigError with the interval of packing that would fit.
 void check_quota(const Forecast& forecast, const Quota& quota);
 
-/// `vocab_size` of the run's tokenizer. Throws EnvironmentError when the layout does not take that many ranks.
-Forecast forecast(const RunConfig& config, int ranks, std::int64_t vocab_size, int threads);
+/// What a run holds in memory: the policy, and parameters of a reference and a teacher on every update rank.
+struct RunModels {
+  model::ModelConfig policy;
+  std::int64_t companion_parameters = 0;
+};
+/// Reads config.json of run.init_from or model.path, and of the teacher. Throws InputError, ConfigError.
+RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
+
+/// Throws EnvironmentError when the layout does not take that many ranks.
+Forecast forecast(const RunConfig& config, const RunModels& models, int ranks, int threads);
 std::string to_text(const Forecast& forecast);
 
 }  // namespace rollcall::stages

@@ -50,6 +50,7 @@ struct ScoredNotice {
 struct SupervisePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
+  double grad_norm_limit = 0.0;   ///< as in UpdatePlan
   std::vector<PromptId> prompts;  ///< of the train split; examples in this order
 };
 

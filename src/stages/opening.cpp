@@ -24,6 +24,9 @@ std::string holder() {
 }
 
 void open_evaluation(const JobRequest& request, RunConfig& config) {
+  const std::filesystem::path out = config.run.dir;
+  require<EnvironmentError>(!std::filesystem::exists(out / "config.toml"), fmt::format("{} holds an evaluation or a run already", out.string()),
+                            "what is there is kept", "read its eval.json, or name another folder with --out");
   const auto weights = checkpoint_folder(request.evaluate);
   config.run.init_from.clear();
   config.model.path = weights.string();
@@ -63,15 +66,18 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
-  if (open_run_folder(config, request.resume)) {
+  const bool compared = open_run_folder(config, request.resume);
+  if (request.resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {
       opening.preamble.checkpoint = checkpoint->name;
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
       spdlog::info("resuming from {}", checkpoint->name);
+      if (!compared) spdlog::warn("{} had no config.toml: whether the settings are those the run was started with is not known", config.run.dir);
     }
-    io::remove_leftovers(config.run.dir);
-    if (const int moved = io::set_aside_unfinished(config.run.dir, keep)) spdlog::info("set aside {} files of unfinished steps", moved);
+    io::Removed removed = io::remove_leftovers(config.run.dir);
+    if (const int moved = io::set_aside_unfinished(config.run.dir, keep, &removed)) spdlog::info("set aside {} files of unfinished steps", moved);
+    if (removed.files > 0) spdlog::info("removed {} unfinished files, {} bytes", removed.files, removed.bytes);
   }
   opening.preamble.toml = bind(config).to_toml();
   return opening;

@@ -87,6 +87,7 @@ Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : 
 }
 
 void Rank::restore(const std::string& name) {
+  if (world_->rank() != 0) io::await_checkpoint(job_.run_dir, name);  // rank 0 has read it
   auto checkpoint = io::read_checkpoint(job_.run_dir, name);
   const auto file = [&](const char* part) -> const std::string& {
     const auto it = checkpoint.files.find(part);
@@ -221,10 +222,13 @@ ExitCode Rank::run(JobKind kind) {
   if (kind == JobKind::train) {
     code = coordinator.train();
   } else {
-    const auto evaluation = coordinator.evaluate_only();
-    const std::string json = report::to_json(evaluation);
-    write_file_atomic(job_.run_dir / "eval.json", json + "\n");
-    std::cout << json << std::endl;
+    if (const auto evaluation = coordinator.evaluate_only()) {
+      const std::string json = report::to_json(*evaluation);
+      write_file_atomic(job_.run_dir / "eval.json", json + "\n");
+      std::cout << json << std::endl;
+    } else {
+      code = ExitCode::requeue;
+    }
   }
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;

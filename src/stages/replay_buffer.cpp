@@ -24,9 +24,19 @@ double mean_advantage(const std::vector<Score>& scores) {
   return distance / double(scores.size());
 }
 
-bool in_archive(const std::vector<io::ArchiveEntry>& entries, std::uint64_t step) {
-  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first_step <= step && step <= entry.last_step; });
-}
+/// What one rank finds in the archive for all.
+struct Packed {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches;  ///< first and last step of every file, fresh enough or not
+  std::map<std::uint64_t, StepBatch> steps;
+
+  bool holds(std::uint64_t step) const {
+    return std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) { return stretch.first <= step && step <= stretch.second; });
+  }
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& stretches& steps;
+  }
+};
 
 bool any_since(const StepBatch& batch, std::uint64_t oldest) {
   return std::any_of(batch.groups.begin(), batch.groups.end(), [&](const Group& group) { return sampled_by(group).value_or(0) >= oldest; });
@@ -46,18 +56,20 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
 }
 
 /// Newest file first, until one holds nothing that is fresh enough: versions grow with the steps.
-std::map<std::uint64_t, StepBatch> read_packed_since(const std::filesystem::path& run_dir, std::vector<io::ArchiveEntry> entries, std::uint64_t before,
-                                                     std::uint64_t oldest) {
-  std::map<std::uint64_t, StepBatch> steps;
+Packed read_packed_since(const std::filesystem::path& run_dir, std::uint64_t before, std::uint64_t oldest) {
+  auto entries = io::read_manifest(run_dir);
+  std::erase_if(entries, [](const auto& entry) { return entry.purpose != "train"; });
+  Packed all;
+  for (const auto& entry : entries) all.stretches.emplace_back(entry.first_step, entry.last_step);
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first_step > b.first_step; });
   for (const auto& entry : entries) {
     if (entry.first_step >= before) continue;
     auto packed = read_packed(run_dir, entry);
     std::erase_if(packed, [&](const auto& step) { return step.first >= before || !any_since(step.second, oldest); });
     if (packed.empty()) break;
-    steps.merge(packed);
+    all.steps.merge(packed);
   }
-  return steps;
+  return all;
 }
 
 }  // namespace
@@ -89,18 +101,15 @@ void ReplayBuffer::add_to(StepBatch& batch, std::uint64_t step) const {
 
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step,
                                           std::uint64_t oldest, comm::Communicator& ranks) {
-  auto entries = io::read_manifest(run_dir);
-  std::erase_if(entries, [](const auto& entry) { return entry.purpose != "train"; });
-  std::map<std::uint64_t, StepBatch> steps;
-  const auto packed = ranks.gather_all(ranks.rank() == 0 ? to_bytes(read_packed_since(run_dir, entries, step, oldest)) : std::string());
-  steps = from_bytes<std::map<std::uint64_t, StepBatch>>(packed[0]);
+  // One view of the manifest for all: it decides how many steps are read together below.
+  Packed packed = from_bytes<Packed>(ranks.gather_all(ranks.rank() == 0 ? to_bytes(read_packed_since(run_dir, step, oldest)) : std::string())[0]);
   std::map<std::uint64_t, std::vector<ScoredFile>> loose;
   for (const auto& file : unpacked) {
-    if (file.purpose == Purpose::train && file.step < step && !in_archive(entries, file.step)) loose[file.step].push_back(file.files);
+    if (file.purpose == Purpose::train && file.step < step && !packed.holds(file.step)) loose[file.step].push_back(file.files);
   }
-  for (const auto& [number, files] : loose) steps[number] = read_step(run_dir, files, ranks);
+  for (const auto& [number, files] : loose) packed.steps[number] = read_step(run_dir, files, ranks);
   std::vector<StepBatch> ascending;
-  for (auto& [number, batch] : steps) ascending.push_back(std::move(batch));
+  for (auto& [number, batch] : packed.steps) ascending.push_back(std::move(batch));
   return ascending;
 }
 

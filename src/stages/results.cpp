@@ -20,8 +20,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kExhibitResponses = 16;  // responses shown of one group: more would bury the page
-
 std::map<std::string, report::Evaluation> evaluations(const Job& job, const CoordinatorState& state) {
   std::map<std::string, report::Evaluation> all;
   const auto& c = job.config.eval;
@@ -39,7 +37,7 @@ std::vector<report::GroupExhibit> exhibit(const fs::path& run_dir) {
     for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
       report::GroupExhibit shown{g->prompt.text, g->prompt.answer, {}};
       bool differ = false;
-      for (std::size_t i = 0; i < g->scores.size() && i < kExhibitResponses; ++i) {
+      for (std::size_t i = 0; i < g->scores.size(); ++i) {
         shown.responses.emplace_back(g->group.rollouts[i].text, g->scores[i].reward);
         differ = differ || g->scores[i].reward != g->scores[0].reward;
       }
@@ -77,7 +75,7 @@ void write_report(const Job& job, const CoordinatorState& state, const std::stri
 
 }  // namespace
 
-void write_results(const Job& job, const CoordinatorState& state, const std::string& sha) {
+void write_results(const Job& job, const CoordinatorState& state, const std::string& sha, const std::string& checkpoint) {
   const auto evals = evaluations(job, state);
   json result{{"policy_sha256", sha},
               {"run_id", job.identity.run_id},
@@ -106,7 +104,7 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
     if (stage != "step") fmt::print(" {} {:.1f}", stage, seconds);
   }
   fmt::print("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total,
-             (job.run_dir / "archive").string(), (job.run_dir / "checkpoints").string(), (job.run_dir / "report.html").string(),
+             (job.run_dir / "archive").string(), (job.run_dir / "checkpoints" / checkpoint).string(), (job.run_dir / "report.html").string(),
              (job.run_dir / "result.json").string(), sha);
   std::fflush(stdout);
 }

@@ -9,7 +9,7 @@
 namespace rollcall::stages {
 
 /// Writes RUN/result.json and RUN/report.html and prints the table with the paths. Pure in what it reports: everything comes from state and files.
-void write_results(const Job& job, const CoordinatorState& state, const std::string& policy_sha256);
+void write_results(const Job& job, const CoordinatorState& state, const std::string& policy_sha256, const std::string& checkpoint);
 
 /// RUN/status.json, replaced whole.
 void write_status_file(const Job& job, const CoordinatorState& state, const std::string& phase);

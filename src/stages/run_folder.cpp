@@ -69,10 +69,17 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
                          fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
                          "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
   }
-  if (const std::string steps = "train.steps"; old_values.at(steps) != new_values.at(steps) && earlier.train.optimizer.min_lr_ratio < 1.0) {
+  if (const std::string steps = "train.steps";
+      old_values.at(steps) != "0" && old_values.at(steps) != new_values.at(steps) && earlier.train.optimizer.min_lr_ratio < 1.0) {
     spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone",
                  old_values.at(steps), new_values.at(steps));
   }
+}
+
+/// A checkpoint's manifest speaks for what it holds; a plain model folder has none.
+fs::path verified(const fs::path& folder) {
+  if (fs::exists(folder / "manifest.json")) io::verify_files(folder, {"config.json", "model.safetensors"});
+  return folder;
 }
 
 }  // namespace
@@ -118,20 +125,22 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   return earlier;
 }
 
+fs::path run_of(const std::string& reference) { return fs::is_directory(reference) ? reference : reference.substr(0, reference.rfind('@')); }
+
 fs::path checkpoint_folder(const std::string& reference) {
-  const auto at = fs::is_directory(reference) ? std::string::npos : reference.rfind('@');  // a folder's own name may hold one
-  const fs::path dir = reference.substr(0, at);
-  if (at == std::string::npos && fs::exists(dir / "config.json")) return dir;
+  const fs::path dir = run_of(reference);
+  const auto at = dir.native().size() == reference.size() ? std::string::npos : dir.native().size();
+  if (at == std::string::npos && fs::exists(dir / "config.json")) return verified(dir);
   const auto names = io::list_checkpoints(dir);
   require(!names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()), "there are no weights to read",
           "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
-  if (at == std::string::npos) return dir / "checkpoints" / names.back();
+  if (at == std::string::npos) return verified(dir / "checkpoints" / names.back());
   const std::string wanted = reference.substr(at + 1);
   const bool is_step = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
   const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
   require(std::find(names.begin(), names.end(), name) != names.end(), fmt::format("{} has no checkpoint {}", dir.string(), name),
           "only kept checkpoints can be used", suggest_name(name, names));
-  return dir / "checkpoints" / name;
+  return verified(dir / "checkpoints" / name);
 }
 
 RunConfig read_run_folder(const fs::path& run_dir) {

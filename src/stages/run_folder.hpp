@@ -31,8 +31,11 @@ bool open_run_folder(const RunConfig& config, bool resume);
 /// Several ranks may fail of one cause: true for the one that is to say so, false when another has said it in RUN/failure.
 bool is_first_failure(const std::filesystem::path& run_dir, const std::string& message);
 
+/// "RUN" of "RUN", "RUN@STEP" or "RUN@NAME"; a folder whose own name holds an @ is taken whole.
+std::filesystem::path run_of(const std::string& reference);
+
 /// Folder of a checkpoint named "RUN", "RUN@STEP" or "RUN@NAME" (newest, newest of that train step, by name); a plain model folder is returned as it is.
-/// Throws InputError listing what there is.
+/// Where there is a manifest, configuration and weights are compared with it. Throws InputError listing what there is, StorageError naming a damaged file.
 std::filesystem::path checkpoint_folder(const std::string& reference);
 
 /// The run file of a run folder. Throws InputError when it is none.

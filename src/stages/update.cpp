@@ -167,7 +167,7 @@ void Update::on_supervise(const SupervisePlan& plan) {
     double loss = 0.0;
     for (const auto& share : *losses) loss += share.loss;
     report.metrics["sft/loss"] = loss;
-    report.outcome = apply(job_->config.sft.optimizer, plan.lr, 0.0, report.metrics);
+    report.outcome = apply(job_->config.sft.optimizer, plan.lr, plan.grad_norm_limit, report.metrics);
   } else {
     report.outcome = UpdateOutcome::nonfinite;
   }

@@ -63,9 +63,25 @@ def the_best_is_kept(harness):
         check(code == 2 and words in err, f"keep_best={value}: exit code {code}\n{err}")
 
 
+def the_best_validation_is_kept(harness):
+    """eval.every=1: a row a step; the best step, here in the middle of a run that ruins its policy, has a checkpoint that nothing else asked for."""
+    folder, steps = harness.work / "validated", 12
+    harness.train(folder, *sets(run__seed=2, sft__steps=120, train__steps=steps, train__lr=0.1, eval__every=1, checkpoint__every=100, checkpoint__keep_last=1,
+                                checkpoint__keep_best="validation/pass_at_1", eval__before="false", eval__after="false"))
+    rows = metrics(folder, "validation")
+    check([row["step"] for row in rows] == list(range(1, steps + 1)), f"validated after steps {[row['step'] for row in rows]}")
+    check(all(0 <= row["validation/pass_at_1"] <= row["validation/pass_at_8"] <= 1 for row in rows), f"pass@1 <= pass@8 does not hold: {rows}")
+    best = max(rows, key=lambda row: row["validation/pass_at_1"])["step"]  # the first of equals
+    check(best < steps, "the last step is the best, so keeping it says nothing")
+    kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    check(kept == [f"train_{best:06}", f"train_{steps:06}"], f"kept {kept}; the best validation was that of step {best}")
+    found = json.loads(harness.succeed("eval", f"{folder}@{best}").splitlines()[-1])
+    check(found["prompts"] == 8, f"the best checkpoint cannot be evaluated: {found}")
+
+
 def waiting_is_measured(harness):
     rows = metrics(harness.work / "best")
     check(all("timing_s/checkpoint" in row for row in rows), "no row says what the step waited for its checkpoint")
 
 
-main(written_by_four, full_disk, the_best_is_kept, waiting_is_measured)
+main(written_by_four, full_disk, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured)

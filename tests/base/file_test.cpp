@@ -1,19 +1,41 @@
 // Durable files: publication is all or nothing, reads name what is wrong, a folder has one holder.
 #include "base/file.hpp"
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/late_names.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+namespace {
+std::atomic<int> flock_error{0};  // what flock() refuses with in this program, EINTR once; 0: what the kernel says
+}
+
+/// In place of the C library's: no file system here is without locks.
+extern "C" int flock(int fd, int operation) noexcept {
+  const int error = flock_error;
+  if (error == 0) return int(::syscall(SYS_flock, fd, operation));
+  if (error == EINTR) flock_error = 0;
+  errno = error;
+  return -1;
+}
 
 namespace rollcall {
 namespace {
@@ -64,9 +86,27 @@ TEST(File, FoldersAreMadeWithTheirParents) {
   make_folder(folder / "a/b/c");
   make_folder(folder / "a/b/c");
   EXPECT_TRUE(fs::is_directory(folder / "a/b/c"));
+}
+
+/// Only a folder that another rank has made and that shows late is waited for.
+TEST(File, WhatCannotBecomeAFolderIsRefusedAtOnce) {
+  const TemporaryFolder folder;
   folder.write("plain", "");
-  EXPECT_THROW(make_folder(folder / "plain"), StorageError);
-  EXPECT_THROW(make_folder(folder / "plain/x"), StorageError);
+  fs::create_symlink("nowhere", folder / "dangling");
+  const Stopwatch clock;
+  for (const char* name : {"plain", "plain/x", "dangling"}) EXPECT_THROW(make_folder(folder / name), StorageError) << name;
+  EXPECT_LT(clock.seconds(), kLateName_s / 4);
+}
+
+TEST(LateNames, AreLookedForUntilTheyComeOrTheTimeIsOver) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(file_seen_in_time(folder / "a", 0.01));
+  const std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    folder.write("a", "");
+  });
+  EXPECT_TRUE(file_seen_in_time(folder / "a"));
+  EXPECT_TRUE(file_seen_in_time(folder / "a", 0.0));
 }
 
 TEST(File, ALinkIsTheFileAndACopyIsOne) {
@@ -96,8 +136,30 @@ TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {
   } catch (const EnvironmentError& e) {
     EXPECT_NE(std::string(e.what()).find("in use by job 17 on n1"), std::string::npos) << e.what();
   }
+  EXPECT_TRUE(FolderLock::is_held(folder.path()));
   lock.reset();
+  EXPECT_FALSE(FolderLock::is_held(folder.path()));
   EXPECT_NO_THROW(FolderLock(folder.path(), "job 18"));
+}
+
+TEST(FolderLock, AFileSystemWithoutLocksIsNoOtherHolder) {
+  const TemporaryFolder folder;
+  folder.write(".lock", "job 17 on n1");
+  const std::vector<std::function<void()>> questions{[&] { const FolderLock lock(folder.path(), "job 18"); }, [&] { FolderLock::is_held(folder.path()); }};
+  for (const int error : {ENOSYS, ENOLCK, EOPNOTSUPP, EIO}) {
+    for (const auto& ask : questions) {
+      flock_error = error;
+      try {
+        ask();
+        ADD_FAILURE() << "no error from " << error;
+      } catch (const EnvironmentError& e) {
+        EXPECT_NE(std::string(e.what()).find("has no file locks"), std::string::npos) << e.what();
+      }
+    }
+  }
+  flock_error = EINTR;
+  EXPECT_NO_THROW(FolderLock(folder.path(), "job 18")) << "an interrupted call is made again";
+  EXPECT_EQ(flock_error.load(), 0);
 }
 
 /// `rollcall status` looks at a folder that a job is about to take.

@@ -1,5 +1,7 @@
-// Preloaded, it plays a network file system that shows a process what others have made or renamed only some time later: names ending in .h5, .h5.partial or
-// config.toml, for ROLLCALL_LATE_S seconds after their last change. How many looks were in vain is added to the file ROLLCALL_LATE_COUNT at the end.
+// Preloaded, it plays a network file system that shows a process what others have made or renamed only some time later: names ending in .h5, .h5.partial,
+// config.toml or manifest.json, for ROLLCALL_LATE_S seconds after their last change; not what was made or seen here once. Rank 0 ends all checkpoints and
+// chooses the one to resume, so it sees their manifests at once; the others only that time after their first look, however old the checkpoint is.
+// How many looks were in vain is added to the file ROLLCALL_LATE_COUNT at the end.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -24,10 +27,19 @@ F real(const char* name) {
 }
 #define REAL(name) static const auto call_real = real<decltype(&::name)>(#name)
 
+/// Of this process; 0 also where there is no launcher.
+int rank_in_job() {
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return std::atoi(rank);
+  return 0;
+}
+
 struct State {
   std::mutex lock;
-  std::set<std::string> known;  ///< made here, or seen once
+  std::set<std::string> known;           ///< made here, or seen once
+  std::map<std::string, double> looked;  ///< manifests of checkpoints: when first [s]
   std::atomic<long> in_vain{0};
+  int rank = rank_in_job();
   double late_s = std::getenv("ROLLCALL_LATE_S") != nullptr ? std::atof(std::getenv("ROLLCALL_LATE_S")) : 0.0;
   ~State() {
     const char* count = std::getenv("ROLLCALL_LATE_COUNT");
@@ -42,9 +54,15 @@ State& state() {
   return s;
 }
 
-bool is_late_name(std::string_view path) { return path.ends_with(".h5") || path.ends_with(".h5.partial") || path.ends_with("config.toml"); }
+bool is_late_name(std::string_view path) {
+  return path.ends_with(".h5") || path.ends_with(".h5.partial") || path.ends_with("config.toml") || path.ends_with("/manifest.json");
+}
+bool is_of_checkpoint(std::string_view path) { return path.ends_with("/manifest.json") && path.find("/checkpoints/") != std::string_view::npos; }
+
+double seconds(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
 
 void know(const char* path) {
+  if (path == nullptr || !is_late_name(path)) return;
   const std::lock_guard guard(state().lock);
   state().known.insert(path);
 }
@@ -53,12 +71,13 @@ bool hidden(const char* path) {
   static const auto real_stat = real<int (*)(const char*, struct stat*)>("stat");
   struct stat facts {};
   if (path == nullptr || state().late_s <= 0 || !is_late_name(path) || real_stat(path, &facts) != 0) return false;
+  if (is_of_checkpoint(path) && state().rank == 0) return false;
   const std::lock_guard guard(state().lock);
   if (state().known.contains(path)) return false;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const double age_s = double(now.tv_sec - facts.st_ctim.tv_sec) + 1e-9 * double(now.tv_nsec - facts.st_ctim.tv_nsec);
-  if (age_s >= state().late_s) {
+  const double since = is_of_checkpoint(path) ? state().looked.try_emplace(path, seconds(now)).first->second : seconds(facts.st_ctim);
+  if (seconds(now) - since >= state().late_s) {
     state().known.insert(path);
     return false;
   }
@@ -95,6 +114,17 @@ int rename(const char* from, const char* to) {
   }
 OPEN(open)
 OPEN(open64)
+
+// std::ifstream opens its files with these.
+#define FOPEN(name)                                                                 \
+  FILE* name(const char* path, const char* mode) {                                  \
+    static const auto call_real = real<FILE* (*)(const char*, const char*)>(#name); \
+    if (mode[0] != 'r') know(path);                                                 \
+    else if (hidden(path)) return nullptr;                                          \
+    return call_real(path, mode);                                                   \
+  }
+FOPEN(fopen)
+FOPEN(fopen64)
 
 int stat(const char* path, struct stat* facts) {
   REAL(stat);

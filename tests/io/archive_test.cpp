@@ -1,6 +1,7 @@
 // Packing by one writer: content, canonical order, and what a crash at any point leaves.
 #include "io/archive.hpp"
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
@@ -9,6 +10,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <thread>
 
 namespace rollcall::io::test {
 namespace {
@@ -101,6 +105,35 @@ TEST(Archive, ThreadsPackThroughRankZero) {
   });
 }
 
+/// Who packs alone has made all files: none of them can show late.
+TEST(Archive, AShardThatIsLostIsToldAtOnce) {
+  const RunFolder run;
+  const auto inputs = write_steps(run, 1, 1, 2);
+  fs::remove(run.path() / inputs[3].shard.path);
+  const Stopwatch clock;
+  const std::string fault = fault_of([&] { pack_alone(run, "x", inputs); });
+  EXPECT_NE(fault.find(inputs[3].shard.path), std::string::npos) << fault;
+  EXPECT_LT(clock.seconds(), kLateName_s / 4);
+}
+
+/// A manifest that cannot be read is one that has not come yet, until the time is over.
+TEST(Archive, APackedFileIsAwaitedUntilTheManifestNamesIt) {
+  const RunFolder run;
+  EXPECT_NE(fault_of([&] { await_packed(run, "x", 0.01); }).find("x.h5 cannot be seen here"), std::string::npos);
+  pack_alone(run, "x", write_steps(run, 1, 1, 2));
+  EXPECT_EQ(fault_of([&] { await_packed(run, "x", 0.0); }), "");
+  EXPECT_NE(fault_of([&] { await_packed(run, "y", 0.01); }), "");
+  const fs::path manifest = run.path() / "archive" / "manifest.json";
+  const std::string whole = read_file(manifest);
+  put(manifest, whole.substr(0, whole.size() / 2));
+  EXPECT_NE(fault_of([&] { await_packed(run, "x", 0.01); }).find("manifest.json"), std::string::npos);
+  const std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    write_file_atomic(manifest, whole);
+  });
+  EXPECT_EQ(fault_of([&] { await_packed(run, "x"); }), "");
+}
+
 /// The manifest names the archive file, its shards were not removed yet: they go when the file is seen whole, and stay while it is not.
 TEST(Archive, ShardsOfADamagedFileAreTheOnlyCopy) {
   const RunFolder run;
@@ -154,7 +187,10 @@ TEST(Archive, UnfinishedStepsAreSetAside) {
   const PackInput kept = write(run, sample(1, 1, 3)), redrawn = write(run, sample(1, 2, 3));
   put(run.path() / "shards" / "train-000003-00-0001.h5.partial", "half");
   put(run.path() / "archive" / "lost.h5", "published, never listed");
-  EXPECT_EQ(set_aside_unfinished(run, {kept.shard, kept.scores}), 3);
+  Removed removed;
+  EXPECT_EQ(set_aside_unfinished(run, {kept.shard, kept.scores}, &removed), 3);
+  EXPECT_EQ(removed.files, 1U) << "the partial one";
+  EXPECT_EQ(removed.bytes, 4U);
   EXPECT_EQ(files_in(run.path() / "shards"), 2U);
   EXPECT_EQ(files_in(run.path() / "set_aside" / "0"), 3U);
   EXPECT_EQ(content(run.path() / "set_aside" / "0" / "lost.h5"), "published, never listed");

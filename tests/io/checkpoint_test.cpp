@@ -9,6 +9,9 @@
 #include <rapidcheck.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
+#include <thread>
+
 namespace rollcall::io::test {
 namespace {
 
@@ -132,8 +135,22 @@ TEST(Checkpoint, OneThatStoodAsideForAReplacementComesBack) {
   write_checkpoint(run, checkpoint("b"));
   fs::rename(folder / "b", folder / ".replaced-a");  // a crash after it: the leftover goes
   EXPECT_EQ(newest_checkpoint(run, nullptr)->name, "a");
-  remove_leftovers(run);
+  const Removed removed = remove_leftovers(run);
+  EXPECT_EQ(removed.files, 4U) << "three and the manifest";
+  EXPECT_GT(removed.bytes, std::string("{}weights").size());
   EXPECT_FALSE(fs::exists(folder / ".replaced-a"));
+  EXPECT_EQ(remove_leftovers(run).files, 0U);
+}
+
+TEST(Checkpoint, OneThatAnotherRankEndsIsWaitedFor) {
+  const RunFolder run;
+  EXPECT_NE(fault_of([&] { await_checkpoint(run, "a", 0.01); }).find("a/manifest.json cannot be seen here"), std::string::npos);
+  const std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    write_checkpoint(run, checkpoint("a"));
+  });
+  EXPECT_EQ(fault_of([&] { await_checkpoint(run, "a"); }), "");
+  EXPECT_EQ(read_checkpoint(run, "a").files.size(), 3U);
 }
 
 TEST(Checkpoint, NoneAndAllCorruptAreDifferentThings) {

@@ -2,12 +2,14 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "io/group_columns.hpp"
+#include "io/mapped_shard.hpp"
 #include "io/published.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
 #include <functional>
 
 namespace rollcall::io::test {
@@ -150,6 +152,47 @@ TEST(Damage, OtherSchemasAndKindsAreRefused) {
   EXPECT_THROW(read_shard(run, newer), EnvironmentError) << "not damaged: a newer program wrote it";
   EXPECT_EQ(fault_of([&] { read_shard(run, spoiled(run, [](Columns& c) { c.attributes[1].second = std::int32_t{7}; })); }), "")
       << "a minor version is compatible";
+}
+
+/// The file as a program with the next minor version might have written it: with a column and an attribute more.
+PublishedFile of_the_next_minor(const fs::path& run, const std::string& path) {
+  {
+    const auto inside = enter_hdf5();
+    const Handle file(H5Fopen((run / path).c_str(), H5F_ACC_RDWR, file_properties()), "open");
+    const std::int32_t minor = kSchemaMinor + 1;
+    const Handle version(H5Aopen(file, "schema_minor", H5P_DEFAULT), "open attribute");
+    check(H5Awrite(version, H5T_STD_I32LE, &minor), "write attribute");
+    const Handle scalar(H5Screate(H5S_SCALAR), "make space");
+    const Handle attribute(H5Acreate2(file, "weather", H5T_STD_I32LE, scalar, H5P_DEFAULT, H5P_DEFAULT), "create attribute");
+    check(H5Awrite(attribute, H5T_STD_I32LE, &minor), "write attribute");
+    const std::array<std::uint64_t, 2> values{3, 4};
+    const hsize_t rows = values.size();
+    const Handle space(H5Screate_simple(1, &rows, nullptr), "make space");
+    const Handle column(H5Dcreate2(file, "groups/mood", H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "create column");
+    check(H5Dwrite(column, H5T_STD_U64LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write column");
+  }
+  return inspect(run, path);
+}
+
+/// A pack would leave out what this program does not know and then remove the only copy.
+TEST(Damage, FilesOfALaterMinorVersionAreReadButNotPacked) {
+  const Sample s = sample(1, 2, 2);
+  for (const bool scores_are_newer : {false, true}) {
+    const RunFolder run;
+    PackInput files = write(run, s);
+    PublishedFile& newer = scores_are_newer ? files.scores : files.shard;
+    EXPECT_NO_THROW(map_shard(run, files));
+    newer = of_the_next_minor(run, newer.path);
+    std::vector<ShardPrompt> prompts;
+    EXPECT_TRUE(same(read_shard(run, files.shard, &prompts).groups, s.shard.groups));
+    EXPECT_TRUE(same(prompts, s.prompts));
+    const ScoredShard scores = read_scores(run, files.scores);
+    for (std::size_t g = 0; g < s.shard.groups.size(); ++g) EXPECT_TRUE(same(scores.scores.at(g), s.scores.scores[g]));
+    EXPECT_THROW(map_shard(run, files), EnvironmentError);
+    EXPECT_THROW(pack(*comm::alone(), run, "x", {files}, identity()), EnvironmentError);
+    for (const PublishedFile& file : {files.shard, files.scores}) EXPECT_TRUE(fs::exists(run.path() / file.path)) << file.path;
+    EXPECT_TRUE(read_manifest(run).empty());
+  }
 }
 
 TEST(Damage, FilesThatAreNotHdf5AreRefused) {

@@ -72,9 +72,10 @@ expect "stop file: code" "$rc" 75
 expect "stop file: no requeue" "$calls" "srun "
 rm "$work/run/stop"
 
-# A rank killed by a signal: requeued, but not for ever with the same newest checkpoint.
+# A rank killed by a signal: requeued, but not for ever with the same newest checkpoint. One that was half written when the rank died is none.
 for death in 1 2 3 4 5 6; do
   if ((death == 3)); then mkdir "$work/run/checkpoints/train_000010"; fi
+  if ((death == 4)); then mkdir "$work/run/checkpoints/.partial-train_000020"; fi
   job "kill -KILL \$\$"
   expect "death $death: code" "$rc" 137
   ((death == 5)) && wanted="srun " || wanted=$'srun \nscontrol requeue 42'

@@ -1,11 +1,19 @@
 // The forecast of a run at any size: every rank accounted for once, counts positive, the same answer twice.
 #include "stages/forecast.hpp"
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 namespace rollcall::stages {
 namespace {
+
+Forecast planned(const RunConfig& config, int ranks, int threads = 1) {
+  return forecast(config, models_of(config, *text::make_tokenizer("character")), ranks, threads);
+}
 
 void check_ranges(const Forecast& f, int ranks) {
   int next = 0;
@@ -39,17 +47,17 @@ TEST(Forecast, AccountsForEveryRankOnce) {
       SCOPED_TRACE(layout + " on " + std::to_string(ranks));
       RunConfig config;
       config.run.layout = layout;
-      const Forecast f = forecast(config, ranks, 20, 4);
+      const Forecast f = planned(config, ranks, 4);
       check_ranges(f, ranks);
       check_counts(f);
-      EXPECT_EQ(to_text(f), to_text(forecast(config, ranks, 20, 4)));
+      EXPECT_EQ(to_text(f), to_text(planned(config, ranks, 4)));
     }
   }
 }
 
 TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   RunConfig config;
-  const Forecast f = forecast(config, 1, 20, 1);
+  const Forecast f = planned(config, 1);
   EXPECT_EQ(f.messages_per_step, 5U);  // plan, shard, scored, update, updated
   EXPECT_EQ(f.gradient_bytes_per_step, 0U);
   EXPECT_EQ(f.archive_files, 3U + 5U);  // 200 steps, 40 a file; evaluations and manifest
@@ -59,7 +67,7 @@ TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
 TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
   RunConfig config;
   config.run.layout = "colocated", config.train.prompts_per_step = 4096, config.train.steps = 10000;
-  const Forecast f = forecast(config, 4096, 20, 1);
+  const Forecast f = planned(config, 4096);
   EXPECT_EQ(f.unpacked_files, 81'920'000U);
   EXPECT_EQ(f.shard_files, 60U * 8192U);
   EXPECT_EQ(f.archive_files, 3U + 250U);
@@ -75,12 +83,34 @@ TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
   EXPECT_THROW(check_quota(f, {.files = 0, .bytes = 1'000'000'000}), ConfigError);
 }
 
+/// The model is that of the folder which the run will read, and a frozen reference is a second one.
+TEST(Forecast, CountsTheModelsThatTheRunWillHold) {
+  RunConfig config;
+  const Forecast small = planned(config, 1);
+  const auto folder = std::filesystem::temp_directory_path() / ("rollcall_forecast_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  ModelSection section = config.model;
+  section.hidden_size *= 2;
+  const auto large = model::model_config(section, 20, 0);
+  write_file_atomic(folder / "config.json", model::to_config_json(large));
+  config.model.path = folder.string();
+  EXPECT_EQ(planned(config, 1).parameters, model::weight_layout(large).size);
+  EXPECT_GT(planned(config, 1).ranks[0].memory_bytes, small.ranks[0].memory_bytes);
+  config.model.path = (folder / "nothing").string();
+  EXPECT_THROW(planned(config, 1), InputError);
+  std::filesystem::remove_all(folder);
+  config.model.path.clear();
+  config.objective.pieces.emplace_back("regularizer", "kl");
+  config.objective.knobs.emplace_back("kl_anchor", "reference");
+  EXPECT_EQ(planned(config, 1).ranks[0].memory_bytes, small.ranks[0].memory_bytes + 2 * sizeof(float) * std::uint64_t(small.parameters));
+}
+
 TEST(Forecast, RefusesALayoutThatDoesNotFit) {
   RunConfig config;
   config.run.layout = "disaggregated";
-  EXPECT_THROW(forecast(config, 3, 20, 1), EnvironmentError);
+  EXPECT_THROW(planned(config, 3), EnvironmentError);
   config.run.layout = "single";
-  EXPECT_THROW(forecast(config, 2, 20, 1), EnvironmentError);
+  EXPECT_THROW(planned(config, 2), EnvironmentError);
 }
 
 }  // namespace

@@ -126,6 +126,34 @@ TEST_F(Folder, TakesAtSignsInItsOwnName) {
   EXPECT_EQ(checkpoint_folder(run.string() + "@4"), run / "checkpoints" / "train_000004");
 }
 
+TEST_F(Folder, RefusesWeightsThatTheRunDidNotWrite) {
+  const fs::path run = config.run.dir, folder = run / "checkpoints" / "train_000004";
+  io::write_checkpoint(run, {"train_000004", {{"config.json", "{}"}, {"model.safetensors", "weights"}}});
+  const auto all_say = [&](const std::string& words) {
+    for (const std::string& reference : {run.string(), run.string() + "@4", folder.string()}) {
+      const std::string said = refusal<StorageError>([&] { checkpoint_folder(reference); });
+      EXPECT_TRUE(words.empty() ? said.empty() : said.find(words) != std::string::npos) << reference << ": " << said;
+    }
+  };
+  all_say("");
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    const std::string whole = read_file(folder / name), path = (folder / name).string();
+    std::string flipped = whole;
+    flipped[1] = char(flipped[1] ^ 1);
+    write_file_atomic(folder / name, flipped);
+    all_say(path + ": its checksum is");
+    write_file_atomic(folder / name, whole + "x");
+    all_say(path + ": it has");
+    write_file_atomic(folder / name, whole);
+    all_say("");
+  }
+  fs::remove(folder / "model.safetensors");
+  all_say("model.safetensors: the file is missing");
+  io::write_checkpoint(run, {"train_000004", {{"config.json", "{}"}}});
+  write_file_atomic(folder / "model.safetensors", "weights of another run");
+  all_say("model.safetensors: the manifest does not name it");
+}
+
 TEST_F(Folder, TakesAModelFolderAsItIs) {
   write_file_atomic(fs::path(config.run.dir) / "config.json", "{}");
   EXPECT_EQ(checkpoint_folder(config.run.dir), config.run.dir);

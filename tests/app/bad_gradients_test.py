@@ -1,0 +1,50 @@
+"""Steps whose gradient norm spikes: skipped, rolled back or the end of the run, as train.on_nonfinite says, in the warm start and in training, on any ranks."""
+import re
+
+from harness import check, main, result, sets
+
+FAILED = 3
+# A step that is applied sets the running mean, and every later one of its phase is a spike: one step of the warm start and one of training count.
+SPIKES = sets(train__loss_spike_factor=1e-9, train__max_bad_steps=100, run__deadline_s=20)
+# The advantage is reward - 0.5, so that answers which are all wrong have a gradient too.
+SHORT = sets(sft__steps=3, train__steps=4, objective__pieces__advantage="fixed_baseline", eval__before="false", eval__after="false")
+
+
+def train(harness, folder, ranks, *arguments):
+    """(exit code, all that was said)"""
+    code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder), *SHORT, *SPIKES, *arguments, ranks=ranks)
+    return code, out + err
+
+
+def ends_like(harness, what, says, steps, reference):
+    """Bad steps are told (`says`, of these), and leave the weights of the run `reference`, which has none."""
+    expected = harness.work / f"reference_of_{what}"
+    harness.train(expected, *SHORT, *reference)
+    for ranks in (1, 3):
+        folder = harness.work / f"{what}_{ranks}"
+        code, said = train(harness, folder, ranks, *sets(train__on_nonfinite=what))
+        check(code == 0, f"{what} on {ranks} ranks: exit code {code}\n{said}")
+        told = re.findall(f"the gradient norm spiked in ((?:supervised )?step .): {says}", said)
+        check(set(steps) <= set(told), f"{what} on {ranks} ranks: \"{says}\" is told of {told}, not of {steps}\n{said}")
+        check(result(folder)["policy_sha256"] == result(expected)["policy_sha256"], f"{what} on {ranks} ranks: not the weights of a run without bad steps")
+
+
+def skipped(harness):
+    ends_like(harness, "skip", "step skipped", ["supervised step 2", "supervised step 3", "step 2", "step 3", "step 4"], sets(sft__steps=1, train__steps=1))
+
+
+def rolled_back(harness):
+    """To the newest checkpoint, here always one with the weights of the warm start: the one step of training that was applied is taken back."""
+    ends_like(harness, "rollback", "rolling back", ["step 2", "step 3", "step 4"], sets(sft__steps=1, train__steps=0))
+
+
+def ended(harness):
+    for ranks, settings, where in ((1, {}, "supervised step 2"), (3, {"sft__steps": 1}, "step 2"), (1, {"train__on_nonfinite": "skip", "train__max_bad_steps": 2}, "supervised step 3")):
+        folder = harness.work / f"ended_{ranks}_{len(settings)}"
+        code, said = train(harness, folder, ranks, *sets(**{"train__on_nonfinite": "stop"} | settings))
+        messages = [line for line in said.splitlines() if line.startswith("rollcall: ")]
+        check(code == FAILED and len(messages) == 1, f"exit code {code}, {len(messages)} messages on {ranks} ranks\n{said}")
+        check(f"the gradient norm spiked in {where} " in messages[0], f"on {ranks} ranks: {messages[0]}")
+
+
+main(skipped, rolled_back, ended)
