@@ -14,10 +14,19 @@
 
 namespace rollcall::stages {
 
-/// A future whose thread is never joined: after a failure elsewhere a stuck file system must not keep the job from ending.
+/// A future whose thread is given up in the end: after a failure elsewhere a stuck file system must not keep the job from ending.
 template <class Result>
 class BackgroundTask {
  public:
+  BackgroundTask() = default;
+  BackgroundTask(const BackgroundTask&) = delete;
+  BackgroundTask& operator=(const BackgroundTask&) = delete;
+  /// Gives the work a moment: as the process ends, libraries that it uses are taken down.
+  ~BackgroundTask() {
+    constexpr std::chrono::seconds kMoment{5};
+    if (running()) result_.wait_for(kMoment);
+  }
+
   bool running() const { return result_.valid(); }
 
   /// Only when none is running.

@@ -282,9 +282,10 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
   require<NumericsError>(config.on_nonfinite != "stop" && state_.bad_steps < config.max_bad_steps,
                          fmt::format("{} in {} ({} bad steps in a row)", what, step, state_.bad_steps), "training on would spoil the policy",
                          "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
-  spdlog::warn("{} in {}: {}", what, step, config.on_nonfinite == "rollback" && !checkpoint_.empty() ? "rolling back" : "step skipped");
   finish_save();  // the newest, whenever it was written
-  if (config.on_nonfinite == "rollback" && !checkpoint_.empty()) {
+  const bool back = config.on_nonfinite == "rollback" && !checkpoint_.empty();
+  spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : "step skipped");
+  if (back) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, checkpoint_);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;
     send_weights();

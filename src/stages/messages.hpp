@@ -114,7 +114,7 @@ void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
-  ar& v.step& v.lr& v.prompts;
+  ar& v.step& v.lr& v.grad_norm_limit& v.prompts;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {

@@ -39,7 +39,8 @@ def rolled_back(harness):
 
 
 def ended(harness):
-    for ranks, settings, where in ((1, {}, "supervised step 2"), (3, {"sft__steps": 1}, "step 2"), (1, {"train__on_nonfinite": "skip", "train__max_bad_steps": 2}, "supervised step 3")):
+    for ranks, settings, where in ((1, {}, "supervised step 2"), (3, {"sft__steps": 1}, "step 2"),
+                                   (1, {"train__on_nonfinite": "skip", "train__max_bad_steps": 2}, "supervised step 3")):
         folder = harness.work / f"ended_{ranks}_{len(settings)}"
         code, said = train(harness, folder, ranks, *sets(**{"train__on_nonfinite": "stop"} | settings))
         messages = [line for line in said.splitlines() if line.startswith("rollcall: ")]

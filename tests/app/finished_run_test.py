@@ -18,7 +18,8 @@ def finished(harness):
     """A run with every kind of row: warm start, training, validation, evaluations before and after; its last step has groups of twenty."""
     folder = harness.work / "finished"
     if not folder.exists():
-        harness.train(folder, *sets(eval__every=2, sft__steps=60, train__steps=3, train__rollouts_per_prompt=20, train__prompts_per_step=4, scheduler__policy="uniform"))
+        harness.train(folder, *sets(eval__every=2, sft__steps=60, train__steps=3, train__rollouts_per_prompt=20, train__prompts_per_step=4,
+                                    scheduler__policy="uniform"))
     return folder
 
 
@@ -55,7 +56,8 @@ def scalars(folder, name):
 
 
 def tensorboard_has_every_metric(harness):
-    for phase, known in (("sft", "sft/loss"), ("train", "critic/rewards/mean"), ("train", "actor/ratio_max"), ("train", "timing_s/step"), ("validation", "validation/pass_at_1")):
+    for phase, known in (("sft", "sft/loss"), ("train", "critic/rewards/mean"), ("train", "actor/ratio_max"), ("train", "timing_s/step"),
+                         ("validation", "validation/pass_at_1")):
         rows = metrics(finished(harness), phase)
         check(rows and known in rows[0], f"no row of {phase} measures {known}")
         for name in rows[0].keys() - {"phase", "step"}:

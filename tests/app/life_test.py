@@ -172,5 +172,5 @@ def closed_pipe(harness):
     same_end(folder, finished(harness))
 
 
-main(stop_file, signals_to_one_process, signal_to_the_launcher, wall_time, again_when_done, goes_on_after_its_end, warm_start_first, init_from, damaged_checkpoint,
-     evaluation, export_and_generate, descriptions, closed_pipe)
+main(stop_file, signals_to_one_process, signal_to_the_launcher, wall_time, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
+     damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)
