@@ -18,7 +18,8 @@ Attributes identity_attributes(const RunIdentity& identity, const char* kind, Pu
           {"binary_version", identity.binary_version},
           {"slurm_job_id", identity.slurm_job_id},
           {"seed", identity.seed},
-          {"purpose", text_of(purpose)}};
+          {"purpose", text_of(purpose)},
+          {"weights_hash", identity.weights_hash}};
 }
 
 PublishedFile inspect(const fs::path& run_dir, const std::string& path) {

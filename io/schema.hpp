@@ -1,4 +1,4 @@
-// Schema 1.1 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
+// Schema 1.2 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -13,7 +13,7 @@
 namespace rollcall::io {
 
 /// Readers take every minor version of their major one; a minor version only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 1;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 2;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
 enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component };

@@ -33,7 +33,8 @@ void add_status(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
-std::string version();          ///< "rollcall 0.1.0"
-std::string version_verbose();  ///< with compiler, libraries and kernels
+std::string version();                 ///< "rollcall 0.1.0"
+std::string version_with_libraries();  ///< for the archive: with MPI, HDF5 and LibTorch
+std::string version_verbose();         ///< with compiler, libraries and kernels
 
 }  // namespace rollcall::app

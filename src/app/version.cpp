@@ -13,6 +13,10 @@ namespace rollcall::app {
 
 std::string version() { return "rollcall " ROLLCALL_VERSION; }
 
+std::string version_with_libraries() {
+  return fmt::format("{} ({}, HDF5 {}, LibTorch {})", version(), comm::MpiScope::library_version(), io::hdf5_version(), model::torch_version());
+}
+
 std::string version_verbose() {
   return fmt::format("{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {} (runnable: {})\nCUDA       {}", version(),
                      "GCC " __VERSION__, comm::MpiScope::library_version(), io::hdf5_version(), io::hdf5_is_parallel() ? " parallel" : " serial",

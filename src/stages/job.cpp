@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <span>
 #include <stdexcept>
 
 namespace rollcall::stages {
@@ -123,6 +124,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.identity = make_identity(config, job.prompts.hash, binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
   job.store = initial_policy(config, *job.tokenizer);
+  job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));
   check_lengths(job);
   return job;
 }

@@ -39,10 +39,15 @@ def every_site_has_a_script(harness):
     check(not (harness.work / "run").exists(), "--dry-run made the run folder")
 
 
+def gpus_need_a_template_that_books_them(harness):
+    code, _, err, _ = harness.run("submit", harness.tiny, "--gpus-per-node", 2, "--dry-run")
+    check(code == 2 and "template cpu books none" in err, f"exit code {code}: {err}")
+
+
 def an_array_has_its_line(harness):
     script = harness.succeed("submit", harness.tiny, "--seeds", "1-3", "--at-once", 2, "--dry-run", *sets(run__dir=harness.work / "run"))
     check(directives(script).get("array") == "0-2%2" and all(f"/run/seed_{seed}\"" in script for seed in (1, 2, 3)), script)
     check(subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0, f"bash cannot read it\n{script}")
 
 
-main(every_site_has_a_script, an_array_has_its_line)
+main(every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)

@@ -41,7 +41,7 @@ for path in files:
                     found[dataset.name[1:]] = (dims, dataset.dtype.name, dataset.attrs["units"])
                     assert dataset.attrs["long_name"] and "xxh3_64" in dataset.attrs
         kind, tables = f.attrs["kind"], list(f)
-        assert f.attrs["run_id"] == "run-7" and f.attrs["seed"] == 42
+        assert f.attrs["run_id"] == "run-7" and f.attrs["seed"] == 42 and f.attrs["weights_hash"] == "00000000000000ab"
     assert found == documented[kind], (path, found, documented[kind])
     for engine in engines:
         for table in tables:

@@ -38,7 +38,7 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-inline RunIdentity identity() { return {"run-7", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "4711", 42}; }
+inline RunIdentity identity() { return {"run-7", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "4711", 42, "00000000000000ab"}; }
 
 /// Random numbers by address, as everywhere: the shard is a function of its arguments.
 struct Dice {
