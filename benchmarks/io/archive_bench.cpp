@@ -1,7 +1,8 @@
-// What durability as HDF5 costs over the bare bytes: publishing one step's files and packing twenty, against write + fsync + rename of the same bytes.
+// What durability costs over the bare bytes: publishing one step's files, packing twenty, and checkpoints, against write + fsync + rename of the same bytes.
 #include "base/clock.hpp"
 #include "base/file.hpp"
 #include "io/archive.hpp"
+#include "io/checkpoint.hpp"
 #include "sample_step.hpp"
 
 #include <benchmark/benchmark.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -128,6 +130,35 @@ void pack_steps(benchmark::State& state, const char* where) {
   state.counters["KiB"] = double(bytes.size()) / 1024;
 }
 
+/// As a model's checkpoint is: a file of weights and one of twice its size for the moments.
+std::map<std::string, std::string> checkpoint_files(std::size_t bytes) {
+  std::map<std::string, std::string> files{{"model.safetensors", std::string(bytes / 3, 'w')}, {"optimizer.safetensors", std::string(bytes - bytes / 3, 'm')}};
+  for (auto& [name, content] : files)
+    for (std::size_t i = 0; i < content.size(); i += 64) content[i] = char(i / 64 * 2654435761U >> 16);
+  return files;
+}
+
+void write_whole_checkpoint(benchmark::State& state, const char* where) {
+  const RunFolder run(where);
+  const Checkpoint checkpoint{"train_000001", checkpoint_files(std::size_t(state.range(0)) << 20)};
+  compare(
+      state, double(state.range(0)) * (1 << 20), [&] { write_checkpoint(run.path, checkpoint); },
+      [&] {
+        for (const auto& [name, content] : checkpoint.files) write_file_atomic(run.path / name, content);
+      });
+}
+
+void read_whole_checkpoint(benchmark::State& state, const char* where) {
+  const RunFolder run(where);
+  const Checkpoint checkpoint{"train_000001", checkpoint_files(std::size_t(state.range(0)) << 20)};
+  write_checkpoint(run.path, checkpoint);
+  compare(
+      state, double(state.range(0)) * (1 << 20), [&] { benchmark::DoNotOptimize(read_checkpoint(run.path, checkpoint.name)); },
+      [&] {
+        for (const auto& [name, content] : checkpoint.files) benchmark::DoNotOptimize(read_file(run.path / "checkpoints" / checkpoint.name / name));
+      });
+}
+
 constexpr const char* kMemory = "/dev/shm";
 BENCHMARK_CAPTURE(publish_shard, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(publish_shard, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
@@ -136,6 +167,8 @@ BENCHMARK_CAPTURE(publish_scores, memory, kMemory)->UseManualTime()->Unit(benchm
 BENCHMARK_CAPTURE(read_back, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_steps, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_steps, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write_whole_checkpoint, disk, nullptr)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(read_whole_checkpoint, memory, kMemory)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
