@@ -39,7 +39,7 @@ class FolderLock {
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  /// Whether a process holds it now. Throws EnvironmentError where the file system has no locks: nobody could know.
+  /// Whether a process holds it now; false where the file system has no locks.
   static bool is_held(const std::filesystem::path& folder);
 
  private:

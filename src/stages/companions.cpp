@@ -199,6 +199,8 @@ std::map<std::string, std::string> Companions::save() const {
 void Companions::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
   if (const auto found = files.find("reference.safetensors"); found != files.end() && wants(column::reference_logprob)) {
     set_reference(model::parse_weights(job_->store->config(), found->second, origin + "/reference.safetensors"));
+  } else if (job_->config.reference.model.empty()) {
+    reference_.reset(), reference_weights_.clear();  // rolled back behind its beginning
   }
   if (const auto found = files.find("critic.safetensors"); found != files.end() && value_head_)
     value_head_->restore(found->second, origin + "/critic.safetensors");

@@ -53,6 +53,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       checkpoint_(resumed.checkpoint.name) {
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   else state_.archive_digest = archive_digest(job.config);
+  state_.weights_hash = job.identity.weights_hash;
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
@@ -102,6 +103,9 @@ ExitCode Coordinator::train() {
 }
 
 ExitCode Coordinator::stopped_early() {
+  require<EnvironmentError>(stepped_ || !stop_.is_out_of_time(), "an evaluation did not end in the time of a whole job",
+                            "the next start would begin it again, for ever",
+                            "lower eval.samples or task.heldout_prompts, add ranks that generate, or ask for more time");
   stop_wanted();
   return ExitCode::requeue;
 }
@@ -130,6 +134,7 @@ bool Coordinator::warm_start() {
     if (stop_wanted()) return false;
     const Stopwatch clock;
     supervised_step();
+    stepped_ = true;
     const bool last = state_.sft_steps == job_->config.sft.steps;
     if (last) state_.grad_norm_mean = 0.0;  // norms of another loss say nothing of the next phase
     notice_saved();
@@ -171,6 +176,7 @@ bool Coordinator::train_steps() {
     if (stop_wanted()) return false;
     const Stopwatch clock;
     train_step();
+    stepped_ = true;
     notice_saved();
     pack_when_due();
     const bool due = progress() >= 1.0 || state_.train_steps % config.checkpoint.every == 0;
@@ -283,10 +289,10 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
                          fmt::format("{} in {} ({} bad steps in a row)", what, step, state_.bad_steps), "training on would spoil the policy",
                          "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
   finish_save();  // the newest, whenever it was written
-  const bool back = config.on_nonfinite == "rollback" && !checkpoint_.empty();
+  const bool back = config.on_nonfinite == "rollback" && !state_.rollback_to.empty();
   spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : "step skipped");
   if (back) {
-    mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, checkpoint_);
+    mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, state_.rollback_to);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;
     send_weights();
   }

@@ -92,6 +92,7 @@ class Coordinator {
   void pack(std::vector<UnpackedFile> files);
   void forget_archived();  ///< drops from `unpacked` what the archive holds
   bool stop_wanted();
+  bool stepped_ = false;     ///< since this start
   ExitCode stopped_early();  ///< within an evaluation, which a resume makes again
   void write_status(const std::string& phase, bool force);
   std::string step_name() const;

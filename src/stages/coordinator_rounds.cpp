@@ -99,11 +99,12 @@ std::optional<std::vector<report::PromptOutcome>> Coordinator::evaluate(Purpose 
   const Stopwatch clock;
   const auto unpacked = state_.unpacked;
   const auto drawn = state_.rollouts_total;
+  double longest_round_s = 0.0;
   const auto& prompts = job_->prompts.of(split_of(purpose));
   const auto per_round = std::max<std::int64_t>(1, kEvalRollouts * std::int64_t(job_->layout.of(comm::Stage::generation).size()) / samples);
   std::vector<report::PromptOutcome> outcomes;
   for (std::size_t first = 0; first < prompts.size(); first += std::size_t(per_round)) {
-    if (purpose == Purpose::eval && stop_.reason()) {  // validations belong to their step and are short
+    if (purpose == Purpose::eval && stop_.reason(longest_round_s)) {  // validations belong to their step and are short
       state_.unpacked = unpacked, state_.rollouts_total = drawn;
       return std::nullopt;
     }
@@ -119,7 +120,7 @@ std::optional<std::vector<report::PromptOutcome>> Coordinator::evaluate(Purpose 
       plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
     }
     for (auto& report : play({plan}).reports) outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
-    stop_.step_took(round.seconds());
+    longest_round_s = std::max(longest_round_s, round.seconds());
   }
   state_.seconds["eval"] += clock.seconds();
   return outcomes;

@@ -13,6 +13,7 @@ namespace rollcall::stages {
 void Coordinator::begin_save(const std::string& name) {
   finish_save();
   pack_when_due();
+  state_.rollback_to = name;
   start_save(name);
 }
 
@@ -23,7 +24,8 @@ void Coordinator::start_save(const std::string& name) {
   Saving& saving = saving_.emplace();
   saving.name = name, saving.steps = state_.train_steps, saving.missing = writers.size();
   saving.covered = state_.unpacked;
-  if (!state_.best_checkpoint.empty()) saving.keep.push_back(state_.best_checkpoint);
+  for (const auto& kept : {state_.best_checkpoint, state_.rollback_to})
+    if (!kept.empty()) saving.keep.push_back(kept);
   saving.own.earlier = checkpoint_;
   scheduler_files_.add_to(saving.own, *scheduler_);
   saving.own.files["coordinator.json"] = [state = state_] { return to_json(state); };

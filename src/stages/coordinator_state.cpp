@@ -89,6 +89,8 @@ std::string to_json(const CoordinatorState& s) {
          {"metric_rows", s.metric_rows},
          {"bad_steps", s.bad_steps},
          {"grad_norm_mean", s.grad_norm_mean},
+         {"rollback_to", s.rollback_to},
+         {"weights_hash", s.weights_hash},
          {"rollouts_total", s.rollouts_total},
          {"rollouts_per_level", s.rollouts_per_level},
          {"best_value", s.best_value ? json(*s.best_value) : json(nullptr)},
@@ -112,6 +114,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
     j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);
+    s.rollback_to = j.value("rollback_to", ""), s.weights_hash = j.value("weights_hash", "");  // not in those of earlier builds
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);

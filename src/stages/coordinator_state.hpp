@@ -29,6 +29,8 @@ struct CoordinatorState {
   std::int64_t metric_rows = 0;
   std::int64_t bad_steps = 0;   ///< consecutive
   double grad_norm_mean = 0.0;  ///< running mean for the spike test
+  std::string rollback_to;      ///< the last checkpoint that was due, which a stop does not change
+  std::string weights_hash;     ///< of the first weights, for the archive (io::RunIdentity)
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is better

@@ -25,8 +25,11 @@ std::string holder() {
 
 void open_evaluation(const JobRequest& request, RunConfig& config) {
   const std::filesystem::path out = config.run.dir;
-  require<EnvironmentError>(!std::filesystem::exists(out / "config.toml"), fmt::format("{} holds an evaluation or a run already", out.string()),
-                            "what is there is kept", "read its eval.json, or name another folder with --out");
+  const bool ended = std::filesystem::exists(out / "eval.json") || std::filesystem::exists(out / "checkpoints");
+  require<EnvironmentError>(!std::filesystem::exists(out / "config.toml"),
+                            fmt::format("{} holds {} already", out.string(), ended ? "an evaluation or a run" : "an evaluation that did not end"),
+                            "what is there is kept",
+                            ended ? "read its eval.json, or name another folder with --out" : "remove it, or name another folder with --out");
   const auto weights = checkpoint_folder(request.evaluate);
   config.run.init_from.clear();
   config.model.path = weights.string();
@@ -79,6 +82,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
     if (const int moved = io::set_aside_unfinished(config.run.dir, keep, &removed)) spdlog::info("set aside {} files of unfinished steps", moved);
     if (removed.files > 0) spdlog::info("removed {} unfinished files, {} bytes", removed.files, removed.bytes);
   }
+  if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
+  opening.preamble.weights_hash = opening.job->identity.weights_hash;
   opening.preamble.toml = bind(config).to_toml();
   return opening;
 }

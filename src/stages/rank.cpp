@@ -227,7 +227,7 @@ ExitCode Rank::run(JobKind kind) {
       write_file_atomic(job_.run_dir / "eval.json", json + "\n");
       std::cout << json << std::endl;
     } else {
-      code = ExitCode::requeue;
+      code = ExitCode::failed;
     }
   }
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
@@ -268,6 +268,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       start_log(config.run.log_level, world.rank(), world.size());
       await_run_folder(config.run.dir);
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
+      opening.job->identity.weights_hash = opening.preamble.weights_hash;
     }
     catch_stop_signals();
     comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure", world.rank());

@@ -114,6 +114,10 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   const bool earlier = fs::exists(path);
   require<EnvironmentError>(!earlier || resume, fmt::format("run folder {} already holds a run", dir.string()), "a new run would mix with its rollouts",
                             "add --resume to continue it, or choose another folder with --set run.dir=...");
+  std::error_code absent;
+  require<EnvironmentError>(resume || (fs::is_empty(dir / "checkpoints", absent) || absent),
+                            fmt::format("run folder {} holds checkpoints and no config.toml", dir.string()), "a new run would mix with what another left",
+                            "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
   RunConfig copy = config;
   const std::string toml = bind(copy).to_toml();
   if (earlier) compare_with_earlier(path, toml);

@@ -57,15 +57,17 @@ double StopRequest::margin_s() const { return 1.5 * longest_step_s_ + 2.0 * long
 
 void StopRequest::checkpoint_took(double seconds) { longest_checkpoint_s_ = std::max(longest_checkpoint_s_, seconds); }
 
-std::optional<std::string> StopRequest::reason() const {
-  if (!signal_.empty()) return signal_;
-  if (auto signal = stop_signal()) return signal;
+std::optional<std::string> StopRequest::reason(double more_s) {
+  if (given_) return given_;
+  if (!signal_.empty()) return given_ = signal_;
+  if (auto signal = stop_signal()) return given_ = signal;
   std::error_code ignored;
-  if (std::filesystem::exists(run_dir_ / "stop", ignored)) return "the stop file";
+  if (std::filesystem::exists(run_dir_ / "stop", ignored)) return given_ = "the stop file";
   const auto left = left_s();
-  if (!left || *left > margin_s()) return std::nullopt;
-  return fmt::format("the wall-time limit: {:.1f} s are left, a step takes up to {:.1f} s and a checkpoint up to {:.1f} s", *left, longest_step_s_,
-                     longest_checkpoint_s_);
+  if (!left || *left > margin_s() + more_s) return std::nullopt;
+  out_of_time_ = true;
+  return given_ = fmt::format("the wall-time limit: {:.1f} s are left, a step takes up to {:.1f} s and a checkpoint up to {:.1f} s", *left, longest_step_s_,
+                              longest_checkpoint_s_);
 }
 
 }  // namespace rollcall::stages

@@ -23,12 +23,16 @@ class StopRequest {
   std::optional<double> left_s() const;  ///< to the end of the allocation
   double margin_s() const;               ///< before it at which the run stops: learned from its steps and checkpoints
   /// Why the run should stop now, for the log; empty to go on. Leaves room for one more step and two checkpoints before the end.
-  std::optional<std::string> reason() const;
+  /// Once given it stays. `more_s`: what has to fit beside a step.
+  std::optional<std::string> reason(double more_s = 0.0);
+  bool is_out_of_time() const { return out_of_time_; }  ///< the reason given is the end of the allocation
 
  private:
   std::filesystem::path run_dir_;
   std::optional<double> end_s_;  ///< Unix time
   std::string signal_;
+  std::optional<std::string> given_;
+  bool out_of_time_ = false;
   double longest_step_s_ = 0.0, longest_checkpoint_s_ = 0.0;
 };
 

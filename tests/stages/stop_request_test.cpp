@@ -13,7 +13,7 @@ class Stop : public ::testing::Test {
  protected:
   void SetUp() override { ::unsetenv("SLURM_JOB_END_TIME"); }
   void TearDown() override { ::unsetenv("SLURM_JOB_END_TIME"); }
-  static bool at_limit(const StopRequest& stop) { return stop.reason().value_or("").starts_with("the wall-time limit: "); }
+  static bool at_limit(StopRequest stop) { return stop.reason().value_or("").starts_with("the wall-time limit: "); }
   rollcall::testing::TemporaryFolder folder;
 };
 
@@ -23,7 +23,7 @@ TEST_F(Stop, HasNoReasonByItself) {
 }
 
 TEST_F(Stop, SeesTheStopFile) {
-  const StopRequest stop(folder.path(), 0);
+  StopRequest stop(folder.path(), 0);
   folder.write("stop", "");
   EXPECT_EQ(stop.reason(), "the stop file");
 }
