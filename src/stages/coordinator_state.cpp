@@ -13,7 +13,7 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-constexpr int kFormat = 3, kOldest = 2;  // 2 did not know the archive that a run trains from
+constexpr int kFormat = 4, kOldest = 2;  // 2 did not know the archive that a run trains from, 3 where to roll back and the first weights
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
@@ -114,7 +114,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps), j.at("policy_version").get_to(s.policy_version);
     j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps), j.at("grad_norm_mean").get_to(s.grad_norm_mean);
-    s.rollback_to = j.value("rollback_to", ""), s.weights_hash = j.value("weights_hash", "");  // not in those of earlier builds
+    if (format > 3) j.at("rollback_to").get_to(s.rollback_to), j.at("weights_hash").get_to(s.weights_hash);
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);

@@ -133,6 +133,8 @@ TEST(CoordinatorState, RefusesDamagedText) {
     expect_refused(unknown.dump());
   }
   auto older = json, newer = json;
+  older["format"] = 3, older.erase("rollback_to"), older.erase("weights_hash");
+  EXPECT_EQ(bits(parse_coordinator_state(older.dump(), "x")), bits({}));
   older["format"] = 2, older.erase("archive_digest");
   EXPECT_EQ(bits(parse_coordinator_state(older.dump(), "x")), bits({}));
   newer["format"] = json.at("format").get<int>() + 1;
