@@ -42,7 +42,7 @@ void await_packed(const fs::path& run_dir, const std::string& name, double longe
     try {
       const auto entries = parse_manifest(run_dir / "archive" / "manifest.json").files;
       return std::any_of(entries.begin(), entries.end(), [&](const ArchiveEntry& entry) { return entry.file.path == path; });
-    } catch (const StorageError&) {
+    } catch (const Error&) {
       fault = std::current_exception();
       return false;
     }
@@ -120,8 +120,7 @@ int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFil
   for (const ArchiveEntry& entry : manifest.files) known.insert(entry.file.path);
   std::vector<std::string> loose;
   for (const char* folder : {"shards", "archive"}) {
-    std::error_code absent;
-    for (const auto& file : fs::directory_iterator(run_dir / folder, absent)) {
+    for (const auto& file : list_folder(run_dir / folder)) {
       const std::string extension = file.path().extension(), path = fs::path(folder) / file.path().filename();
       if (extension == ".partial") remove_partial(file.path(), removed);  // never published: nobody was told of it
       else if (extension == ".h5" && !known.contains(path)) loose.push_back(path);

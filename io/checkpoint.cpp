@@ -61,6 +61,8 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
     return manifest;
   } catch (const EnvironmentError&) {
     throw;
+  } catch (const UnreadableError&) {
+    throw;
   } catch (const std::exception& fault) {
     corrupt(checkpoint / kManifest, fault.what());
   }
@@ -76,23 +78,22 @@ std::string manifest_text(const std::string& name, std::uint64_t sequence, const
 
 std::vector<std::string> folder_names(const fs::path& run_dir) {
   std::vector<std::string> names;
-  std::error_code absent;
-  for (const auto& entry : fs::directory_iterator(folder_of(run_dir), absent))
+  for (const auto& entry : list_folder(folder_of(run_dir)))
     if (entry.is_directory()) names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
   return names;
 }
 
 struct Listing {
   std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
-  std::map<std::string, std::string> unreadable;                ///< folders whose manifest cannot be read, and why
+  std::map<std::string, std::string> damaged;                   ///< folders with a damaged manifest, and what is wrong with it
   std::vector<std::string> faults() const {
     std::vector<std::string> texts;
-    for (const auto& [name, fault] : unreadable) texts.push_back(fault);
+    for (const auto& [name, fault] : damaged) texts.push_back(fault);
     return texts;
   }
 };
 
+/// Throws UnreadableError where the file system does not let a manifest be read: what is not known is neither damaged nor absent.
 Listing list(const fs::path& run_dir) {
   Listing listing;
   for (const std::string& name : folder_names(run_dir)) {
@@ -100,7 +101,7 @@ Listing list(const fs::path& run_dir) {
     try {
       listing.complete.emplace_back(read_manifest_of(folder_of(run_dir) / name).sequence, name);
     } catch (const StorageError& fault) {
-      if (fs::exists(folder_of(run_dir) / name)) listing.unreadable[name] = fault.what();  // otherwise the run removed it just now
+      if (fs::exists(folder_of(run_dir) / name)) listing.damaged[name] = fault.what();  // otherwise the run removed it just now
     }
   }
   std::sort(listing.complete.begin(), listing.complete.end());
@@ -170,7 +171,7 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, co
       write_file_synced(hidden / file, bytes);
       expect(facts.insert({file, {bytes.size(), checksum64(bytes)}}).second, "a checkpoint's file is written or taken over, not both");
     }
-  } catch (const StorageError&) {  // what is left would only help to fill a disk; other ranks may still be writing theirs
+  } catch (const Error&) {  // what is left would only help to fill a disk; other ranks may still be writing theirs
     std::error_code ignored;
     for (const auto& [file, written] : facts) fs::remove(hidden / file, ignored);
     fs::remove(hidden, ignored);
@@ -197,7 +198,7 @@ void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
   remove_folder(hidden_folder(run_dir, checkpoint.name));
   try {
     end_checkpoint(run_dir, checkpoint.name, write_share(run_dir, checkpoint.name, share));
-  } catch (const StorageError&) {
+  } catch (const Error&) {
     std::error_code ignored;  // the first failure is the one to tell of
     fs::remove_all(hidden_folder(run_dir, checkpoint.name), ignored);
     throw;
@@ -222,7 +223,7 @@ std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<s
   return names;
 }
 
-std::map<std::string, std::string> unreadable_checkpoints(const fs::path& run_dir) { return list(run_dir).unreadable; }
+std::map<std::string, std::string> damaged_checkpoints(const fs::path& run_dir) { return list(run_dir).damaged; }
 
 void await_checkpoint(const fs::path& run_dir, const std::string& name, double longest_s) {
   const fs::path manifest = folder_of(run_dir) / name / kManifest;
@@ -257,6 +258,8 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector
   for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
     try {
       found = read_checkpoint(run_dir, candidate->second);
+    } catch (const UnreadableError&) {
+      throw;  // to go on from the one before would set aside what this one counts on
     } catch (const Error& fault) {
       faults.emplace_back(fault.what());
     }

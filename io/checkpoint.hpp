@@ -51,10 +51,11 @@ void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& ch
 /// Where a crash left a checkpoint that was about to be replaced aside and none in its place, puts it back. Only under the run folder's lock.
 void restore_replaced(const std::filesystem::path& run_dir);
 
-/// Names of the complete checkpoints, oldest first by the sequence number in their manifests. `faults`: of folders whose manifest cannot be read.
+/// Names of the complete checkpoints, oldest first by the sequence number in their manifests. `faults`: of folders whose manifest is
+/// damaged. Throws UnreadableError where the file system does not let one be read.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir, std::vector<std::string>* faults = nullptr);
-/// The folders whose manifest cannot be read: name -> what is wrong.
-std::map<std::string, std::string> unreadable_checkpoints(const std::filesystem::path& run_dir);
+/// The folders whose manifest is damaged: name -> what is wrong. Throws UnreadableError.
+std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::path& run_dir);
 
 /// For a checkpoint that another rank has ended: returns when its manifest can be seen here (base/late_names.hpp). Throws StorageError.
 void await_checkpoint(const std::filesystem::path& run_dir, const std::string& name, double longest_s = kLateName_s);
@@ -62,7 +63,8 @@ void await_checkpoint(const std::filesystem::path& run_dir, const std::string& n
 /// Reads and verifies one, or one file of it. Throws StorageError naming the file at fault.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const std::string& only = {});
 
-/// The newest that verifies; corrupt newer ones are named in `warnings`. Empty when there is none at all; throws StorageError when all are corrupt.
+/// The newest that verifies; corrupt newer ones are named in `warnings`. Empty when there is none at all. Throws StorageError when all are
+/// corrupt, UnreadableError when the file system does not let one be read.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run_dir, std::vector<std::string>* warnings);
 
 /// What interrupted writes and removals left: removed at every start, after newest_checkpoint() and before the first share is written. Returns what that was.

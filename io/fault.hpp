@@ -1,7 +1,7 @@
 // Where a FileFault meets the name of its file and becomes the StorageError that people read. Private to io.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/file.hpp"
 #include "io/handle.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +15,11 @@ namespace rollcall::io {
                                    "restore it from a copy, or set it aside with rollcall archive repair and resume without it"));
 }
 
+[[noreturn]] inline void refuse_unreadable(const std::filesystem::path& path, std::string_view fault) {
+  throw UnreadableError(error_message(fmt::format("{}: {}", path.string(), fault), "the file system does not let it be read, so nothing is known of it",
+                                      "check the disk, then try again"));
+}
+
 /// Runs `read` as the only user of HDF5; what it finds wrong is said of `path`.
 template <class F>
 auto reading(const std::filesystem::path& path, const F& read) {
@@ -23,9 +28,12 @@ auto reading(const std::filesystem::path& path, const F& read) {
     return read();
   } catch (const NewerSchema& fault) {
     throw EnvironmentError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "a newer rollcall wrote the file", "use that version"));
+  } catch (const UnreadableFault& fault) {
+    refuse_unreadable(path, fault.what());
   } catch (const FileFault& fault) {
     refuse(path, fault.what());
   } catch (const std::filesystem::filesystem_error& fault) {
+    if (fault.code() != std::errc::no_such_file_or_directory) refuse_unreadable(path, fault.code().message());
     refuse(path, fault.code().message());
   } catch (const InputError& fault) {  // base/hash and base/file name the file as the user's input
     refuse(path, fault.what());

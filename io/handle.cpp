@@ -3,15 +3,33 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <charconv>
+#include <cstring>
 #include <string>
 
 namespace rollcall::io {
+namespace {
+
+// Before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up inside HDF5, which after a failed read ends in a crash (1.10: H5F__close_cb
+// of a file that was half opened). All that is open is closed by its Handle.
+const bool started = H5dont_atexit() >= 0 && H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+
+/// The number behind "errno = " in a message of HDF5's drivers; 0 where there is none.
+int errno_in(std::string_view text) {
+  constexpr std::string_view kMark = "errno = ";
+  const auto at = text.find(kMark);
+  int number = 0;
+  if (at != std::string_view::npos) std::from_chars(text.data() + at + kMark.size(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
 
 std::unique_lock<std::mutex> enter_hdf5() {
   static std::mutex inside;
   std::unique_lock<std::mutex> lock(inside);
-  static const bool quiet = H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
-  if (!quiet) throw FileFault("HDF5 does not start");
+  if (!started) throw FileFault("HDF5 does not start");
   return lock;
 }
 
@@ -26,7 +44,12 @@ void hdf5_failure(const char* action, std::string_view subject) {
       },
       &innermost);
   H5Eclear2(H5E_DEFAULT);
-  throw FileFault(fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject, innermost.empty() ? "HDF5 gives no reason" : innermost));
+  const int error = errno_in(innermost);
+  if (error != 0) innermost = std::strerror(error);
+  const std::string words =
+      fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject, innermost.empty() ? "HDF5 gives no reason" : innermost);
+  if (error != 0 && error != ENOENT) throw UnreadableFault(words);
+  throw FileFault(words);
 }
 
 void check_scalar(hid_t attribute, std::string_view name) {

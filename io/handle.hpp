@@ -20,11 +20,16 @@ struct NewerSchema : FileFault {
   using FileFault::FileFault;
 };
 
+/// The file system refuses to read: nothing is known of the file. Becomes an UnreadableError.
+struct UnreadableFault : FileFault {
+  using FileFault::FileFault;
+};
+
 /// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may be threads of one process in tests.
 /// Turns HDF5's own printing of errors off.
 std::unique_lock<std::mutex> enter_hdf5();
 
-/// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>".
+/// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the words of errno where HDF5 names one.
 [[noreturn]] void hdf5_failure(const char* action, std::string_view subject);
 inline void check(herr_t status, const char* action, std::string_view subject = {}) {
   if (status < 0) hdf5_failure(action, subject);

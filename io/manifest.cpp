@@ -85,6 +85,8 @@ Manifest parse_manifest(const fs::path& path) {
     return manifest;
   } catch (const EnvironmentError&) {
     throw;
+  } catch (const UnreadableError&) {
+    throw;
   } catch (const std::exception& fault) {
     throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",
                                      "restore it from a copy, or let rollcall archive repair write it anew from the packed files beside it"));

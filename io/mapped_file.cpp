@@ -20,11 +20,15 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (size == 0) return;
-  if (begin == MAP_FAILED) throw FileFault(fmt::format("cannot map it: {}", std::strerror(error)));
+  if (begin == MAP_FAILED) {
+    const std::string words = fmt::format("cannot map it: {}", std::strerror(error));
+    if (error == ENOENT) throw FileFault(words);
+    throw UnreadableFault(words);
+  }
 #ifdef MADV_POPULATE_READ  // since Linux 5.14: a disk that fails is an error here and SIGBUS later
   if (::madvise(begin, std::size_t(size), MADV_POPULATE_READ) != 0 && errno == EFAULT) {
     ::munmap(begin, std::size_t(size));
-    throw FileFault("cannot read it: the disk or the file system fails, or the file is being cut short");
+    throw UnreadableFault("cannot read it: the disk or the file system fails, or the file is being cut short");
   }
 #endif
   ::madvise(begin, std::size_t(size), MADV_SEQUENTIAL);

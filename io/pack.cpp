@@ -189,9 +189,10 @@ std::string Packing::make_file() {
   try {
     agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
     if (writers() > 1) agreed(ranks_, [&] { return find_partial(); });
-    const auto written = agreed(ranks_, [&] { return write(); });
+    const std::string mine = mpi() != nullptr ? write() : "";  // inside HDF5 the ranks wait for each other: one that fails there can only end the job
+    const auto written = agreed(ranks_, [&] { return mpi() != nullptr ? mine : write(); });
     return agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); })[0];
-  } catch (const StorageError&) {
+  } catch (const Error&) {
     std::error_code ignored;  // the first failure is the one to tell of
     if (ranks_.rank() == 0) fs::remove(partial(), ignored);
     throw;

@@ -47,12 +47,18 @@ std::string text_of(FileState state) {
 RunFiles list_files(const fs::path& run_dir) {
   std::vector<std::pair<std::string, std::uint64_t>> found;
   for (const char* folder : {"archive", "shards", "set_aside"}) {
-    std::error_code gone;
+    std::error_code ec;
     std::set<std::pair<std::string, std::uint64_t>> names;
-    for (const auto& file : fs::recursive_directory_iterator(run_dir / folder, gone)) {
-      const bool regular = file.is_regular_file(gone);
-      const auto bytes = regular ? file.file_size(gone) : 0;
-      if (regular && !gone) names.emplace(file.path().lexically_relative(run_dir), bytes);
+    const auto known = [&](const fs::path& path) {  // what is gone by now is known to be; what cannot be looked at is not
+      if (ec && ec != std::errc::no_such_file_or_directory) reading_failure("look at", path, ec.value());
+      return !ec;
+    };
+    const fs::recursive_directory_iterator files(run_dir / folder, ec);
+    if (!known(run_dir / folder)) continue;
+    for (const auto& file : files) {
+      const bool regular = file.is_regular_file(ec);
+      const auto bytes = known(file.path()) && regular ? file.file_size(ec) : 0;
+      if (known(file.path()) && regular) names.emplace(file.path().lexically_relative(run_dir), bytes);
     }
     found.insert(found.end(), names.begin(), names.end());
   }
@@ -79,8 +85,7 @@ std::optional<Rows> count_rows(const fs::path& file) {
 
 std::string new_set_aside(const fs::path& run_dir) {
   int next = 0;
-  std::error_code absent;
-  for (const auto& folder : fs::directory_iterator(run_dir / "set_aside", absent)) next = std::max(next, std::atoi(folder.path().filename().c_str()) + 1);
+  for (const auto& folder : list_folder(run_dir / "set_aside")) next = std::max(next, std::atoi(folder.path().filename().c_str()) + 1);
   const std::string target = "set_aside/" + std::to_string(next);
   make_folder(run_dir / target);
   return target;
@@ -103,16 +108,19 @@ void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, con
 std::vector<Fault> rebuild_manifest(const fs::path& run_dir, std::optional<std::uint64_t> seed, const std::string& copy) {
   std::vector<Fault> faults;
   std::map<std::tuple<Purpose, std::uint64_t, std::string>, ArchiveEntry> found;
-  for (const auto& file : fs::directory_iterator(run_dir / "archive")) {
+  for (const auto& file : list_folder(run_dir / "archive")) {
     if (file.path().extension() != ".h5") continue;
     const std::string path = file.path().lexically_relative(run_dir);
     try {
       const ArchiveEntry entry = describe(run_dir, path);
       const auto wrong = verify_archive(run_dir, entry);
+      if (!wrong.empty() && wrong.front().kind == Fault::Kind::unreadable) refuse_unreadable(run_dir / path, wrong.front().problem);
       if (!wrong.empty()) faults.push_back(wrong.front());
       else if (!seed || identity_of(run_dir, entry.file).seed == *seed) found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
     } catch (const EnvironmentError&) {
       throw;  // of a newer program: it must not go missing
+    } catch (const UnreadableError&) {
+      throw;  // nor must what nothing is known of
     } catch (const Error& fault) {
       faults.push_back({path, fault.what()});
     }
@@ -144,14 +152,15 @@ void amend(const fs::path& run_dir, const std::vector<std::string>& withdrawn, c
 
 std::vector<ArchiveEntry> entries_before(const fs::path& run_dir, const std::string& path) {
   std::vector<ArchiveEntry> found;
-  std::error_code absent;
-  for (const auto& folder : fs::directory_iterator(run_dir / "set_aside", absent)) {
+  for (const auto& folder : list_folder(run_dir / "set_aside")) {
     const fs::path copy = folder.path() / "manifest.json";
     try {
       if (!fs::exists(copy)) continue;
       for (const ArchiveEntry& entry : parse_manifest(copy).files)
         if (entry.file.path == path) found.push_back(entry);
-    } catch (const Error&) {  // kept because it could not be read
+    } catch (const UnreadableError&) {
+      throw;
+    } catch (const Error&) {  // kept because it was damaged
     }
   }
   return found;

@@ -35,7 +35,7 @@ PublishedFile publish(const fs::path& run_dir, const ShardName& name, std::span<
     file.path = path;
     show_file(run_dir / partial, run_dir / path);  // the checkpoint that counts its step makes the name durable
     return file;
-  } catch (const StorageError&) {
+  } catch (const Error&) {
     std::error_code already_gone;
     fs::remove(run_dir / partial, already_gone);
     throw;

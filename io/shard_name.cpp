@@ -1,6 +1,8 @@
 // Names of shard files to and from text.
 #include "io/shard_name.hpp"
 
+#include "base/file.hpp"
+
 #include "io/schema.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +45,7 @@ std::optional<ShardName> ShardName::parse(const fs::path& path) {
 
 std::vector<ShardName> list_shards(const fs::path& run_dir) {
   std::vector<ShardName> names;
-  std::error_code absent;
-  for (const auto& file : fs::directory_iterator(run_dir / "shards", absent))
+  for (const auto& file : list_folder(run_dir / "shards"))
     if (const auto name = ShardName::parse(file.path())) names.push_back(*name);
   std::sort(names.begin(), names.end());
   return names;

@@ -168,7 +168,7 @@ void each_group(const fs::path& run_or_file, const Selection& selection, const V
     const Source source = open_source(run_or_file);
     try {
       return walk(source, selection, visit, done, done);
-    } catch (const StorageError&) {
+    } catch (const Error&) {
       if (!is_stale(source) || source.loose == listed) throw;  // each time the run must have packed again in between
       listed = source.loose;
     }

@@ -153,20 +153,17 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std
   }
   const Transfers transfers = make_transfers(mpi_communicator != nullptr);
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access), "open");
-  std::string fault;
   std::vector<std::uint64_t> checksums(columns.size(), 0);
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    try {
-      checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
-    } catch (const FileFault& first) {
-      if (fault.empty()) fault = first.what();
-    }
+  try {
+    for (std::size_t c = 0; c < columns.size(); ++c) checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
+    // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads it.
+    check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush");
+  } catch (...) {
+    if (mpi_communicator != nullptr) file.release();  // closing it waits for the others, who wait for this rank
+    throw;
   }
-  // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads it.
-  if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 && fault.empty()) fault = "cannot flush";
   file.close("close");
   start_writeback(path);
-  if (!fault.empty()) throw FileFault(fault);
   return checksums;
 }
 

@@ -19,8 +19,8 @@ struct Stretch {
 void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns, const Extents& extents);
 
 /// Writes this rank's stretch of every column into a file written with values `later`, in pieces of some MiB; `stretches` are those of all ranks. Collective
-/// over `mpi_communicator` (pointer to an MPI_Comm), with every rank making the same calls even after a fault of its own; serial when it is null. Returns the
-/// checksum of every column's bytes as they were handed over. Throws FileFault at the end.
+/// over `mpi_communicator` (pointer to an MPI_Comm), serial when it is null. Returns the checksum of every column's bytes as they were handed over. Throws
+/// FileFault; with a communicator the other ranks are then stuck inside HDF5 and the caller has to end the job.
 std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches,
                                           int rank, const void* mpi_communicator);
 

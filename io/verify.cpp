@@ -14,7 +14,10 @@ namespace {
 
 /// The words of a StorageError without file, reason and suggestion, which the report says once.
 std::string problem_of(const std::string& message, const std::string& path) {
-  const auto file = message.find(path + ": "), reason = message.rfind(" (the file is not what the run published)");
+  const auto file = message.find(path + ": ");
+  auto reason = std::string::npos;
+  for (const char* known : {" (the file is not what the run published)", " (the file system does not let it be read", " (what it holds is not known)"})
+    reason = std::min(reason, message.rfind(known));
   const std::size_t begin = file == std::string::npos ? 0 : file + path.size() + 2;
   return message.substr(begin, reason == std::string::npos || reason < begin ? reason : reason - begin);
 }
@@ -25,8 +28,10 @@ std::optional<Fault> fault_of(const std::string& path, const F& read) {
     read();
   } catch (const StorageError& fault) {
     return Fault{path, problem_of(fault.what(), path)};
+  } catch (const UnreadableError& fault) {
+    return Fault{path, problem_of(fault.what(), path), Fault::Kind::unreadable};
   } catch (const EnvironmentError& fault) {
-    return Fault{path, problem_of(fault.what(), path), true};
+    return Fault{path, problem_of(fault.what(), path), Fault::Kind::newer};
   }
   return std::nullopt;
 }
@@ -38,6 +43,8 @@ void check_columns(TableReader& reader, std::vector<std::string>& damaged) {
     if (!reader.has(column)) return;
     try {
       reader.read_column(column, values);
+    } catch (const UnreadableFault&) {
+      throw;
     } catch (const FileFault& fault) {
       damaged.emplace_back(fault.what());
     }
@@ -45,11 +52,13 @@ void check_columns(TableReader& reader, std::vector<std::string>& damaged) {
 }
 
 /// Faults of a file whose bytes are not those published: which columns they lie in.
-std::vector<Fault> locate(const fs::path& run_dir, const std::string& path, const std::string& problem) {
-  std::vector<Fault> faults{{path, problem}};
+std::vector<Fault> located(const fs::path& run_dir, const Fault& fault) {
+  std::vector<Fault> faults{fault};
+  const std::string& path = fault.file;
   std::error_code absent;
-  if (!fs::exists(run_dir / path, absent)) return faults;
-  const auto columns = damaged_columns(run_dir / path);
+  if (fault.kind != Fault::Kind::damage || !fs::exists(run_dir / path, absent)) return faults;
+  std::vector<std::string> columns;
+  if (fault_of(path, [&] { columns = damaged_columns(run_dir / path); })) return faults;
   for (const std::string& column : columns) faults.push_back({path, column});
   if (columns.empty()) faults.push_back({path, "every column has its checksum: the damage lies in names, attributes or between the columns"});
   return faults;
@@ -80,28 +89,32 @@ std::vector<std::string> damaged_columns(const fs::path& path) {
     check_columns<KeyColumns>(reader, damaged);
     check_columns<RolloutColumns>(reader, damaged);
     check_columns<ScoreColumns>(reader, damaged);
+  } catch (const UnreadableFault& fault) {
+    refuse_unreadable(path, fault.what());
   } catch (const FileFault& fault) {
     damaged.emplace_back(fault.what());
   } catch (const fs::filesystem_error& fault) {
+    if (fault.code() != std::errc::no_such_file_or_directory) refuse_unreadable(path, fault.code().message());
     damaged.push_back(fault.code().message());
   }
   return damaged;
 }
 
-std::optional<std::string> unlike_published(const fs::path& run_dir, const PublishedFile& file) {
-  const auto fault = fault_of(file.path, [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
-  return fault ? std::optional(fault->problem) : std::nullopt;
+std::optional<Fault> unlike_published(const fs::path& run_dir, const PublishedFile& file) {
+  return fault_of(file.path, [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
 }
 
 std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path, const std::optional<PublishedFile>& published) {
   const auto name = ShardName::parse(path);
   if (!name) return {{path, "its name is not that of a shard"}};
   if (published) {
-    if (const auto fault = unlike_published(run_dir, *published)) return locate(run_dir, path, *fault);
-  } else if (const auto columns = damaged_columns(run_dir / path); !columns.empty()) {
+    if (const auto fault = unlike_published(run_dir, *published)) return located(run_dir, *fault);
+  } else {
+    std::vector<std::string> columns;
+    if (const auto fault = fault_of(path, [&] { columns = damaged_columns(run_dir / path); })) return {*fault};
     std::vector<Fault> faults;
     for (const std::string& column : columns) faults.push_back({path, column});
-    return faults;
+    if (!faults.empty()) return faults;
   }
   std::optional<std::string> wrong_place;
   const auto fault = fault_of(path, [&] {
@@ -136,7 +149,8 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
     });
   });
   if (!fault) return {};
-  return unlike_published(run_dir, entry.file) ? locate(run_dir, path, fault->problem) : std::vector<Fault>{*fault};
+  if (fault->kind != Fault::Kind::damage) return {*fault};
+  return unlike_published(run_dir, entry.file) ? located(run_dir, *fault) : std::vector<Fault>{*fault};
 }
 
 }  // namespace rollcall::io

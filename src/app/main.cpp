@@ -1,5 +1,6 @@
 // Entry point: parses the command line, runs one subcommand, turns its outcome into the exit code.
 #include "app/commands.hpp"
+#include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 
@@ -92,7 +93,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "rollcall: %s\n", e.what());
     return int(e.code());
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "rollcall: %s\n", e.what());
+    std::fprintf(stderr, "rollcall: %s\n", message_of(e).c_str());
     return int(ExitCode::failed);
   }
 }

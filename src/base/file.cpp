@@ -1,7 +1,6 @@
 // POSIX calls behind durable files, each checked.
 #include "base/file.hpp"
 
-#include "base/error.hpp"
 #include "base/late_names.hpp"
 #include "base/uninterrupted.hpp"
 
@@ -9,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -39,11 +39,48 @@ fs::path folder_of(const fs::path& path) { return path.parent_path().empty() ? f
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
-  const auto refuse = [&](const char* action) {
-    throw InputError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(errno)), "it was named as input",
-                                   "check the path, its permissions and the file system"));
+bool file_seen_in_time(const fs::path& path, double longest_s) {
+  const auto seen = [&] {
+    std::error_code ec;
+    const bool there = fs::exists(path, ec);
+    if (ec && ec.value() != ESTALE) reading_failure("look at", path, ec.value());  // ESTALE: what NFS says of a name that is just being replaced
+    return there;
   };
+  return seen_in_time(seen, longest_s);
+}
+
+std::string message_of(const std::exception& error) {
+  const auto* refused = dynamic_cast<const fs::filesystem_error*>(&error);
+  if (refused == nullptr) return error.what();
+  return error_message(fmt::format("{}: {}", refused->path1().string(), refused->code().message()), "the file system refuses to say what is there",
+                       "check the disk, permissions and quota, then try again");
+}
+
+void reading_failure(const char* action, const fs::path& path, int error) {
+  const std::string problem = fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG: throw InputError(error_message(problem, "it was named as input", "check the path"));
+    case EACCES:
+    case EPERM:
+    case ELOOP: throw UnreadableError(error_message(problem, "what it holds is not known", "check its permissions, then try again"), ExitCode::misconfigured);
+    default: throw UnreadableError(error_message(problem, "what it holds is not known", "check the disk and the file system, then try again"));
+  }
+}
+
+std::vector<fs::directory_entry> list_folder(const fs::path& folder) {
+  std::error_code ec;
+  std::vector<fs::directory_entry> entries;
+  for (fs::directory_iterator entry(folder, ec); !ec && entry != fs::directory_iterator(); entry.increment(ec)) entries.push_back(*entry);
+  if (ec && ec != std::errc::no_such_file_or_directory) reading_failure("list", folder, ec.value());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::string read_file(const fs::path& path) {
+  const auto refuse = [&](const char* action) { reading_failure(action, path, errno); };
   Descriptor file(path, O_RDONLY);
   if (file < 0) refuse("open");
   struct stat facts {};

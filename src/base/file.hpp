@@ -1,14 +1,31 @@
 // Durable files: atomic publication, whole-file reads, and the lock that keeps a second job out of a run folder.
 #pragma once
 
+#include "base/error.hpp"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rollcall {
 
-/// Reads a whole file. Throws InputError naming the file.
+/// A file cannot be read although it is there: what it holds is not known, so it is not to be called damaged. `misconfigured` where permissions are at fault.
+struct UnreadableError : Error {
+  explicit UnreadableError(const std::string& m, ExitCode code = ExitCode::failed) : Error(code, m) {}
+};
+
+/// What the user is told of any exception, those of std::filesystem included: one complete message.
+std::string message_of(const std::exception& error);
+
+/// Reads a whole file. Throws InputError naming the file when it is not there, UnreadableError when it cannot be read.
 std::string read_file(const std::filesystem::path& path);
+
+/// Throws what a failed read means for its errno: InputError or UnreadableError. `action`: "open", "read".
+[[noreturn]] void reading_failure(const char* action, const std::filesystem::path& path, int error);
+
+/// What a folder holds, by name; nothing when it is not there. Throws UnreadableError: a folder that cannot be read is not an empty one.
+std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem::path& folder);
 
 /// Gives a finished temporary file its final name, whole or not at all: fsync of the file, rename. The name is durable after an fsync of the folder, which one
 /// call can do for many files. Throws StorageError.

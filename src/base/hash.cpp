@@ -2,13 +2,14 @@
 #include "base/hash.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <xxhash.h>
 
-#include <cstring>
+#include <cerrno>
 #include <memory>
 #include <vector>
 
@@ -20,8 +21,7 @@ std::string hex64(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::uint64_t file_checksum64(const std::filesystem::path& path) {
   const auto checked = [&](auto result, const char* action) {
-    require(result >= 0, fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(errno)), "its checksum is needed",
-            "check the path, its permissions and the file system");
+    if (result < 0) reading_failure(action, path, errno);
     return result;
   };
   const Descriptor file(path, O_RDONLY);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <system_error>
 #include <thread>
 
 namespace rollcall {
@@ -25,9 +24,7 @@ bool seen_in_time(const Seen& seen, double longest_s = kLateName_s) {
   return true;
 }
 
-inline bool file_seen_in_time(const std::filesystem::path& path, double longest_s = kLateName_s) {
-  std::error_code ignored;
-  return seen_in_time([&] { return std::filesystem::exists(path, ignored); }, longest_s);
-}
+/// Throws UnreadableError when the file system answers otherwise than that the name is there or not.
+bool file_seen_in_time(const std::filesystem::path& path, double longest_s = kLateName_s);
 
 }  // namespace rollcall

@@ -47,7 +47,8 @@ class Rank {
   comm::Envelope next(const std::string& waiting_for);
   ExitCode follow();
   void on_pack(const PackRequest& request);
-  void report_progress();  ///< a stop signal, a durable share of a checkpoint: whatever happened beside the messages
+  const char* background() const;  ///< what goes on beside the messages: a writer that hangs is named in a roll call
+  void report_progress();          ///< a stop signal, a durable share of a checkpoint: whatever happened beside the messages
 
   comm::Communicator* world_;
   Job job_;
@@ -184,9 +185,14 @@ void Rank::on_pack(const PackRequest& request) {
   if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
 }
 
+const char* Rank::background() const { return update_ && update_->is_saving() ? "writing of a checkpoint" : ""; }
+
 void Rank::report_progress() {
   if (update_) {
-    if (const auto share = update_->saved()) mail_.send(0, Tag::saved, *share);
+    if (const auto share = update_->saved()) {
+      world_->set_activity(background());
+      mail_.send(0, Tag::saved, *share);
+    }
   }
   if (signal_reported_ || world_->rank() == 0) return;  // rank 0 looks for itself
   if (const auto signal = stop_signal()) {
@@ -196,11 +202,13 @@ void Rank::report_progress() {
 }
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
+  constexpr double kLater_s = 3.0;  // rank 0 knows what all wait for, so it is the first to give up, while the others can still answer it
+  const double deadline_s = job_.config.run.deadline_s + (world_->rank() == 0 ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
-    auto envelope = world_->receive(job_.config.run.deadline_s, waiting_for, [this] { report_progress(); });
+    auto envelope = world_->receive(deadline_s, waiting_for, [this] { report_progress(); });
     const bool handled = dispatch(envelope);
-    world_->set_activity("");
+    world_->set_activity(background());
     if (!handled || finished_) return envelope;
   }
 }
@@ -239,7 +247,7 @@ ExitCode fail(comm::Communicator& world, const std::filesystem::path& run_dir, c
   constexpr double kAbortDeadline_s = 5.0;
   const auto* known = dynamic_cast<const Error*>(&error);
   const ExitCode code = known ? known->code() : ExitCode::failed;
-  const std::string message = fmt::format("{}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", error.what());
+  const std::string message = fmt::format("{}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", message_of(error));
   if (is_first_failure(run_dir, message + "\n")) std::cerr << "rollcall: " << message << std::endl;
   else std::this_thread::sleep_for(std::chrono::duration<double>(kAbortDeadline_s));
   if (world.size() > 1) world.abort(int(code));  // the others would wait for this rank
@@ -254,9 +262,10 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
   if (world.rank() == 0) {
     try {
       opening = open_job(world, request, share);
-    } catch (const Error& e) {
-      std::cerr << "rollcall: " << e.what() << std::endl;
-      opening.preamble.exit_code = int(e.code());
+    } catch (const std::exception& e) {
+      std::cerr << "rollcall: " << message_of(e) << std::endl;
+      const auto* known = dynamic_cast<const Error*>(&e);
+      opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
     }
   }
   opening.preamble = from_bytes<Preamble>(world.gather_all(world.rank() == 0 ? to_bytes(opening.preamble) : std::string())[0]);

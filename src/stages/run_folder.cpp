@@ -5,12 +5,11 @@
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "base/uninterrupted.hpp"
 #include "io/checkpoint.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -101,9 +100,9 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
 }
 
 bool is_first_failure(const fs::path& run_dir, const std::string& message) {
-  const int fd = ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int fd = uninterrupted([&] { return ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
   if (fd < 0) return errno != EEXIST;  // where nothing can be written everyone speaks
-  const bool noted = ::write(fd, message.data(), message.size()) == ssize_t(message.size());
+  const bool noted = uninterrupted([&] { return ::write(fd, message.data(), message.size()); }) == ssize_t(message.size());
   if (!noted) spdlog::warn("cannot write {}", (run_dir / "failure").string());
   ::close(fd);
   return true;
@@ -114,9 +113,8 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   const bool earlier = fs::exists(path);
   require<EnvironmentError>(!earlier || resume, fmt::format("run folder {} already holds a run", dir.string()), "a new run would mix with its rollouts",
                             "add --resume to continue it, or choose another folder with --set run.dir=...");
-  std::error_code absent;
-  require<EnvironmentError>(resume || (fs::is_empty(dir / "checkpoints", absent) || absent),
-                            fmt::format("run folder {} holds checkpoints and no config.toml", dir.string()), "a new run would mix with what another left",
+  require<EnvironmentError>(resume || list_folder(dir / "checkpoints").empty(), fmt::format("run folder {} holds checkpoints and no config.toml", dir.string()),
+                            "a new run would mix with what another left",
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
   RunConfig copy = config;
   const std::string toml = bind(copy).to_toml();

@@ -31,6 +31,7 @@ class Update {
   void on_save(const SaveRequest& request);
   /// The share, once it is durable: for the coordinator. Rethrows what the writing met.
   std::optional<SaveReport> saved() { return saving_.poll(); }
+  bool is_saving() const { return saving_.running(); }
   void on_rollback(const std::string& checkpoint);
   /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a checkpoint's files.
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);

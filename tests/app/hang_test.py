@@ -5,27 +5,20 @@ import re
 import signal
 import time
 
-from harness import check, main, ranks_of, sets
+from harness import check, main, metrics, ranks_of, sets
 
 FAILED = 3
 DEADLINE_S = 4
 
 
-def hang(harness, layout, ranks, victim):
-    folder = harness.work / f"{layout}_{victim}"
-    job = harness.start("train", harness.tiny, *sets(run__dir=folder, run__layout=layout, run__deadline_s=DEADLINE_S, train__steps=2000), ranks=ranks)
-    while not list(folder.glob("checkpoints/train_*")):
-        check(job.poll() is None, f"the run ended before it could be stopped: {job.poll()}")
-        time.sleep(0.05)
-    pids = ranks_of(folder)
-    check(len(pids) == ranks, f"{len(pids)} ranks found, not {ranks}")
-    began = time.monotonic()
-    os.kill(pids[victim], signal.SIGSTOP)
+def message_of_end(job, folder, began):
+    """The one message of a job that ends itself with exit code 3 some time after its deadline; no rank is left."""
     try:
         out, err = job.communicate(timeout=60)
     finally:
         if job.poll() is None:
-            os.kill(pids[victim], signal.SIGKILL)
+            for pid in ranks_of(folder).values():
+                os.kill(pid, signal.SIGKILL)
             job.kill()
     took = time.monotonic() - began
     check(job.returncode == FAILED, f"exit code {job.returncode}, not {FAILED}\n{out}\n{err}")
@@ -39,6 +32,19 @@ def hang(harness, layout, ranks, victim):
     return messages[0]
 
 
+def hang(harness, layout, ranks, victim):
+    folder = harness.work / f"{layout}_{victim}"
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder, run__layout=layout, run__deadline_s=DEADLINE_S, train__steps=2000), ranks=ranks)
+    while not list(folder.glob("checkpoints/train_*")):
+        check(job.poll() is None, f"the run ended before it could be stopped: {job.poll()}")
+        time.sleep(0.05)
+    pids = ranks_of(folder)
+    check(len(pids) == ranks, f"{len(pids)} ranks found, not {ranks}")
+    began = time.monotonic()
+    os.kill(pids[victim], signal.SIGSTOP)
+    return message_of_end(job, folder, began)
+
+
 def generating_rank(harness):
     said = hang(harness, "colocated", 3, 1)
     check(re.search(r"rank [02] .*(waited|has been in packing .* for) \d", said) and re.search(r"rank 1 \(generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
@@ -50,4 +56,23 @@ def coordinator(harness):
     check(re.search(r"rank 0 \(coordinator, generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
 
 
-main(generating_rank, coordinator)
+def checkpoint_writer(harness):
+    """Rank 1 goes on, but the file system keeps the writer of its share: to open a pipe that nobody reads takes for ever."""
+    folder = harness.work / "writer"
+    wide = sets(model__hidden_size=192, model__intermediate_size=384, model__num_hidden_layers=3, model__head_dim=48, model__num_attention_heads=4, sft__steps=4)
+    job = harness.start("train", harness.tiny, *wide, *sets(run__dir=folder, run__deadline_s=DEADLINE_S, train__steps=2000, checkpoint__every=15), ranks=3)
+    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 5:
+        check(job.poll() is None, f"the run ended before its fifth step: {job.poll()}")
+        time.sleep(0.05)
+    check(len(metrics(folder)) < 12, "the first checkpoint came before the pipe")
+    share = folder / "checkpoints/.partial-train_000015"
+    share.mkdir()
+    os.mkfifo(share / "optimizer-00002-of-00003.safetensors")
+    while len(metrics(folder)) < 16:
+        check(job.poll() is None, f"the run ended before its first checkpoint: {job.poll()}")
+        time.sleep(0.1)
+    said = message_of_end(job, folder, time.monotonic())
+    check(re.search(r"waited .* for checkpoint train_000015 .*rank 1 waits for the coordinator's next message in the writing of a checkpoint", said), f"who hangs?\n{said}")
+
+
+main(generating_rank, coordinator, checkpoint_writer)

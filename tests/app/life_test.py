@@ -8,7 +8,7 @@ import time
 
 from harness import check, main, metrics, policy_line, result, sets
 
-REQUEUE = 75
+REQUEUE, MISCONFIGURED = 75, 2
 LONG = sets(train__steps=60, checkpoint__every=10)
 STEADY = sets(train__min_lr_ratio=1)  # no step depends on the number of steps
 TURNING = [*STEADY, *sets(checkpoint__every=20, sft__steps=120, train__lr=0.1, run__seed=2)]  # learns the task, and has lost it again after six steps
@@ -69,6 +69,32 @@ def wall_time(harness):
     for run, how in ((folder, ["--resume"]), (whole, [])):
         harness.train(run, *how, *STEADY, *sets(train__steps=stopped["train_steps"] + 3))
     same_end(folder, whole)
+
+
+def stop_within_an_evaluation(harness):
+    """It is not waited for, and made again as a whole."""
+    reference, folder = harness.work / "evaluated_at_once", harness.work / "evaluated_again"
+    settings = sets(sft__steps=5, train__steps=2, eval__samples=4000)
+    harness.train(reference, *settings)
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings)
+    while not list(folder.glob("shards/eval-*")):
+        check(job.poll() is None, f"no evaluation was met:\n{job.poll()}")
+        time.sleep(0.01)
+    (folder / "stop").touch()
+    out, err = job.communicate(timeout=60)
+    check(job.returncode == REQUEUE, f"exit code {job.returncode}, not {REQUEUE}\n{out}\n{err}")
+    check(status(folder)["train_steps"] == 0, "it went on to train")
+    harness.train(folder, "--resume", *settings)
+    same_end(folder, reference, "policy_sha256", "archive_sha256", "rollouts_total", "eval_before", "eval_after")
+
+
+def evaluation_longer_than_a_job(harness):
+    """The first job has done its warm start; the second does nothing but a part of the evaluation, as would every other."""
+    folder = harness.work / "endless"
+    settings = sets(sft__steps=2, train__steps=2, task__max_level=4, task__heldout_prompts=400, eval__samples=4000, run__wall_time_s=3)
+    harness.train(folder, *settings, code=REQUEUE)
+    code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder), *settings, "--resume")
+    check(code == MISCONFIGURED and "an evaluation did not end in the time of a whole job" in err, f"exit code {code}, not {MISCONFIGURED}\n{err}")
 
 
 def again_when_done(harness):
@@ -172,5 +198,5 @@ def closed_pipe(harness):
     same_end(folder, finished(harness))
 
 
-main(stop_file, signals_to_one_process, signal_to_the_launcher, wall_time, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
+main(stop_file, signals_to_one_process, signal_to_the_launcher, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
      damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)

@@ -81,6 +81,42 @@ TEST(File, UnreadableInputIsNamed) {
   }
 }
 
+TEST(File, WhatTheFileSystemSaysIsOneMessageToo) {
+  const std::filesystem::filesystem_error refused("status", "run/x.h5", std::make_error_code(std::errc::io_error));
+  EXPECT_EQ(message_of(refused),
+            "run/x.h5: Input/output error (the file system refuses to say what is there); check the disk, permissions and quota, then try again");
+  EXPECT_EQ(message_of(InputError("a; b")), "a; b");
+}
+
+/// Whether it is damaged or missing cannot be told. The first page of a process is mapped by nobody, so that reading it fails with EIO.
+TEST(File, AFailingDiskIsNeitherAMissingNorADamagedFile) {
+  EXPECT_THROW(read_file("/proc/self/mem"), UnreadableError);
+  EXPECT_EQ(UnreadableError("").code(), ExitCode::failed);
+  const auto denied = [](int error) {
+    try {
+      reading_failure("open", "x", error);
+    } catch (const UnreadableError& e) {
+      return e.code();
+    }
+  };
+  EXPECT_EQ(denied(EACCES), ExitCode::misconfigured);
+  EXPECT_EQ(denied(EIO), ExitCode::failed);
+  EXPECT_THROW(file_checksum64("/proc/self/mem"), UnreadableError);
+  EXPECT_THROW(file_checksum64("/proc/self/none"), InputError);
+}
+
+TEST(File, AFolderIsListedByNameAndAMissingOneHoldsNothing) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(list_folder(folder / "none").empty());
+  EXPECT_TRUE(list_folder(folder.path()).empty());
+  folder.write("b", ""), folder.write("a", "");
+  const auto found = list_folder(folder.path());
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].path(), folder / "a");
+  EXPECT_EQ(found[1].path(), folder / "b");
+  EXPECT_THROW(list_folder(folder / "a"), InputError);  // a file
+}
+
 TEST(File, FoldersAreMadeWithTheirParents) {
   const TemporaryFolder folder;
   make_folder(folder / "a/b/c");
@@ -96,6 +132,11 @@ TEST(File, WhatCannotBecomeAFolderIsRefusedAtOnce) {
   const Stopwatch clock;
   for (const char* name : {"plain", "plain/x", "dangling"}) EXPECT_THROW(make_folder(folder / name), StorageError) << name;
   EXPECT_LT(clock.seconds(), kLateName_s / 4);
+}
+
+TEST(LateNames, WhatIsNoMatterOfTimeIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(file_seen_in_time(folder / std::string(300, 'x')), InputError);  // ENAMETOOLONG
 }
 
 TEST(LateNames, AreLookedForUntilTheyComeOrTheTimeIsOver) {

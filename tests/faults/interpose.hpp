@@ -1,16 +1,19 @@
-// Controls of the library that stands between a program and the C library's file calls: it makes the n-th of them fail, or writes down what they did.
+// Controls of the library that stands between a program and the C library's file calls: it makes a chosen one fail, or writes down what they did.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace rollcall::faults {
 
-enum class Call { open, read, write, sync, close, rename, link, truncate, mkdir, unlink };
+enum class Call { open, read, write, sync, close, rename, link, truncate, mkdir, unlink, look };  ///< look: stat and its kin
+constexpr const char* kCallNames[] = {"open", "read", "write", "fsync", "close", "rename", "link", "ftruncate", "mkdir", "unlink", "stat"};
 
 /// What the chosen call does instead of its work.
 enum class Fault { eio, enospc, eintr, partial, unsupported };
+constexpr const char* kFaultNames[] = {"EIO", "ENOSPC", "EINTR", "half", "unsupported"};  ///< unsupported: EINVAL or EPERM
 
 /// One thing that happened to the watched folder, as the disk would see it. Paths are relative to it.
 struct Operation {
@@ -28,9 +31,19 @@ bool applies(Call call, Fault fault);
 void watch(const std::string& root);
 /// The n-th watched call from here on (0: the next) fails; with `from_then_on`, so do all later ones that can fail this way.
 void fail(std::uint64_t nth, Fault fault, bool from_then_on);
-bool struck();              ///< whether it has come to that
-std::vector<Call> calls();  ///< since watch(): what each was
-std::uint64_t sites();      ///< places in the program that they came from, by their return addresses
+/// The same, but the n-th call of one place in the program: another thread's calls do not shift the count.
+void fail_at(std::uint64_t site, std::uint64_t nth, Fault fault, bool from_then_on);
+bool struck();                     ///< whether it has come to that
+void when_struck(void (*call)());  ///< at once: the process may not reach its end
+std::vector<Call> calls();         ///< since watch(): what each was
+
+struct Site {
+  Call call = Call::open;
+  std::uint64_t calls = 0;
+};
+void note_sites();  ///< from here on; takes some microseconds a call
+/// Places in the program that the calls came from, by their return addresses; a number is the same in every process of the same build.
+std::map<std::uint64_t, Site> sites();
 
 void record();                       ///< from here on
 void mark(const std::string& text);  ///< a note of the program in the record: what it has promised

@@ -139,11 +139,11 @@ TEST(Verify, AFileOfANewerSchemaIsNoDamage) {
   ASSERT_TRUE(verify_archive(run, entry).empty());
   write_as(kSchemaMajor + 1);
   ASSERT_EQ(verify_archive(run, entry).size(), 2U) << "other bytes than those published";
-  EXPECT_FALSE(verify_archive(run, entry)[0].newer);
+  EXPECT_EQ(verify_archive(run, entry)[0].kind, Fault::Kind::damage);
   entry.file = inspect(run, "x.h5");
   const auto faults = verify_archive(run, entry);
   ASSERT_EQ(faults.size(), 1U);
-  EXPECT_TRUE(faults[0].newer) << faults[0].problem;
+  EXPECT_EQ(faults[0].kind, Fault::Kind::newer) << faults[0].problem;
   fs::create_directories(run.path() / "archive");
   fs::rename(run.path() / "x.h5", run.path() / "archive/x.h5");
   EXPECT_THROW(rebuild_manifest(run, identity().seed, "copy.json"), EnvironmentError);

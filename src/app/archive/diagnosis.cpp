@@ -24,15 +24,21 @@ namespace fs = std::filesystem;
 std::optional<std::uint64_t> seed_of_run(const fs::path& run_dir) {
   try {
     return std::uint64_t(stages::read_run_folder(run_dir).run.seed);
+  } catch (const UnreadableError&) {
+    throw;
   } catch (const Error&) {  // what is wrong with it is told by the next resume
     return std::nullopt;
   }
 }
 
-/// What was published by a newer program is not damaged, and nothing may be moved by one that cannot read it.
+/// What was published by a newer program, or cannot be read, is not known to be damaged, and nothing may be moved by one that cannot read it.
 const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<io::Fault>& faults) {
-  for (const auto& fault : faults)
-    if (fault.newer) throw EnvironmentError(fmt::format("{}: {}", (run_dir / fault.file).string(), fault.problem));
+  for (const auto& fault : faults) {
+    const std::string words = fmt::format("{}: {}", (run_dir / fault.file).string(), fault.problem);
+    if (fault.kind == io::Fault::Kind::newer) throw EnvironmentError(words);
+    if (fault.kind == io::Fault::Kind::unreadable)
+      throw UnreadableError(error_message(words, "whether it is damaged cannot be told", "check the disk, then repair again; nothing has been moved"));
+  }
   return faults;
 }
 
@@ -98,6 +104,8 @@ void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
       if (why.empty()) d.readmitted.push_back(entry);
     } catch (const EnvironmentError&) {
       throw;
+    } catch (const UnreadableError&) {
+      throw;
     } catch (const Error& fault) {
       if (why.empty()) why = fault.what();
     }
@@ -136,7 +144,7 @@ void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>
 void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   const auto names = io::list_checkpoints(run_dir);
   std::vector<Move> moves;
-  for (const auto& [name, fault] : io::unreadable_checkpoints(run_dir)) moves.push_back({"checkpoints/" + name, fault});
+  for (const auto& [name, fault] : io::damaged_checkpoints(run_dir)) moves.push_back({"checkpoints/" + name, fault});
   std::optional<std::pair<Committed, std::vector<std::string>>> holed;
   for (auto name = names.rbegin(); name != names.rend() && !d.resume; ++name) {
     try {
@@ -147,6 +155,8 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
       else if (!holed) holed.emplace(std::move(checkpoint), broken);
     } catch (const EnvironmentError&) {
       throw;  // of another program version, which is no damage
+    } catch (const UnreadableError&) {
+      throw;
     } catch (const Error& fault) {
       moves.push_back({"checkpoints/" + *name, fault.what()});
     }
@@ -169,7 +179,7 @@ void judge_shards(const fs::path& run_dir, Diagnosis& d) {
     if (file.state == io::FileState::partial) d.moves.push_back({file.path, "it was never published"});
     if (file.state != io::FileState::shard) continue;
     if (d.resume && d.resume->files.contains(file.path) && !is_whole_in_archive(d, file.path)) continue;  // whole, or the checkpoint would not have been taken
-    const auto faults = io::verify_shard(run_dir, file.path, std::nullopt);
+    const auto faults = known(run_dir, io::verify_shard(run_dir, file.path, std::nullopt));
     const bool lost = std::find(d.lost.begin(), d.lost.end(), file.path) != d.lost.end();
     d.moves.push_back({file.path, !faults.empty()                     ? faults.front().problem
                                   : is_whole_in_archive(d, file.path) ? "the archive holds its step"

@@ -73,12 +73,16 @@ ExitCode verify(const fs::path& path) {
   Output out;
   for (const auto& fault : findings.faults) out.write(fmt::format("{}: {}\n", fault.file, fault.problem));
   const auto count = findings.faults.size();
-  const std::string remedy = source.is_run ? "rollcall archive repair " + path.string() + " sets aside what is damaged" : "restore it from a copy";
+  const auto all_are = [&](io::Fault::Kind kind) {
+    return std::all_of(findings.faults.begin(), findings.faults.end(), [&](const io::Fault& fault) { return fault.kind == kind; });
+  };
+  const std::string remedy = all_are(io::Fault::Kind::unreadable) ? "check the disk, then verify again"
+                             : source.is_run                      ? "rollcall archive repair " + path.string() + " sets aside what is damaged"
+                                                                  : "restore it from a copy";
   out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
                         count == 0 ? "every checksum and every structure is right" : fmt::format("{} complaint{}; {}", count, count == 1 ? "" : "s", remedy)));
   out.finish();
-  const bool only_newer = std::all_of(findings.faults.begin(), findings.faults.end(), [](const io::Fault& fault) { return fault.newer; });
-  return count == 0 ? ExitCode::done : only_newer ? ExitCode::misconfigured : ExitCode::failed;
+  return count == 0 ? ExitCode::done : all_are(io::Fault::Kind::newer) ? ExitCode::misconfigured : ExitCode::failed;
 }
 
 }  // namespace
