@@ -37,12 +37,11 @@ void await_packed(const fs::path& run_dir, const std::string& name, double longe
   std::exception_ptr fault;  // of the last look: a manifest that is just being replaced may not be readable
   const auto named = [&] {
     fault = nullptr;
-    std::error_code unseen;
-    if (!fs::exists(run_dir / path, unseen)) return false;
+    if (!file_seen_in_time(run_dir / path, 0.0)) return false;
     try {
       const auto entries = parse_manifest(run_dir / "archive" / "manifest.json").files;
       return std::any_of(entries.begin(), entries.end(), [&](const ArchiveEntry& entry) { return entry.file.path == path; });
-    } catch (const Error&) {
+    } catch (const StorageError&) {
       fault = std::current_exception();
       return false;
     }

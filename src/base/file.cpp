@@ -35,7 +35,7 @@ void sync(int fd, const fs::path& path) {
   if (uninterrupted([&] { return ::fsync(fd); }) != 0) storage_failure("fsync", path, errno);
 }
 
-fs::path folder_of(const fs::path& path) { return path.parent_path().empty() ? fs::path(".") : path.parent_path(); }
+fs::path folder_of(const fs::path& path) { return path.parent_path().empty() ? fs::current_path() : path.parent_path(); }
 
 }  // namespace
 
@@ -79,25 +79,42 @@ std::vector<fs::directory_entry> list_folder(const fs::path& folder) {
   return entries;
 }
 
-std::string read_file(const fs::path& path) {
-  const auto refuse = [&](const char* action) { reading_failure(action, path, errno); };
+namespace {
+
+struct Failure {
+  const char* action = "";
+  int error = 0;
+};
+
+Failure read_into(std::string& content, const fs::path& path) {
   Descriptor file(path, O_RDONLY);
-  if (file < 0) refuse("open");
+  if (file < 0) return {"open", errno};
   struct stat facts {};
-  if (::fstat(file, &facts) != 0) refuse("look at");
+  if (::fstat(file, &facts) != 0) return {"look at", errno};
   require(!S_ISDIR(facts.st_mode), fmt::format("{} is a folder", path.string()), "a file is needed", "name the file inside it");
   constexpr std::size_t kLeast = 4096;  // of a file that does not know its size, as in /proc
-  std::string content(std::max<std::size_t>(std::size_t(facts.st_size) + 1, kLeast), '\0');
+  content.resize(std::max<std::size_t>(std::size_t(facts.st_size) + 1, kLeast));
   for (std::size_t end = 0;;) {
     const ssize_t n = uninterrupted([&] { return ::read(file, content.data() + end, content.size() - end); });
-    if (n < 0) refuse("read");
+    if (n < 0) return {"read", errno};
     end += std::size_t(n);
     if (n == 0) {
       content.resize(end);
-      return content;
+      return {};
     }
     if (end == content.size()) content.resize(2 * end);
   }
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  constexpr int kStale = 3;  // times: on NFS, a file that was replaced while it was opened has to be opened again
+  std::string content;
+  Failure failure = read_into(content, path);
+  for (int i = 0; i < kStale && failure.error == ESTALE; ++i) failure = read_into(content, path);
+  if (failure.error != 0) reading_failure(failure.action, path, failure.error);
+  return content;
 }
 
 void fsync_path(const fs::path& path) {
@@ -159,7 +176,8 @@ void make_folder(const fs::path& path) {
   if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) return fsync_path(folder_of(path));
   const int error = errno;
   // Another rank was faster, and its folder may show late. Whatever else has that name, a file or a link to nowhere, is there to be seen at once.
-  if (error == EEXIST) seen_in_time([&] { return fs::exists(fs::symlink_status(path, ec)); });
+  const auto told = [&] { return fs::symlink_status(path, ec).type() != fs::file_type::not_found; };
+  if (error == EEXIST) seen_in_time(told);
   if (fs::is_directory(path, ec)) return;
   if (error != ENOENT || folder_of(path) == path) storage_failure("create folder", path, error);
   make_folder(folder_of(path));

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 namespace rollcall::faults {
 namespace {
@@ -35,7 +37,11 @@ void tell(const std::string& text) {
   ::close(fd);
 }
 
+/// A launcher has the same environment.
+bool is_program() { return std::string_view(program_invocation_short_name) == "rollcall"; }
+
 void begin() {
+  if (!is_program()) return;
   watch(variable("ROLLCALL_FAULT_ROOT"));
   note_sites();
   std::istringstream words(variable("ROLLCALL_FAULT"));
@@ -50,7 +56,7 @@ void begin() {
 }
 
 void end() {
-  if (!variable("ROLLCALL_FAULT").empty()) return;
+  if (!is_program() || !variable("ROLLCALL_FAULT").empty()) return;
   std::ostringstream all;
   for (const auto& [number, site] : sites())
     all << rank_in_job() << ' ' << std::hex << number << std::dec << ' ' << kCallNames[int(site.call)] << ' ' << site.calls << '\n';
