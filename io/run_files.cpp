@@ -47,19 +47,21 @@ std::string text_of(FileState state) {
 RunFiles list_files(const fs::path& run_dir) {
   std::vector<std::pair<std::string, std::uint64_t>> found;
   for (const char* folder : {"archive", "shards", "set_aside"}) {
-    std::error_code ec;
+    const fs::path root = run_dir / folder;
+    std::error_code ec, gone;
     std::set<std::pair<std::string, std::uint64_t>> names;
     const auto known = [&](const fs::path& path) {  // what is gone by now is known to be; what cannot be looked at is not
-      if (ec && ec != std::errc::no_such_file_or_directory) reading_failure("look at", path, ec.value());
-      return !ec;
+      if (gone && gone != std::errc::no_such_file_or_directory) reading_failure("look at", path, gone.value());
+      return !gone;
     };
-    const fs::recursive_directory_iterator files(run_dir / folder, ec);
-    if (!known(run_dir / folder)) continue;
-    for (const auto& file : files) {
-      const bool regular = file.is_regular_file(ec);
-      const auto bytes = known(file.path()) && regular ? file.file_size(ec) : 0;
-      if (known(file.path()) && regular) names.emplace(file.path().lexically_relative(run_dir), bytes);
+    fs::recursive_directory_iterator file(root, ec);
+    if (ec == std::errc::no_such_file_or_directory) continue;
+    for (; !ec && file != fs::recursive_directory_iterator(); file.increment(ec)) {
+      const bool regular = file->is_regular_file(gone);
+      const auto bytes = known(file->path()) && regular ? file->file_size(gone) : 0;
+      if (known(file->path()) && regular) names.emplace(file->path().lexically_relative(run_dir), bytes);
     }
+    if (ec) reading_failure("list", root, ec.value());
     found.insert(found.end(), names.begin(), names.end());
   }
   RunFiles files{.packed = read_manifest(run_dir), .others = {}};  // after the folders: a file that was packed in between is known to it

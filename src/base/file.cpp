@@ -51,7 +51,7 @@ bool file_seen_in_time(const fs::path& path, double longest_s) {
 
 std::string message_of(const std::exception& error) {
   const auto* refused = dynamic_cast<const fs::filesystem_error*>(&error);
-  if (refused == nullptr) return error.what();
+  if (refused == nullptr || refused->path1().empty()) return error.what();
   return error_message(fmt::format("{}: {}", refused->path1().string(), refused->code().message()), "the file system refuses to say what is there",
                        "check the disk, permissions and quota, then try again");
 }

@@ -1,7 +1,7 @@
 // Checkpoints read for the coordinator's state.
 #include "app/archive/committed.hpp"
 
-#include "base/error.hpp"
+#include "base/file.hpp"
 #include "io/schema.hpp"
 #include "io/shard_name.hpp"
 
@@ -39,6 +39,8 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
     for (auto name = names.rbegin(); name != names.rend() && !newest; ++name) {
       try {
         newest = read_committed(run_dir, *name, depth);
+      } catch (const UnreadableError&) {
+        throw;  // it may be the newest for all that is known
       } catch (const Error& fault) {
         faults.emplace_back(fault.what());
       }
