@@ -30,10 +30,12 @@ std::unique_lock<std::mutex> enter_hdf5() {
   static std::mutex inside;
   std::unique_lock<std::mutex> lock(inside);
   if (!started) throw FileFault("HDF5 does not start");
+  errno = 0;  // for hdf5_failure
   return lock;
 }
 
 void hdf5_failure(const char* action, std::string_view subject) {
+  const int left = errno == EIO || errno == ESTALE ? errno : 0;  // not every message of HDF5 says why a system call failed
   std::string innermost;
   // Upward visits the call that found the error first: its words say the most (errno text, checksum mismatch).
   H5Ewalk2(
@@ -44,7 +46,7 @@ void hdf5_failure(const char* action, std::string_view subject) {
       },
       &innermost);
   H5Eclear2(H5E_DEFAULT);
-  const int error = errno_in(innermost);
+  const int told = errno_in(innermost), error = told != 0 ? told : left;
   if (error != 0) innermost = std::strerror(error);
   const std::string words =
       fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject, innermost.empty() ? "HDF5 gives no reason" : innermost);
