@@ -86,20 +86,28 @@ std::vector<std::string> folder_names(const fs::path& run_dir) {
 struct Listing {
   std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
   std::map<std::string, std::string> damaged;                   ///< folders with a damaged manifest, and what is wrong with it
+  std::map<std::string, std::string> unreadable;                ///< folders with a manifest of which nothing is known, and why
   std::vector<std::string> faults() const {
     std::vector<std::string> texts;
-    for (const auto& [name, fault] : damaged) texts.push_back(fault);
+    for (const auto* those : {&damaged, &unreadable})
+      for (const auto& [name, fault] : *those) texts.push_back(fault);
     return texts;
+  }
+  /// For whoever would take the newest of those that can be read for the newest of all.
+  const Listing& known() const {
+    if (!unreadable.empty()) throw UnreadableError(unreadable.begin()->second);
+    return *this;
   }
 };
 
-/// Throws UnreadableError where the file system does not let a manifest be read: what is not known is neither damaged nor absent.
 Listing list(const fs::path& run_dir) {
   Listing listing;
   for (const std::string& name : folder_names(run_dir)) {
     if (name.front() == '.') continue;
     try {
       listing.complete.emplace_back(read_manifest_of(folder_of(run_dir) / name).sequence, name);
+    } catch (const UnreadableError& fault) {
+      listing.unreadable[name] = fault.what();
     } catch (const StorageError& fault) {
       if (fs::exists(folder_of(run_dir) / name)) listing.damaged[name] = fault.what();  // otherwise the run removed it just now
     }
@@ -183,8 +191,8 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, co
 void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files) {
   const fs::path hidden = hidden_folder(run_dir, name), shards = run_dir / "shards";
   if (fs::exists(shards)) fsync_path(shards);  // once for all the files that this checkpoint is the first to count on
-  const auto complete = list(run_dir).complete;
-  const std::uint64_t sequence = complete.empty() ? 1 : complete.back().first + 1;
+  const Listing before = list(run_dir);
+  const std::uint64_t sequence = (before.complete.empty() ? 0 : before.complete.back().first) + before.unreadable.size() + 1;  // behind those too
   write_file_synced(hidden / kManifest, manifest_text(name, sequence, files));
   fsync_path(hidden);
   show(run_dir, hidden, name);
@@ -218,12 +226,13 @@ void restore_replaced(const fs::path& run_dir) {
 std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<std::string>* faults) {
   const Listing listing = list(run_dir);
   if (faults != nullptr) *faults = listing.faults();
+  else listing.known();
   std::vector<std::string> names;
   for (const auto& [sequence, name] : listing.complete) names.push_back(name);
   return names;
 }
 
-std::map<std::string, std::string> damaged_checkpoints(const fs::path& run_dir) { return list(run_dir).damaged; }
+std::map<std::string, std::string> damaged_checkpoints(const fs::path& run_dir) { return list(run_dir).known().damaged; }
 
 void await_checkpoint(const fs::path& run_dir, const std::string& name, double longest_s) {
   const fs::path manifest = folder_of(run_dir) / name / kManifest;
@@ -253,7 +262,7 @@ Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, con
 std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
   restore_replaced(run_dir);
   const Listing listing = list(run_dir);
-  std::vector<std::string> faults = listing.faults();
+  std::vector<std::string> faults = listing.known().faults();
   std::optional<Checkpoint> found;
   for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
     try {
@@ -289,9 +298,9 @@ Removed remove_leftovers(const fs::path& run_dir) {
 
 void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep) {
   remove_leftovers(run_dir);
-  const auto names = list_checkpoints(run_dir);
-  for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < names.size(); ++i)
-    if (std::find(keep.begin(), keep.end(), names[i]) == keep.end()) discard(run_dir, names[i]);
+  const auto complete = list(run_dir).complete;  // what cannot be read stays
+  for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < complete.size(); ++i)
+    if (const std::string& name = complete[i].second; std::find(keep.begin(), keep.end(), name) == keep.end()) discard(run_dir, name);
 }
 
 void verify_files(const fs::path& checkpoint, const std::vector<std::string>& names) {

@@ -52,7 +52,7 @@ void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& ch
 void restore_replaced(const std::filesystem::path& run_dir);
 
 /// Names of the complete checkpoints, oldest first by the sequence number in their manifests. `faults`: of folders whose manifest is
-/// damaged. Throws UnreadableError where the file system does not let one be read.
+/// damaged or cannot be read. Without it the latter throws UnreadableError: what is newest would not be known.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir, std::vector<std::string>* faults = nullptr);
 /// The folders whose manifest is damaged: name -> what is wrong. Throws UnreadableError.
 std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::path& run_dir);

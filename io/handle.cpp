@@ -1,6 +1,8 @@
 // The HDF5 error stack as one line.
 #include "io/handle.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -13,7 +15,7 @@ namespace {
 
 // Before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up inside HDF5, which after a failed read ends in a crash (1.10: H5F__close_cb
 // of a file that was half opened). All that is open is closed by its Handle.
-const bool started = H5dont_atexit() >= 0 && H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+const bool started = (H5dont_atexit(), H5open()) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
 
 /// The number behind "errno = " in a message of HDF5's drivers; 0 where there is none.
 int errno_in(std::string_view text) {
@@ -29,7 +31,7 @@ int errno_in(std::string_view text) {
 std::unique_lock<std::mutex> enter_hdf5() {
   static std::mutex inside;
   std::unique_lock<std::mutex> lock(inside);
-  if (!started) throw FileFault("HDF5 does not start");
+  if (!started) throw EnvironmentError(error_message("HDF5 does not start", "shards, scores and the archive are its files", "check the installation of HDF5"));
   errno = 0;  // for hdf5_failure
   return lock;
 }

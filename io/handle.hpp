@@ -26,7 +26,6 @@ struct UnreadableFault : FileFault {
 };
 
 /// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may be threads of one process in tests.
-/// Turns HDF5's own printing of errors off.
 std::unique_lock<std::mutex> enter_hdf5();
 
 /// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the words of errno where HDF5 names one.

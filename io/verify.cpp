@@ -150,7 +150,9 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
   });
   if (!fault) return {};
   if (fault->kind != Fault::Kind::damage) return {*fault};
-  return unlike_published(run_dir, entry.file) ? located(run_dir, *fault) : std::vector<Fault>{*fault};
+  const auto unlike = unlike_published(run_dir, entry.file);
+  if (unlike && unlike->kind != Fault::Kind::damage) return {*unlike};
+  return unlike ? located(run_dir, *fault) : std::vector<Fault>{*fault};
 }
 
 }  // namespace rollcall::io

@@ -66,7 +66,9 @@ void reading_failure(const char* action, const fs::path& path, int error) {
     case EACCES:
     case EPERM:
     case ELOOP: throw UnreadableError(error_message(problem, "what it holds is not known", "check its permissions, then try again"), ExitCode::misconfigured);
-    default: throw UnreadableError(error_message(problem, "what it holds is not known", "check the disk and the file system, then try again"));
+    default:
+      throw UnreadableError(
+          error_message(problem, "what it holds is not known", "check the disk, then try again; if it stays so, move the file out of the run"));
   }
 }
 
@@ -176,7 +178,7 @@ void make_folder(const fs::path& path) {
   if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) return fsync_path(folder_of(path));
   const int error = errno;
   // Another rank was faster, and its folder may show late. Whatever else has that name, a file or a link to nowhere, is there to be seen at once.
-  const auto told = [&] { return fs::symlink_status(path, ec).type() != fs::file_type::not_found; };
+  const auto told = [&] { return fs::symlink_status(path, ec).type() != fs::file_type::not_found && ec.value() != ESTALE; };
   if (error == EEXIST) seen_in_time(told);
   if (fs::is_directory(path, ec)) return;
   if (error != ENOENT || folder_of(path) == path) storage_failure("create folder", path, error);

@@ -133,7 +133,8 @@ fs::path checkpoint_folder(const std::string& reference) {
   const fs::path dir = run_of(reference);
   const auto at = dir.native().size() == reference.size() ? std::string::npos : dir.native().size();
   if (at == std::string::npos && fs::exists(dir / "config.json")) return verified(dir);
-  const auto names = io::list_checkpoints(dir);
+  std::vector<std::string> others;
+  const auto names = at == std::string::npos ? io::list_checkpoints(dir) : io::list_checkpoints(dir, &others);
   require(!names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()), "there are no weights to read",
           "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
   if (at == std::string::npos) return verified(dir / "checkpoints" / names.back());

@@ -46,7 +46,7 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
       }
     }
     // A run removes checkpoints while they are read: what is said of them counts when the same ones are still there.
-    if (faults.empty() || io::list_checkpoints(run_dir) == names) return newest;
+    if (std::vector<std::string> told; faults.empty() || io::list_checkpoints(run_dir, &told) == names) return newest;
   }
 }
 

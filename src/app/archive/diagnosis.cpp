@@ -37,7 +37,8 @@ const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<i
     const std::string words = fmt::format("{}: {}", (run_dir / fault.file).string(), fault.problem);
     if (fault.kind == io::Fault::Kind::newer) throw EnvironmentError(words);
     if (fault.kind == io::Fault::Kind::unreadable)
-      throw UnreadableError(error_message(words, "whether it is damaged cannot be told", "check the disk, then repair again; nothing has been moved"));
+      throw UnreadableError(error_message(words, "whether it is damaged cannot be told",
+                                          "check the disk, then repair again; if it stays so, move the file out of the run first"));
   }
   return faults;
 }
