@@ -53,7 +53,6 @@ class Rollcall(CMakePackage, CudaPackage):
             self.define("TORCH_ROOT", os.path.join(python_platlib, "torch")),
             self.define_from_variant("ROLLCALL_ENABLE_CUDA", "cuda"),
             self.define_from_variant("ROLLCALL_BUILD_TESTS", "tests"),
-            self.define_from_variant("ROLLCALL_BUILD_BENCHMARKS", "tests"),
         ]
         if self.spec.satisfies("+cuda"):
             args.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
