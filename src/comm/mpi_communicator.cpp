@@ -73,10 +73,8 @@ void MpiCommunicator::complete(const char* call, Post post) {
     if (done || waited >= collective_deadline_s_) {
       waited_s_ += waited;
       if (done) return;
-      const std::string& task = roll_->activity;
-      throw ProtocolError(
-          error_message(fmt::format("rank {} of {} waited {:.3g} s in {}{}", roll_->rank(), roll_->size(), waited, call, task.empty() ? "" : " in the " + task),
-                        call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
+      throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->rank(), roll_->size(), waited, call),
+                                        call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = wait.pause_s();
     if (pause_s > 0) answer_roll_call(fmt::format("in {}", call));

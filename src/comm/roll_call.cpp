@@ -79,7 +79,8 @@ void RollCall::collect(std::vector<std::optional<std::string>>& answers) {
 }
 
 std::string RollCall::call(std::string_view waiting_for) {
-  if (size_ == 1) return "there is no other rank";
+  const std::string own = activity.empty() ? "" : fmt::format("it is in the {}; ", activity);
+  if (size_ == 1) return own + "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
   answers[std::size_t(rank_)] = waiting_for;
   for (int rank = 0; rank < size_; ++rank) {
@@ -94,7 +95,7 @@ std::string RollCall::call(std::string_view waiting_for) {
     collect(answers);
     give_way(1e-3);
   }
-  return describe_roll(answers, rank_, role);
+  return own + describe_roll(answers, rank_, role);
 }
 
 }  // namespace rollcall::comm

@@ -27,7 +27,7 @@ class RollCall {
   int size() const { return size_; }
   /// Tells whoever asks what this rank waits for. Called before every sleep of a wait, so that a waiting rank is never silent.
   void answer(std::string_view waiting_for);
-  /// Asks all ranks, waits a little, and describes what came.
+  /// Asks all ranks, waits a little, and describes what came, behind what this rank is in itself.
   std::string call(std::string_view waiting_for);
 
   std::string activity;                  ///< what the rank does ("update of step 5"), empty between two tasks

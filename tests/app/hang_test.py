@@ -56,9 +56,9 @@ def coordinator(harness):
     check(re.search(r"rank 0 \(coordinator, generation, scoring, update\) does not answer", said), f"who, with which stages?\n{said}")
 
 
-def checkpoint_writer(harness):
-    """Rank 1 goes on, but the file system keeps the writer of its share: to open a pipe that nobody reads takes for ever."""
-    folder = harness.work / "writer"
+def stuck_writer(harness, rank):
+    """The rank goes on, but the file system keeps the writer of its share: to open a pipe that nobody reads takes for ever."""
+    folder = harness.work / f"writer_{rank}"
     wide = sets(model__hidden_size=192, model__intermediate_size=384, model__num_hidden_layers=3, model__head_dim=48, model__num_attention_heads=4, sft__steps=4)
     job = harness.start("train", harness.tiny, *wide, *sets(run__dir=folder, run__deadline_s=DEADLINE_S, train__steps=2000, checkpoint__every=15), ranks=3)
     while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 5:
@@ -67,12 +67,21 @@ def checkpoint_writer(harness):
     check(len(metrics(folder)) < 12, "the first checkpoint came before the pipe")
     share = folder / "checkpoints/.partial-train_000015"
     share.mkdir()
-    os.mkfifo(share / "optimizer-00002-of-00003.safetensors")
+    os.mkfifo(share / f"optimizer-0000{rank + 1}-of-00003.safetensors")
     while len(metrics(folder)) < 16:
         check(job.poll() is None, f"the run ended before its first checkpoint: {job.poll()}")
         time.sleep(0.1)
-    said = message_of_end(job, folder, time.monotonic())
+    return message_of_end(job, folder, time.monotonic())
+
+
+def checkpoint_writer(harness):
+    said = stuck_writer(harness, 1)
     check(re.search(r"waited .* for checkpoint train_000015 .*rank 1 waits for the coordinator's next message in the writing of a checkpoint", said), f"who hangs?\n{said}")
 
 
-main(generating_rank, coordinator, checkpoint_writer)
+def coordinators_checkpoint_writer(harness):
+    said = stuck_writer(harness, 0)
+    check(re.search(r"rank 0 waited .* for checkpoint train_000015 \(it is in the writing of a checkpoint; ranks 1-2 wait for the coordinator's next message", said), f"who hangs?\n{said}")
+
+
+main(generating_rank, coordinator, checkpoint_writer, coordinators_checkpoint_writer)

@@ -48,7 +48,7 @@ TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
         ADD_FAILURE() << "the last rank has not come";
       } catch (const ProtocolError& error) {
         const std::string text = error.what();
-        EXPECT_NE(text.find(" s in MPI_Ibarrier in the update of step 7 (rank " + std::to_string(away) + " (update) does not answer"), std::string::npos)
+        EXPECT_NE(text.find(" s in MPI_Ibarrier (it is in the update of step 7; rank " + std::to_string(away) + " (update) does not answer"), std::string::npos)
             << text;
         const bool others = text.find(away == 2 ? "; rank 1 waits in MPI_Ibarrier" : "; ranks 1-2 wait in MPI_Ibarrier") != std::string::npos;
         EXPECT_TRUE(others) << text;
