@@ -8,6 +8,7 @@
 #include "io/checkpoint.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
+#include "stages/failure.hpp"
 #include "stages/generation.hpp"
 #include "stages/opening.hpp"
 #include "stages/run_folder.hpp"
@@ -16,10 +17,8 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 #include <optional>
-#include <thread>
 
 namespace rollcall::stages {
 namespace {
@@ -59,7 +58,8 @@ class Rank {
   std::optional<Generation> generation_;
   std::optional<Scoring> scoring_;
   std::optional<Update> update_;
-  Resumed resumed_;  ///< rank 0 only
+  Resumed resumed_;                         ///< rank 0 only
+  std::optional<Coordinator> coordinator_;  ///< rank 0 only, while it runs
   std::optional<ExitCode> finished_;
   bool signal_reported_ = false;
 };
@@ -224,13 +224,13 @@ ExitCode Rank::follow() {
 
 ExitCode Rank::run(JobKind kind) {
   if (world_->rank() != 0) return follow();
-  Coordinator coordinator(
+  coordinator_.emplace(
       job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, std::move(resumed_));
   ExitCode code = ExitCode::done;
   if (kind == JobKind::train) {
-    code = coordinator.train();
+    code = coordinator_->train();
   } else {
-    if (const auto evaluation = coordinator.evaluate_only()) {
+    if (const auto evaluation = coordinator_->evaluate_only()) {
       const std::string json = report::to_json(*evaluation);
       write_file_atomic(job_.run_dir / "eval.json", json + "\n");
       std::cout << json << std::endl;
@@ -239,18 +239,6 @@ ExitCode Rank::run(JobKind kind) {
     }
   }
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
-  return code;
-}
-
-/// One message from the rank that threw first. The others are quiet: its abort ends them, and if it cannot, they end the job themselves.
-ExitCode fail(comm::Communicator& world, const std::filesystem::path& run_dir, const std::exception& error) {
-  constexpr double kAbortDeadline_s = 5.0;
-  const auto* known = dynamic_cast<const Error*>(&error);
-  const ExitCode code = known ? known->code() : ExitCode::failed;
-  const std::string message = fmt::format("{}{}", world.size() > 1 ? fmt::format("rank {}: ", world.rank()) : "", message_of(error));
-  if (is_first_failure(run_dir, message + "\n")) std::cerr << "rollcall: " << message << std::endl;
-  else std::this_thread::sleep_for(std::chrono::duration<double>(kAbortDeadline_s));
-  if (world.size() > 1) world.abort(int(code));  // the others would wait for this rank
   return code;
 }
 
@@ -272,6 +260,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
   if (opening.preamble.exit_code != 0) return ExitCode(opening.preamble.exit_code);
   RunConfig config;
   bind(config).load_text(opening.preamble.toml, "rank 0's run file");
+  Failure failure(world, config.run.dir);
   try {
     if (world.rank() != 0) {
       start_log(config.run.log_level, world.rank(), world.size());
@@ -284,9 +273,16 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     for (const auto& line : comm::rank_map(world)) {
       if (world.rank() == 0) spdlog::info("{}", line);
     }
-    return Rank(world, std::move(*opening.job), opening.preamble.checkpoint).run(request.kind);
+    Rank rank(world, std::move(*opening.job), opening.preamble.checkpoint);
+    try {
+      return rank.run(request.kind);
+    } catch (const std::exception& e) {
+      failure.say(e);
+      throw;
+    }
   } catch (const std::exception& e) {
-    return fail(world, config.run.dir, e);
+    failure.say(e);
+    return failure.end();
   }
 }
 

@@ -5,8 +5,9 @@
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
-#include "base/uninterrupted.hpp"
 #include "io/checkpoint.hpp"
+
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -97,15 +98,6 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
   require<EnvironmentError>(file_seen_in_time(run_dir / "config.toml", longest_s),
                             fmt::format("run.dir {} cannot be seen from this rank's node", run_dir.string()), "ranks exchange rollouts through files",
                             "choose a run.dir on a file system that all nodes of the job share");
-}
-
-bool is_first_failure(const fs::path& run_dir, const std::string& message) {
-  const int fd = uninterrupted([&] { return ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
-  if (fd < 0) return errno != EEXIST;  // where nothing can be written everyone speaks
-  const bool noted = uninterrupted([&] { return ::write(fd, message.data(), message.size()); }) == ssize_t(message.size());
-  if (!noted) spdlog::warn("cannot write {}", (run_dir / "failure").string());
-  ::close(fd);
-  return true;
 }
 
 bool open_run_folder(const RunConfig& config, bool resume) {

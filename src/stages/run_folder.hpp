@@ -28,9 +28,6 @@ void await_run_folder(const std::filesystem::path& run_dir, double longest_s = k
 /// Returns whether an earlier start was found.
 bool open_run_folder(const RunConfig& config, bool resume);
 
-/// Several ranks may fail of one cause: true for the one that is to say so, false when another has said it in RUN/failure.
-bool is_first_failure(const std::filesystem::path& run_dir, const std::string& message);
-
 /// "RUN" of "RUN", "RUN@STEP" or "RUN@NAME"; a folder whose own name holds an @ is taken whole.
 std::filesystem::path run_of(const std::string& reference);
 

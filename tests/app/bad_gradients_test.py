@@ -1,9 +1,10 @@
 """Steps whose gradient norm spikes: skipped, rolled back or the end of the run, as train.on_nonfinite says, in the warm start and in training, on any ranks."""
 import re
+import time
 
 from harness import check, main, result, sets
 
-FAILED = 3
+FAILED, STOPPED = 3, 75
 # A step that is applied sets the running mean, and every later one of its phase is a spike: one step of the warm start and one of training count.
 SPIKES = sets(train__loss_spike_factor=1e-9, train__max_bad_steps=100, run__deadline_s=20)
 # The advantage is reward - 0.5, so that answers which are all wrong have a gradient too.
@@ -38,6 +39,33 @@ def rolled_back(harness):
     ends_like(harness, "rollback", "rolling back", ["step 2", "step 3", "step 4"], sets(sft__steps=1, train__steps=0))
 
 
+def stopped_behind_its_first_step(harness, settings):
+    """The folder of a run whose only checkpoint of training is that of a stop behind step 1. A test that is held up sees the step too late and tries again."""
+    for attempt in range(10):
+        folder = harness.work / f"stopped_{attempt}"
+        job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings)
+        while not list(folder.glob("shards/train-000001*")):
+            check(job.poll() is None, f"the run ended before its first step: {job.poll()}")
+            time.sleep(0.001)
+        (folder / "stop").touch()
+        out, err = job.communicate(timeout=60)
+        if [path.name for path in folder.glob("checkpoints/train_*")] == ["train_000001"]:
+            check(job.returncode == STOPPED, f"exit code {job.returncode}, not {STOPPED}\n{out}\n{err}")
+            return folder
+    raise AssertionError("no run could be stopped behind its first step")
+
+
+def rolled_back_behind_a_stop(harness):
+    """To the checkpoint that was due, not to the one that a stop has made: the run ends as if nobody had stopped it."""
+    expected = harness.work / "reference_of_stop"
+    harness.train(expected, *SHORT, *sets(sft__steps=1, train__steps=0))
+    settings = [*SHORT, *SPIKES, *sets(train__on_nonfinite="rollback", train__rollouts_per_prompt=32)]
+    folder = stopped_behind_its_first_step(harness, settings)
+    code, out, err, _ = harness.run("train", harness.tiny, "--resume", *sets(run__dir=folder), *settings)
+    check(code == 0 and "step 2: rolling back" in out + err, f"exit code {code}, or nothing was rolled back\n{out}\n{err}")
+    check(result(folder)["policy_sha256"] == result(expected)["policy_sha256"], "it went back to the checkpoint of the stop")
+
+
 def ended(harness):
     for ranks, settings, where in ((1, {}, "supervised step 2"), (3, {"sft__steps": 1}, "step 2"),
                                    (1, {"train__on_nonfinite": "skip", "train__max_bad_steps": 2}, "supervised step 3")):
@@ -48,4 +76,4 @@ def ended(harness):
         check(f"the gradient norm spiked in {where} " in messages[0], f"on {ranks} ranks: {messages[0]}")
 
 
-main(skipped, rolled_back, ended)
+main(skipped, rolled_back, rolled_back_behind_a_stop, ended)

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "io/checkpoint.hpp"
+#include "stages/failure.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
