@@ -9,7 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <iostream>
+#include <cstdio>
 #include <thread>
 
 namespace rollcall::stages {
@@ -28,7 +28,7 @@ void Failure::say(const std::exception& error) {
   if (const auto* known = dynamic_cast<const Error*>(&error)) code_ = known->code();
   const std::string message = fmt::format("{}{}", world_->size() > 1 ? fmt::format("rank {}: ", world_->rank()) : "", message_of(error));
   first_ = is_first_failure(run_dir_, message + "\n");
-  if (*first_) std::cerr << "rollcall: " << message << std::endl;
+  if (*first_) std::fprintf(stderr, "rollcall: %s\n", message.c_str());  // one write: a launcher prints its own lines between two
 }
 
 ExitCode Failure::end() {

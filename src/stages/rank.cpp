@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <iostream>
 #include <optional>
 
@@ -251,7 +252,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     try {
       opening = open_job(world, request, share);
     } catch (const std::exception& e) {
-      std::cerr << "rollcall: " << message_of(e) << std::endl;
+      std::fprintf(stderr, "rollcall: %s\n", message_of(e).c_str());
       const auto* known = dynamic_cast<const Error*>(&e);
       opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
     }
