@@ -20,7 +20,7 @@ namespace rollcall::comm {
 namespace {
 
 constexpr unsigned kPatience_s = 2;               // for the others' timers: they began within moments of each other
-constexpr unsigned kSilence_s = kPatience_s + 3;  // for the rank that speaks
+constexpr unsigned kSilence_s = kPatience_s + 8;  // for the rank that speaks, and gives its writers up to 5 s
 constexpr unsigned kHandler_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
 // What the handler needs, made beforehand: it may not allocate.

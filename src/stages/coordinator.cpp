@@ -75,7 +75,7 @@ comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_f
   }
 }
 
-ExitCode Coordinator::train() {
+ExitCode Coordinator::train() try {
   const auto& config = job_->config;
   if (!warm_start()) return ExitCode::requeue;
   if (state_.after && progress() < 1.0) {  // it goes on behind an end; what the end of the warm start measured is where training begins
@@ -100,6 +100,9 @@ ExitCode Coordinator::train() {
   write_results(*job_, state_, policy_sha256_, checkpoint_);
   write_status("done", true);
   return ExitCode::done;
+} catch (...) {
+  progress_.reset();  // what is said next has a line of its own
+  throw;
 }
 
 ExitCode Coordinator::stopped_early() {

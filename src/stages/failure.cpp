@@ -28,11 +28,11 @@ void Failure::say(const std::exception& error) {
   if (const auto* known = dynamic_cast<const Error*>(&error)) code_ = known->code();
   const std::string message = fmt::format("{}{}", world_->size() > 1 ? fmt::format("rank {}: ", world_->rank()) : "", message_of(error));
   first_ = is_first_failure(run_dir_, message + "\n");
-  if (*first_) std::fprintf(stderr, "rollcall: %s\n", message.c_str());  // one write: a launcher prints its own lines between two
+  if (*first_) std::fputs(("rollcall: " + message + "\n").c_str(), stderr);  // one write: a launcher prints its own lines between two
 }
 
 ExitCode Failure::end() {
-  constexpr double kAbortDeadline_s = 5.0;
+  constexpr double kAbortDeadline_s = 10.0;  // the first gives its writers up to 5 s before
   if (!first_.value_or(true)) std::this_thread::sleep_for(std::chrono::duration<double>(kAbortDeadline_s));
   if (world_->size() > 1) world_->abort(int(code_));  // the others would wait for this rank
   return code_;

@@ -252,7 +252,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     try {
       opening = open_job(world, request, share);
     } catch (const std::exception& e) {
-      std::fprintf(stderr, "rollcall: %s\n", message_of(e).c_str());
+      std::fputs(("rollcall: " + message_of(e) + "\n").c_str(), stderr);
       const auto* known = dynamic_cast<const Error*>(&e);
       opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
     }

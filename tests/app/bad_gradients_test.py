@@ -1,4 +1,5 @@
 """Steps whose gradient norm spikes: skipped, rolled back or the end of the run, as train.on_nonfinite says, in the warm start and in training, on any ranks."""
+import os
 import re
 import time
 
@@ -44,11 +45,11 @@ def stopped_behind_its_first_step(harness, settings):
     for attempt in range(10):
         folder = harness.work / f"stopped_{attempt}"
         job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings)
-        while not list(folder.glob("shards/train-000001*")):
-            check(job.poll() is None, f"the run ended before its first step: {job.poll()}")
+        while job.poll() is None and not list(folder.glob("shards/train-000001*")):
             time.sleep(0.001)
-        (folder / "stop").touch()
-        out, err = job.communicate(timeout=60)
+        if job.poll() is None:
+            (folder / "stop").touch()
+        out, err = job.communicate()
         if [path.name for path in folder.glob("checkpoints/train_*")] == ["train_000001"]:
             check(job.returncode == STOPPED, f"exit code {job.returncode}, not {STOPPED}\n{out}\n{err}")
             return folder
@@ -66,6 +67,26 @@ def rolled_back_behind_a_stop(harness):
     check(result(folder)["policy_sha256"] == result(expected)["policy_sha256"], "it went back to the checkpoint of the stop")
 
 
+def ended_on_a_terminal(harness):
+    """What is said does not go on behind the progress bar."""
+    try:
+        terminal, end = os.openpty()
+    except OSError as error:
+        print(f"note  no pseudo-terminal here ({error}), so no bar is drawn")
+        return
+    job = harness.start("train", harness.tiny, *SHORT, *SPIKES, *sets(run__dir=harness.work / "terminal", train__on_nonfinite="stop"), stdout=end, stderr=end)
+    os.close(end)
+    text = b""
+    try:
+        while part := os.read(terminal, 4096):
+            text += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(terminal)
+    check(job.wait() == FAILED and b"sft [" in text, f"exit code {job.returncode}, or no bar:\n{text}")
+    check(re.search(rb"(^|[\r\n])rollcall: ", text) and text.count(b"rollcall: ") == 1, f"the message has no line of its own:\n{text}")
+
+
 def ended(harness):
     for ranks, settings, where in ((1, {}, "supervised step 2"), (3, {"sft__steps": 1}, "step 2"),
                                    (1, {"train__on_nonfinite": "skip", "train__max_bad_steps": 2}, "supervised step 3")):
@@ -76,4 +97,4 @@ def ended(harness):
         check(f"the gradient norm spiked in {where} " in messages[0], f"on {ranks} ranks: {messages[0]}")
 
 
-main(skipped, rolled_back, rolled_back_behind_a_stop, ended)
+main(skipped, rolled_back, rolled_back_behind_a_stop, ended_on_a_terminal, ended)
