@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -49,11 +50,11 @@ const void* program() {
 }
 
 /// From the innermost return addresses in the program itself, as offsets, which do not move from process to process. Those of libraries between them and the
-/// call do not count: through HDF5 one line of the program has hundreds of ways to the disk.
+/// call do not count: through HDF5 one line of the program has hundreds of ways to the disk. The last hexadecimal digit is the call.
 std::uint64_t site_of(Call call) {
   constexpr int kDepth = 64, kOwn = 5;
   void* frames[kDepth];
-  std::uint64_t hash = 14695981039346656037ULL + std::uint64_t(call);
+  std::uint64_t hash = 14695981039346656037ULL;
   const int depth = ::backtrace(frames, kDepth);
   for (int i = 2, own = 0; i < depth && own < kOwn; ++i) {
     Dl_info facts{};
@@ -61,7 +62,8 @@ std::uint64_t site_of(Call call) {
     hash = (hash ^ std::uint64_t(static_cast<const char*>(frames[i]) - static_cast<const char*>(facts.dli_fbase))) * 1099511628211ULL;
     ++own;
   }
-  return hash;
+  static_assert(std::size(kCallNames) <= 16);
+  return hash << 4U | std::uint64_t(call);
 }
 
 void note_opened(int fd, const std::string& path, bool fresh, bool emptied) {
