@@ -26,8 +26,10 @@ bool accumulate_fixed_point(std::span<const float> gradient, int exponent, std::
 void from_fixed_point(std::span<const std::int64_t> sum, int exponent, std::span<float> gradient);
 /// Largest |sum[i]|; 0 for an empty span.
 std::int64_t max_magnitude(std::span<const std::int64_t> sum);
-/// Sum of squares in double over fixed blocks of 4096 elements, blocks added in order: independent of threads and ranks.
-double sum_of_squares(std::span<const float> values);
+/// Sums of squares in double of blocks of kNormBlock elements, the last one shorter: sums [ceil(values / kNormBlock)]. Added in order they are the
+/// square of the norm, independent of threads and of ranks that hold whole blocks.
+constexpr std::size_t kNormBlock = 4096;
+void block_sums_of_squares(std::span<const float> values, std::span<double> sums);
 
 /// One AdamW update with decoupled decay (Loshchilov and Hutter 2019, algorithm 2), bias correction by `step` >= 1:
 /// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * w), with g = gradient * scale.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace rollcall::kernels {
 
@@ -93,21 +92,16 @@ std::int64_t max_magnitude(std::span<const std::int64_t> sum) {
   return std::max<std::int64_t>(largest, 0);  // the reduction of nothing is the least integer
 }
 
-double sum_of_squares(std::span<const float> values) {
-  constexpr std::size_t block = 4096;
-  std::vector<double> sums((values.size() + block - 1) / block);
+void block_sums_of_squares(std::span<const float> values, std::span<double> sums) {
   const auto from = view(values);
-  const auto to = view(std::span(sums));
+  const auto to = view(sums);
   const std::size_t size = values.size();
   Kokkos::parallel_for(
       "sum_of_squares", range(sums.size()), KOKKOS_LAMBDA(std::size_t b) {
-        const std::size_t rest = size - b * block;
-        to(b) = block_sum_of_squares(from.data() + b * block, rest < block ? rest : block);
+        const std::size_t rest = size - b * kNormBlock;
+        to(b) = block_sum_of_squares(from.data() + b * kNormBlock, rest < kNormBlock ? rest : kNormBlock);
       });
   Kokkos::fence();
-  double total = 0.0;
-  for (const double sum : sums) total += sum;
-  return total;
 }
 
 void adamw(std::span<float> weight, std::span<const float> gradient, std::span<float> m, std::span<float> v, const AdamWStep& settings) {

@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <climits>
 #include <exception>
 #include <numeric>
+#include <utility>
 
 namespace rollcall::comm {
 namespace {
@@ -24,6 +26,29 @@ void for_each_part(std::span<T> values, Act act) {
   for (std::size_t first = 0; first < values.size(); first += part) {
     const auto piece = values.subspan(first, std::min(part, values.size() - first));
     act(piece.data(), int(piece.size()));
+  }
+}
+
+/// The same piece of every share: how many elements of it and where they lie in the buffer.
+struct Pieces {
+  std::vector<int> counts, places;  ///< [ranks]
+};
+
+/// Shares piece by piece, so that all ranks send and receive all the time and one round moves about kPartBytes.
+template <class T, class Act>
+void for_each_piece(std::span<const std::int64_t> begins, Act act) {
+  const std::size_t ranks = begins.size() - 1;
+  const auto step = std::max<std::int64_t>(std::int64_t(kPartBytes / sizeof(T) / ranks), 1);
+  std::int64_t longest = 0;
+  for (std::size_t r = 0; r < ranks; ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
+  for (std::int64_t first = 0; first < longest; first += step) {
+    Pieces pieces;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const std::int64_t length = begins[r + 1] - begins[r], from = std::min(first, length);
+      pieces.counts.push_back(int(std::min(step, length - from)));
+      pieces.places.push_back(int(begins[r] + from));
+    }
+    act(pieces);
   }
 }
 
@@ -101,6 +126,35 @@ void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
 
 void MpiCommunicator::barrier() {
   complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
+}
+
+// Every rank sends each other one its piece and adds what it gets: half of what an all-reduce moves. MPI_Ireduce_scatter of Open MPI reduces to one rank first.
+void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) {
+  if (values.size() > std::size_t(INT_MAX)) return Collectives::sum_to_shares(values, begins);  // MPI's places are int
+  std::vector<std::int64_t> others;
+  for_each_piece<std::int64_t>(begins, [&](Pieces& pieces) {
+    const int own = std::exchange(pieces.counts[std::size_t(rank_)], 0), place = pieces.places[std::size_t(rank_)];
+    std::vector<int> counts(std::size_t(size_), own), places(std::size_t(size_), 0);
+    counts[std::size_t(rank_)] = 0;
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+    others.resize(std::size_t(own) * std::size_t(size_ - 1));
+    complete("MPI_Ialltoallv", [&](MPI_Request* r) {
+      return MPI_Ialltoallv(values.data(), pieces.counts.data(), pieces.places.data(), MPI_INT64_T, others.data(), counts.data(), places.data(), MPI_INT64_T,
+                            comm_, r);
+    });
+    for (std::size_t from = 0; from < others.size(); from += std::size_t(own))
+      std::transform(others.begin() + std::ptrdiff_t(from), others.begin() + std::ptrdiff_t(from) + own, values.begin() + place, values.begin() + place,
+                     [](std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); });  // wraps like MPI's
+  });
+}
+
+void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std::int64_t> begins) {
+  if (values.size() > std::size_t(INT_MAX)) return Collectives::gather_shares(values, begins);
+  for_each_piece<float>(begins, [&](const Pieces& pieces) {
+    complete("MPI_Iallgatherv", [&](MPI_Request* r) {
+      return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(), pieces.counts.data(), pieces.places.data(), MPI_FLOAT, comm_, r);
+    });
+  });
 }
 
 std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {

@@ -35,6 +35,8 @@ class MpiCommunicator final : public Communicator {
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void barrier() override;
+  void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override;
+  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
   void send(int destination, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;

@@ -1,4 +1,4 @@
-// Learning-rate schedule, order-free gradient sum and the AdamW step.
+// Learning-rate schedule, shares, order-free gradient sum and the AdamW step.
 #include "model/optimizer.hpp"
 
 #include "base/error.hpp"
@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
+#include <utility>
 
 namespace rollcall::model {
 namespace {
@@ -29,7 +31,23 @@ double largest_magnitude(std::span<const float> values) {
 /// Smallest b with value < 2^b.
 std::int64_t bits_of(double value) { return std::ilogb(value) + 1; }
 
+constexpr std::int64_t kBlock = std::int64_t(kernels::kNormBlock), kLeastShare = std::int64_t{1} << 20;  // elements; bytes of moments
+
+/// The part of a slice that lies in [begin, end): as offset and count in the whole buffer.
+std::pair<std::size_t, std::size_t> part_of(const Slice& slice, std::int64_t begin, std::int64_t end) {
+  const std::int64_t first = std::max(slice.offset, begin), last = std::min(slice.offset + slice.count, end);
+  return {std::size_t(first), std::size_t(std::max<std::int64_t>(last - first, 0))};
+}
+
 }  // namespace
+
+std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks) {
+  const std::int64_t blocks = (size + kBlock - 1) / kBlock;
+  const std::int64_t shares = std::clamp<std::int64_t>(2 * size * std::int64_t(sizeof(float)) / kLeastShare, 1, ranks);
+  std::vector<std::int64_t> begins;
+  for (std::int64_t r = 0; r <= ranks; ++r) begins.push_back(std::min(size, blocks * std::min(r, shares) / shares * kBlock));
+  return begins;
+}
 
 double learning_rate(const OptimizerSection& settings, std::int64_t step, std::int64_t steps) {
   if (step <= settings.warmup_steps) return settings.lr * double(step) / double(settings.warmup_steps);
@@ -39,10 +57,10 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
   return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
 }
 
-GradientSum::GradientSum(const WeightLayout& layout)
+GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins)
     : layout_(layout),
       sum_(std::size_t(layout.size)),
-      gradient_(std::size_t(layout.size)),
+      begins_(std::move(begins)),
       exponent_(layout.slices.size(), kInitialExponent),
       largest_(layout.slices.size()),
       mutex_(std::make_unique<std::mutex>()) {}
@@ -90,6 +108,20 @@ bool GradientSum::fit_exponents(std::int64_t low, std::int64_t high, std::int64_
   return moved;
 }
 
+/// The norm of all shares. Each block's sum comes from one rank, so that adding integers hands their bits on.
+void GradientSum::measure(Collectives& ranks) {
+  std::vector<double> own((gradient_.size() + std::size_t(kBlock) - 1) / std::size_t(kBlock));
+  kernels::block_sums_of_squares(gradient_, own);
+  if (!begins_.empty()) {
+    std::vector<std::int64_t> bits(std::size_t((layout_.size + kBlock - 1) / kBlock), 0);
+    std::transform(own.begin(), own.end(), bits.begin() + begin_ / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
+    ranks.sum(bits);
+    own.resize(bits.size());
+    std::transform(bits.begin(), bits.end(), own.begin(), [](std::int64_t sum) { return std::bit_cast<double>(sum); });
+  }
+  norm_ = std::sqrt(std::accumulate(own.begin(), own.end(), 0.0));
+}
+
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*mutex_);
   if (!reduce_columns(ranks)) return Outcome::nonfinite;
@@ -97,17 +129,22 @@ GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(leaves_, 1)));
   const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits), centre = std::min(kCentreBits, high - kSlackBits);
   if (fit_exponents(std::min(kLowBits, centre - kSlackBits), high, centre)) return Outcome::repeat;
-  ranks.sum(sum_);
+  if (begins_.empty()) ranks.sum(sum_);
+  else ranks.sum_to_shares(sum_, begins_);
+  begin_ = begins_.empty() ? 0 : begins_[std::size_t(ranks.rank())];
+  const std::int64_t end = begins_.empty() ? layout_.size : begins_[std::size_t(ranks.rank()) + 1];
+  gradient_.resize(std::size_t(end - begin_));
   for (std::size_t t = 0; t < exponent_.size(); ++t) {
-    const Slice& slice = layout_.slices[t];
-    const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
-    kernels::from_fixed_point(std::span(sum_).subspan(offset, count), int(exponent_[t]), std::span(gradient_).subspan(offset, count));
+    const auto [first, count] = part_of(layout_.slices[t], begin_, end);
+    if (count == 0) continue;
+    kernels::from_fixed_point(std::span(sum_).subspan(first, count), int(exponent_[t]), std::span(gradient_).subspan(first - std::size_t(begin_), count));
   }
+  measure(ranks);
   fit_exponents(centre - kSlackBits, centre + kSlackBits, centre);  // the next step starts well inside the window
   return Outcome::ready;
 }
 
-std::span<const float> GradientSum::gradient() const { return gradient_; }
+GradientShare GradientSum::gradient() const { return {gradient_, begin_, norm_}; }
 std::vector<std::int64_t> GradientSum::exponents() const { return exponent_; }
 
 void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
@@ -116,26 +153,26 @@ void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
   exponent_.assign(exponents.begin(), exponents.end());
 }
 
-UpdateResult apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, std::span<const float> gradient, std::span<float> weights,
-                         OptimizerState& state) {
-  state.m.resize(std::size_t(layout.size));
-  state.v.resize(std::size_t(layout.size));
-  UpdateResult result{.grad_norm = std::sqrt(kernels::sum_of_squares(gradient)), .lr = lr};
-  const bool clip = settings.max_grad_norm > 0 && result.grad_norm > settings.max_grad_norm;
+void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, const GradientShare& gradient, std::span<float> weights,
+                 OptimizerState& state) {
+  state.m.resize(gradient.values.size());
+  state.v.resize(gradient.values.size());
+  const bool clip = settings.max_grad_norm > 0 && gradient.norm > settings.max_grad_norm;
   kernels::AdamWStep step{.lr = lr,
                           .beta1 = settings.beta1,
                           .beta2 = settings.beta2,
                           .eps = settings.eps,
                           .weight_decay = 0.0,
-                          .gradient_scale = clip ? settings.max_grad_norm / result.grad_norm : 1.0,
+                          .gradient_scale = clip ? settings.max_grad_norm / gradient.norm : 1.0,
                           .step = ++state.step};
   for (const Slice& slice : layout.slices) {
-    const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
+    const auto [first, count] = part_of(slice, gradient.begin, gradient.begin + std::int64_t(gradient.values.size()));
+    if (count == 0) continue;
+    const std::size_t in_share = first - std::size_t(gradient.begin);
     step.weight_decay = slice.decay ? settings.weight_decay : 0.0;
-    kernels::adamw(weights.subspan(offset, count), gradient.subspan(offset, count), std::span(state.m).subspan(offset, count),
-                   std::span(state.v).subspan(offset, count), step);
+    kernels::adamw(weights.subspan(first, count), gradient.values.subspan(in_share, count), std::span(state.m).subspan(in_share, count),
+                   std::span(state.v).subspan(in_share, count), step);
   }
-  return result;
 }
 
 }  // namespace rollcall::model

@@ -51,7 +51,8 @@ void ValueHead::add(std::span<const float> hidden, std::span<const float> dvalue
 }
 
 double ValueHead::apply(const OptimizerSection& settings, double lr) {
-  return apply_adamw(layout_, settings, lr, sum_.gradient(), weights_, optimizer_).grad_norm;
+  apply_adamw(layout_, settings, lr, sum_.gradient(), weights_, optimizer_);
+  return sum_.gradient().norm;
 }
 
 std::string ValueHead::to_bytes() const {

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "model/optimizer.hpp"
 #include "objective/columns.hpp"
 #include "objective/objective.hpp"
 #include "stages/run_folder.hpp"
@@ -18,7 +19,7 @@ constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;                            
 constexpr std::uint64_t kRolloutBytes = 160;                                      // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
 constexpr std::uint64_t kBatch = 128;                                             // sequences a thread decodes together (generation.cpp)
-constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's slices (one an update rank) and the scheduler's links
+constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's shares and the scheduler's links
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
 constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, lock (run_folder.hpp)
 
@@ -27,6 +28,12 @@ bool same_stages(const comm::StageLayout& layout, int a, int b) {
     if (layout.hosts_stage(a, comm::Stage(s)) != layout.hosts_stage(b, comm::Stage(s))) return false;
   }
   return true;
+}
+
+/// Update ranks that hold a share of the optimizer.
+std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::ModelConfig& policy) {
+  const auto begins = model::optimizer_shares(model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()));
+  return std::uint64_t(std::lower_bound(begins.begin(), begins.end(), begins.back()) - begins.begin());
 }
 
 std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConfig& c, const RunModels& models, std::uint64_t step_tokens, int threads) {
@@ -40,8 +47,8 @@ std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConf
     const std::uint64_t activations =
         std::uint64_t(c.train.leaf_tokens) * std::uint64_t(policy.num_hidden_layers) * std::uint64_t(8 * policy.hidden_size + 4 * policy.intermediate_size) * 4;
     bytes += 2 * std::uint64_t(models.companion_parameters) * sizeof(float) +  // flat and packed, as the policy's
-             2 * weights + 2 * weights + weights + std::uint64_t(threads) * (weights + activations) +
-             step_tokens * kTokenBytes * 2;  // moments, int64 sum, gradient, threads, columns
+             2 * weights + 3 * weights / optimizer_ranks(layout, policy) + std::uint64_t(threads) * (weights + activations) +
+             step_tokens * kTokenBytes * 2;  // int64 sum; moments and gradient of a share; threads, columns
   }
   return bytes;
 }
@@ -110,17 +117,18 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
   }
   const auto count = [&](comm::Stage stage) { return std::uint64_t(f.layout.of(stage).size()); };
   const std::uint64_t generators = std::min<std::uint64_t>(count(comm::Stage::generation), std::uint64_t(c.train.prompts_per_step));
-  std::uint64_t receivers = 0;
+  std::uint64_t receivers = 0, notices = generators;  // of shards: none to oneself
   for (const int rank : f.layout.of(comm::Stage::generation)) receivers += f.layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
-  f.messages_per_step = 3 * generators + count(comm::Stage::update) + 1 + (receivers > 0 ? receivers + count(comm::Stage::update) : 0);
+  if (f.layout.hosts_stage(f.layout.of(comm::Stage::generation).front(), comm::Stage::scoring)) notices = 0;
+  f.messages_per_step = 2 * generators + notices + count(comm::Stage::update) + 1 + (receivers > 0 ? receivers + count(comm::Stage::update) : 0);
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes + std::uint64_t(c.train.prompts_per_step) * kPlanBytes + rollouts * kReportBytes +
                              count(comm::Stage::update) * generators * kMessageBytes;
   f.weight_bytes_per_step = receivers * weights;
-  f.gradient_bytes_per_step = count(comm::Stage::update) > 1 ? 2 * weights * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
+  f.gradient_bytes_per_step = count(comm::Stage::update) > 1 ? 3 * weights * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
   const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + 64) * kTokenBytes;
-  forecast_files(f, c, {generators, count(comm::Stage::update)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
+  forecast_files(f, c, {generators, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
 }
 
@@ -146,7 +154,7 @@ std::string to_text(const Forecast& f) {
     text += fmt::format("  {:<16} {:<40} {}\n", range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{} .. {}", range.first, range.last),
                         stages, bytes_text(range.memory_bytes));
   }
-  text += fmt::format("\n  a step: {} control messages ({}), weights {} by collective, gradients {} a rank by all-reduce\n", f.messages_per_step,
+  text += fmt::format("\n  a step: {} control messages ({}), weights {} by collective, gradients and their steps {} a rank\n", f.messages_per_step,
                       bytes_text(f.control_bytes_per_step), bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));
   text += fmt::format("  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n", f.shard_files,
                       f.waiting_steps, f.archive_files, bytes_text(f.archive_bytes), f.checkpoint_files, bytes_text(f.checkpoint_bytes));

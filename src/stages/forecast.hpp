@@ -26,7 +26,7 @@ struct Forecast {
   std::uint64_t messages_per_step = 0;                       ///< control messages
   std::uint64_t control_bytes_per_step = 0;                  ///< plans and reports, estimated
   std::uint64_t weight_bytes_per_step = 0;                   ///< moved by collectives
-  std::uint64_t gradient_bytes_per_step = 0;                 ///< summed over update ranks, per optimizer step of each rank
+  std::uint64_t gradient_bytes_per_step = 0;                 ///< of each update rank: gradients to their shares, new weights to all
   std::uint64_t step_files = 0, step_bytes = 0;              ///< shards and scores of one training step, at the longest responses
   std::uint64_t waiting_steps = 0;                           ///< most steps in shards/ at any time
   std::uint64_t shard_files = 0;                             ///< most files waiting in shards/ at any time

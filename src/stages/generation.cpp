@@ -112,9 +112,9 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   return shard;
 }
 
-void Generation::on_plan(const StepPlan& plan) {
+Generated Generation::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  const RolloutShard shard = generate(*job_, guide_, plan, mail_->rank());
+  RolloutShard shard = generate(*job_, guide_, plan, rank_);
   const double generation_s = generating.seconds();
   const Stopwatch writing;
   std::vector<io::ShardPrompt> prompts;
@@ -126,8 +126,8 @@ void Generation::on_plan(const StepPlan& plan) {
   // Shards are dealt to scoring ranks by producer: every shard has one scorer, known to both sides without a message.
   const auto& scorers = job_->layout.of(comm::Stage::scoring);
   const auto& generators = job_->layout.of(comm::Stage::generation);
-  const auto index = std::size_t(std::find(generators.begin(), generators.end(), mail_->rank()) - generators.begin());
-  mail_->send(scorers[index * scorers.size() / generators.size()], Tag::shard, ShardNotice{file, generation_s, writing.seconds()});
+  const auto index = std::size_t(std::find(generators.begin(), generators.end(), rank_) - generators.begin());
+  return {std::move(shard), {file, generation_s, writing.seconds()}, scorers[index * scorers.size() / generators.size()]};
 }
 
 }  // namespace rollcall::stages

@@ -3,19 +3,26 @@
 
 #include "stages/guide.hpp"
 #include "stages/job.hpp"
-#include "stages/mailbox.hpp"
+#include "stages/messages.hpp"
 
 namespace rollcall::stages {
 
+/// A shard, where it was published and the rank that scores it.
+struct Generated {
+  RolloutShard shard;
+  ShardNotice notice;
+  int scorer = 0;
+};
+
 class Generation {
  public:
-  Generation(Job& job, Mailbox& mail) : job_(&job), mail_(&mail), guide_(job) {}
-  /// Samples the plan's groups, publishes the shard and tells its scoring rank.
-  void on_plan(const StepPlan& plan);
+  Generation(Job& job, int rank) : job_(&job), rank_(rank), guide_(job) {}
+  /// Samples the plan's groups and publishes the shard.
+  Generated on_plan(const StepPlan& plan);
 
  private:
   Job* job_;
-  Mailbox* mail_;
+  int rank_;
   Guide guide_;
 };
 

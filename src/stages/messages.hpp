@@ -16,7 +16,7 @@ namespace rollcall::stages {
 
 // tag          from          to            content
 // plan         coordinator   generation    StepPlan: prompts, budgets, sampling
-// shard        generation    scoring       ShardNotice: a published shard
+// shard        generation    scoring       ShardNotice: a published shard, unless its scorer is the rank that made it
 // scored       scoring       coordinator   ScoredNotice: shard, scores, and the report per group
 // supervise    coordinator   update        SupervisePlan: one supervised step
 // update       coordinator   update        UpdatePlan: the closed step's files, and how strongly each group trains

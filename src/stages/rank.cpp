@@ -46,6 +46,7 @@ class Rank {
   bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
   ExitCode follow();
+  void on_generated(const Generated& made);  ///< to the scoring rank; at once where that is this one
   void on_pack(const PackRequest& request);
   const char* background() const;  ///< what goes on beside the messages: a writer that hangs is named in a roll call
   void report_progress();          ///< a stop signal, a durable share of a checkpoint: whatever happened beside the messages
@@ -82,7 +83,7 @@ Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : 
   std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
   transfer_ = std::make_unique<comm::WeightTransfer>(world, plan);
-  if (hosts(comm::Stage::generation)) generation_.emplace(job_, mail_);
+  if (hosts(comm::Stage::generation)) generation_.emplace(job_, rank);
   if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_);
   if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_);
   if (!checkpoint.empty()) restore(checkpoint);
@@ -125,7 +126,7 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
   switch (Tag(envelope.tag)) {
     case Tag::plan:
       unhosted(generation_.has_value());
-      generation_->on_plan(begin<StepPlan>(envelope, "generation"));
+      on_generated(generation_->on_plan(begin<StepPlan>(envelope, "generation")));
       return true;
     case Tag::shard:
       unhosted(scoring_.has_value());
@@ -166,6 +167,12 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
   }
   throw ProtocolError(error_message(fmt::format("message with unknown tag {} from rank {}", envelope.tag, envelope.source), "ranks must run the same binary",
                                     "check that every node starts the same build"));
+}
+
+void Rank::on_generated(const Generated& made) {
+  if (made.scorer != world_->rank()) return mail_.send(made.scorer, Tag::shard, made.notice);
+  world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
+  scoring_->on_own_shard(made.notice, made.shard);
 }
 
 void Rank::on_pack(const PackRequest& request) {

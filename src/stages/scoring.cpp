@@ -54,7 +54,10 @@ void Scoring::on_shard(const ShardNotice& notice) {
   const Stopwatch reading;
   io::await_published(job_->run_dir, notice.file);
   const RolloutShard shard = io::read_shard(job_->run_dir, notice.file);
-  const double read_s = reading.seconds();
+  score_shard(notice, shard, reading.seconds());
+}
+
+void Scoring::score_shard(const ShardNotice& notice, const RolloutShard& shard, double read_s) {
   const Stopwatch scoring;
   const ScoredShard scores = score(*job_, shard);
   const double scoring_s = scoring.seconds();

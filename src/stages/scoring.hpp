@@ -10,8 +10,12 @@ class Scoring {
  public:
   Scoring(Job& job, Mailbox& mail) : job_(&job), mail_(&mail) {}
   void on_shard(const ShardNotice& notice);
+  /// Of this process: it need not be read back.
+  void on_own_shard(const ShardNotice& notice, const RolloutShard& shard) { score_shard(notice, shard, 0.0); }
 
  private:
+  void score_shard(const ShardNotice& notice, const RolloutShard& shard, double read_s);
+
   Job* job_;
   Mailbox* mail_;
 };

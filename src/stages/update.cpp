@@ -1,9 +1,8 @@
-// Leaves over ranks and threads, exact sums, AdamW on every rank alike.
+// Leaves over ranks and threads, exact sums, AdamW on every rank's share.
 #include "stages/update.hpp"
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "kernels/parameter_kernels.hpp"
 #include "objective/columns.hpp"
 #include "stages/experts.hpp"
 
@@ -70,10 +69,11 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
       companions_(job, objective_, ranks),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
-      sum_(job.store->layout()) {
-  const auto size = std::size_t(job.store->layout().size);
-  optimizer_ = {std::vector<float>(size, 0.0F), std::vector<float>(size, 0.0F), 0};
-  gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(size));
+      begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
+      sum_(job.store->layout(), begins_) {
+  const auto own = std::size_t(begins_[std::size_t(ranks.rank()) + 1] - begins_[std::size_t(ranks.rank())]);
+  optimizer_ = {std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0};
+  gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(std::size_t(job.store->layout().size)));
 }
 
 std::vector<objective::LeafLoss> Update::run_leaves(std::int64_t leaves, const LeafTask& task) {
@@ -122,11 +122,12 @@ std::vector<objective::LeafLoss> Update::share_losses(std::int64_t leaves, std::
 }
 
 UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics) {
-  const double norm = std::sqrt(kernels::sum_of_squares(sum_.gradient()));
-  metrics["actor/grad_norm"] = norm;
+  const model::GradientShare gradient = sum_.gradient();
+  metrics["actor/grad_norm"] = gradient.norm;
   metrics["actor/lr"] = lr;
-  if (norm_limit > 0 && norm > norm_limit) return UpdateOutcome::spike;
-  model::apply_adamw(job_->store->layout(), settings, lr, sum_.gradient(), job_->store->weights(), optimizer_);
+  if (norm_limit > 0 && gradient.norm > norm_limit) return UpdateOutcome::spike;
+  model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), optimizer_);
+  ranks_->gather_shares(job_->store->weights(), begins_);
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
   return UpdateOutcome::applied;
 }

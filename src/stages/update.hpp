@@ -44,7 +44,7 @@ class Update {
   objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
                                    const std::vector<std::size_t>& groups) const;
   void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
-  void add_moments(io::CheckpointShare& share) const;  ///< this rank's slice of the optimizer's moments
+  void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
   /// Sums the gradients of all leaves over threads and ranks and returns every leaf's loss in leaf order; empty when a gradient was not finite.
   std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic = nullptr);
@@ -70,6 +70,7 @@ class Update {
   std::optional<ArchivedSteps> archived_;             ///< on the leader, where the run trains from an archive
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                              ///< of the step at hand
+  std::vector<std::int64_t> begins_;                  ///< of the update ranks' shares of the optimizer
   model::GradientSum sum_;
   model::OptimizerState optimizer_;
   BackgroundTask<SaveReport> saving_;

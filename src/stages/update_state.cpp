@@ -14,17 +14,11 @@ namespace rollcall::stages {
 namespace {
 
 constexpr const char *kMoments = "optimizer-", *kReference = "reference.safetensors";
-constexpr std::int64_t kLeastSlice = std::int64_t{1} << 20;  // bytes: below it a file of its own costs more than it saves (a create and an fsync, about 1 ms)
 
 using Floats = std::shared_ptr<const std::vector<float>>;
 
 /// The step's end is the only moment at which all ranks stand still, so what is written later is copied now.
 Floats copy(std::span<const float> values) { return std::make_shared<const std::vector<float>>(values.begin(), values.end()); }
-
-/// m and v of all elements are written by the first of `ranks`, one slice each; a large job's slices are not smaller than a small job's files.
-std::int64_t moment_slices(std::int64_t elements, std::int64_t ranks) {
-  return std::clamp<std::int64_t>(2 * elements * std::int64_t(sizeof(float)) / kLeastSlice, 1, ranks);
-}
 
 std::string moments_name(std::int64_t slice, std::int64_t slices) { return fmt::format("{}{:05}-of-{:05}.safetensors", kMoments, slice + 1, slices); }
 
@@ -46,14 +40,10 @@ std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std
 }  // namespace
 
 void Update::add_moments(io::CheckpointShare& share) const {
-  const std::int64_t size = job_->store->layout().size, slices = moment_slices(size, ranks_->size()), slice = ranks_->rank();
-  if (slice >= slices) return;
-  const auto part = [&](const std::vector<float>& all) {
-    const std::int64_t begin = size * slice / slices, end = size * (slice + 1) / slices;
-    return copy(std::span(all).subspan(std::size_t(begin), std::size_t(end - begin)));
-  };
+  if (optimizer_.m.empty()) return;
+  const auto shares = std::lower_bound(begins_.begin(), begins_.end(), begins_.back()) - begins_.begin();  // the ranks behind them have none
   const std::vector<std::int64_t> counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
-  share.files[moments_name(slice, slices)] = [m = part(optimizer_.m), v = part(optimizer_.v), exponents = sum_.exponents(), counters] {
+  share.files[moments_name(ranks_->rank(), shares)] = [m = copy(optimizer_.m), v = copy(optimizer_.v), exponents = sum_.exponents(), counters] {
     const std::vector<std::int64_t> shape{std::int64_t(m->size())};
     const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(*m))},
                                                  {"v", model::Dtype::f32, shape, std::as_bytes(std::span(*v))},
@@ -107,15 +97,18 @@ void Update::restore_optimizer(const std::map<std::string, std::string>& files, 
     std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;
   };
-  optimizer_.m.clear(), optimizer_.v.clear();
-  for (const auto& slice : slices) {
-    for (auto [name, moments] : {std::pair("m", &optimizer_.m), std::pair("v", &optimizer_.v)}) {
+  // Written by any number of ranks: all slices one after the other, then this rank's share of them.
+  for (auto [name, moments] : {std::pair("m", &optimizer_.m), std::pair("v", &optimizer_.v)}) {
+    std::vector<float> all;
+    for (const auto& slice : slices) {
       const auto values = slice.floats(name);
-      moments->insert(moments->end(), values.begin(), values.end());
+      all.insert(all.end(), values.begin(), values.end());
     }
+    require<StorageError>(all.size() == std::size_t(job_->store->layout().size), fmt::format("{}: moments of another model", origin),
+                          "the optimizer cannot be restored", "use a checkpoint of this run");
+    const auto rank = std::size_t(ranks_->rank());
+    moments->assign(all.begin() + begins_[rank], all.begin() + begins_[rank + 1]);
   }
-  require<StorageError>(optimizer_.m.size() == std::size_t(job_->store->layout().size) && optimizer_.v.size() == optimizer_.m.size(),
-                        fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored", "use a checkpoint of this run");
   sum_.set_exponents(read_i64("exponents", sum_.exponents().size()));
   const auto counters = read_i64("counters", 3);
   optimizer_.step = counters[0], supervised_phase_ = counters[1] != 0;

@@ -55,6 +55,49 @@ TEST(Collectives, BroadcastFromEveryRoot) {
   });
 }
 
+/// Cuts of a buffer of `count` elements into a share for each rank: equal ones, all to one rank, or growing ones with an empty first.
+std::vector<std::vector<std::int64_t>> cuts(std::int64_t count, int ranks) {
+  std::vector<std::vector<std::int64_t>> all(3);
+  for (int r = 0; r <= ranks; ++r) {
+    all[0].push_back(count * r / ranks);
+    all[1].push_back(r < ranks ? 0 : count);
+    all[2].push_back(count * r * r / (ranks * ranks) / (r == 1 && ranks > 1 ? count + 1 : 1));
+  }
+  return all;
+}
+
+TEST(Collectives, SumToSharesAgreesWithSum) {
+  in_world([](Communicator& world) {
+    for (const std::size_t count : {0, 1, 7, 1000, 524288, 1300001}) {
+      auto expected = addends(world.rank(), count);
+      world.sum(expected);
+      for (const auto& begins : cuts(std::int64_t(count), world.size())) {
+        auto values = addends(world.rank(), count);
+        world.sum_to_shares(values, begins);
+        const auto begin = begins[std::size_t(world.rank())], end = begins[std::size_t(world.rank()) + 1];
+        EXPECT_TRUE(std::equal(values.begin() + begin, values.begin() + end, expected.begin() + begin)) << count;
+      }
+    }
+  });
+}
+
+TEST(Collectives, GatherSharesGivesAllOfThemToAll) {
+  in_world([](Communicator& world) {
+    for (const std::size_t count : {0, 1, 7, 1000, 1048576, 2600001}) {
+      for (const auto& begins : cuts(std::int64_t(count), world.size())) {
+        std::vector<float> values(count, -1.0F), expected(count);
+        for (int r = 0; r < world.size(); ++r)
+          for (std::int64_t i = begins[std::size_t(r)]; i < begins[std::size_t(r) + 1]; ++i) {
+            expected[std::size_t(i)] = float(i % 100'003 + r);
+            if (r == world.rank()) values[std::size_t(i)] = expected[std::size_t(i)];
+          }
+        world.gather_shares(values, begins);
+        EXPECT_TRUE(values == expected) << count;
+      }
+    }
+  });
+}
+
 TEST(Collectives, GatherAllKeepsRaggedSizesAndRankOrder) {
   in_world([](Communicator& world) {
     for (const int scale : {0, 1, 997, 70000}) {

@@ -85,16 +85,23 @@ TEST_F(ParameterKernels, FromFixedPointRoundsOnce) {
 }
 
 TEST_F(ParameterKernels, SumOfSquares) {
-  EXPECT_EQ(sum_of_squares({}), 0.0);
-  EXPECT_EQ(sum_of_squares(Floats{3.0F, 4.0F}), 25.0);
-  const Floats values = random_floats(3 * 4096 + 17, 1);
-  long double exact = 0.0L;
-  for (const float value : values) exact += static_cast<long double>(value) * value;
-  EXPECT_NEAR(sum_of_squares(values), static_cast<double>(exact), 1e-9);
-  // Blocks are added in order, so the whole is the sum of its blocks bit for bit.
-  double blocks = 0.0;
-  for (std::size_t b = 0; b < values.size(); b += 4096) blocks += sum_of_squares(std::span(values).subspan(b, std::min<std::size_t>(4096, values.size() - b)));
-  EXPECT_EQ(sum_of_squares(values), blocks);
+  const auto sums_of = [](std::span<const float> values) {
+    std::vector<double> sums((values.size() + kNormBlock - 1) / kNormBlock);
+    block_sums_of_squares(values, sums);
+    return sums;
+  };
+  EXPECT_EQ(sums_of({}), std::vector<double>{});
+  EXPECT_EQ(sums_of(Floats{3.0F, 4.0F}), std::vector<double>{25.0});
+  const Floats values = random_floats(3 * kNormBlock + 17, 1);
+  const auto sums = sums_of(values);
+  ASSERT_EQ(sums.size(), 4U);
+  for (std::size_t b = 0; b < sums.size(); ++b) {
+    const auto block = std::span(values).subspan(b * kNormBlock, std::min(kNormBlock, values.size() - b * kNormBlock));
+    long double exact = 0.0L;
+    for (const float value : block) exact += static_cast<long double>(value) * value;
+    EXPECT_NEAR(sums[b], static_cast<double>(exact), 1e-9);
+    EXPECT_EQ(sums_of(block), std::vector<double>{sums[b]}) << "a block's sum depends on what lies around it";
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -35,7 +36,12 @@ class Ranks {
     void maximum(std::span<double> values) override {
       ranks_.all(values, ranks_.doubles_, [](double a, double b) { return std::max(a, b); });
     }
-    void broadcast(std::span<std::byte>, int) override {}
+    void broadcast(std::span<std::byte> bytes, int root) override {
+      if (rank_ == root) ranks_.bytes_ = bytes;
+      barrier();
+      if (rank_ != root) std::copy(ranks_.bytes_.begin(), ranks_.bytes_.end(), bytes.begin());
+      barrier();
+    }
     void barrier() override { ranks_.barrier_.arrive_and_wait(); }
 
    private:
@@ -65,7 +71,19 @@ class Ranks {
   int size_;
   std::vector<std::int64_t> integers_;
   std::vector<double> doubles_;
+  std::span<std::byte> bytes_;
 };
+
+void on_ranks(int ranks, const std::function<void(Collectives&)>& body) {
+  Ranks world(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      Ranks::Member member(world, rank);
+      body(member);
+    });
+  }
+}
 
 std::vector<std::vector<float>> random_leaves(std::size_t count, std::uint64_t seed, double scale) {
   std::vector<std::vector<float>> leaves(count, std::vector<float>(32, 0.0F));
@@ -79,6 +97,7 @@ std::vector<std::vector<float>> random_leaves(std::size_t count, std::uint64_t s
 
 struct Summed {
   std::vector<float> gradient;
+  double norm;
   std::vector<std::int64_t> exponents;
   int repeats;
   bool operator==(const Summed&) const = default;
@@ -107,7 +126,8 @@ Summed sum_on(int ranks, const std::vector<std::vector<float>>& leaves) {
         outcome = sum.finish(member);
       }
       EXPECT_EQ(outcome, Outcome::ready);
-      results[std::size_t(rank)] = {{sum.gradient().begin(), sum.gradient().end()}, sum.exponents(), rounds - 1};
+      const GradientShare all = sum.gradient();
+      results[std::size_t(rank)] = {{all.values.begin(), all.values.end()}, all.norm, sum.exponents(), rounds - 1};
     });
   }
   threads.clear();
@@ -136,6 +156,55 @@ TEST(GradientSum, BitsDoNotDependOnOrderThreadsOrRanks) {
   EXPECT_TRUE(ok);
 }
 
+/// A rank's step: sums `leaves` and updates weights and moments of its share; then all weights, this rank's moments and the norm.
+struct Stepped {
+  std::vector<float> weights, m, v;
+  double norm = 0.0;
+};
+
+Stepped step_of(Collectives& ranks, const WeightLayout& layout, const std::vector<std::int64_t>& begins, const std::vector<std::vector<float>>& leaves) {
+  GradientSum sum(layout, begins);
+  Outcome outcome = Outcome::repeat;
+  while (outcome == Outcome::repeat) {
+    sum.start();
+    for (std::size_t leaf = std::size_t(ranks.rank()); leaf < leaves.size(); leaf += std::size_t(ranks.size())) sum.add(leaves[leaf]);
+    outcome = sum.finish(ranks);
+  }
+  EXPECT_EQ(outcome, Outcome::ready);
+  Stepped end{std::vector<float>(std::size_t(layout.size), 0.5F), {}, {}, sum.gradient().norm};
+  OptimizerState state;
+  for (int repeat = 0; repeat < 2; ++repeat) apply_adamw(layout, {.weight_decay = 0.1, .max_grad_norm = 1.0}, 0.01, sum.gradient(), end.weights, state);
+  if (!begins.empty()) ranks.gather_shares(end.weights, begins);
+  end.m = state.m, end.v = state.v;
+  return end;
+}
+
+TEST(GradientSum, SharedAmongRanksTheStepHasTheSameBits) {
+  constexpr std::int64_t kCount = 60'007, kMatrix = 300'000;  // cuts of four ranks fall inside the tensors
+  const WeightLayout layout{{{"a", {kMatrix}, 0, kMatrix, true}, {"b", {kCount}, kMatrix, kCount, false}, {"c", {kMatrix}, 360'016, kMatrix, true}}, 660'016};
+  std::vector<std::vector<float>> leaves(5, std::vector<float>(std::size_t(layout.size), 0.0F));
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf)
+    for (const Slice& slice : layout.slices)
+      for (std::int64_t i = 0; i < slice.count; ++i)
+        leaves[leaf][std::size_t(slice.offset + i)] = float((i * 7919 + std::int64_t(leaf) * 104729) % 2003 - 1001) * 1e-3F;
+  Alone alone;
+  const Stepped whole = step_of(alone, layout, {}, leaves);
+  EXPECT_GT(whole.norm, 1.0);  // it is clipped
+  for (const int ranks : {1, 3, 4, 9}) {
+    const auto begins = optimizer_shares(layout.size, ranks);
+    std::vector<Stepped> ends(std::size_t(ranks), Stepped{});
+    on_ranks(ranks, [&](Collectives& member) { ends[std::size_t(member.rank())] = step_of(member, layout, begins, leaves); });
+    std::vector<float> m, v;
+    for (const Stepped& end : ends) {
+      EXPECT_EQ(end.norm, whole.norm) << ranks;
+      EXPECT_TRUE(end.weights == whole.weights) << ranks;
+      m.insert(m.end(), end.m.begin(), end.m.end()), v.insert(v.end(), end.v.begin(), end.v.end());
+    }
+    EXPECT_TRUE(m == whole.m && v == whole.v) << ranks;
+    EXPECT_LE(ends.front().m.size(), ranks > 1 ? std::size_t(layout.size) / 2 : std::size_t(layout.size));
+  }
+}
+
 TEST(GradientSum, RepeatsOnceWhenAGradientLeavesTheWindowAndThenRemembers) {
   Alone alone;
   GradientSum sum(layout_of_two());
@@ -154,7 +223,7 @@ TEST(GradientSum, RepeatsOnceWhenAGradientLeavesTheWindowAndThenRemembers) {
   const std::vector<std::int64_t> small = sum.exponents();
   EXPECT_EQ(step(0.0), Outcome::ready);  // zero tensors keep their exponent
   EXPECT_EQ(sum.exponents(), small);
-  EXPECT_EQ(sum.gradient()[0], 0.0F);
+  EXPECT_EQ(sum.gradient().values[0], 0.0F);
 }
 
 TEST(GradientSum, CancellationDoesNotRepeatForEver) {
@@ -169,7 +238,7 @@ TEST(GradientSum, CancellationDoesNotRepeatForEver) {
     }
     EXPECT_EQ(sum.finish(alone), expected);
   }
-  EXPECT_EQ(sum.gradient()[0], 0.0F);
+  EXPECT_EQ(sum.gradient().values[0], 0.0F);
 }
 
 TEST(GradientSum, NonFiniteLeavesAreReported) {

@@ -58,7 +58,7 @@ TEST(Forecast, AccountsForEveryRankOnce) {
 TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   RunConfig config;
   const Forecast f = planned(config, 1);
-  EXPECT_EQ(f.messages_per_step, 5U);  // plan, shard, scored, update, updated
+  EXPECT_EQ(f.messages_per_step, 4U);  // plan, scored, update, updated
   EXPECT_EQ(f.gradient_bytes_per_step, 0U);
   EXPECT_EQ(f.archive_files, 3U + 5U);  // 200 steps, 40 a file; evaluations and manifest
 }
@@ -71,14 +71,16 @@ TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
   EXPECT_EQ(f.unpacked_files, 81'920'000U);
   EXPECT_EQ(f.shard_files, 60U * 8192U);
   EXPECT_EQ(f.archive_files, 3U + 250U);
-  EXPECT_EQ(f.most_files, 60U * 8192U + 253U + 4U * (8U + 4096U) + 24U);  // four checkpoints, each with a slice of the optimizer from every rank; 24 others
+  const std::uint64_t shares = 8 * std::uint64_t(f.parameters) >> 20;  // of a small model's optimizer: 1 MiB of moments each
+  ASSERT_GT(shares, 1U);
+  EXPECT_EQ(f.most_files, 60U * 8192U + 253U + 4U * (8U + shares) + 24U);  // four checkpoints, each with the shares of the optimizer; 24 others
   EXPECT_NO_THROW(check_quota(f, {.files = 1'000'000, .bytes = 0}));
   EXPECT_NO_THROW(check_quota(f, {}));
   try {
-    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 16,416 - 24) / 8,192 = 22.3 steps
+    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 4 x (8 + shares) - 24) / 8,192 = 24.4 steps
     ADD_FAILURE() << "a quota of 200,000 files is too small";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("no more than 22 steps wait"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("no more than 24 steps wait"), std::string::npos) << error.what();
   }
   EXPECT_THROW(check_quota(f, {.files = 0, .bytes = 1'000'000'000}), ConfigError);
 }
