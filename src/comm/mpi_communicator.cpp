@@ -52,6 +52,14 @@ void for_each_piece(std::span<const std::int64_t> begins, Act act) {
   }
 }
 
+/// Direct exchange would cost an owner more than it moves in an all-reduce (few shares, many ranks), or MPI's int cannot tell the places.
+bool shares_go_whole(std::span<const std::int64_t> begins) {
+  const std::int64_t size = begins.back(), others = std::int64_t(begins.size()) - 2;
+  std::int64_t longest = 0;
+  for (std::size_t r = 0; r + 1 < begins.size(); ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
+  return size > INT_MAX || longest > 2 * size / std::max<std::int64_t>(others, 1);
+}
+
 }  // namespace
 
 void check_mpi(int code, const char* call) {
@@ -128,28 +136,28 @@ void MpiCommunicator::barrier() {
   complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
 }
 
-// Every rank sends each other one its piece and adds what it gets: half of what an all-reduce moves. MPI_Ireduce_scatter of Open MPI reduces to one rank first.
+// Every rank sends each other one its piece and adds what it gets: in total half of what an all-reduce moves. Open MPI's MPI_Ireduce_scatter reduces to one
+// rank first.
 void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) {
-  if (values.size() > std::size_t(INT_MAX)) return Collectives::sum_to_shares(values, begins);  // MPI's places are int
-  std::vector<std::int64_t> others;
+  if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
   for_each_piece<std::int64_t>(begins, [&](Pieces& pieces) {
     const int own = std::exchange(pieces.counts[std::size_t(rank_)], 0), place = pieces.places[std::size_t(rank_)];
     std::vector<int> counts(std::size_t(size_), own), places(std::size_t(size_), 0);
     counts[std::size_t(rank_)] = 0;
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    others.resize(std::size_t(own) * std::size_t(size_ - 1));
+    addends_.resize(std::size_t(own) * std::size_t(size_ - 1));
     complete("MPI_Ialltoallv", [&](MPI_Request* r) {
-      return MPI_Ialltoallv(values.data(), pieces.counts.data(), pieces.places.data(), MPI_INT64_T, others.data(), counts.data(), places.data(), MPI_INT64_T,
+      return MPI_Ialltoallv(values.data(), pieces.counts.data(), pieces.places.data(), MPI_INT64_T, addends_.data(), counts.data(), places.data(), MPI_INT64_T,
                             comm_, r);
     });
-    for (std::size_t from = 0; from < others.size(); from += std::size_t(own))
-      std::transform(others.begin() + std::ptrdiff_t(from), others.begin() + std::ptrdiff_t(from) + own, values.begin() + place, values.begin() + place,
+    for (std::size_t from = 0; from < addends_.size(); from += std::size_t(own))
+      std::transform(addends_.begin() + std::ptrdiff_t(from), addends_.begin() + std::ptrdiff_t(from) + own, values.begin() + place, values.begin() + place,
                      [](std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); });  // wraps like MPI's
   });
 }
 
 void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std::int64_t> begins) {
-  if (values.size() > std::size_t(INT_MAX)) return Collectives::gather_shares(values, begins);
+  if (shares_go_whole(begins)) return Collectives::gather_shares(values, begins);
   for_each_piece<float>(begins, [&](const Pieces& pieces) {
     complete("MPI_Iallgatherv", [&](MPI_Request* r) {
       return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(), pieces.counts.data(), pieces.places.data(), MPI_FLOAT, comm_, r);

@@ -9,6 +9,7 @@
 
 #include <list>
 #include <memory>
+#include <vector>
 
 namespace rollcall::comm {
 
@@ -66,6 +67,7 @@ class MpiCommunicator final : public Communicator {
   int exceptions_ = 0;                      ///< in flight at construction
   std::list<Transfer> sending_, arriving_;  ///< lists: MPI holds pointers into their elements; at most one message is arriving, to keep order
   std::list<Envelope> to_self_;
+  std::vector<std::int64_t> addends_;  ///< what sum_to_shares receives; a member because MPI may write into it until the job ends
   std::shared_ptr<RollCall> roll_;
 };
 

@@ -63,7 +63,11 @@ GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> b
       begins_(std::move(begins)),
       exponent_(layout.slices.size(), kInitialExponent),
       largest_(layout.slices.size()),
-      mutex_(std::make_unique<std::mutex>()) {}
+      mutex_(std::make_unique<std::mutex>()) {
+  // measure() needs one rank a block.
+  expect(begins_.empty() || (begins_.front() == 0 && begins_.back() == layout.size), "shares cover the layout");
+  for (const std::int64_t begin : begins_) expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");
+}
 
 void GradientSum::start() {
   const std::lock_guard lock(*mutex_);
@@ -124,6 +128,7 @@ void GradientSum::measure(Collectives& ranks) {
 
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*mutex_);
+  expect(begins_.empty() || int(begins_.size()) == ranks.size() + 1, "each rank has a share");
   if (!reduce_columns(ranks)) return Outcome::nonfinite;
   // `leaves_` numbers below 2^high must add up to less than 2^62.
   const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(leaves_, 1)));

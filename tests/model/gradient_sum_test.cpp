@@ -36,6 +36,11 @@ class Ranks {
     void maximum(std::span<double> values) override {
       ranks_.all(values, ranks_.doubles_, [](double a, double b) { return std::max(a, b); });
     }
+    void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override {
+      sum(values);
+      std::fill(values.begin(), values.begin() + begins[std::size_t(rank_)], 1);  // undefined, says the contract
+      std::fill(values.begin() + begins[std::size_t(rank_) + 1], values.end(), 1);
+    }
     void broadcast(std::span<std::byte> bytes, int root) override {
       if (rank_ == root) ranks_.bytes_ = bytes;
       barrier();
@@ -253,6 +258,13 @@ TEST(GradientSum, NonFiniteLeavesAreReported) {
     sum.add(random_leaves(1, 1, 1.0)[0]);
     EXPECT_EQ(sum.finish(alone), Outcome::ready);
   }
+}
+
+TEST(GradientSum, RefusesSharesThatCutABlockOfTheNorm) {
+  const WeightLayout layout{{{"a", {9000}, 0, 9000, true}}, 9008};
+  EXPECT_NO_THROW(GradientSum(layout, {0, 4096, 9008}));
+  for (const std::vector<std::int64_t>& begins : {std::vector<std::int64_t>{0, 4000, 9008}, {4096, 9008}, {0, 4096}})
+    EXPECT_THROW(GradientSum(layout, begins), std::logic_error);
 }
 
 TEST(GradientSum, ExponentsOfAnotherModelAreRefused) {
