@@ -2,6 +2,7 @@
 #include "io/stretch_file.hpp"
 
 #include "base/error.hpp"
+#include "comm/timed_call.hpp"
 #include "io/mapped_file.hpp"
 #include "io/segment.hpp"
 
@@ -95,6 +96,8 @@ std::uint64_t write_column(hid_t file, const std::filesystem::path& path, const 
   return writer.checksum();
 }
 
+std::string closing;  ///< the file that several ranks are about to close; one at a time (enter_hdf5)
+
 /// A column that was written, and what its ranks say of their stretches.
 struct Written {
   std::span<const std::byte> bytes;
@@ -162,7 +165,9 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std
     if (mpi_communicator != nullptr) file.release();  // closing it waits for the others, who wait for this rank
     throw;
   }
+  if (mpi_communicator != nullptr) closing = path.string();
   file.close("close");
+  closing.clear();
   start_writeback(path);
   return checksums;
 }
@@ -186,3 +191,13 @@ void seal_columns(const std::filesystem::path& path, std::span<const ColumnView>
 }
 
 }  // namespace rollcall::io
+
+/// HDF5's call, by way of MPI's profiling interface (MPI 3.1, chapter 14). HDF5 writes the superblock in every close of a file that is open for writing, and a
+/// rank on which that fails comes here all the same, where it and the others would wait for each other; what failed stands on HDF5's error stack.
+extern "C" int MPI_File_close(MPI_File* file) {
+  using namespace rollcall;
+  if (!io::closing.empty() && H5Eget_num(H5E_DEFAULT) > 0)
+    comm::end_process(error_message(fmt::format("cannot close {}: {}", io::closing, io::innermost_message()),
+                                    "the shards could not be packed; they stay as they are", "look at that file system, then go on with --resume"));
+  return PMPI_File_close(file);
+}

@@ -86,25 +86,33 @@ void limit_this_handler() {
   ::alarm(kHandler_s);
 }
 
+/// The new failure file, -1 where it cannot be written. Does not return where another rank has spoken: its end is about to end this one.
+int first_to_speak() {
+  const int fd = failure_file.empty() ? -1 : ::open(failure_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd >= 0 || failure_file.empty() || errno != EEXIST) return fd;
+  rest(kSilence_s);
+  ::_exit(int(ExitCode::failed));
+}
+
+[[noreturn]] void speak_and_end(const Message& message, int failure) {
+  message.write_to(failure);
+  Message spoken;
+  spoken.add("rollcall: ");
+  spoken.add(message.text.data());
+  spoken.write_to(STDERR_FILENO);
+  ::_exit(int(ExitCode::failed));
+}
+
 void on_alarm(int) {
   limit_this_handler();
   sign_the_roll();
-  const int fd = failure_file.empty() ? -1 : ::open(failure_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0 && !failure_file.empty() && errno == EEXIST) {
-    rest(kSilence_s);
-    ::_exit(int(ExitCode::failed));
-  }
+  const int failure = first_to_speak();
   if (!named.empty()) rest(kPatience_s);
-  Message inside;
-  inside.add(stuck.c_str());
-  add_who_is_missing(inside);
-  inside.add(advice.c_str());
-  inside.write_to(fd);
-  Message spoken;
-  spoken.add("rollcall: ");
-  spoken.add(inside.text.data());
-  spoken.write_to(STDERR_FILENO);
-  ::_exit(int(ExitCode::failed));
+  Message message;
+  message.add(stuck.c_str());
+  add_who_is_missing(message);
+  message.add(advice.c_str());
+  speak_and_end(message, failure);
 }
 
 void set_timer(double seconds) {
@@ -134,6 +142,13 @@ TimedCall::~TimedCall() {
   if (!owner_) return;
   set_timer(0);
   running = false;
+}
+
+void end_process(const std::string& message) {
+  const int failure = first_to_speak();
+  Message whole;
+  whole.add(fmt::format("{}{}\n", own_rank >= 0 ? fmt::format("rank {}: ", own_rank) : "", message).c_str());
+  speak_and_end(whole, failure);
 }
 
 void TimedCall::note_failure_in(const std::filesystem::path& file, int rank) {

@@ -1,5 +1,7 @@
 """Every wrong input of the table gives one clear message and its exit code, at once, and leaves nothing half-written."""
 import json
+import os
+import pathlib
 import re
 import shutil
 import signal
@@ -106,8 +108,12 @@ def with_nan(weights):
 
 
 def files(folder):
-    """What a failing command must not touch. The lock and logs tell who was there last; that is their purpose."""
-    return {p: (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file() and p.name != ".lock" and "held" not in p.parts}
+    """What a failing command must not touch. The lock tells who was there last, that is its purpose; and where a job runs files come and go."""
+    found = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "held"]
+        found |= {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in (pathlib.Path(place, name) for name in names if name != ".lock")}
+    return found
 
 
 def messages(err):

@@ -1,0 +1,64 @@
+// A write that fails inside the collective close of a packed file, on the one rank that makes it: that rank must end the job with one message, for in there the
+// others wait for it. Under mpirun; the arguments are the fault, EIO or half, and a folder to replace. Returns, and then 1, only where the close went through.
+#include "comm/communicator.hpp"
+#include "comm/timed_call.hpp"
+#include "faults/interpose.hpp"
+#include "io/fault.hpp"
+#include "io/stretch_file.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace rollcall;
+using namespace rollcall::io;
+
+constexpr std::size_t kRows = 64;  // of a rank
+
+/// Rank 0 makes a file of one column and all fill it, as in a pack; the n-th file call of rank 0 in the filling fails. Returns rank 0's calls.
+std::vector<faults::Call> fill(comm::Communicator& world, const fs::path& path, std::optional<std::size_t> nth = {}, faults::Fault fault = faults::Fault::eio) {
+  const std::size_t ranks = std::size_t(world.size());
+  std::vector<std::uint64_t> rows(kRows * ranks);
+  RolloutColumns all;
+  all.policy_version = rows;
+  const auto columns = views(all);
+  const auto version =
+      std::find_if(columns.begin(), columns.end(), [](const ColumnView& view) { return std::string_view(view.column.name) == "policy_version"; });
+  Extents extents{};
+  extents[index(Dim::token)] = rows.size();
+  if (world.rank() == 0)
+    writing(path, [&] { write_tables(path, std::vector<ColumnView>{{version->column, version->type, {}, rows.size()}}, {extents, {}, {}}, Values::later); });
+  world.barrier();
+
+  std::vector<Stretch> stretches(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) stretches[rank].begin[index(Dim::token)] = rank * kRows, stretches[rank].length[index(Dim::token)] = kRows;
+  ColumnPieces mine{version->column, version->type, sizeof(std::uint64_t)};
+  mine.add(std::as_bytes(std::span(rows)).first(sizeof(std::uint64_t) * kRows));
+  faults::watch(path.parent_path());
+  if (nth && world.rank() == 0) faults::fail(*nth, fault, false);
+  writing(path, [&] { fill_stretches(path, std::vector{mine}, stretches, world.rank(), world.mpi_handle()); });
+  return faults::calls();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view name = argc == 3 ? argv[1] : "";
+  if (name != "EIO" && name != "half") return std::fputs("usage: failed_close EIO|half FOLDER\n", stderr), 2;
+  const fs::path folder = argv[2];
+  const comm::MpiScope scope(nullptr, nullptr);
+  const auto world = scope.world();
+  if (world->rank() == 0) fs::remove_all(folder), fs::create_directories(folder);
+
+  const auto calls = fill(*world, folder / "a.h5");
+  const auto flush = std::find(calls.begin(), calls.end(), faults::Call::sync), superblock = std::find(flush, calls.end(), faults::Call::write);
+  if (world->rank() == 0 && superblock == calls.end()) std::fputs("HDF5 no longer writes behind its flush: io's MPI_File_close can go\n", stderr);
+  comm::TimedCall::note_failure_in(folder / "failure", world->rank());
+  fill(*world, folder / "b.h5", superblock - calls.begin(), name == "EIO" ? faults::Fault::eio : faults::Fault::partial);
+  std::fputs("the close went through\n", stderr);
+  return 1;
+}
