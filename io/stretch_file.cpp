@@ -2,7 +2,7 @@
 #include "io/stretch_file.hpp"
 
 #include "base/error.hpp"
-#include "comm/timed_call.hpp"
+#include "comm/communicator.hpp"
 #include "io/mapped_file.hpp"
 #include "io/segment.hpp"
 

@@ -72,6 +72,10 @@ class MpiScope {
   int exceptions_ = 0;  ///< in flight at construction
 };
 
+/// For a library's callback, which no exception may leave, on a rank that has failed where the others wait for it. Says `message`, in the failure file too,
+/// unless another rank has spoken; ends the process with exit code 3, and its launcher ends the job.
+[[noreturn]] void end_process(const std::string& message);
+
 /// One rank, in process.
 std::unique_ptr<Communicator> alone();
 

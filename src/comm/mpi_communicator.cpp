@@ -34,13 +34,18 @@ struct Pieces {
   std::vector<int> counts, places;  ///< [ranks]
 };
 
+std::int64_t longest_share(std::span<const std::int64_t> begins) {
+  std::int64_t longest = 0;
+  for (std::size_t r = 0; r + 1 < begins.size(); ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
+  return longest;
+}
+
 /// Shares piece by piece, so that all ranks send and receive all the time and one round moves about kPartBytes.
 template <class T, class Act>
 void for_each_piece(std::span<const std::int64_t> begins, Act act) {
   const std::size_t ranks = begins.size() - 1;
   const auto step = std::max<std::int64_t>(std::int64_t(kPartBytes / sizeof(T) / ranks), 1);
-  std::int64_t longest = 0;
-  for (std::size_t r = 0; r < ranks; ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
+  const std::int64_t longest = longest_share(begins);
   for (std::int64_t first = 0; first < longest; first += step) {
     Pieces pieces;
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -55,9 +60,7 @@ void for_each_piece(std::span<const std::int64_t> begins, Act act) {
 /// Direct exchange would cost an owner more than it moves in an all-reduce (few shares, many ranks), or MPI's int cannot tell the places.
 bool shares_go_whole(std::span<const std::int64_t> begins) {
   const std::int64_t size = begins.back(), others = std::int64_t(begins.size()) - 2;
-  std::int64_t longest = 0;
-  for (std::size_t r = 0; r + 1 < begins.size(); ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
-  return size > INT_MAX || longest > 2 * size / std::max<std::int64_t>(others, 1);
+  return size > INT_MAX || longest_share(begins) > 2 * size / std::max<std::int64_t>(others, 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "comm/timed_call.hpp"
 
 #include "base/error.hpp"
+#include "comm/communicator.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

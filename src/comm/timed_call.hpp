@@ -1,5 +1,4 @@
-// Calls inside a library in which ranks wait for each other: a deadline where they cannot be polled (start and end of MPI, splits, collective HDF5), and the
-// end of a process from within.
+// A deadline for calls that block inside a library and cannot be polled: start and end of MPI, splits, collective HDF5.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +23,5 @@ class TimedCall {
  private:
   bool owner_ = false;
 };
-
-/// For a library's callback, which no exception may leave, on a rank that has failed where the others wait for it. Says `message`, in the failure file too,
-/// unless another rank has spoken; ends the process with exit code 3, and its launcher ends the job.
-[[noreturn]] void end_process(const std::string& message);
 
 }  // namespace rollcall::comm

@@ -49,6 +49,8 @@ std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks) {
   return begins;
 }
 
+std::int64_t ranks_with_share(std::span<const std::int64_t> begins) { return std::lower_bound(begins.begin(), begins.end(), begins.back()) - begins.begin(); }
+
 double learning_rate(const OptimizerSection& settings, std::int64_t step, std::int64_t steps) {
   if (step <= settings.warmup_steps) return settings.lr * double(step) / double(settings.warmup_steps);
   const std::int64_t decay_steps = std::max<std::int64_t>(1, steps - settings.warmup_steps);

@@ -21,6 +21,8 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
 /// (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). [ranks + 1]; cut at blocks of the norm. A share has at least 1 MiB of moments, so that its file in a
 /// checkpoint is worth a create and an fsync: of a small model the later ranks have none.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
+/// Ranks that have one: the first of them all.
+std::int64_t ranks_with_share(std::span<const std::int64_t> begins);
 
 /// One rank's share of a gradient.
 struct GradientShare {

@@ -32,8 +32,7 @@ bool same_stages(const comm::StageLayout& layout, int a, int b) {
 
 /// Update ranks that hold a share of the optimizer.
 std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::ModelConfig& policy) {
-  const auto begins = model::optimizer_shares(model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()));
-  return std::uint64_t(std::lower_bound(begins.begin(), begins.end(), begins.back()) - begins.begin());
+  return std::uint64_t(model::ranks_with_share(model::optimizer_shares(model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()))));
 }
 
 std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConfig& c, const RunModels& models, std::uint64_t step_tokens, int threads) {

@@ -41,9 +41,9 @@ std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std
 
 void Update::add_moments(io::CheckpointShare& share) const {
   if (optimizer_.m.empty()) return;
-  const auto shares = std::lower_bound(begins_.begin(), begins_.end(), begins_.back()) - begins_.begin();  // the ranks behind them have none
   const std::vector<std::int64_t> counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
-  share.files[moments_name(ranks_->rank(), shares)] = [m = copy(optimizer_.m), v = copy(optimizer_.v), exponents = sum_.exponents(), counters] {
+  share.files[moments_name(ranks_->rank(), model::ranks_with_share(begins_))] = [m = copy(optimizer_.m), v = copy(optimizer_.v), exponents = sum_.exponents(),
+                                                                                 counters] {
     const std::vector<std::int64_t> shape{std::int64_t(m->size())};
     const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(*m))},
                                                  {"v", model::Dtype::f32, shape, std::as_bytes(std::span(*v))},

@@ -5,6 +5,7 @@
 #include "faults/interpose.hpp"
 #include "faults/small_run.hpp"
 #include "io/sample_run.hpp"
+#include "report/progress.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -115,6 +116,7 @@ int inject(std::uint64_t stride) {
     prepare(original, scenario);
     const auto sequence = survey(scenario, places);
     all_calls += sequence.size();
+    report::Progress progress(fmt::format("calls of the {} run", scenario.name), 0, std::int64_t(sequence.size()));
     for (std::uint64_t call = 0; call < sequence.size(); ++call) {
       for (std::size_t f = 0; f < 2 * kFaults.size(); ++f) {
         const Injection injection{call, kFaults[f / 2], f % 2 == 1};
@@ -137,6 +139,7 @@ int inject(std::uint64_t stride) {
                      injection.from_then_on ? " from then on" : "", fault);
         }
       }
+      progress.update(std::int64_t(call + 1), {{"failed", double(failures)}});
     }
   }
   for (const auto& [kind, count] : by_kind) fmt::print("  {:<10} {}\n", kind, count);
@@ -158,7 +161,9 @@ std::uint64_t cut_power(const Scenario& scenario, std::uint64_t states, std::uin
   watch("");
   std::set<std::uint64_t> seen;
   std::uint64_t failures = 0, ended = 0;
+  report::Progress progress(fmt::format("states of the {} run", scenario.name), 0, std::int64_t(states));
   for (std::uint64_t i = 0; i < states; ++i) {
+    progress.update(std::int64_t(i + 1), {{"failed", double(failures)}});
     const std::size_t count = i % (disk.operations() + 1);
     const std::uint64_t draw = i / (disk.operations() + 1);
     const DiskState state = disk.cut(count, draw, RandomStream(seed, RandomPurpose::test, count, draw));

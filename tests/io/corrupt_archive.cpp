@@ -7,6 +7,7 @@
 #include "io/shard_name.hpp"
 #include "io/table_file.hpp"
 #include "io/verify.hpp"
+#include "report/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -95,6 +96,7 @@ class Campaign {
     if (kind == copied_to_a_new_name) fs::remove(run_.path() / *wanted.begin());
   }
 
+  std::uint64_t failures() const { return wrong_ + misplaced_; }
   int report(double seconds) const {
     std::uint64_t all = 0;
     for (int k = 0; k < kKinds; ++k) {
@@ -103,7 +105,7 @@ class Campaign {
     }
     fmt::print("{} corruptions in {} files, {:.0f} a second: {} missed or said of another file; {} followed to the column, {} of them wrong\n", all,
                victims_.size(), double(all) / seconds, wrong_, located_, misplaced_);
-    return wrong_ + misplaced_ == 0 && all > 0 ? 0 : 1;
+    return failures() == 0 && all > 0 ? 0 : 1;
   }
 
  private:
@@ -233,6 +235,10 @@ int main(int argc, char** argv) {
   const std::uint64_t count = option(argc, argv, "--count", 2000), every = option(argc, argv, "--locate-every", 64);
   Campaign campaign(option(argc, argv, "--seed", 1));
   const Stopwatch clock;
-  for (std::uint64_t i = 0; i < count; ++i) campaign.trial(i % every == 0);
+  rollcall::report::Progress progress("corruptions", 0, std::int64_t(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    campaign.trial(i % every == 0);
+    progress.update(std::int64_t(i + 1), {{"failed", double(campaign.failures())}});
+  }
   return campaign.report(clock.seconds());
 }
