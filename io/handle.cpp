@@ -36,7 +36,8 @@ std::unique_lock<std::mutex> enter_hdf5() {
   return lock;
 }
 
-std::string innermost_message() {
+void hdf5_failure(const char* action, std::string_view subject) {
+  const int left = errno == EIO || errno == ESTALE ? errno : 0;  // not every message of HDF5 says why a system call failed
   std::string innermost;
   // Upward visits the call that found the error first: its words say the most (errno text, checksum mismatch).
   H5Ewalk2(
@@ -46,12 +47,6 @@ std::string innermost_message() {
         return 0;
       },
       &innermost);
-  return innermost;
-}
-
-void hdf5_failure(const char* action, std::string_view subject) {
-  const int left = errno == EIO || errno == ESTALE ? errno : 0;  // not every message of HDF5 says why a system call failed
-  std::string innermost = innermost_message();
   H5Eclear2(H5E_DEFAULT);
   const int told = errno_in(innermost), error = told != 0 ? told : left;
   if (error != 0) innermost = std::strerror(error);

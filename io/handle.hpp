@@ -5,7 +5,6 @@
 
 #include <mutex>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,9 +27,6 @@ struct UnreadableFault : FileFault {
 
 /// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may be threads of one process in tests.
 std::unique_lock<std::mutex> enter_hdf5();
-
-/// What HDF5's error stack says of the call that found the error; empty where it says nothing.
-std::string innermost_message();
 
 /// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the words of errno where HDF5 names one.
 [[noreturn]] void hdf5_failure(const char* action, std::string_view subject);

@@ -196,8 +196,11 @@ void seal_columns(const std::filesystem::path& path, std::span<const ColumnView>
 /// rank on which that fails comes here all the same, where it and the others would wait for each other; what failed stands on HDF5's error stack.
 extern "C" int MPI_File_close(MPI_File* file) {
   using namespace rollcall;
-  if (!io::closing.empty() && H5Eget_num(H5E_DEFAULT) > 0)
-    comm::end_process(error_message(fmt::format("cannot close {}: {}", io::closing, io::innermost_message()),
-                                    "the shards could not be packed; they stay as they are", "look at that file system, then go on with --resume"));
+  if (!io::closing.empty() && H5Eget_num(H5E_DEFAULT) > 0) try {
+      io::hdf5_failure("close", io::closing);
+    } catch (const io::FileFault& fault) {
+      comm::end_process(
+          error_message(fault.what(), "the shards could not be packed; they stay as they are", "look at that file system, then go on with --resume"));
+    }
   return PMPI_File_close(file);
 }

@@ -73,7 +73,7 @@ class MpiScope {
 };
 
 /// For a library's callback, which no exception may leave, on a rank that has failed where the others wait for it. Says `message`, in the failure file too,
-/// unless another rank has spoken; ends the process with exit code 3, and its launcher ends the job.
+/// unless another rank has spoken; ends the process with exit code 3, and the job with it.
 [[noreturn]] void end_process(const std::string& message);
 
 /// One rank, in process.

@@ -1,4 +1,4 @@
-// The interval timer and its signal handler, which may call only what signal handlers may.
+// The interval timer and its signal handler, which may call only what signal handlers may; end_process, which may call more, says its word the same way.
 #include "comm/timed_call.hpp"
 
 #include "base/error.hpp"
@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <mpi.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -22,7 +24,7 @@ namespace {
 
 constexpr unsigned kPatience_s = 2;               // for the others' timers: they began within moments of each other
 constexpr unsigned kSilence_s = kPatience_s + 8;  // for the rank that speaks, and gives its writers up to 5 s
-constexpr unsigned kHandler_s = kSilence_s + 10;
+constexpr unsigned kEnd_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
 // What the handler needs, made beforehand: it may not allocate.
 std::string stuck, advice, failure_file, roll_file;
@@ -79,12 +81,12 @@ void rest(unsigned seconds) {
 }
 
 /// The file system that holds the roll may be what all wait for: then the next alarm ends this process without a word.
-void limit_this_handler() {
+void limit_this_end() {
   sigset_t alarm_signal;
   sigemptyset(&alarm_signal), sigaddset(&alarm_signal, SIGALRM);
   std::signal(SIGALRM, SIG_DFL);
   sigprocmask(SIG_UNBLOCK, &alarm_signal, nullptr);
-  ::alarm(kHandler_s);
+  ::alarm(kEnd_s);
 }
 
 /// The new failure file, -1 where it cannot be written. Does not return where another rank has spoken: its end is about to end this one.
@@ -95,17 +97,16 @@ int first_to_speak() {
   ::_exit(int(ExitCode::failed));
 }
 
-[[noreturn]] void speak_and_end(const Message& message, int failure) {
+void speak(const Message& message, int failure) {
   message.write_to(failure);
   Message spoken;
   spoken.add("rollcall: ");
   spoken.add(message.text.data());
   spoken.write_to(STDERR_FILENO);
-  ::_exit(int(ExitCode::failed));
 }
 
 void on_alarm(int) {
-  limit_this_handler();
+  limit_this_end();
   sign_the_roll();
   const int failure = first_to_speak();
   if (!named.empty()) rest(kPatience_s);
@@ -113,7 +114,8 @@ void on_alarm(int) {
   message.add(stuck.c_str());
   add_who_is_missing(message);
   message.add(advice.c_str());
-  speak_and_end(message, failure);
+  speak(message, failure);
+  ::_exit(int(ExitCode::failed));
 }
 
 void set_timer(double seconds) {
@@ -146,10 +148,14 @@ TimedCall::~TimedCall() {
 }
 
 void end_process(const std::string& message) {
+  limit_this_end();  // ends a guard that runs; and neither the file system nor a launcher that has gone may keep this rank
   const int failure = first_to_speak();
   Message whole;
   whole.add(fmt::format("{}{}\n", own_rank >= 0 ? fmt::format("rank {}: ", own_rank) : "", message).c_str());
-  speak_and_end(whole, failure);
+  speak(whole, failure);
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
+  ::_exit(int(ExitCode::failed));  // MPI_Abort may return when the launcher is gone
 }
 
 void TimedCall::note_failure_in(const std::filesystem::path& file, int rank) {
