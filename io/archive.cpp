@@ -111,6 +111,8 @@ void remove_partial(const fs::path& path, Removed* removed) {
 
 }  // namespace
 
+int end_interrupted_pack(const fs::path& run_dir) { return remove_replaced(run_dir, load_manifest(run_dir)); }
+
 int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFile>& keep, Removed* removed) {
   const Manifest manifest = load_manifest(run_dir);
   remove_replaced(run_dir, manifest);

@@ -39,6 +39,9 @@ bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::u
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
+/// Removes what a pack that ended behind its manifest has left of its shards; returns how many files. The next pack and the next start of the run do the same.
+int end_interrupted_pack(const std::filesystem::path& run_dir);
+
 /// For a file that another rank has just packed: returns when it and its entry can be seen here (base/late_names.hpp). Throws StorageError.
 void await_packed(const std::filesystem::path& run_dir, const std::string& name, double longest_s = kLateName_s);
 

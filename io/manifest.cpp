@@ -120,7 +120,7 @@ void remove_files(const fs::path& run_dir, const std::vector<PublishedFile>& fil
                           "it is packed and would be counted twice", "check permissions of the run folder");
 }
 
-void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
+int remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
   std::vector<PublishedFile> there;
   for (const PublishedFile& file : manifest.replaced) {
     const fs::path path = run_dir / file.path;
@@ -128,11 +128,12 @@ void remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
     // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
     if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) there.push_back(file);
   }
-  if (there.empty()) return;
+  if (there.empty()) return 0;
   // Until the file that holds them now is seen whole, they are the only copy.
   const PublishedFile& holder = manifest.files.back().file;
   reading(run_dir / holder.path, [&] { check_published(run_dir, holder); });
   remove_files(run_dir, there);
+  return int(there.size());
 }
 
 }  // namespace rollcall::io

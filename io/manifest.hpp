@@ -26,7 +26,7 @@ ArchiveEntry entry_from_text(const std::string& text);
 
 /// Removes shards that the manifest names as replaced. Throws StorageError.
 void remove_files(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& files);
-/// Removes those replaced shards that are still there with the bytes that were packed.
-void remove_replaced(const std::filesystem::path& run_dir, const Manifest& manifest);
+/// Removes those replaced shards that are still there with the bytes that were packed; returns how many files.
+int remove_replaced(const std::filesystem::path& run_dir, const Manifest& manifest);
 
 }  // namespace rollcall::io

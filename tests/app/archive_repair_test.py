@@ -140,8 +140,14 @@ def a_lost_manifest_is_written_anew(harness):
 
 def pack_offline_is_what_the_run_does(harness):
     run = stopped(harness, "unpacked")
+    shutil.copytree(run / "shards", harness.work / "shards")
     out = archive(harness, "pack", run)
     check("archive/train_000001-000004.h5" in out and packed(run), out)
+    replaced = json.loads((run / "archive/manifest.json").read_text())["replaced"]
+    for left in replaced:  # as a pack leaves them that cannot remove them
+        shutil.copy(harness.work / left["path"], run / "shards")
+    out = archive(harness, "pack", run)
+    check(f"removed {len(replaced)} files" in out and not any((run / left["path"]).exists() for left in replaced), f"an interrupted pack is not ended:\n{out}")
     harness.train(run, "--resume", *SETTINGS)
     check(result(run)["archive_sha256"] == result(whole(harness))["archive_sha256"], f"other content after packing offline:\n{out}")
     early = harness.work / "early"
