@@ -96,7 +96,7 @@ std::uint64_t write_column(hid_t file, const std::filesystem::path& path, const 
   return writer.checksum();
 }
 
-std::string closing;  ///< the file that several ranks are about to close; one at a time (enter_hdf5)
+std::string shared;  ///< the file that several ranks write and then close; one at a time (enter_hdf5)
 
 /// A column that was written, and what its ranks say of their stretches.
 struct Written {
@@ -160,14 +160,14 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std
   try {
     for (std::size_t c = 0; c < columns.size(); ++c) checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
     // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads it.
+    if (mpi_communicator != nullptr) shared = path.string();
     check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush");
   } catch (...) {
     if (mpi_communicator != nullptr) file.release();  // closing it waits for the others, who wait for this rank
     throw;
   }
-  if (mpi_communicator != nullptr) closing = path.string();
   file.close("close");
-  closing.clear();
+  shared.clear();
   start_writeback(path);
   return checksums;
 }
@@ -190,17 +190,30 @@ void seal_columns(const std::filesystem::path& path, std::span<const ColumnView>
   file.close("close");
 }
 
+/// HDF5 writes the superblock in every flush, and in every close of a file that is open for writing. A rank on which that fails goes on into the collective
+/// calls below all the same, where it and the others would wait for each other; what failed stands on HDF5's error stack.
+static void end_if_a_write_failed() {
+  if (shared.empty() || H5Eget_num(H5E_DEFAULT) <= 0) return;
+  try {
+    hdf5_failure("write", shared);
+  } catch (const FileFault& fault) {
+    comm::end_process(
+        error_message(fault.what(), "the shards could not be packed; they stay as they are", "look at that file system, then go on with --resume"));
+  }
+}
+
 }  // namespace rollcall::io
 
-/// HDF5's call, by way of MPI's profiling interface (MPI 3.1, chapter 14). HDF5 writes the superblock in every close of a file that is open for writing, and a
-/// rank on which that fails comes here all the same, where it and the others would wait for each other; what failed stands on HDF5's error stack.
+// HDF5's calls, by way of MPI's profiling interface (MPI 3.1, chapter 14).
+extern "C" int MPI_File_set_size(MPI_File file, MPI_Offset size) {
+  rollcall::io::end_if_a_write_failed();
+  return PMPI_File_set_size(file, size);
+}
+extern "C" int MPI_File_sync(MPI_File file) {
+  rollcall::io::end_if_a_write_failed();
+  return PMPI_File_sync(file);
+}
 extern "C" int MPI_File_close(MPI_File* file) {
-  using namespace rollcall;
-  if (!io::closing.empty() && H5Eget_num(H5E_DEFAULT) > 0) try {
-      io::hdf5_failure("close", io::closing);
-    } catch (const io::FileFault& fault) {
-      comm::end_process(
-          error_message(fault.what(), "the shards could not be packed; they stay as they are", "look at that file system, then go on with --resume"));
-    }
+  rollcall::io::end_if_a_write_failed();
   return PMPI_File_close(file);
 }

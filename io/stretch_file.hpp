@@ -20,8 +20,8 @@ void reserve_space(const std::filesystem::path& path, std::span<const ColumnView
 
 /// Writes this rank's stretch of every column into a file written with values `later`, in pieces of some MiB; `stretches` are those of all ranks. Collective
 /// over `mpi_communicator` (pointer to an MPI_Comm), serial when it is null. Returns the checksum of every column's bytes as they were handed over. Throws
-/// FileFault; with a communicator the other ranks are then stuck inside HDF5 and the caller has to end the job. A fault in the close, which several
-/// ranks cannot leave, ends this process (comm::end_process).
+/// FileFault; with a communicator the other ranks are then stuck inside HDF5 and the caller has to end the job. A write that fails in the
+/// flush or the close, which several ranks cannot leave, ends this process (comm::end_process).
 std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches,
                                           int rank, const void* mpi_communicator);
 

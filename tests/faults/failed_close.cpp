@@ -1,6 +1,6 @@
-// A write that fails inside the collective close of a packed file, on the one rank that makes it: that rank must end the job with one message, for in there the
-// others wait for it. Under mpirun; the arguments are the fault, EIO or half, and a folder to replace. Returns only where the close went through: 0 where MPI
-// wrote the other half (ROMIO does), and 1 where nobody did.
+// A write that fails inside the collective flush or close of a packed file, on the one rank that makes it: that rank must end the job with one message, for in
+// there the others wait for it. Under mpirun; the arguments are the call, flush or close, the fault, EIO or half, and a folder to replace. Returns only where
+// the call went through: 0 where MPI wrote the other half (ROMIO does), and 1 where nobody did.
 #include "comm/communicator.hpp"
 #include "comm/timed_call.hpp"
 #include "faults/interpose.hpp"
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -49,19 +50,21 @@ std::vector<faults::Call> fill(comm::Communicator& world, const fs::path& path, 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view name = argc == 3 ? argv[1] : "";
-  if (name != "EIO" && name != "half") return std::fputs("usage: failed_close EIO|half FOLDER\n", stderr), 2;
-  const fs::path folder = argv[2];
+  const std::string_view where = argc == 4 ? argv[1] : "", name = argc == 4 ? argv[2] : "";
+  if ((where != "flush" && where != "close") || (name != "EIO" && name != "half"))
+    return std::fputs("usage: failed_close flush|close EIO|half FOLDER\n", stderr), 2;
+  const fs::path folder = argv[3];
   const comm::MpiScope scope(nullptr, nullptr);
   const auto world = scope.world();
   if (world->rank() == 0) fs::remove_all(folder), fs::create_directories(folder);
 
   const auto calls = fill(*world, folder / "a.h5");
-  const auto flush = std::find(calls.begin(), calls.end(), faults::Call::sync), superblock = std::find(flush, calls.end(), faults::Call::write);
-  if (world->rank() == 0 && superblock == calls.end()) std::fputs("HDF5 no longer writes behind its flush: io's MPI_File_close can go\n", stderr);
+  const auto sync = std::find(calls.begin(), calls.end(), faults::Call::sync), closing = std::find(sync, calls.end(), faults::Call::write);
+  const auto flushing = std::find(std::reverse_iterator(sync), calls.rend(), faults::Call::write).base() - 1;  // the last before
+  if (world->rank() == 0 && closing == calls.end()) std::fputs("HDF5 no longer writes behind its flush: io's MPI_File_close can go\n", stderr);
   comm::TimedCall::note_failure_in(folder / "failure", world->rank());
-  fill(*world, folder / "b.h5", superblock - calls.begin(), name == "EIO" ? faults::Fault::eio : faults::Fault::partial);
+  fill(*world, folder / "b.h5", (where == "flush" ? flushing : closing) - calls.begin(), name == "EIO" ? faults::Fault::eio : faults::Fault::partial);
   const bool whole = test::content(folder / "a.h5") == test::content(folder / "b.h5");
-  std::fprintf(stderr, "the close went through, and the file is %s\n", whole ? "whole" : "not whole");
+  std::fprintf(stderr, "the call went through, and the file is %s\n", whole ? "whole" : "not whole");
   return whole && name == "half" ? 0 : 1;
 }
