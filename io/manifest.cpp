@@ -125,8 +125,11 @@ int remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
   for (const PublishedFile& file : manifest.replaced) {
     const fs::path path = run_dir / file.path;
     std::error_code ec;
+    const std::uint64_t bytes = fs::file_size(path, ec);
+    if (ec == std::errc::no_such_file_or_directory) continue;
+    if (ec) reading_failure("look at", path, ec.value());
     // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
-    if (fs::exists(path, ec) && fs::file_size(path, ec) == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) there.push_back(file);
+    if (bytes == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) there.push_back(file);
   }
   if (there.empty()) return 0;
   // Until the file that holds them now is seen whole, they are the only copy.

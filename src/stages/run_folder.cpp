@@ -111,13 +111,13 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   RunConfig copy = config;
   const std::string toml = bind(copy).to_toml();
   if (earlier) compare_with_earlier(path, toml);
-  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml);
   for (const char* name : {"stop", "failure", "failure.roll"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
     std::error_code ec;
     fs::remove(dir / name, ec);
     require<StorageError>(!ec, fmt::format("cannot remove {}: {}", (dir / name).string(), ec.message()),
                           "what an earlier start left would end or silence this one", "check permissions of the run folder");
   }
+  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml);
   return earlier;
 }
 

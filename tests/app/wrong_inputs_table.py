@@ -88,6 +88,7 @@ ROWS = [
     ("read-only file system", "train {tiny} --set run.dir={w}/read_only/run", 2, "Read-only", {"before": ["read_only"]}),
     ("full file system", "train {tiny} --set run.dir={w}/full/run", 3, "No space left", {"before": ["full"], "quick": False}),
     ("folder holds a run", "train {tiny} --set run.dir={run}", 2, "add --resume"),
+    ("a stop that cannot be removed", RESUME + "stop_with_files", 3, "cannot remove", {"before": ["stop_with_files"]}),
     ("another job holds the folder", RESUME + "held --set train.steps=100000", 2, "process", {"before": ["held"]}),
     ("a setting changed on resume", "train {tiny} --resume --set run.dir={run} --set run.seed=9", 2, "was started with 1"),
     ("fewer steps than are done", "train {tiny} --resume --set run.dir={run} --set train.steps=5", 2, "has done 6"),

@@ -73,6 +73,10 @@ class Bench:
             check(job.poll() is None, "the job that should hold the folder ended")
             time.sleep(0.05)
 
+    def stop_with_files(self):
+        """A folder where an empty file asks a run to stop: it cannot be removed like one."""
+        (self.work / "stop_with_files/stop/kept").mkdir(parents=True)
+
     def damage(self, names):
         folder = self.work / "damaged"
         shutil.rmtree(folder, ignore_errors=True)
