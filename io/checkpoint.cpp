@@ -287,7 +287,7 @@ Removed remove_leftovers(const fs::path& run_dir) {
     if (!name.starts_with(kPartial) && !name.starts_with(kRemoved) && !name.starts_with(kReplaced)) continue;
     const fs::path folder = folder_of(run_dir) / name;
     std::error_code unknown;
-    for (const auto& file : fs::directory_iterator(folder, unknown)) {
+    for (const auto& file : list_folder(folder)) {
       const std::uint64_t bytes = file.file_size(unknown);
       ++removed.files, removed.bytes += unknown ? 0 : bytes;
     }

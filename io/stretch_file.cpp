@@ -6,6 +6,7 @@
 #include "io/mapped_file.hpp"
 #include "io/segment.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -140,7 +141,8 @@ void reserve_space(const std::filesystem::path& path, std::span<const ColumnView
   int error = fd < 0 ? errno : 0;
   if (fd >= 0) {
     const off_t size = ::lseek(fd, 0, SEEK_END);
-    error = size < 0 ? errno : ::posix_fallocate(fd, 0, size + off_t(bytes));
+    do error = size < 0 ? errno : ::posix_fallocate(fd, 0, size + off_t(bytes));
+    while (error == EINTR);
     ::close(fd);
   }
   require<StorageError>(error == 0, fmt::format("cannot reserve {} bytes for {}: {}", bytes, path.string(), std::strerror(error)),
@@ -190,8 +192,8 @@ void seal_columns(const std::filesystem::path& path, std::span<const ColumnView>
   file.close("close");
 }
 
-/// HDF5 writes the superblock in every flush, and in every close of a file that is open for writing. A rank on which that fails goes on into the collective
-/// calls below all the same, where it and the others would wait for each other; what failed stands on HDF5's error stack.
+/// HDF5 writes its metadata in every flush, shared among the ranks, and in every close of a file that is open for writing. A rank on which that fails goes on into
+/// the collective calls below all the same, where it and the others would wait for each other; what failed stands on HDF5's error stack.
 static void end_if_a_write_failed() {
   if (shared.empty() || H5Eget_num(H5E_DEFAULT) <= 0) return;
   try {
@@ -204,16 +206,16 @@ static void end_if_a_write_failed() {
 
 }  // namespace rollcall::io
 
-// HDF5's calls, by way of MPI's profiling interface (MPI 3.1, chapter 14).
-extern "C" int MPI_File_set_size(MPI_File file, MPI_Offset size) {
-  rollcall::io::end_if_a_write_failed();
-  return PMPI_File_set_size(file, size);
-}
-extern "C" int MPI_File_sync(MPI_File file) {
-  rollcall::io::end_if_a_write_failed();
-  return PMPI_File_sync(file);
-}
-extern "C" int MPI_File_close(MPI_File* file) {
-  rollcall::io::end_if_a_write_failed();
-  return PMPI_File_close(file);
-}
+// The calls of HDF5 that follow, here looked at first. Weak, so that a program may have its own; and a profiler that is preloaded sees them still.
+#define ROLLCALL_GUARDED(call, parameters, arguments)                                    \
+  extern "C" __attribute__((weak)) int call parameters {                                 \
+    static const auto next = reinterpret_cast<decltype(&call)>(dlsym(RTLD_NEXT, #call)); \
+    rollcall::io::end_if_a_write_failed();                                               \
+    return next arguments;                                                               \
+  }
+ROLLCALL_GUARDED(MPI_Barrier, (MPI_Comm communicator), (communicator))
+ROLLCALL_GUARDED(MPI_Bcast, (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm communicator), (buffer, count, type, root, communicator))
+ROLLCALL_GUARDED(MPI_File_get_size, (MPI_File file, MPI_Offset* size), (file, size))
+ROLLCALL_GUARDED(MPI_File_set_size, (MPI_File file, MPI_Offset size), (file, size))
+ROLLCALL_GUARDED(MPI_File_sync, (MPI_File file), (file))
+ROLLCALL_GUARDED(MPI_File_close, (MPI_File * file), (file))

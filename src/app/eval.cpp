@@ -36,7 +36,7 @@ void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
   command->callback([flags, arguments, &action] {
     action = [flags, arguments] {
       const auto folder = stages::checkpoint_folder(flags->weights);
-      stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), flags->assignments, false, version_with_libraries(), flags->weights};
+      stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), flags->assignments, false, version_with_libraries(), folder.string()};
       const std::filesystem::path own = stages::run_of(flags->weights) / ("eval-" + folder.filename().string());
       request.assignments.push_back("run.dir=" + (flags->out.empty() ? own.string() : flags->out));
       const JobWorld world(arguments);

@@ -1,5 +1,6 @@
 // rollcall generate: a prompt in, text out.
 #include "app/commands.hpp"
+#include "base/file.hpp"
 #include "model/model_folder.hpp"
 #include "stages/generation.hpp"
 #include "stages/job.hpp"
@@ -34,7 +35,10 @@ ExitCode generate_text(const GenerateFlags& flags) {
           fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, tokenizer->name(), tokenizer->vocab_size()),
           "its output could not be read", "set text.tokenizer to the one the model was trained with");
   std::string prompt = flags.prompt;
-  if (prompt == "-") prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+  if (prompt == "-") {
+    prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    require_end_of_input();
+  }
   Prompt asked;
   asked.text = prompt;
   const model::Policy policy(model_config, weights, PolicyVersion{0});

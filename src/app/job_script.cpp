@@ -99,7 +99,7 @@ Site read_site(const std::string& name) {
   const fs::path folder = jobs_folder() / "sites";
   const fs::path path = fs::is_regular_file(name) ? fs::path(name) : folder / (name + ".toml");
   std::vector<std::string> known;
-  for (const auto& entry : fs::directory_iterator(folder)) known.push_back(entry.path().stem().string());
+  for (const auto& entry : list_folder(folder)) known.push_back(entry.path().stem().string());
   require(fs::exists(path), fmt::format("there is no site \"{}\" in {}", name, folder.string()), "its partitions and cores are unknown",
           suggest_name(name, known));
   Site site;

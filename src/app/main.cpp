@@ -5,9 +5,12 @@
 #include "base/nearest.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <vector>
 
 namespace {
@@ -45,6 +48,14 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
   }
   std::fprintf(stderr, "rollcall: %s\n", error_message(error.what(), "the command line cannot be understood", suggestion).c_str());
   return int(ExitCode::misconfigured);
+}
+
+/// Whether what was printed has gone out. A reader that went away (head, a closed pager) wants no more.
+bool is_told() {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return true;
+  pollfd reader{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLNVAL)) != 0;
 }
 
 }  // namespace
@@ -88,7 +99,10 @@ int main(int argc, char** argv) {
     return int(ExitCode::misconfigured);
   }
   try {
-    return int(action());
+    const ExitCode code = action();
+    require<StorageError>(code != ExitCode::done || is_told(), "cannot write standard output", "what was asked for is not complete there",
+                          "check free space and quota");
+    return int(code);
   } catch (const Error& e) {
     std::fprintf(stderr, "rollcall: %s\n", e.what());
     return int(e.code());

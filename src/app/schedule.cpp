@@ -1,5 +1,6 @@
 // rollcall schedule: a policy as a filter, one JSON object a step from standard input to standard output.
 #include "app/commands.hpp"
+#include "base/file.hpp"
 #include "scheduling/trace.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +55,7 @@ ExitCode run(const Flags& flags) {
     std::cout << trace.step(line, number) << '\n' << std::flush;  // whoever waits for the decision in a pipe gets it now
     require<StorageError>(bool(std::cout), "the decision cannot be written", "nobody would know it", "keep the reading end open");
   }
+  require_end_of_input();
   return ExitCode::done;
 }
 

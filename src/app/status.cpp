@@ -23,9 +23,12 @@ ExitCode show(const fs::path& dir) {
   const bool running = FolderLock::is_held(dir);
   std::string phase = "not started";
   double age_s = 0.0;
-  if (fs::exists(dir / "status.json")) {
-    const auto status = nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false);
-    require(!status.is_discarded(), (dir / "status.json").string() + " is not JSON", "it tells what the run is doing", "wait a second and try again");
+  const bool told = fs::exists(dir / "status.json");
+  const auto status = told ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false) : nlohmann::json();
+  if (told && !status.is_object()) {
+    phase = "unknown";
+    fmt::print("run         {}\nstate       unknown: status.json is not whole, as a power cut may leave it; the next start replaces it\n", dir.string());
+  } else if (told) {
     phase = status.value("phase", "unknown");
     age_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - status.value("updated_unix_s", 0.0);
     fmt::print("run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\n",

@@ -72,6 +72,11 @@ void reading_failure(const char* action, const fs::path& path, int error) {
   }
 }
 
+void require_end_of_input() {
+  require(std::ferror(stdin) == 0, fmt::format("cannot read standard input: {}", std::strerror(errno)), "what was to come is not known",
+          "name a file or a pipe with < or |");
+}
+
 std::vector<fs::directory_entry> list_folder(const fs::path& folder) {
   std::error_code ec;
   std::vector<fs::directory_entry> entries;
@@ -188,13 +193,15 @@ void make_folder(const fs::path& path) {
 
 namespace {
 
-/// 0, or why not: EWOULDBLOCK when another has the lock, anything else when there are no locks here.
+/// 0, or why not: EWOULDBLOCK when another has the lock.
 int lock_error(int fd, int operation) {
   const int result = uninterrupted([&] { return ::flock(fd, operation | LOCK_NB); });
   return result == 0 ? 0 : errno;
 }
 
 /// Lustre mounted without -o flock and NFS without its lock service.
+bool means_no_locks(int error) { return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL; }
+
 [[noreturn]] void refuse_without_locks(const fs::path& folder, int error) {
   throw EnvironmentError(error_message(fmt::format("the file system of run folder {} has no file locks: {}", folder.string(), std::strerror(error)),
                                        "two jobs could write one run and neither would notice",
@@ -222,7 +229,8 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
   if (const int error = take(); error != 0) {
     const std::string other = error == EWOULDBLOCK ? read_file(path) : "";
     ::close(fd_);
-    if (error != EWOULDBLOCK) refuse_without_locks(folder, error);
+    if (means_no_locks(error)) refuse_without_locks(folder, error);
+    if (error != EWOULDBLOCK) storage_failure("lock", path, error);
     throw EnvironmentError(error_message(fmt::format("run folder {} is in use by {}", folder.string(), other.empty() ? "another job" : other),
                                          "two jobs would overwrite each other's rollouts", "wait for it, stop it, or choose another run.dir"));
   }
@@ -236,8 +244,10 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
 
 bool FolderLock::is_held(const fs::path& folder) {
   const Descriptor file(folder / ".lock", O_RDONLY);
-  if (file < 0) return false;  // no job has started there
+  if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;  // no job has started there
+  if (file < 0) reading_failure("open", folder / ".lock", errno);
   const int error = lock_error(file, LOCK_SH);
+  if (error != 0 && error != EWOULDBLOCK && !means_no_locks(error)) reading_failure("lock", folder / ".lock", error);
   return error == EWOULDBLOCK;  // where there are no locks nobody can hold one
 }
 

@@ -24,6 +24,9 @@ std::string read_file(const std::filesystem::path& path);
 /// Throws what a failed read means for its errno: InputError or UnreadableError. `action`: "open", "read".
 [[noreturn]] void reading_failure(const char* action, const std::filesystem::path& path, int error);
 
+/// Behind the last read of standard input: throws InputError where that was not its end.
+void require_end_of_input();
+
 /// What a folder holds, by name; nothing when it is not there. Throws UnreadableError: a folder that cannot be read is not an empty one.
 std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem::path& folder);
 

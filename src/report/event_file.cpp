@@ -43,7 +43,7 @@ double now() { return std::chrono::duration<double>(std::chrono::system_clock::n
 // The seconds in the newest name of the folder, 0 when there is none.
 std::uint64_t newest(const fs::path& folder) {
   std::uint64_t latest = 0;
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : list_folder(folder)) {
     const std::string name = entry.path().filename().string();
     std::uint64_t seconds = 0;
     if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), seconds);

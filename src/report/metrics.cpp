@@ -108,7 +108,7 @@ MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows) : fi
   }
   files_->keep(resume_rows);
   // Phases that were ahead of the checkpoint are restarted at once, whether or not they get rows again.
-  for (const auto& entry : fs::directory_iterator(files_->boards)) {
+  for (const auto& entry : list_folder(files_->boards)) {
     if (entry.is_directory()) files_->board_of(entry.path().filename().string());
   }
 }

@@ -3,9 +3,11 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "io/checkpoint.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
 #include "objective/columns.hpp"
+#include "stages/coordinator_state.hpp"
 
 #include <fmt/format.h>
 
@@ -22,6 +24,17 @@ std::vector<std::int32_t> policy_ids(const Rollout& rollout) {
   return ids;
 }
 
+/// The training steps that a run's newest checkpoint has behind it as shards: of later ones a crash may have left a part.
+std::set<std::uint64_t> steps_of_newest_checkpoint(const std::filesystem::path& run_dir) {
+  std::set<std::uint64_t> steps;
+  const auto names = io::list_checkpoints(run_dir);
+  if (names.empty()) return steps;
+  const auto state = parse_coordinator_state(io::read_checkpoint(run_dir, names.back(), kCoordinatorState).files.at(kCoordinatorState), names.back());
+  for (const auto& file : state.unpacked)
+    if (file.purpose == Purpose::train) steps.insert(file.step);
+  return steps;
+}
+
 }  // namespace
 
 ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.train.from_archive) {
@@ -35,10 +48,16 @@ ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.tr
     last_of_[entry.first_step] = entry.last_step;
     for (auto step = entry.first_step; step <= entry.last_step; ++step) steps.insert(step);
   }
+  std::set<std::uint64_t> unfinished;
+  const auto complete = source.is_run ? std::optional(steps_of_newest_checkpoint(source.root)) : std::nullopt;
   for (const auto& path : source.loose) {
     const auto name = *io::ShardName::parse(path);
-    if (name.purpose == Purpose::train && steps.insert(name.step).second) last_of_[name.step] = name.step;
+    if (name.purpose != Purpose::train || steps.contains(name.step)) continue;
+    if (complete && !complete->contains(name.step)) unfinished.insert(name.step);
+    else steps.insert(name.step), last_of_[name.step] = name.step;
   }
+  if (!unfinished.empty())
+    spdlog::warn("{}: steps {} to {} are left out, no checkpoint says that they are complete", source_.string(), *unfinished.begin(), *unfinished.rbegin());
   steps_.assign(steps.begin(), steps.end());
   require(!steps_.empty(), fmt::format("{} holds no training step", source_.string()), "there is nothing to train on",
           "name a run that has trained, or one of its train_... files");

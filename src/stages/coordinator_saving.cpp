@@ -28,7 +28,7 @@ void Coordinator::start_save(const std::string& name) {
     if (!kept.empty()) saving.keep.push_back(kept);
   saving.own.earlier = checkpoint_;
   scheduler_files_.add_to(saving.own, *scheduler_);
-  saving.own.files["coordinator.json"] = [state = state_] { return to_json(state); };
+  saving.own.files[kCoordinatorState] = [state = state_] { return to_json(state); };
   mail_->send_all(writers, Tag::save, SaveRequest{name, checkpoint_});
   saving_s_ += clock.seconds();
 }

@@ -23,6 +23,8 @@ struct UnpackedFile {
 /// Seconds by stage over the whole run, resumed parts included. Overhead is everything outside generation, scoring and update.
 using StageSeconds = std::map<std::string, double>;
 
+inline constexpr const char* kCoordinatorState = "coordinator.json";  ///< its file in a checkpoint
+
 struct CoordinatorState {
   std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
   std::uint64_t policy_version = 0;

@@ -42,7 +42,7 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
   for (const auto& warning : warnings) spdlog::warn("{}", warning);
   if (!checkpoint) return checkpoint;
-  state = parse_coordinator_state(checkpoint->files.at("coordinator.json"), checkpoint->name);
+  state = parse_coordinator_state(checkpoint->files.at(kCoordinatorState), checkpoint->name);
   require<ConfigError>(state.train_steps <= config.train.steps,
                        fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps),
                        "steps cannot be undone", "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
@@ -83,7 +83,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
     if (removed.files > 0) spdlog::info("removed {} unfinished files, {} bytes", removed.files, removed.bytes);
   }
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
-  opening.preamble.weights_hash = opening.job->identity.weights_hash;
+  opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;
   opening.preamble.toml = bind(config).to_toml();
   return opening;
 }

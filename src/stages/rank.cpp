@@ -98,7 +98,7 @@ void Rank::restore(const std::string& name) {
                           "remove it to use the one before");
     return it->second;
   };
-  auto state = parse_coordinator_state(file("coordinator.json"), name + "/coordinator.json");
+  auto state = parse_coordinator_state(file(kCoordinatorState), name + "/" + kCoordinatorState);
   const auto weights = model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors");
   std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
   job_.store->publish(PolicyVersion{state.policy_version});
@@ -250,6 +250,15 @@ ExitCode Rank::run(JobKind kind) {
   return code;
 }
 
+/// Every rank reads prompts and first weights itself; those of a checkpoint replace the latter.
+void require_same_start(const io::RunIdentity& own, const Preamble& first) {
+  require<EnvironmentError>(own.data_hash == first.data_hash, "this rank has read other prompts than rank 0", "results would depend on the number of ranks",
+                            "put the files of [task] on a file system that all nodes of the job share");
+  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash == first.weights_hash, "this rank has read other first weights than rank 0",
+                            "results would depend on the number of ranks",
+                            "name one checkpoint of a run that goes on (RUN@STEP), in a folder that all nodes of the job share");
+}
+
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
@@ -274,6 +283,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       start_log(config.run.log_level, world.rank(), world.size());
       await_run_folder(config.run.dir);
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
+      require_same_start(opening.job->identity, opening.preamble);
       opening.job->identity.weights_hash = opening.preamble.weights_hash;
     }
     catch_stop_signals();

@@ -87,11 +87,14 @@ fs::path verified(const fs::path& folder) {
 void make_run_folder(const fs::path& run_dir) {
   const char *why = "a run keeps all it makes there", *otherwise = "choose another folder with --set run.dir=...";
   std::error_code ec;
-  const bool fresh = fs::create_directories(run_dir, ec);
+  std::vector<fs::path> parents;  // what is made in them is not durable if its name is not
+  for (fs::path made = fs::absolute(run_dir).lexically_normal(); !fs::exists(made, ec) && made.has_relative_path(); made = made.parent_path())
+    parents.push_back(made.parent_path());
+  fs::create_directories(run_dir, ec);
   require<EnvironmentError>(!ec || fs::is_directory(run_dir), fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
   require<EnvironmentError>(::access(run_dir.c_str(), W_OK | X_OK) == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(errno)),
                             why, otherwise);
-  if (fresh) fsync_path(fs::absolute(run_dir).lexically_normal().parent_path());  // what it will hold is not durable if its name is not
+  for (const fs::path& parent : parents) fsync_path(parent);
 }
 
 void await_run_folder(const fs::path& run_dir, double longest_s) {
@@ -135,6 +138,7 @@ fs::path checkpoint_folder(const std::string& reference) {
   const std::string wanted = reference.substr(at + 1);
   const bool is_step = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
   const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
+  if (fs::exists(dir / "checkpoints" / name)) return verified(dir / "checkpoints" / name);  // or says what is wrong with it
   require(std::find(names.begin(), names.end(), name) != names.end(), fmt::format("{} has no checkpoint {}", dir.string(), name),
           "only kept checkpoints can be used", suggest_name(name, names));
   return verified(dir / "checkpoints" / name);

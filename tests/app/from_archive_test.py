@@ -1,6 +1,8 @@
 """Training from an archive alone: with the settings of the run that wrote it the same bits come out, on any ranks and after a stop; other tokenizers are refused."""
 import json
+import shutil
 
+from archive_runs import stopped
 from harness import check, main, metrics, result, sets
 
 STEPS = 6
@@ -71,6 +73,18 @@ def one_file_again_and_again(harness):
     check(scores[4:] == scores[:2] and len(set(scores)) > 2, f"{scores}")
 
 
+def steps_without_a_checkpoint_are_left_out(harness):
+    """Of the steps behind the last checkpoint a crash may have left a part: here the run's checkpoint at 4 is gone, and shards of 1 to 4 or more are there."""
+    source = stopped(harness, "crashed", 100)
+    shutil.rmtree(source / "checkpoints/train_000004")
+    shards = {int(path.name.split("-")[1]) for path in (source / "shards").glob("train-*")}
+    check(shards >= {1, 2, 3, 4}, f"shards of {shards}")
+    folder = harness.work / "of_two"
+    harness.succeed("train", harness.tiny, *SETTINGS, *sets(run__dir=folder, train__steps=4), "--from-archive", source)
+    scores = [row["critic/score/mean"] for row in metrics(folder)]
+    check(scores[:2] == scores[2:] and len(set(scores)) > 1, f"two steps again and again: {scores}")
+
+
 def foreign_archives_are_refused(harness):
     byte = harness.work / "byte"
     harness.train(byte, *SETTINGS, *sets(text__tokenizer="byte", train__steps=2))
@@ -86,4 +100,4 @@ def foreign_archives_are_refused(harness):
         check(not (harness.work / "new").exists(), "a refused run left a folder")
 
 
-main(same_bits_as_the_run_that_wrote_it, other_settings_are_what_it_is_for, a_stop_changes_nothing, a_source_that_changes_meanwhile_is_refused, one_file_again_and_again, foreign_archives_are_refused)
+main(same_bits_as_the_run_that_wrote_it, other_settings_are_what_it_is_for, a_stop_changes_nothing, a_source_that_changes_meanwhile_is_refused, one_file_again_and_again, steps_without_a_checkpoint_are_left_out, foreign_archives_are_refused)

@@ -15,10 +15,10 @@ namespace rollcall::app::archive {
 namespace {
 
 Committed committed_of(const io::Checkpoint& checkpoint) {
-  const auto text = checkpoint.files.find(kCoordinatorState);
-  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kCoordinatorState),
+  const auto text = checkpoint.files.find(stages::kCoordinatorState);
+  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, stages::kCoordinatorState),
                         "it says which shards a run goes on with", "use another checkpoint");
-  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kCoordinatorState))};
+  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, stages::kCoordinatorState))};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
     committed.files[file.files.scores.path] = file.files.scores;
@@ -29,11 +29,12 @@ Committed committed_of(const io::Checkpoint& checkpoint) {
 }  // namespace
 
 Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
-  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : kCoordinatorState));
+  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : stages::kCoordinatorState));
 }
 
 std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {
   for (;;) {
+    if (depth == Depth::whole) io::damaged_checkpoints(run_dir);  // throws where one cannot be read: it may be the newest for all that is known
     const auto names = io::list_checkpoints(run_dir, &faults);
     std::optional<Committed> newest;
     for (auto name = names.rbegin(); name != names.rend() && !newest; ++name) {

@@ -13,8 +13,6 @@
 
 namespace rollcall::app::archive {
 
-inline constexpr const char* kCoordinatorState = "coordinator.json";  ///< in a checkpoint: rank 0's state
-
 /// A checkpoint and what it knows of the files.
 struct Committed {
   std::string checkpoint;

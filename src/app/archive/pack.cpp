@@ -29,6 +29,7 @@ ExitCode pack(const fs::path& run_dir) {
   require(newest.has_value(), fmt::format("{} has no checkpoint", run_dir.string()), "what no checkpoint has behind it would be drawn again, and packed twice",
           "resume the run until its first checkpoint");
   Output out;
+  for (const std::string& fault : faults) out.write(fmt::format("passed over a checkpoint: {}\n", fault));
   if (const int left = io::end_interrupted_pack(run_dir))
     out.write(fmt::format("removed {} files that an interrupted pack had left: the archive holds them\n", left));
   auto files = newest->state.unpacked;

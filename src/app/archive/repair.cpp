@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 /// The checkpoint without what is lost; its state as it was is kept.
 void rewrite_checkpoint(const fs::path& run_dir, const Committed& committed, const std::string& folder) {
   io::Checkpoint checkpoint = io::read_checkpoint(run_dir, committed.checkpoint);
-  std::string& state = checkpoint.files.at(kCoordinatorState);
-  write_file_atomic(run_dir / folder / kCoordinatorState, state);
+  std::string& state = checkpoint.files.at(stages::kCoordinatorState);
+  write_file_atomic(run_dir / folder / stages::kCoordinatorState, state);
   state = stages::to_json(committed.state);
   io::write_checkpoint(run_dir, checkpoint);
 }
@@ -43,8 +43,9 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   for (const auto& entry : d.readmitted) out.write(fmt::format("readmitted {}: it is whole, and the manifest names it again\n", entry.file.path));
   if (!d.rebuilt.empty())
     out.write(fmt::format("rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether would not be missed\n", d.sound.size()));
-  if (fs::is_empty(run_dir / folder)) fs::remove(run_dir / folder);
-  else out.write(fmt::format("kept in    {}, with the manifest and a checkpoint's state as they were where they have changed\n", (run_dir / folder).string()));
+  std::error_code not_empty;
+  if (!fs::remove(run_dir / folder, not_empty))
+    out.write(fmt::format("kept in    {}, with the manifest and a checkpoint's state as they were where they have changed\n", (run_dir / folder).string()));
 }
 
 /// By a resume: what comes behind its checkpoint, such as an evaluation at its very step that it has no result of.
