@@ -211,7 +211,7 @@ static void end_if_a_write_failed() {
   extern "C" __attribute__((weak)) int call parameters {                                 \
     static const auto next = reinterpret_cast<decltype(&call)>(dlsym(RTLD_NEXT, #call)); \
     rollcall::io::end_if_a_write_failed();                                               \
-    return next arguments;                                                               \
+    return next != nullptr ? next arguments : P##call arguments;                         \
   }
 ROLLCALL_GUARDED(MPI_Barrier, (MPI_Comm communicator), (communicator))
 ROLLCALL_GUARDED(MPI_Bcast, (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm communicator), (buffer, count, type, root, communicator))

@@ -55,7 +55,7 @@ bool is_told() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return true;
   pollfd reader{STDOUT_FILENO, POLLOUT, 0};
-  return ::poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLNVAL)) != 0;
+  return ::poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }
 
 }  // namespace

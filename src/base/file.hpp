@@ -54,12 +54,12 @@ void make_folder(const std::filesystem::path& path);
 /// An exclusive advisory lock (flock) on `folder`/.lock, held until destruction and released by the kernel when the process dies.
 class FolderLock {
  public:
-  /// Throws EnvironmentError naming the holder when another job has the folder, or saying that its file system has no locks.
+  /// Throws EnvironmentError naming the holder when another job has the folder, or saying that its file system has no locks; StorageError for any other trouble.
   FolderLock(const std::filesystem::path& folder, std::string_view holder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  /// Whether a process holds it now; false where the file system has no locks.
+  /// Whether a process holds it now; false where the file system has no locks. Throws UnreadableError where that cannot be known.
   static bool is_held(const std::filesystem::path& folder);
 
  private:

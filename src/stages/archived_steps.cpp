@@ -24,21 +24,23 @@ std::vector<std::int32_t> policy_ids(const Rollout& rollout) {
   return ids;
 }
 
-/// The training steps that a run's newest checkpoint has behind it as shards: of later ones a crash may have left a part.
-std::set<std::uint64_t> steps_of_newest_checkpoint(const std::filesystem::path& run_dir) {
+/// A run's archive files, and the shards of steps that its newest checkpoint has behind it: of later ones a crash may have left a part. Or one file.
+io::Source complete_source(const std::filesystem::path& path) {
+  auto source = io::open_source(path);
+  if (!source.is_run || source.loose.empty()) return source;
   std::set<std::uint64_t> steps;
-  const auto names = io::list_checkpoints(run_dir);
-  if (names.empty()) return steps;
-  const auto state = parse_coordinator_state(io::read_checkpoint(run_dir, names.back(), kCoordinatorState).files.at(kCoordinatorState), names.back());
-  for (const auto& file : state.unpacked)
-    if (file.purpose == Purpose::train) steps.insert(file.step);
-  return steps;
+  if (const auto names = io::list_checkpoints(source.root); !names.empty()) {
+    for (const auto& file : state_of(io::read_checkpoint(source.root, names.back(), kCoordinatorState)).unpacked)
+      if (file.purpose == Purpose::train) steps.insert(file.step);
+  }
+  std::erase_if(source.loose, [&](const std::string& shard) { return !steps.contains(io::ShardName::parse(shard)->step); });
+  return source;
 }
 
 }  // namespace
 
 ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.train.from_archive) {
-  const auto source = io::open_source(source_);
+  const auto source = complete_source(source_);
   std::set<std::uint64_t> steps;
   for (const auto& entry : source.packed) {
     if (entry.purpose != purpose_name(Purpose::train)) continue;
@@ -48,16 +50,10 @@ ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.tr
     last_of_[entry.first_step] = entry.last_step;
     for (auto step = entry.first_step; step <= entry.last_step; ++step) steps.insert(step);
   }
-  std::set<std::uint64_t> unfinished;
-  const auto complete = source.is_run ? std::optional(steps_of_newest_checkpoint(source.root)) : std::nullopt;
   for (const auto& path : source.loose) {
     const auto name = *io::ShardName::parse(path);
-    if (name.purpose != Purpose::train || steps.contains(name.step)) continue;
-    if (complete && !complete->contains(name.step)) unfinished.insert(name.step);
-    else steps.insert(name.step), last_of_[name.step] = name.step;
+    if (name.purpose == Purpose::train && steps.insert(name.step).second) last_of_[name.step] = name.step;
   }
-  if (!unfinished.empty())
-    spdlog::warn("{}: steps {} to {} are left out, no checkpoint says that they are complete", source_.string(), *unfinished.begin(), *unfinished.rbegin());
   steps_.assign(steps.begin(), steps.end());
   require(!steps_.empty(), fmt::format("{} holds no training step", source_.string()), "there is nothing to train on",
           "name a run that has trained, or one of its train_... files");
@@ -119,6 +115,9 @@ void check_from_archive(const Job& job, const objective::Objective& objective) {
   if (job.config.train.from_archive.empty()) return;
   require<ConfigError>(job.config.replay.share == 0.0, fmt::format("train.from_archive is set, and replay.share is {}", job.config.replay.share),
                        "steps from an archive are not archived again, so that a resumed run could not replay them", "set replay.share=0");
+  const auto& path = job.config.train.from_archive;
+  if (const auto left_out = io::open_source(path).loose.size() - complete_source(path).loose.size(); left_out > 0)
+    spdlog::warn("{}: {} shards are left out, no checkpoint says that their steps are complete", path, left_out);
   ArchivedSteps steps(job);
   const StepBatch first = steps.read(1);
   const auto columns = objective.columns();
@@ -133,7 +132,7 @@ void check_from_archive(const Job& job, const objective::Objective& objective) {
 
 std::string archive_digest(const RunConfig& config) {
   if (config.train.from_archive.empty()) return {};
-  return io::digest_of(io::open_source(config.train.from_archive), {Purpose::train, Purpose::greedy});
+  return io::digest_of(complete_source(config.train.from_archive), {Purpose::train, Purpose::greedy});
 }
 
 void check_same_archive(const RunConfig& config, const std::string& digest_at_start) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/archive.hpp"
+#include "io/checkpoint.hpp"
 #include "report/evaluation.hpp"
 #include "stages/messages.hpp"
 
@@ -51,5 +52,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const st
 std::string to_json(const CoordinatorState& state);
 /// Throws StorageError naming `origin` when the text is not such a state.
 CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);
+/// That of a checkpoint. Throws StorageError, also where it has none.
+CoordinatorState state_of(const io::Checkpoint& checkpoint);
 
 }  // namespace rollcall::stages

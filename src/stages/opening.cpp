@@ -42,7 +42,7 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
   for (const auto& warning : warnings) spdlog::warn("{}", warning);
   if (!checkpoint) return checkpoint;
-  state = parse_coordinator_state(checkpoint->files.at(kCoordinatorState), checkpoint->name);
+  state = state_of(*checkpoint);
   require<ConfigError>(state.train_steps <= config.train.steps,
                        fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps),
                        "steps cannot be undone", "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");

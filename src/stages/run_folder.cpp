@@ -76,9 +76,11 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
   }
 }
 
+const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
+
 /// A checkpoint's manifest speaks for what it holds; a plain model folder has none.
 fs::path verified(const fs::path& folder) {
-  if (fs::exists(folder / "manifest.json")) io::verify_files(folder, {"config.json", "model.safetensors"});
+  if (fs::exists(folder / "manifest.json")) io::verify_files(folder, kModelFiles);
   return folder;
 }
 
@@ -88,7 +90,7 @@ void make_run_folder(const fs::path& run_dir) {
   const char *why = "a run keeps all it makes there", *otherwise = "choose another folder with --set run.dir=...";
   std::error_code ec;
   std::vector<fs::path> parents;  // what is made in them is not durable if its name is not
-  for (fs::path made = fs::absolute(run_dir).lexically_normal(); !fs::exists(made, ec) && made.has_relative_path(); made = made.parent_path())
+  for (fs::path made = fs::absolute(run_dir, ec).lexically_normal(); !fs::exists(made, ec) && made.has_relative_path(); made = made.parent_path())
     parents.push_back(made.parent_path());
   fs::create_directories(run_dir, ec);
   require<EnvironmentError>(!ec || fs::is_directory(run_dir), fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
@@ -128,20 +130,22 @@ fs::path run_of(const std::string& reference) { return fs::is_directory(referenc
 
 fs::path checkpoint_folder(const std::string& reference) {
   const fs::path dir = run_of(reference);
-  const auto at = dir.native().size() == reference.size() ? std::string::npos : dir.native().size();
-  if (at == std::string::npos && fs::exists(dir / "config.json")) return verified(dir);
-  std::vector<std::string> others;
-  const auto names = at == std::string::npos ? io::list_checkpoints(dir) : io::list_checkpoints(dir, &others);
-  require(!names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()), "there are no weights to read",
-          "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
-  if (at == std::string::npos) return verified(dir / "checkpoints" / names.back());
-  const std::string wanted = reference.substr(at + 1);
+  const bool newest = dir.native().size() == reference.size();
+  if (newest && fs::exists(dir / "config.json")) return verified(dir);
+  const std::string wanted = newest ? "" : reference.substr(dir.native().size() + 1);
   const bool is_step = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
   const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
-  if (fs::exists(dir / "checkpoints" / name)) return verified(dir / "checkpoints" / name);  // or says what is wrong with it
-  require(std::find(names.begin(), names.end(), name) != names.end(), fmt::format("{} has no checkpoint {}", dir.string(), name),
-          "only kept checkpoints can be used", suggest_name(name, names));
-  return verified(dir / "checkpoints" / name);
+  const bool plain = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
+  if (plain && fs::exists(dir / "checkpoints" / name)) {  // or what is wrong with it is said
+    io::verify_files(dir / "checkpoints" / name, kModelFiles);
+    return dir / "checkpoints" / name;
+  }
+  std::vector<std::string> others;
+  const auto names = newest ? io::list_checkpoints(dir) : io::list_checkpoints(dir, &others);
+  require(!names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()), "there are no weights to read",
+          "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
+  require(newest, fmt::format("{} has no checkpoint {}", dir.string(), name), "only kept checkpoints can be used", suggest_name(name, names));
+  return verified(dir / "checkpoints" / names.back());
 }
 
 RunConfig read_run_folder(const fs::path& run_dir) {

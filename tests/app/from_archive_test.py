@@ -74,15 +74,23 @@ def one_file_again_and_again(harness):
 
 
 def steps_without_a_checkpoint_are_left_out(harness):
-    """Of the steps behind the last checkpoint a crash may have left a part: here the run's checkpoint at 4 is gone, and shards of 1 to 4 or more are there."""
+    """Of the steps behind the last checkpoint a crash may have left a part: the shards are those of 1 to 4, or more, and the checkpoint at 4 goes."""
     source = stopped(harness, "crashed", 100)
-    shutil.rmtree(source / "checkpoints/train_000004")
     shards = {int(path.name.split("-")[1]) for path in (source / "shards").glob("train-*")}
     check(shards >= {1, 2, 3, 4}, f"shards of {shards}")
-    folder = harness.work / "of_two"
-    harness.succeed("train", harness.tiny, *SETTINGS, *sets(run__dir=folder, train__steps=4), "--from-archive", source)
-    scores = [row["critic/score/mean"] for row in metrics(folder)]
-    check(scores[:2] == scores[2:] and len(set(scores)) > 1, f"two steps again and again: {scores}")
+
+    def train(folder, steps, *words):
+        return harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=harness.work / folder, train__steps=steps), "--from-archive", source, *words)
+
+    def scores(folder):
+        return [row["critic/score/mean"] for row in metrics(harness.work / folder)]
+
+    check(train("of_four", 4)[0] == 0 and len(set(scores("of_four"))) == 4, f"{scores('of_four')}")
+    shutil.rmtree(source / "checkpoints/train_000004")
+    code, out, err, _ = train("of_four", 5, "--resume")
+    check(code == 2 and "not those this run began with" in err, f"other steps would be trained on: {code}\n{out}\n{err}")
+    code, out, err, _ = train("of_two", 4)
+    check(code == 0 and "are left out" in err and scores("of_two") == scores("of_four")[:2] * 2, f"two steps again and again: {scores('of_two')}\n{err}")
 
 
 def foreign_archives_are_refused(harness):

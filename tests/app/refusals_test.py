@@ -44,8 +44,10 @@ def a_checkpoint_that_cannot_be_read(harness):
     manifest = run / "checkpoints/train_000004/manifest.json"
     kept = manifest.read_bytes()
     unreadable(manifest)
-    for words in (("archive", "pack", run), ("archive", "verify", run), ("generate", run, "21"), ("generate", f"{run}@4", "21")):
+    for words in (("archive", "pack", run), ("generate", run, "21"), ("generate", f"{run}@4", "21")):
         one_message(harness, "train_000004/manifest.json", *words)
+    code, out, err, _ = harness.run("archive", "verify", run)
+    check(code == 3 and "train_000004/manifest.json" in out and "check the disk" in out + err, f"{code}\n{out}\n{err}")
     harness.succeed("generate", f"{run}@2", "21")
     check(len(list((run / "shards").iterdir())) > 0, "something was packed")
     manifest.unlink()
@@ -55,8 +57,14 @@ def a_checkpoint_that_cannot_be_read(harness):
 
 def a_damaged_checkpoint(harness):
     run = stopped(harness, "damaged", 100)
-    flip(run / "checkpoints/train_000004/manifest.json", 40)
+    manifest = run / "checkpoints/train_000004/manifest.json"
+    flip(manifest, 40)
     one_message(harness, "train_000004/manifest.json", "generate", f"{run}@4", "21")
+    manifest.unlink()
+    for name in ("4", "train_000004"):
+        one_message(harness, "train_000004", "generate", f"{run}@{name}", "21")
+    for name in ("", "..", ".", "../checkpoints/train_000002"):
+        one_message(harness, "has no checkpoint", "generate", f"{run}@{name}", "21")
     out = harness.succeed("archive", "pack", run)
     check("passed over a checkpoint: " in out and "train_000004" in out and "train_000001-000002" in out, out)
 

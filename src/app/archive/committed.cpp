@@ -15,10 +15,7 @@ namespace rollcall::app::archive {
 namespace {
 
 Committed committed_of(const io::Checkpoint& checkpoint) {
-  const auto text = checkpoint.files.find(stages::kCoordinatorState);
-  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, stages::kCoordinatorState),
-                        "it says which shards a run goes on with", "use another checkpoint");
-  Committed committed{checkpoint.name, stages::parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, stages::kCoordinatorState))};
+  Committed committed{checkpoint.name, stages::state_of(checkpoint)};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
     committed.files[file.files.scores.path] = file.files.scores;
@@ -34,7 +31,6 @@ Committed read_committed(const std::filesystem::path& run_dir, const std::string
 
 std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {
   for (;;) {
-    if (depth == Depth::whole) io::damaged_checkpoints(run_dir);  // throws where one cannot be read: it may be the newest for all that is known
     const auto names = io::list_checkpoints(run_dir, &faults);
     std::optional<Committed> newest;
     for (auto name = names.rbegin(); name != names.rend() && !newest; ++name) {

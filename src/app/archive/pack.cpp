@@ -22,6 +22,7 @@ ExitCode pack(const fs::path& run_dir) {
   io::open_source(run_dir);
   const FolderLock lock(run_dir, "rollcall archive pack");
   io::restore_replaced(run_dir);
+  io::damaged_checkpoints(run_dir);  // throws where one cannot be read: it may be the newest for all that is known
   std::vector<std::string> faults;
   const auto newest = newest_committed(run_dir, Depth::whole, faults);
   require<StorageError>(newest || faults.empty(), faults.empty() ? "" : faults.front(), "no checkpoint says which shards are complete",

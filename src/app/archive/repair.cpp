@@ -43,9 +43,11 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   for (const auto& entry : d.readmitted) out.write(fmt::format("readmitted {}: it is whole, and the manifest names it again\n", entry.file.path));
   if (!d.rebuilt.empty())
     out.write(fmt::format("rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether would not be missed\n", d.sound.size()));
-  std::error_code not_empty;
-  if (!fs::remove(run_dir / folder, not_empty))
+  std::error_code left;
+  fs::remove(run_dir / folder, left);
+  if (left == std::errc::directory_not_empty)
     out.write(fmt::format("kept in    {}, with the manifest and a checkpoint's state as they were where they have changed\n", (run_dir / folder).string()));
+  else if (left) out.write(fmt::format("left over  {}, empty: {}\n", (run_dir / folder).string(), left.message()));
 }
 
 /// By a resume: what comes behind its checkpoint, such as an evaluation at its very step that it has no result of.

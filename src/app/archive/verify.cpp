@@ -35,12 +35,23 @@ bool is_forgotten(const fs::path& run_dir, const std::string& path) {
   return fs::exists(run_dir / path) && std::none_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.file.path == path; });
 }
 
+/// What is wrong with a checkpoint of which nothing is known.
+std::string unreadable_checkpoint(const fs::path& run_dir) {
+  try {
+    io::damaged_checkpoints(run_dir);
+    return {};
+  } catch (const UnreadableError& fault) {
+    return fault.what();
+  }
+}
+
 Findings verify_run(const fs::path& run_dir) {
   Findings findings;
   std::vector<std::string> damaged_checkpoints;
   std::map<std::string, io::PublishedFile> committed;
   if (const auto newest = newest_committed(run_dir, Depth::whole, damaged_checkpoints)) committed = newest->files;
-  for (const auto& fault : damaged_checkpoints) findings.faults.push_back({"checkpoints", fault});
+  for (const auto& fault : damaged_checkpoints)
+    findings.faults.push_back({"checkpoints", fault, fault == unreadable_checkpoint(run_dir) ? io::Fault::Kind::unreadable : io::Fault::Kind::damage});
   const auto files = io::list_files(run_dir);
   for (const auto& entry : files.packed) add(findings, io::verify_archive(run_dir, entry), entry.file.bytes);
   for (const auto& file : files.others) {
