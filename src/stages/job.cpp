@@ -25,10 +25,7 @@ void PolicyStore::publish(PolicyVersion version) { policy_ = std::make_unique<mo
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights_); }
 
 std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) {
-  std::vector<std::int32_t> tokens{tokenizer.bos()};
-  const auto body = tokenizer.encode(prompt.text);
-  tokens.insert(tokens.end(), body.begin(), body.end());
-  return tokens;
+  return tokenizer.encode_sequence(prompt.text);
 }
 
 Split split_of(Purpose purpose) {

@@ -52,7 +52,7 @@ struct Job {
   std::unique_ptr<PolicyStore> store;
 };
 
-/// Tokens of [bos] + prompt text.
+/// Tokens of the prompt as the policy sees it.
 std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt);
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);

@@ -28,19 +28,25 @@ class BytewiseTokenizer final : public Tokenizer {
     return tokens;
   }
 
-  std::string decode(std::span<const std::int32_t> tokens) const override {
+  std::vector<std::int32_t> encode_sequence(std::string_view text) const override {
+    std::vector<std::int32_t> tokens{bos()};
+    const auto body = encode(text);
+    tokens.insert(tokens.end(), body.begin(), body.end());
+    return tokens;
+  }
+
+  std::string decode(std::span<const std::int32_t> tokens, Special special) const override {
     std::string text;
     text.reserve(tokens.size());
     for (const std::int32_t id : tokens) {
-      require(id >= 0 && id < vocab_size(), fmt::format("token {} is outside the {} tokens of the {} tokenizer", id, vocab_size(), name_), "it has no text",
-              "use the tokenizer that the tokens were made with");
+      require(id >= 0, fmt::format("{} is no token", id), "ids count from 0", "use the tokens that a tokenizer or a model gave");
       if (id < bos()) text += char(bytes_[std::size_t(id)]);
+      else if (special == Special::keep && id <= eos()) text += id == bos() ? "<bos>" : "<eos>";
     }
     return text;
   }
 
   std::int64_t vocab_size() const override { return std::int64_t(bytes_.size()) + 2; }
-  std::int32_t bos() const override { return std::int32_t(bytes_.size()); }
   std::int32_t eos() const override { return bos() + 1; }
   std::string name() const override { return name_; }
 
@@ -50,6 +56,8 @@ class BytewiseTokenizer final : public Tokenizer {
   }
 
  private:
+  std::int32_t bos() const { return std::int32_t(bytes_.size()); }
+
   std::string name_;
   std::vector<unsigned char> bytes_;  // [vocab - 2]
   std::array<std::int32_t, 256> token_of_{};

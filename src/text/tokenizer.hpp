@@ -1,4 +1,4 @@
-// Text to tokens and back. Any UTF-8 text survives the round trip; invalid UTF-8 does too, byte by byte.
+// Text to tokens and back: what every tokenizer offers, and the two built-in ones.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,23 @@
 
 namespace rollcall::text {
 
-/// The interface that tokenizer.json will fill as well.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
+
+  /// Tokens of the text and nothing around it. Added tokens spelt out in the text ("<|im_end|>") become their ids, as in Hugging Face's tokenizers.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
-  virtual std::string decode(
-      std::span<const std::int32_t> tokens) const = 0;  ///< special tokens leave no text; throws InputError on an id outside the vocabulary
-  virtual std::int64_t vocab_size() const = 0;
-  virtual std::int32_t bos() const = 0;  ///< begins every sequence
-  virtual std::int32_t eos() const = 0;  ///< ends a response
+
+  /// The same as a sequence of its own: with the tokens that the tokenizer puts around one (a beginning-of-sequence token; for some models none).
+  virtual std::vector<std::int32_t> encode_sequence(std::string_view text) const = 0;
+
+  enum class Special { skip, keep };
+  /// Special tokens leave no text unless they are kept. Ids that stand for no token (padding of a model's vocabulary) leave no text either.
+  /// Throws InputError on a negative id.
+  virtual std::string decode(std::span<const std::int32_t> tokens, Special special = Special::skip) const = 0;
+
+  virtual std::int64_t vocab_size() const = 0;  ///< largest id + 1
+  virtual std::int32_t eos() const = 0;         ///< ends a response
   virtual std::string name() const = 0;
   virtual std::string fingerprint() const = 0;  ///< hex digest of vocabulary and rules: part of the run identity
 };

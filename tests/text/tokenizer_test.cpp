@@ -13,10 +13,12 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
+std::int32_t bos_of(const Tokenizer& tokenizer) { return tokenizer.encode_sequence("").at(0); }
+
 TEST(Tokenizer, CharacterIdsAreAsDocumented) {
   const auto t = make_tokenizer("character");
   EXPECT_EQ(t->vocab_size(), 354);
-  EXPECT_EQ(t->bos(), 352);
+  EXPECT_EQ(bos_of(*t), 352);
   EXPECT_EQ(t->eos(), 353);
   EXPECT_EQ(t->encode(" 0A~\n"), (Tokens{0, 16, 33, 94, 95}));
   EXPECT_EQ(t->encode("\xC3\xA9\t"), (Tokens{96 + 0xC3, 96 + 0xA9, 96 + 0x09}));  // e with acute, tab
@@ -25,7 +27,7 @@ TEST(Tokenizer, CharacterIdsAreAsDocumented) {
 TEST(Tokenizer, ByteIdsAreBytes) {
   const auto t = make_tokenizer("byte");
   EXPECT_EQ(t->vocab_size(), 258);
-  EXPECT_EQ(t->bos(), 256);
+  EXPECT_EQ(bos_of(*t), 256);
   EXPECT_EQ(t->eos(), 257);
   EXPECT_EQ(t->encode(std::string_view("\0A\xFF", 3)), (Tokens{0, 65, 255}));
 }
@@ -35,7 +37,7 @@ RC_GTEST_PROP(Tokenizer, AnyBytesSurviveTheRoundTrip, (const std::string& text))
     const auto t = make_tokenizer(name);
     const auto tokens = t->encode(text);
     RC_ASSERT(tokens.size() == text.size());
-    for (const auto id : tokens) RC_ASSERT(id >= 0 && id < t->bos());  // text never makes a special token
+    for (const auto id : tokens) RC_ASSERT(id >= 0 && id < bos_of(*t));  // text never makes a special token
     RC_ASSERT(t->decode(tokens) == text);
   }
 }
@@ -52,24 +54,26 @@ TEST(Tokenizer, EveryByteSurvivesTheRoundTrip) {
 TEST(Tokenizer, EveryTokenHasAText) {
   for (const auto& name : tokenizer_names()) {
     const auto t = make_tokenizer(name);
-    for (std::int32_t id = 0; id < t->bos(); ++id) EXPECT_EQ(t->decode(Tokens{id}).size(), 1U) << name << " " << id;
+    for (std::int32_t id = 0; id < bos_of(*t); ++id) EXPECT_EQ(t->decode(Tokens{id}).size(), 1U) << name << " " << id;
   }
 }
 
 TEST(Tokenizer, SpecialTokensLeaveNoText) {
   for (const auto& name : tokenizer_names()) {
     const auto t = make_tokenizer(name);
-    Tokens tokens = {t->bos()};
+    Tokens tokens = {bos_of(*t)};
     for (const auto id : t->encode("7391")) tokens.push_back(id);
     tokens.push_back(t->eos());
     EXPECT_EQ(t->decode(tokens), "7391");
+    EXPECT_EQ(t->decode(tokens, Tokenizer::Special::keep), "<bos>7391<eos>");
+    EXPECT_EQ(t->encode_sequence("7391"), Tokens(tokens.begin(), tokens.end() - 1));
   }
 }
 
-TEST(Tokenizer, IdsOutsideTheVocabularyAreRefused) {
+TEST(Tokenizer, IdsThatStandForNoTokenLeaveNoText) {
   for (const auto& name : tokenizer_names()) {
     const auto t = make_tokenizer(name);
-    EXPECT_THROW(t->decode(Tokens{std::int32_t(t->vocab_size())}), InputError);
+    EXPECT_EQ(t->decode(Tokens{std::int32_t(t->vocab_size())}, Tokenizer::Special::keep), "");
     EXPECT_THROW(t->decode(Tokens{-1}), InputError);
   }
 }

@@ -1,0 +1,41 @@
+// The text side of a model folder: tokenizer, chat template, special tokens, generation settings. Weights are the model's affair.
+#pragma once
+
+#include "text/tokenizer.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::text {
+
+/// generation_config.json: what the model's makers suggest. Read and shown; the run file decides.
+struct SuggestedSampling {
+  std::optional<double> temperature, top_p, repetition_penalty;
+  std::optional<std::int64_t> top_k, max_new_tokens;
+  std::optional<bool> do_sample;
+};
+
+/// What a folder in Hugging Face's layout says of text.
+struct TextFiles {
+  std::shared_ptr<const Tokenizer> tokenizer;          ///< tokenizer.json
+  std::string chat_template;                           ///< chat_template.jinja, else the one in tokenizer_config.json; empty: none
+  std::map<std::string, std::string> special_tokens;   ///< bos_token, eos_token, pad_token, unk_token of tokenizer_config.json, as far as they are set
+  std::vector<std::int32_t> end_tokens;                ///< any of them ends a response: eos_token, and eos_token_id of generation_config.json and config.json
+  SuggestedSampling suggested;
+};
+
+bool has_tokenizer(const std::filesystem::path& folder);  ///< a tokenizer.json is there
+
+/// Throws InputError naming the file and the fault.
+TextFiles read_text_files(const std::filesystem::path& folder);
+
+/// From tokenizer.json alone. `eos` (token text) is what Tokenizer::eos() names; empty: the tokenizer then has none, and eos() throws InputError.
+std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file, const std::string& eos = {});
+std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json, const std::string& origin, const std::string& eos = {});
+
+}  // namespace rollcall::text
