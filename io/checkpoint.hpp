@@ -1,6 +1,7 @@
 // Checkpoints: a folder of plain files and a manifest that makes it valid. Free of HDF5 and LibTorch; tensors travel as safetensors bytes.
 #pragma once
 
+#include "base/file.hpp"
 #include "base/late_names.hpp"
 #include "io/removed.hpp"
 
@@ -33,7 +34,7 @@ using CheckpointFacts = std::map<std::string, FileFacts>;
 
 /// One rank's share of a checkpoint that several ranks write.
 struct CheckpointShare {
-  std::map<std::string, std::function<std::string()>> files;  ///< name -> its bytes, made when its turn has come
+  std::map<std::string, std::function<FileContent()>> files;  ///< name -> its bytes, made when its turn has come
   std::string earlier;                                        ///< a complete checkpoint ...
   std::vector<std::string> unchanged;                         ///< ... and its files that this one has as they are: linked, not written
 };

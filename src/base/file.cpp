@@ -1,6 +1,7 @@
 // POSIX calls behind durable files, each checked.
 #include "base/file.hpp"
 
+#include "base/hash.hpp"
 #include "base/late_names.hpp"
 #include "base/uninterrupted.hpp"
 
@@ -140,17 +141,71 @@ void publish_file(const fs::path& temporary, const fs::path& final_path) {
   fsync_path(folder_of(final_path));
 }
 
-void write_file_synced(const fs::path& path, std::string_view content) {
+void FileContent::add(std::string bytes) {
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  add(std::as_bytes(std::span(*kept)), kept);
+}
+
+void FileContent::add(std::span<const std::byte> borrowed, std::shared_ptr<const void> owner) { parts_.push_back({borrowed, std::move(owner)}); }
+
+std::uint64_t FileContent::size() const {
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.bytes.size();
+  return bytes;
+}
+
+void FileContent::visit(const std::function<void(std::span<const std::byte>)>& take) const {
+  constexpr std::size_t kTogether = std::size_t{1} << 20;  // a write of this size is worth its call
+  std::vector<std::byte> small;
+  const auto flush = [&] {
+    if (!small.empty()) take(small);
+    small.clear();
+  };
+  for (const Part& part : parts_) {
+    if (small.size() + part.bytes.size() > kTogether) flush();
+    if (part.bytes.size() >= kTogether || parts_.size() == 1) take(part.bytes);
+    else small.insert(small.end(), part.bytes.begin(), part.bytes.end());
+  }
+  flush();
+}
+
+std::string FileContent::text() const {
+  std::string all;
+  all.reserve(size());
+  for (const Part& part : parts_) all.append(reinterpret_cast<const char*>(part.bytes.data()), part.bytes.size());
+  return all;
+}
+
+namespace {
+
+void write_durably(const fs::path& path, const std::function<void(int fd)>& write) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (file < 0) storage_failure("create", path, errno);
   try {
-    write_all(file, content, path);
+    write(file);
     sync(file, path);
     if (!file.close()) storage_failure("close", path, errno);
   } catch (const StorageError&) {
     ::unlink(path.c_str());
     throw;
   }
+}
+
+}  // namespace
+
+void write_file_synced(const fs::path& path, std::string_view content) {
+  write_durably(path, [&](int fd) { write_all(fd, content, path); });
+}
+
+std::uint64_t write_parts_synced(const fs::path& path, const FileContent& content) {
+  Checksum64 checksum;
+  write_durably(path, [&](int fd) {
+    content.visit([&](std::span<const std::byte> part) {
+      checksum.add(part);
+      write_all(fd, {reinterpret_cast<const char*>(part.data()), part.size()}, path);
+    });
+  });
+  return checksum.value();
 }
 
 void write_file_atomic(const fs::path& path, std::string_view content) {

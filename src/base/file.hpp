@@ -3,7 +3,12 @@
 
 #include "base/error.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +45,27 @@ void publish_file(const std::filesystem::path& temporary, const std::filesystem:
 
 /// Writes `content` beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+
+/// What a file is to hold, in parts: bytes of its own, and bytes that lie elsewhere and are not copied.
+class FileContent {
+ public:
+  FileContent(std::string bytes) { add(std::move(bytes)); }  // NOLINT(google-explicit-constructor): most files are one string
+  void add(std::string bytes);
+  void add(std::span<const std::byte> borrowed, std::shared_ptr<const void> owner);  ///< `owner` lives as long as this
+  std::uint64_t size() const;
+  void visit(const std::function<void(std::span<const std::byte>)>& part) const;  ///< in order; small parts come together
+  std::string text() const;                                                       ///< all of it in one
+
+ private:
+  struct Part {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+  };
+  std::vector<Part> parts_;
+};
+
+/// As below, in one pass over the parts; returns their XXH3-64.
+std::uint64_t write_parts_synced(const std::filesystem::path& path, const FileContent& content);
 
 /// Writes a file in place and makes its content durable; its name is so after an fsync of the folder. A failure leaves no file. Throws StorageError.
 void write_file_synced(const std::filesystem::path& path, std::string_view content);

@@ -8,24 +8,28 @@
 
 namespace rollcall::comm {
 
-Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
-  Backoff wait;
-  std::optional<Envelope> envelope;
-  while (!(envelope = try_receive())) {
-    const double waited = wait.waited_s();
+void Communicator::wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
+  Backoff backoff;
+  while (!done()) {
+    const double waited = backoff.waited_s();
     if (waited >= deadline_s) {
       waited_s_ += waited;
       throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
                                         "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
-    const double pause_s = wait.pause_s();
+    const double pause_s = backoff.pause_s();
     if (pause_s > 0) {
       if (on_idle) on_idle();
       answer_roll_call("for " + waiting_for);
     }
     pause(pause_s);
   }
-  waited_s_ += wait.waited_s();
+  waited_s_ += backoff.waited_s();
+}
+
+Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
+  std::optional<Envelope> envelope;
+  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle);
   return std::move(*envelope);
 }
 

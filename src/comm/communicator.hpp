@@ -30,6 +30,8 @@ class Communicator : public Collectives {
   /// Waits for a message, polling with back-off to sleep, at most `deadline_s` seconds; `waiting_for` names the wait in the error (ProtocolError).
   /// `on_idle` runs before each sleep (progress lines, stop requests).
   Envelope receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
+  /// The same wait for anything else, for example what another thread of this rank does.
+  void wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
   /// Members with color >= 0 form new communicators by color, ordered by rank; others get nullptr. Collective.
   virtual std::unique_ptr<Communicator> split(int color) = 0;
   /// Equal-size or ragged byte strings from all ranks, in rank order. Collective.

@@ -1,10 +1,12 @@
 // Uninitialised floats that start on a cache line.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
 
 namespace rollcall::model {
 
@@ -17,9 +19,12 @@ class AlignedFloats {
     data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes)));
     if (data_ == nullptr) throw std::bad_alloc();
   }
+  explicit AlignedFloats(std::span<const float> values) : AlignedFloats(values.size()) { std::copy(values.begin(), values.end(), data_.get()); }
   float* data() { return data_.get(); }
   const float* data() const { return data_.get(); }
   std::size_t size() const { return count_; }
+  std::span<float> span() { return {data_.get(), count_}; }
+  std::span<const float> span() const { return {data_.get(), count_}; }
 
  private:
   struct Free {

@@ -17,13 +17,11 @@ namespace {
 /// A leaf run through the blocks of one model; the head runs over its predicting rows.
 struct LeafRun {
   LeafRun(const Policy& policy, const Leaf& leaf)
-      : packed(policy.packed()), sequences(leaf.offsets, packed.kv_width()), engine(packed, std::int64_t(leaf.tokens.size())) {
+      : packed(policy.packed()), sequences(leaf.offsets, packed.kv_width(), leaf.parents), engine(packed, std::int64_t(leaf.tokens.size())) {
     expect_leaf(packed, leaf);
     const float* hidden = engine.hidden(leaf.tokens, sequences.positions(), sequences);
-    for (const std::int64_t target : leaf.targets) {
-      rows.push_back(hidden + (target - 1) * packed.config.hidden_size);  // a token is predicted at the position before it
-      targets.push_back(leaf.tokens[std::size_t(target)]);
-    }
+    for (const std::int64_t row : predicting_rows(leaf)) rows.push_back(hidden + row * packed.config.hidden_size);
+    for (const std::int64_t target : leaf.targets) targets.push_back(leaf.tokens[std::size_t(target)]);
   }
   const Policy::Packed& packed;
   PackedSequences sequences;
@@ -93,22 +91,13 @@ WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf&
   return wide;
 }
 
-void forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const std::function<ColumnGradient(const Columns&)>& loss,
-                      std::span<float> gradient) {
+Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) {
   const Policy::Packed& packed = policy.packed();
   expect_leaf(packed, leaf);
-  expect(std::int64_t(gradient.size()) == packed.layout.size, "the gradient fills the layout");
-  std::fill(gradient.begin(), gradient.end(), 0.0F);
-  if (leaf.targets.empty()) {
-    loss({});
-    return;
-  }
-  TapeEngine engine(packed, leaf);
-  const TapeEngine::Scored scored = engine.forward(leaf, temperature);
-  const auto copy = [](const at::Tensor& t) { return std::vector<float>(t.const_data_ptr<float>(), t.const_data_ptr<float>() + t.numel()); };
-  const ColumnGradient columns = loss({copy(scored.logprob), copy(scored.entropy), leaf.hidden ? copy(scored.hidden) : std::vector<float>{}});
-  expect(columns.logprob.size() == leaf.targets.size() && columns.entropy.size() == leaf.targets.size(), "the loss has a derivative for each column");
-  engine.backward(scored, columns, gradient);
+  expect(derivative.logprob.size() == leaf.targets.size() && derivative.entropy.size() == leaf.targets.size(), "the loss has a derivative for each column");
+  if (leaf.targets.empty()) return {};
+  TapeEngine engine(packed, leaf, sink);
+  return engine.run(leaf, temperature, derivative);
 }
 
 void use_one_thread_per_operation() { at::set_num_threads(1); }

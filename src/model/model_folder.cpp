@@ -49,13 +49,22 @@ std::vector<float> parse_weights(const ModelConfig& config, const std::string& b
   return weights_of(config, SafetensorsFile::parse(bytes, origin), origin);
 }
 
-std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights) {
+std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights) {
   std::vector<TensorView> tensors;
   for (const Slice& slice : layout.slices) {
     const auto values = weights.subspan(std::size_t(slice.offset), std::size_t(slice.count));
     tensors.push_back({slice.name, Dtype::f32, slice.shape, std::as_bytes(values)});
   }
-  return to_safetensors(tensors, {{"format", "pt"}});  // transformers insists on the format entry
+  return tensors;
+}
+
+const std::map<std::string, std::string>& model_metadata() {
+  static const std::map<std::string, std::string> metadata{{"format", "pt"}};  // transformers insists on it
+  return metadata;
+}
+
+std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights) {
+  return to_safetensors(weight_tensors(layout, weights), model_metadata());
 }
 
 void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config, std::span<const float> weights) {

@@ -1,6 +1,7 @@
 // A model folder as Hugging Face lays it out: config.json and model.safetensors.
 #pragma once
 
+#include "model/safetensors.hpp"
 #include "model/weights.hpp"
 
 #include <filesystem>
@@ -23,6 +24,10 @@ std::vector<float> read_weights(const ModelConfig& config, const std::filesystem
 
 /// The same from the bytes of such a file; `origin` is named in messages.
 std::vector<float> parse_weights(const ModelConfig& config, const std::string& bytes, const std::string& origin);
+
+/// The tensors of model.safetensors for these weights, and its head's metadata.
+std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights);
+const std::map<std::string, std::string>& model_metadata();
 
 /// The bytes of model.safetensors for these weights.
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights);

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "kernels/parameter_kernels.hpp"
+#include "model/policy.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -78,20 +79,30 @@ void GradientSum::start() {
   leaves_ = 0;
 }
 
-void GradientSum::add(std::span<const float> leaf_gradient) {
-  expect(std::int64_t(leaf_gradient.size()) == layout_.size, "a leaf gradient fills the layout");
+void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> values) {
+  const Slice& slice = layout_.slices.at(t);
+  expect(first >= 0 && first + std::int64_t(values.size()) <= slice.count, "a part lies inside its tensor");
+  const double largest = largest_magnitude(values);
+  const std::lock_guard lock(*mutex_);
+  largest_[t] = std::max(largest_[t], largest);
+  // A part outside the window is not summed: finish() sees the same from largest_ and asks for a repeat.
+  if (largest == 0.0 || !std::isfinite(largest) || bits_of(largest) + exponent_[t] > kHighBits) return;
+  const auto into = std::span(sum_).subspan(std::size_t(slice.offset + first), values.size());
+  expect(kernels::accumulate_fixed_point(values, int(exponent_[t]), into), "a gradient inside the window is summed");
+}
+
+void GradientSum::end_leaf() {
   const std::lock_guard lock(*mutex_);
   ++leaves_;
+}
+
+void GradientSum::add(std::span<const float> leaf_gradient) {
+  expect(std::int64_t(leaf_gradient.size()) == layout_.size, "a leaf gradient fills the layout");
   for (std::size_t t = 0; t < exponent_.size(); ++t) {
     const Slice& slice = layout_.slices[t];
-    const auto values = leaf_gradient.subspan(std::size_t(slice.offset), std::size_t(slice.count));
-    const double largest = largest_magnitude(values);
-    largest_[t] = std::max(largest_[t], largest);
-    // A tensor outside the window is not summed: finish() sees the same from largest_ and asks for a repeat.
-    if (largest == 0.0 || !std::isfinite(largest) || bits_of(largest) + exponent_[t] > kHighBits) continue;
-    const auto into = std::span(sum_).subspan(std::size_t(slice.offset), std::size_t(slice.count));
-    expect(kernels::accumulate_fixed_point(values, int(exponent_[t]), into), "a gradient inside the window is summed");
+    add(t, 0, leaf_gradient.subspan(std::size_t(slice.offset), std::size_t(slice.count)));
   }
+  end_leaf();
 }
 
 /// Largest elements and number of leaves over all ranks. False when any element is not finite.
@@ -132,8 +143,8 @@ GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*mutex_);
   expect(begins_.empty() || int(begins_.size()) == ranks.size() + 1, "each rank has a share");
   if (!reduce_columns(ranks)) return Outcome::nonfinite;
-  // `leaves_` numbers below 2^high must add up to less than 2^62.
-  const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(leaves_, 1)));
+  // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
+  const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
   const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits), centre = std::min(kCentreBits, high - kSlackBits);
   if (fit_exponents(std::min(kLowBits, centre - kSlackBits), high, centre)) return Outcome::repeat;
   if (begins_.empty()) ranks.sum(sum_);

@@ -39,8 +39,11 @@ class GradientSum {
  public:
   /// `begins`: each rank's share, as optimizer_shares(); empty: every rank gets the whole gradient.
   explicit GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins = {});
-  void start();                                    ///< zero the sum
-  void add(std::span<const float> leaf_gradient);  ///< thread-safe
+  void start();  ///< zero the sum
+  /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe.
+  void add(std::size_t slice, std::int64_t first, std::span<const float> values);
+  void end_leaf();
+  void add(std::span<const float> leaf_gradient);  ///< a whole leaf in one, layout order
   enum class Outcome { ready, repeat, nonfinite };
   Outcome finish(Collectives& ranks);           ///< collective over the update ranks
   GradientShare gradient() const;               ///< valid after `ready`
@@ -59,7 +62,7 @@ class GradientSum {
   std::int64_t begin_ = 0;
   double norm_ = 0.0;
   std::vector<std::int64_t> exponent_;  ///< [tensors]
-  std::vector<double> largest_;         ///< [tensors] largest |element| of any leaf; infinity when one is not finite
+  std::vector<double> largest_;         ///< [tensors] largest |element| of any part; infinity when one is not finite
   std::int64_t leaves_ = 0;
   std::unique_ptr<std::mutex> mutex_;  ///< behind a pointer so that sums can be moved
 };

@@ -42,8 +42,8 @@ struct Policy::Packed {
   PolicyVersion version;
   const kernels::KernelSet* kernels = nullptr;
   WeightLayout layout;
-  AlignedFloats weights;  ///< layout order
-  AlignedFloats panels;   ///< every linear packed, one after the other
+  std::shared_ptr<const AlignedFloats> weights;  ///< layout order
+  AlignedFloats panels;                          ///< every linear packed, one after the other
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;

@@ -7,27 +7,56 @@
 
 namespace rollcall::model {
 
-PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, std::int64_t kv_width)
-    : offsets_(offsets.begin(), offsets.end()), rows_(std::size_t(offsets.back())), kv_width_(kv_width) {
+PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, std::int64_t kv_width, std::span<const std::int64_t> parents)
+    : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), rows_(std::size_t(offsets.back())), kv_width_(kv_width) {
   positions_.reserve(rows_.size());
-  for (std::size_t s = 0; s + 1 < offsets_.size(); ++s) {
-    for (std::int64_t row = offsets_[s]; row < offsets_[s + 1]; ++row) positions_.push_back(std::int32_t(row - offsets_[s]));
+  for (std::size_t s = 0; s < sequences(); ++s) {
+    const Stretch own = stretch(s);
+    for (std::int64_t row = 0; row < own.rows; ++row) positions_.push_back(std::int32_t(own.parent_rows + row));
+    if (own.parent_rows > 0) joined_rows_ += own.length();
   }
+  joined_.resize(std::size_t(2 * joined_rows_ * kv_width_));
+}
+
+PackedSequences::Stretch PackedSequences::stretch(std::size_t s) const {
+  Stretch own{0, 0, offsets_[s], offsets_[s + 1] - offsets_[s]};
+  if (parents_.empty() || parents_[s] < 0) return own;
+  const auto parent = std::size_t(parents_[s]);
+  own.parent_begin = offsets_[parent], own.parent_rows = offsets_[parent + 1] - offsets_[parent];
+  return own;
+}
+
+float* PackedSequences::gather(const Stretch& s, const float* from, std::int64_t width, float* into) const {
+  into = std::copy_n(from + s.parent_begin * width, s.parent_rows * width, into);
+  return std::copy_n(from + s.begin * width, s.rows * width, into);
 }
 
 std::span<const kernels::AttentionRow> PackedSequences::place(std::size_t, const float* k, const float* v) {
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    const std::int64_t first = (std::int64_t(row) - positions_[row]) * kv_width_;
-    rows_[row] = {k + first, v + first, positions_[row] + 1, kv_width_};
+  float *keys = joined_.data(), *values = keys + joined_rows_ * kv_width_;
+  for (std::size_t s = 0; s < sequences(); ++s) {
+    const Stretch own = stretch(s);
+    const float *first_key = k + own.begin * kv_width_, *first_value = v + own.begin * kv_width_;
+    if (own.parent_rows > 0) {
+      first_key = keys, first_value = values;
+      keys = gather(own, k, kv_width_, keys), values = gather(own, v, kv_width_, values);
+    }
+    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {first_key, first_value, own.parent_rows + row + 1, kv_width_};
   }
   return rows_;
 }
 
 void expect_leaf(const Policy::Packed& policy, const Leaf& leaf) {
   expect(!leaf.offsets.empty() && leaf.offsets.front() == 0 && leaf.offsets.back() == std::int64_t(leaf.tokens.size()), "offsets cover the leaf");
-  for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
-    const std::int64_t length = leaf.offsets[s + 1] - leaf.offsets[s];
-    expect(length >= 0 && length <= policy.config.max_position_embeddings, "a leaf's sequences fit the model's positions");
+  const std::size_t sequences = leaf.offsets.size() - 1;
+  const auto own_length = [&](std::size_t s) { return leaf.offsets[s + 1] - leaf.offsets[s]; };
+  const auto parent_of = [&](std::size_t s) { return leaf.parents.empty() ? -1 : leaf.parents[s]; };
+  expect(leaf.parents.empty() || leaf.parents.size() == sequences, "every sequence has a parent or none");
+  for (std::size_t s = 0; s < sequences; ++s) {
+    const std::int64_t parent = parent_of(s);
+    expect(parent < std::int64_t(s) && (parent < 0 || (parent_of(std::size_t(parent)) < 0 && own_length(std::size_t(parent)) > 0)),
+           "a parent stands before its children and has none itself");
+    const std::int64_t length = own_length(s) + (parent < 0 ? 0 : own_length(std::size_t(parent)));
+    expect(own_length(s) >= 0 && length <= policy.config.max_position_embeddings, "a leaf's sequences fit the model's positions");
   }
   const auto in_vocabulary = [&](std::int32_t token) { return token >= 0 && token < policy.config.vocab_size; };
   expect(std::all_of(leaf.tokens.begin(), leaf.tokens.end(), in_vocabulary), "a leaf's tokens are in the vocabulary");
@@ -36,9 +65,20 @@ void expect_leaf(const Policy::Packed& policy, const Leaf& leaf) {
   for (const std::int64_t target : leaf.targets) {
     expect(target > last && target < leaf.offsets.back(), "targets ascend inside the leaf");
     while (leaf.offsets[s + 1] <= target) ++s;
-    expect(target > leaf.offsets[s], "the first token of a sequence is no target");
+    expect(target > leaf.offsets[s] || parent_of(s) >= 0, "the first token of a sequence without parent is no target");
     last = target;
   }
+}
+
+std::vector<std::int64_t> predicting_rows(const Leaf& leaf) {
+  std::vector<std::int64_t> rows;
+  rows.reserve(leaf.targets.size());
+  std::size_t s = 0;
+  for (const std::int64_t target : leaf.targets) {
+    while (leaf.offsets[s + 1] <= target) ++s;
+    rows.push_back(target > leaf.offsets[s] ? target - 1 : leaf.offsets[std::size_t(leaf.parents[s]) + 1] - 1);
+  }
+  return rows;
 }
 
 }  // namespace rollcall::model

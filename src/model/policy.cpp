@@ -4,7 +4,6 @@
 #include "base/error.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 
@@ -59,7 +58,7 @@ class Packer {
     expect(packed_->layout.slices.at(std::size_t(position_)).name.ends_with(suffix), "the layout's order is the packer's");
     return position_++;
   }
-  const float* at(std::int64_t slice) const { return packed_->weights.data() + packed_->layout.slices[std::size_t(slice)].offset; }
+  const float* at(std::int64_t slice) const { return packed_->weights->data() + packed_->layout.slices[std::size_t(slice)].offset; }
   Norm norm(std::string_view suffix) {
     const std::int64_t slice = next(suffix);
     return {packed_->layout.slices[std::size_t(slice)].count, slice, at(slice)};
@@ -118,14 +117,16 @@ class Packer {
 }  // namespace
 
 Policy::Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels)
+    : Policy(config, std::make_shared<const AlignedFloats>(weights), version, kernels) {}
+
+Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels)
     : packed_(std::make_unique<Packed>()) {
   packed_->config = config;
   packed_->version = version;
   packed_->kernels = kernels != nullptr ? kernels : &kernels::selected_kernels();
   packed_->layout = weight_layout(config);
-  expect(std::int64_t(weights.size()) == packed_->layout.size, "weights fill their layout");
-  packed_->weights = AlignedFloats(weights.size());
-  std::memcpy(packed_->weights.data(), weights.data(), weights.size_bytes());
+  expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
+  packed_->weights = std::move(weights);
   packed_->rotary = rotary_table(config);
   Packer(*packed_).run();
 }

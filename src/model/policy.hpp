@@ -4,6 +4,7 @@
 #include "base/id.hpp"
 #include "core/plan.hpp"
 #include "kernels/kernel_set.hpp"
+#include "model/aligned_floats.hpp"
 #include "model/weights.hpp"
 
 #include <functional>
@@ -15,7 +16,10 @@ namespace rollcall::model {
 
 class Policy {
  public:
-  /// Copies and packs `weights` (layout of `config`). `kernels` defaults to selected_kernels().
+  /// Packs `weights` (layout of `config`) and shares them: their owner may write the next version into them once this one no longer runs.
+  /// `kernels` defaults to selected_kernels().
+  Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
+  /// The same over a copy.
   Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
   ~Policy();
   Policy(Policy&&) noexcept;
@@ -55,12 +59,13 @@ using StopRule = std::function<bool(std::span<const std::int32_t> tokens)>;
 std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
                                                  const StopRule& stop);
 
-/// A packed micro-batch: sequences one after the other, no padding.
+/// A packed micro-batch: sequences one after the other, no padding. A sequence may continue another (a prompt), which then stands and is computed only once.
 struct Leaf {
-  std::vector<std::int32_t> tokens;   ///< [N] all tokens of all sequences
-  std::vector<std::int64_t> offsets;  ///< [S+1] sequence i is tokens[offsets[i] .. offsets[i+1])
-  std::vector<std::int64_t> targets;  ///< [M] ascending positions of policy tokens in `tokens`, each > its sequence's start: the columns
-  bool hidden = false;                ///< Columns::hidden is wanted
+  std::vector<std::int32_t> tokens;     ///< [N] own tokens of all sequences
+  std::vector<std::int64_t> offsets;    ///< [S+1] those of sequence i are tokens[offsets[i] .. offsets[i+1])
+  std::vector<std::int64_t> targets;    ///< [M] ascending positions of policy tokens in `tokens`: the columns. The first token of a sequence without parent is none
+  bool hidden = false;                  ///< Columns::hidden is wanted
+  std::vector<std::int64_t> parents{};  ///< [S] earlier sequence, itself without parent, that sequence i continues; -1: none. Empty: none has one
 };
 
 /// Columns of a leaf's policy tokens, in the order of Leaf::targets.
@@ -87,10 +92,14 @@ Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
 /// The same with what the whole distribution tells; `second` (or nullptr) is another model over the same vocabulary, at the same temperature.
 WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
 
-/// Forward through the kernels (as autograd functions), `loss` called once with the columns, backward; d(loss)/d(weights) is written to
-/// `gradient` (layout order, padding zero). Thread-safe for distinct gradient buffers. Call use_one_thread_per_operation() on each thread before.
-void forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const std::function<ColumnGradient(const Columns&)>& loss,
-                      std::span<float> gradient);
+/// Takes a part of the leaf's d(loss)/d(weights): values of slice `slice` of the layout from its element `first` on. A leaf gives an element at most
+/// kGradientParts parts, which add up (tied embeddings: one of the embedding, one of the head); elements without a part have derivative 0.
+using GradientSink = std::function<void(std::size_t slice, std::int64_t first, std::span<const float> values)>;
+constexpr std::int64_t kGradientParts = 2;
+
+/// Forward through the kernels (as autograd functions), then backward from the loss's derivative by each column; weight gradients go to `sink` as they are made.
+/// Returns the columns of this forward. Thread-safe if `sink` is. Call use_one_thread_per_operation() on each thread before.
+Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
 
 /// One thread inside an operation, on the calling thread (ATen, OpenMP, MKL): the number of threads then changes nothing.
 void use_one_thread_per_operation();

@@ -205,7 +205,7 @@ std::vector<float> SafetensorsFile::floats(const std::string& name) const {
                                  "convert the file to one of these"));
 }
 
-std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+std::string safetensors_head(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
@@ -217,9 +217,11 @@ std::string to_safetensors(std::span<const TensorView> tensors, const std::map<s
   std::string text = header.dump();
   text.append((64 - (8 + text.size()) % 64) % 64, ' ');  // spaces are the format's padding
   const std::uint64_t length = text.size();
-  std::string bytes(reinterpret_cast<const char*>(&length), 8);
-  bytes.reserve(8 + text.size() + offset);
-  bytes += text;
+  return std::string(reinterpret_cast<const char*>(&length), 8) + text;
+}
+
+std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+  std::string bytes = safetensors_head(tensors, metadata);
   for (const TensorView& tensor : tensors) bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   return bytes;
 }

@@ -38,7 +38,10 @@ class SafetensorsFile {
   std::string origin_;
 };
 
-/// The whole file as bytes; tensors in the given order, 64-byte aligned data start.
+/// What stands before the tensors' bytes in a file, which follow one after the other in the given order, their start aligned to 64 bytes.
+std::string safetensors_head(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
+
+/// The whole file as bytes.
 std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
 
 }  // namespace rollcall::model

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <map>
 
 namespace rollcall::model {
 namespace {
@@ -15,45 +16,50 @@ namespace {
 /// A vector as a tensor that borrows it.
 at::Tensor borrowed(const std::vector<float>& values) { return at::from_blob(const_cast<float*>(values.data()), {std::int64_t(values.size())}, at::kFloat); }
 
+std::vector<float> copied(const at::Tensor& t) { return {t.const_data_ptr<float>(), t.const_data_ptr<float>() + t.numel()}; }
+
+at::Tensor embedded(const Policy::Packed& policy, const std::vector<std::int32_t>& tokens) {
+  const std::int64_t width = policy.config.hidden_size;
+  at::Tensor rows = at::empty({std::int64_t(tokens.size()), width}, at::kFloat);
+  float* into = rows.mutable_data_ptr<float>();
+  for (const std::int32_t token : tokens) into = std::copy_n(policy.embedding + token * width, width, into);
+  return rows;
+}
+
+/// Rows of equal tokens are added in row order and given to the sink as one.
+void give_embedding_gradient(const std::vector<std::int32_t>& tokens, const at::Tensor& gradient, const GradientSink& sink) {
+  const std::int64_t width = gradient.size(1);
+  std::map<std::int32_t, std::vector<float>> rows;
+  const float* row = gradient.const_data_ptr<float>();
+  for (const std::int32_t token : tokens) {
+    auto& sum = rows.try_emplace(token, std::size_t(width), 0.0F).first->second;
+    for (std::int64_t i = 0; i < width; ++i) sum[std::size_t(i)] += row[i];
+    row += width;
+  }
+  for (const auto& [token, sum] : rows) sink(0, token * width, sum);
+}
+
 }  // namespace
 
-TapeEngine::TapeEngine(const Policy::Packed& policy, const Leaf& leaf) : tape_{policy, PackedSequences(leaf.offsets, policy.kv_width()), {}} {
-  for (const Slice& slice : policy.layout.slices) {
-    // from_blob has no const form; nothing writes to a weight.
-    float* values = const_cast<float*>(policy.weights.data()) + slice.offset;
-    weights_.push_back(at::from_blob(values, slice.shape, at::kFloat).requires_grad_(true));
-  }
-}
+TapeEngine::TapeEngine(const Policy::Packed& policy, const Leaf& leaf, const GradientSink& sink)
+    : tape_{policy, PackedSequences(leaf.offsets, policy.kv_width(), leaf.parents), sink} {}
 
-TapeEngine::Scored TapeEngine::forward(const Leaf& leaf, double temperature) {
+Columns TapeEngine::run(const Leaf& leaf, double temperature, const ColumnGradient& derivative) {
   call_.inverse_temperature = inverse_temperature(temperature);
   call_.targets.clear();
-  std::vector<std::int64_t> rows;
-  for (const std::int64_t target : leaf.targets) {
-    call_.targets.push_back(leaf.tokens[std::size_t(target)]);
-    rows.push_back(target - 1);
-  }
-  const at::Tensor x = run_blocks(*this, tape_.policy, EmbedRows::apply(weight(0), &leaf.tokens));
-  const at::Tensor predicting = x.index_select(0, at::tensor(rows, at::kLong));
+  for (const std::int64_t target : leaf.targets) call_.targets.push_back(leaf.tokens[std::size_t(target)]);
+  const at::Tensor first = embedded(tape_.policy, leaf.tokens).requires_grad_(true);
+  const at::Tensor x = run_blocks(*this, tape_.policy, first);
+  const at::Tensor predicting = x.index_select(0, at::tensor(predicting_rows(leaf), at::kLong));
   const at::Tensor normed = rms_norm(predicting, tape_.policy.final_norm);
-  const Tensors columns = HeadColumns::apply(normed, weight(tape_.policy.head.weight_slice), &tape_, &call_);
-  return {columns[0], columns[1], normed.detach()};
+  const Tensors scored = HeadColumns::apply(normed, &tape_, &call_);
+  const Tensors grads = torch::autograd::grad({scored[0], scored[1]}, {first}, {borrowed(derivative.logprob), borrowed(derivative.entropy)});
+  give_embedding_gradient(leaf.tokens, grads[0].contiguous(), tape_.sink);
+  return {copied(scored[0].detach()), copied(scored[1].detach()), leaf.hidden ? copied(normed.detach()) : std::vector<float>{}};
 }
 
-void TapeEngine::backward(const Scored& scored, const ColumnGradient& columns, std::span<float> gradient) {
-  const Tensors grads = torch::autograd::grad({scored.logprob, scored.entropy}, weights_, {borrowed(columns.logprob), borrowed(columns.entropy)});
-  const auto& slices = tape_.policy.layout.slices;
-  for (std::size_t t = 0; t < slices.size(); ++t) {
-    const at::Tensor grad = grads[t].contiguous();
-    std::copy_n(grad.const_data_ptr<float>(), slices[t].count, gradient.data() + slices[t].offset);
-  }
-}
-
-TapeEngine::Rows TapeEngine::linear(const Rows& x, const Linear& linear) {
-  const auto bias = linear.bias == nullptr ? std::nullopt : std::optional<at::Tensor>(weight(linear.bias_slice));
-  return LinearRows::apply(x, weight(linear.weight_slice), bias, &tape_, &linear);
-}
-TapeEngine::Rows TapeEngine::rms_norm(const Rows& x, const Norm& norm) { return NormRows::apply(x, weight(norm.slice), &tape_); }
+TapeEngine::Rows TapeEngine::linear(const Rows& x, const Linear& linear) { return LinearRows::apply(x, &tape_, &linear); }
+TapeEngine::Rows TapeEngine::rms_norm(const Rows& x, const Norm& norm) { return NormRows::apply(x, &tape_, &norm); }
 TapeEngine::Rows TapeEngine::rope(const Rows& x) { return RopeRows::apply(x, &tape_); }
 TapeEngine::Rows TapeEngine::attention(std::size_t, const Rows& q, const Rows& k, const Rows& v) { return AttentionRows::apply(q, k, v, &tape_); }
 TapeEngine::Rows TapeEngine::swiglu(const Rows& gate, const Rows& up) { return SwigluRows::apply(gate, up, &tape_); }

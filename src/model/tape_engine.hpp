@@ -14,7 +14,8 @@ namespace rollcall::model {
 struct Tape {
   const Policy::Packed& policy;
   PackedSequences sequences;
-  kernels::ExecutionContext context;
+  const GradientSink& sink;
+  kernels::ExecutionContext context{};
 };
 
 /// What the head needs besides tensors.
@@ -23,18 +24,12 @@ struct HeadCall {
   float inverse_temperature = 1.0F;
 };
 
-/// One forward and backward of a leaf. Weights are its own ATen leaves over the policy's memory, so that threads share no gradient.
+/// One forward and backward of a leaf. Weights are no variables of autograd: each operation's backward hands its weight's gradient to the sink and
+/// drops it, so that no gradient of the whole model exists.
 class TapeEngine {
  public:
-  TapeEngine(const Policy::Packed& policy, const Leaf& leaf);
-
-  struct Scored {
-    at::Tensor logprob, entropy;  ///< [M], with gradient
-    at::Tensor hidden;            ///< [M, hidden], detached
-  };
-  Scored forward(const Leaf& leaf, double temperature);
-  /// Gradients of sum(dlogprob * logprob + dentropy * entropy), copied to `gradient` in layout order.
-  void backward(const Scored& scored, const ColumnGradient& columns, std::span<float> gradient);
+  TapeEngine(const Policy::Packed& policy, const Leaf& leaf, const GradientSink& sink);
+  Columns run(const Leaf& leaf, double temperature, const ColumnGradient& derivative);
 
   // Operations for run_blocks: [n, width].
   using Rows = at::Tensor;
@@ -46,10 +41,8 @@ class TapeEngine {
   Rows add(const Rows& x, const Rows& y);
 
  private:
-  const at::Tensor& weight(std::int64_t slice) const { return weights_[std::size_t(slice)]; }
   Tape tape_;
   HeadCall call_;
-  std::vector<at::Tensor> weights_;  ///< [slices]
 };
 
 }  // namespace rollcall::model

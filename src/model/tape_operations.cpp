@@ -21,35 +21,19 @@ T* kept(AutogradContext* ctx, const char* key) {
 const float* in(const at::Tensor& t) { return t.const_data_ptr<float>(); }
 float* out(at::Tensor& t) { return t.mutable_data_ptr<float>(); }
 
+/// from_blob has no const form; nothing writes to a weight.
+at::Tensor weight_of(const Linear& linear) { return at::from_blob(const_cast<float*>(linear.weight), {linear.outputs, linear.inputs}, at::kFloat); }
+
+void give(const Tape& tape, std::int64_t slice, const at::Tensor& gradient) {
+  const at::Tensor dense = gradient.contiguous();
+  tape.sink(std::size_t(slice), 0, {in(dense), std::size_t(dense.numel())});
+}
+
 }  // namespace
 
-at::Tensor EmbedRows::forward(AutogradContext* ctx, const at::Tensor& weight, const std::vector<std::int32_t>* tokens) {
-  keep(ctx, "tokens", tokens);
-  ctx->saved_data["vocab"] = weight.size(0);
-  const std::int64_t width = weight.size(1);
-  at::Tensor rows = at::empty({std::int64_t(tokens->size()), width}, weight.options());
-  float* into = out(rows);
-  for (const std::int32_t token : *tokens) into = std::copy_n(in(weight) + token * width, width, into);
-  return rows;
-}
-
-Tensors EmbedRows::backward(AutogradContext* ctx, const Tensors& grads) {
-  const at::Tensor grad = grads[0].contiguous();
-  const std::int64_t width = grad.size(1);
-  at::Tensor dweight = at::zeros({ctx->saved_data.at("vocab").toInt(), width}, grad.options());
-  const float* row = in(grad);
-  for (const std::int32_t token : *kept<const std::vector<std::int32_t>>(ctx, "tokens")) {  // in row order: one fixed sum
-    float* into = out(dweight) + token * width;
-    for (std::int64_t i = 0; i < width; ++i) into[i] += row[i];
-    row += width;
-  }
-  return {dweight, at::Tensor()};
-}
-
-at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias, Tape* tape,
-                               const Linear* linear) {
-  ctx->save_for_backward({x, weight});
-  ctx->saved_data["bias"] = bias.has_value();
+at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const Linear* linear) {
+  ctx->save_for_backward({x});
+  keep(ctx, "tape", tape), keep(ctx, "linear", linear);
   at::Tensor y = at::empty({x.size(0), linear->outputs}, x.options());
   tape->policy.kernels->linear(tape->context, in(x), x.size(0), linear->inputs, linear->panels, linear->outputs, linear->bias, out(y));
   return y;
@@ -57,28 +41,32 @@ at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, const 
 
 Tensors LinearRows::backward(AutogradContext* ctx, const Tensors& grads) {
   const Tensors saved = ctx->get_saved_variables();
-  const at::Tensor &x = saved[0], &weight = saved[1], &dy = grads[0];
-  const at::Tensor dbias = ctx->saved_data.at("bias").toBool() ? dy.sum(0) : at::Tensor();
-  return {at::mm(dy, weight), at::mm(dy.t(), x), dbias, at::Tensor(), at::Tensor()};
+  const at::Tensor &x = saved[0], &dy = grads[0];
+  const Tape* tape = kept<Tape>(ctx, "tape");
+  const Linear* linear = kept<const Linear>(ctx, "linear");
+  give(*tape, linear->weight_slice, at::mm(dy.t(), x));
+  if (linear->bias != nullptr) give(*tape, linear->bias_slice, dy.sum(0));
+  return {at::mm(dy, weight_of(*linear)), at::Tensor(), at::Tensor()};
 }
 
-at::Tensor NormRows::forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, Tape* tape) {
-  ctx->save_for_backward({x, weight});
-  keep(ctx, "tape", tape);
-  const std::int64_t width = weight.size(0);
+at::Tensor NormRows::forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const Norm* norm) {
+  ctx->save_for_backward({x});
+  keep(ctx, "tape", tape), keep(ctx, "norm", norm);
   at::Tensor y = at::empty_like(x);
-  tape->policy.kernels->rms_norm(tape->context, in(x), x.numel() / width, width, in(weight), tape->policy.eps(), out(y));
+  tape->policy.kernels->rms_norm(tape->context, in(x), x.numel() / norm->width, norm->width, norm->weight, tape->policy.eps(), out(y));
   return y;
 }
 
 Tensors NormRows::backward(AutogradContext* ctx, const Tensors& grads) {
   const Tensors saved = ctx->get_saved_variables();
-  const at::Tensor &x = saved[0], &weight = saved[1], dy = grads[0].contiguous();
+  const at::Tensor &x = saved[0], dy = grads[0].contiguous();
   Tape* tape = kept<Tape>(ctx, "tape");
-  const std::int64_t width = weight.size(0);
-  at::Tensor dx = at::empty_like(x), dweight = at::zeros_like(weight);
-  tape->policy.kernels->rms_norm_backward(tape->context, in(x), x.numel() / width, width, in(weight), tape->policy.eps(), in(dy), out(dx), out(dweight));
-  return {dx, dweight, at::Tensor()};
+  const Norm* norm = kept<const Norm>(ctx, "norm");
+  at::Tensor dx = at::empty_like(x), dweight = at::zeros({norm->width}, x.options());
+  tape->policy.kernels->rms_norm_backward(tape->context, in(x), x.numel() / norm->width, norm->width, norm->weight, tape->policy.eps(), in(dy), out(dx),
+                                          out(dweight));
+  give(*tape, norm->slice, dweight);
+  return {dx, at::Tensor(), at::Tensor()};
 }
 
 namespace {
@@ -115,17 +103,36 @@ at::Tensor AttentionRows::forward(AutogradContext* ctx, const at::Tensor& q, con
   return y;
 }
 
+namespace {
+
+/// Adds rows of a whole sequence [parent's, own] back to where they came from; returns the end of `from`.
+const float* scatter(const PackedSequences::Stretch& s, const float* from, std::int64_t width, at::Tensor& into) {
+  for (const auto& [begin, rows] : {std::pair(s.parent_begin, s.parent_rows), std::pair(s.begin, s.rows)}) {
+    float* to = out(into) + begin * width;
+    for (std::int64_t i = 0; i < rows * width; ++i) to[i] += *from++;
+  }
+  return from;
+}
+
+}  // namespace
+
 Tensors AttentionRows::backward(AutogradContext* ctx, const Tensors& grads) {
   const Tensors saved = ctx->get_saved_variables();
   const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], dy = grads[0].contiguous();
   Tape* tape = kept<Tape>(ctx, "tape");
-  at::Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
-  const auto offsets = tape->sequences.offsets();
-  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
-    const std::int64_t q_at = offsets[s] * q.size(1), kv_at = offsets[s] * k.size(1), length = offsets[s + 1] - offsets[s];
-    if (length == 0) continue;
-    tape->policy.kernels->attention_backward(tape->context, in(q) + q_at, in(k) + kv_at, in(v) + kv_at, in(dy) + q_at, length, tape->policy.heads(),
-                                             out(dq) + q_at, out(dk) + kv_at, out(dv) + kv_at);
+  at::Tensor dq = at::zeros_like(q), dk = at::zeros_like(k), dv = at::zeros_like(v);
+  const std::int64_t wide = q.size(1), narrow = k.size(1);
+  std::vector<float> rows;  // of one sequence: q, k, v, dout, dq, dk, dv
+  for (std::size_t s = 0; s < tape->sequences.sequences(); ++s) {
+    auto own = tape->sequences.stretch(s);
+    const std::int64_t length = own.length();
+    if (own.rows == 0) continue;
+    rows.assign(std::size_t(length * (3 * wide + 4 * narrow)), 0.0F);
+    float *qs = rows.data(), *ks = tape->sequences.gather(own, in(q), wide, qs), *vs = tape->sequences.gather(own, in(k), narrow, ks),
+          *dys = tape->sequences.gather(own, in(v), narrow, vs), *dqs = dys + length * wide, *dks = dqs + length * wide, *dvs = dks + length * narrow;
+    std::copy_n(in(dy) + own.begin * wide, own.rows * wide, dys + own.parent_rows * wide);  // the parent's own outputs have their turn with it
+    tape->policy.kernels->attention_backward(tape->context, qs, ks, vs, dys, length, tape->policy.heads(), dqs, dks, dvs);
+    scatter(own, dqs, wide, dq), scatter(own, dks, narrow, dk), scatter(own, dvs, narrow, dv);
   }
   return {dq, dk, dv, at::Tensor()};
 }
@@ -157,8 +164,8 @@ void head_logits(Tape* tape, const at::Tensor& x, std::int64_t first, std::int64
 
 }  // namespace
 
-Tensors HeadColumns::forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, Tape* tape, const HeadCall* call) {
-  const std::int64_t m = x.size(0), vocab = weight.size(0);
+Tensors HeadColumns::forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const HeadCall* call) {
+  const std::int64_t m = x.size(0), vocab = tape->policy.head.outputs;
   at::Tensor logprob = at::empty({m}, x.options()), entropy = at::empty({m}, x.options()), lse = at::empty({m}, x.options());
   at::Tensor logits = at::empty({std::min(m, RowEngine::kHeadRows), vocab}, x.options());
   for (std::int64_t first = 0; first < m; first += RowEngine::kHeadRows) {
@@ -167,7 +174,7 @@ Tensors HeadColumns::forward(AutogradContext* ctx, const at::Tensor& x, const at
     tape->policy.kernels->token_columns(tape->context, in(logits), rows, vocab, call->inverse_temperature, call->targets.data() + first, out(logprob) + first,
                                         out(entropy) + first, out(lse) + first);
   }
-  ctx->save_for_backward({x, weight, entropy, lse});
+  ctx->save_for_backward({x, entropy, lse});
   keep(ctx, "tape", tape);
   keep(ctx, "call", call);
   return {logprob, entropy};
@@ -175,10 +182,11 @@ Tensors HeadColumns::forward(AutogradContext* ctx, const at::Tensor& x, const at
 
 Tensors HeadColumns::backward(AutogradContext* ctx, const Tensors& grads) {
   const Tensors saved = ctx->get_saved_variables();
-  const at::Tensor &x = saved[0], &weight = saved[1], &entropy = saved[2], &lse = saved[3];
+  const at::Tensor &x = saved[0], &entropy = saved[1], &lse = saved[2];
   const at::Tensor dlogprob = grads[0].contiguous(), dentropy = grads[1].contiguous();
   Tape* tape = kept<Tape>(ctx, "tape");
   const HeadCall* call = kept<const HeadCall>(ctx, "call");
+  const at::Tensor weight = weight_of(tape->policy.head);
   const std::int64_t m = x.size(0), vocab = weight.size(0);
   at::Tensor dx = at::empty_like(x), dweight = at::zeros_like(weight);
   at::Tensor logits = at::empty({std::min(m, RowEngine::kHeadRows), vocab}, x.options());
@@ -192,7 +200,8 @@ Tensors HeadColumns::backward(AutogradContext* ctx, const Tensors& grads) {
     at::mm_out(dx_rows, dlogits, weight);
     dweight.addmm_(dlogits.t(), x.narrow(0, first, rows));
   }
-  return {dx, dweight, at::Tensor(), at::Tensor()};
+  give(*tape, tape->policy.head.weight_slice, dweight);
+  return {dx, at::Tensor(), at::Tensor()};
 }
 
 }  // namespace rollcall::model

@@ -5,26 +5,20 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <optional>
-
 namespace rollcall::model {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using Tensors = torch::autograd::variable_list;
 
-/// Each operation's forward is a forward kernel. Its backward is LibTorch's matrix product or a backward kernel.
-struct EmbedRows : Function<EmbedRows> {  ///< [n, hidden] = weight[tokens]
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const std::vector<std::int32_t>* tokens);
-  static Tensors backward(AutogradContext* ctx, const Tensors& grads);
-};
+/// Each operation's forward is a forward kernel. Its backward is LibTorch's matrix product or a backward kernel; the
+/// gradient of its weight goes to the tape's sink.
 struct LinearRows : Function<LinearRows> {  ///< x W^T + bias
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias, Tape* tape,
-                            const Linear* linear);
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const Linear* linear);
   static Tensors backward(AutogradContext* ctx, const Tensors& grads);
 };
 struct NormRows : Function<NormRows> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, Tape* tape);
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const Norm* norm);
   static Tensors backward(AutogradContext* ctx, const Tensors& grads);
 };
 struct RopeRows : Function<RopeRows> {  ///< in place
@@ -42,7 +36,7 @@ struct SwigluRows : Function<SwigluRows> {
 
 /// Token columns of x [M, hidden] through the head, kHeadRows rows of logits at a time; the backward computes them again.
 struct HeadColumns : Function<HeadColumns> {
-  static Tensors forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, Tape* tape, const HeadCall* call);
+  static Tensors forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const HeadCall* call);
   static Tensors backward(AutogradContext* ctx, const Tensors& grads);
 };
 

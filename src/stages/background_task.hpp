@@ -29,6 +29,9 @@ class BackgroundTask {
 
   bool running() const { return result_.valid(); }
 
+  /// Whether the work at hand, if any, has ended; its result still waits for poll().
+  bool ended() const { return !running() || result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+
   /// Only when none is running.
   void start(std::function<Result()> work) {
     expect(!running(), "one task at a time");

@@ -65,35 +65,36 @@ Companions::Companions(Job& job, const objective::Objective& objective, comm::Co
     require<ConfigError>(loaded.weights.size() == job.store->weights().size() && loaded.config.vocab_size == job.store->config().vocab_size,
                          fmt::format("reference.model = {} has another shape than the policy", job.config.reference.model),
                          "the reference is kept beside the policy, weight by weight", "use a model of the same architecture");
-    set_reference(std::move(loaded.weights));
+    set_reference(loaded.weights);
   }
 }
 
-void Companions::set_reference(std::vector<float> weights) {
-  reference_weights_ = std::move(weights);
+void Companions::set_reference(std::span<const float> weights) {
+  reference_.reset();
+  reference_weights_ = std::make_shared<model::AlignedFloats>(weights);
   ++reference_revision_;
   reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
 }
 
 void Companions::begin_training() {
-  if (!wants(column::reference_logprob) || !reference_weights_.empty()) return;
-  const auto weights = job_->store->weights();
-  set_reference({weights.begin(), weights.end()});
+  if (wants(column::reference_logprob) && !reference_weights_) set_reference(std::as_const(*job_->store).weights());
+}
+
+bool Companions::changes_reference(std::uint64_t step) const {
+  const auto& settings = job_->config.reference;
+  return wants(column::reference_logprob) && (settings.decay < 1.0 || (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0));
 }
 
 void Companions::after_step(std::uint64_t step) {
-  if (!wants(column::reference_logprob)) return;
+  if (!changes_reference(step)) return;
   const auto& settings = job_->config.reference;
-  const auto policy = job_->store->weights();
-  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
-    set_reference({policy.begin(), policy.end()});
-  } else if (settings.decay < 1.0) {
-    for (std::size_t i = 0; i < policy.size(); ++i) {
-      reference_weights_[i] = float(settings.decay * double(reference_weights_[i]) + (1.0 - settings.decay) * double(policy[i]));
-    }
-    reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
-    ++reference_revision_;
-  }
+  const auto policy = std::as_const(*job_->store).weights();
+  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) return set_reference(policy);
+  const auto reference = reference_weights_->span();
+  for (std::size_t i = 0; i < policy.size(); ++i) reference[i] = float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
+  reference_.reset();
+  reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
+  ++reference_revision_;
 }
 
 void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass) {
@@ -200,7 +201,7 @@ void Companions::restore(const std::map<std::string, std::string>& files, const 
   if (const auto found = files.find("reference.safetensors"); found != files.end() && wants(column::reference_logprob)) {
     set_reference(model::parse_weights(job_->store->config(), found->second, origin + "/reference.safetensors"));
   } else if (job_->config.reference.model.empty()) {
-    reference_.reset(), reference_weights_.clear();  // rolled back behind its beginning
+    reference_.reset(), reference_weights_.reset();  // rolled back behind its beginning
   }
   if (const auto found = files.find("critic.safetensors"); found != files.end() && value_head_)
     value_head_->restore(found->second, origin + "/critic.safetensors");

@@ -38,8 +38,9 @@ class Companions {
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged);
 
   void begin_training();                                                   ///< the reference becomes the policy, unless it was read or restored
+  bool changes_reference(std::uint64_t step) const;                        ///< that after_step will write to it
   void after_step(std::uint64_t step);                                     ///< moving average or refresh
-  std::span<const float> reference() const { return reference_weights_; }  ///< layout order; empty until training begins
+  std::shared_ptr<const model::AlignedFloats> reference() const { return reference_weights_; }  ///< layout order; none until training begins
   std::int64_t reference_revision() const { return reference_revision_; }  ///< grows with every change: an unchanged one needs no second copy on disk
   std::map<std::string, std::string> save() const;                         ///< the value head
   void restore(const std::map<std::string, std::string>& files, const std::string& origin);
@@ -48,12 +49,12 @@ class Companions {
   using LeafColumns = std::map<std::string, std::vector<float>>;
   using LeafPass = std::function<LeafColumns(const model::Leaf& leaf)>;
   void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass);
-  void set_reference(std::vector<float> weights);
+  void set_reference(std::span<const float> weights);
 
   Job* job_;
   comm::Communicator* ranks_;
   std::set<std::string> wanted_;
-  std::vector<float> reference_weights_;  ///< empty until training begins
+  std::shared_ptr<model::AlignedFloats> reference_weights_;  ///< none until training begins
   std::int64_t reference_revision_ = 0;
   std::optional<model::Policy> reference_, teacher_;
   std::optional<model::ValueHead> value_head_;

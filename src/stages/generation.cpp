@@ -12,7 +12,7 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::int64_t kBatchSequences = 128;  // sequences a thread advances together: full matrix kernels, a cache of a few MB; not measured
+constexpr std::int64_t kBatchSequences = 128;  // most sequences that a thread advances together: full matrix kernels, a cache of a few MB; not measured
 
 /// A piece of a group small enough for one batch.
 struct Piece {
@@ -20,14 +20,17 @@ struct Piece {
   std::uint32_t first_sample, count;
 };
 
-/// Pieces dealt into batches of about kBatchSequences, in order.
-std::vector<std::vector<Piece>> make_batches(const std::vector<GroupPlan>& groups) {
+/// Pieces dealt into batches of up to kBatchSequences, in order, and into as many as there are threads for.
+std::vector<std::vector<Piece>> make_batches(const std::vector<GroupPlan>& groups, int threads) {
+  std::int64_t sequences = 0;
+  for (const auto& group : groups) sequences += group.count;
+  const std::int64_t size = std::clamp<std::int64_t>((sequences + threads - 1) / threads, 1, kBatchSequences);
   std::vector<std::vector<Piece>> batches(1);
   std::int64_t filled = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::uint32_t done = 0; done < groups[g].count;) {
-      if (filled == kBatchSequences) batches.emplace_back(), filled = 0;
-      const auto count = std::uint32_t(std::min<std::int64_t>(groups[g].count - done, kBatchSequences - filled));
+      if (filled == size) batches.emplace_back(), filled = 0;
+      const auto count = std::uint32_t(std::min<std::int64_t>(groups[g].count - done, size - filled));
       batches.back().push_back({g, groups[g].first_sample + done, count});
       done += count, filled += count;
     }
@@ -88,7 +91,7 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
     tokens.push_back(prompt_tokens(*job.tokenizer, prompts.at(group.id.prompt.value)));
   }
   const auto beginnings = guide.prefixes(job, plan);
-  const auto batches = make_batches(plan.groups);
+  const auto batches = make_batches(plan.groups, job.workers->threads());
   const auto stop = stop_rule(*job.tokenizer, plan.sampling.stop);
   job.workers->run(std::int64_t(batches.size()), [&](std::int64_t b, int) {
     const auto& batch = batches[std::size_t(b)];

@@ -15,14 +15,17 @@
 
 namespace rollcall::stages {
 
-PolicyStore::PolicyStore(model::ModelConfig config, std::vector<float> weights, PolicyVersion version)
-    : config_(std::move(config)), layout_(model::weight_layout(config_)), weights_(std::move(weights)) {
-  expect(std::int64_t(weights_.size()) == layout_.size, "the buffer has the layout's size");
+PolicyStore::PolicyStore(model::ModelConfig config, std::span<const float> weights, PolicyVersion version)
+    : config_(std::move(config)), layout_(model::weight_layout(config_)), weights_(std::make_shared<model::AlignedFloats>(weights)) {
+  expect(std::int64_t(weights_->size()) == layout_.size, "the buffer has the layout's size");
   publish(version);
 }
 
-void PolicyStore::publish(PolicyVersion version) { policy_ = std::make_unique<model::Policy>(config_, weights_, version); }
-std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights_); }
+void PolicyStore::publish(PolicyVersion version) {
+  policy_.reset();  // or both versions' packed weights would be in memory
+  policy_ = std::make_unique<model::Policy>(config_, weights_, version);
+}
+std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
 std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) {
   return tokenizer.encode_sequence(prompt.text);
@@ -61,7 +64,7 @@ std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const text::Toke
   require(config.vocab_size >= tokenizer.vocab_size(),
           fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
           "some tokens would have no embedding", "choose the tokenizer that the model was trained with");
-  return std::make_unique<PolicyStore>(config, std::move(loaded.weights), PolicyVersion{0});
+  return std::make_unique<PolicyStore>(config, loaded.weights, PolicyVersion{0});
 }
 
 io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash, const std::string& version) {

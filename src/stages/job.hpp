@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::stages {
@@ -21,20 +22,21 @@ namespace rollcall::stages {
 /// Weights of the moment and the packed policy made of them.
 class PolicyStore {
  public:
-  PolicyStore(model::ModelConfig config, std::vector<float> weights, PolicyVersion version);
+  PolicyStore(model::ModelConfig config, std::span<const float> weights, PolicyVersion version);
   const model::ModelConfig& config() const { return config_; }
   const model::WeightLayout& layout() const { return layout_; }
-  std::span<float> weights() { return weights_; }
-  std::span<const float> weights() const { return weights_; }
+  std::span<float> weights() { return weights_->span(); }
+  std::span<const float> weights() const { return std::as_const(*weights_).span(); }
+  std::shared_ptr<const model::AlignedFloats> shared_weights() const { return weights_; }
   PolicyVersion version() const { return policy_->version(); }
   const model::Policy& policy() const { return *policy_; }
-  void publish(PolicyVersion version);  ///< packs the weights as they are now under this version
+  void publish(PolicyVersion version);  ///< packs the weights as they are now under this version; nothing may be running the one before
   std::string sha256() const;
 
  private:
   model::ModelConfig config_;
   model::WeightLayout layout_;
-  std::vector<float> weights_;
+  std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them where they are
   std::unique_ptr<model::Policy> policy_;
 };
 

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace rollcall::stages {
 namespace {
@@ -78,22 +80,12 @@ StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index)
   return sorted;
 }
 
-void append_rollout(model::Leaf& leaf, const Rollout& rollout) {
-  if (leaf.offsets.empty()) leaf.offsets.push_back(0);
-  for (const auto& turn : rollout.turns) {
-    for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
-      if (turn.role == Role::policy) leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
-      leaf.tokens.push_back(turn.tokens[t]);
-    }
-  }
-  leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
-}
-
+/// In a leaf: the prompt once.
 std::int64_t group_tokens(const Group& group) {
-  std::int64_t count = 0;
-  for (const auto& rollout : group.rollouts)
-    for (const auto& turn : rollout.turns) count += std::int64_t(turn.tokens.size());
-  return count;
+  model::Leaf alone;
+  LeafPacker packer(alone);
+  for (const auto& rollout : group.rollouts) packer.append(rollout);
+  return std::int64_t(alone.tokens.size());
 }
 
 at::Tensor int64_tensor(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
@@ -233,6 +225,65 @@ std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, 
   return groups;
 }
 
+bool LeafPacker::shares_prompt(const std::vector<std::int32_t>& prompt) const {
+  if (prompt_ < 0) return false;
+  const auto first = leaf_->tokens.begin() + leaf_->offsets[std::size_t(prompt_)], last = leaf_->tokens.begin() + leaf_->offsets[std::size_t(prompt_) + 1];
+  return std::equal(first, last, prompt.begin(), prompt.end());
+}
+
+std::int64_t LeafPacker::tokens_of(const Rollout& rollout) const {
+  std::int64_t count = 0;
+  for (const auto& turn : rollout.turns) count += std::int64_t(turn.tokens.size());
+  return shares_prompt(rollout.turns.front().tokens) ? count - std::int64_t(rollout.turns.front().tokens.size()) : count;
+}
+
+void LeafPacker::append(const Rollout& rollout) {
+  const auto end_sequence = [&](std::int64_t parent) {
+    leaf_->offsets.push_back(std::int64_t(leaf_->tokens.size()));
+    leaf_->parents.push_back(parent);
+  };
+  if (leaf_->offsets.empty()) leaf_->offsets.push_back(0);
+  const auto& prompt = rollout.turns.front().tokens;
+  expect(rollout.turns.front().role == Role::prompt && !prompt.empty(), "a rollout begins with its prompt");
+  if (!shares_prompt(prompt)) {
+    prompt_ = std::int64_t(leaf_->parents.size());
+    leaf_->tokens.insert(leaf_->tokens.end(), prompt.begin(), prompt.end());
+    end_sequence(-1);
+  }
+  for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn) {
+    for (const std::int32_t token : turn->tokens) {
+      if (turn->role == Role::policy) leaf_->targets.push_back(std::int64_t(leaf_->tokens.size()));
+      leaf_->tokens.push_back(token);
+    }
+  }
+  end_sequence(prompt_);
+}
+
+std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
+                                          std::span<const float> logprob, std::int64_t leaf_tokens) {
+  std::vector<BackwardLeaf> leaves;
+  std::optional<LeafPacker> packer;
+  const auto part = [](auto& values, std::size_t first, std::size_t count) { return std::span(values).subspan(first, count); };
+  const auto append = [](std::vector<float>& to, std::span<const float> values) { to.insert(to.end(), values.begin(), values.end()); };
+  const auto is_zero = [](std::span<const float> values) { return std::all_of(values.begin(), values.end(), [](float value) { return value == 0.0F; }); };
+  std::size_t at = 0;
+  for (const std::size_t g : groups) {
+    for (const Rollout& rollout : batch.groups[g].rollouts) {
+      const auto count = std::size_t(policy_tokens(rollout)), first = std::exchange(at, at + count);
+      const auto dlogprob = part(derivative.logprob, first, count), dentropy = part(derivative.entropy, first, count);
+      if (is_zero(dlogprob) && is_zero(dentropy)) continue;
+      if (!packer || (std::int64_t(leaves.back().leaf.tokens.size()) + packer->tokens_of(rollout) > leaf_tokens)) {
+        packer.emplace(leaves.emplace_back().leaf);
+      }
+      packer->append(rollout);
+      append(leaves.back().derivative.logprob, dlogprob), append(leaves.back().derivative.entropy, dentropy);
+      append(leaves.back().logprob, part(logprob, first, count));
+    }
+  }
+  expect(at == derivative.logprob.size() && at == logprob.size(), "every policy token has a derivative");
+  return leaves;
+}
+
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens, std::int64_t max_new_tokens) {
   TrainBatch out;
   ColumnBuilder columns;
@@ -240,9 +291,15 @@ TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_
     const Group& group = batch.groups[g];
     const auto tokens = std::int64_t(out.leaves.empty() ? 0 : out.leaves.back().leaf.tokens.size());
     if (out.leaves.empty() || (tokens > 0 && tokens + group_tokens(group) > leaf_tokens)) out.leaves.emplace_back();
+    LeafPacker packer(out.leaves.back().leaf);
     for (const auto& rollout : group.rollouts) {
-      out.leaves.back().rollouts.push_back(columns.rollouts() + std::int64_t(&rollout - group.rollouts.data()));
-      append_rollout(out.leaves.back().leaf, rollout);
+      auto& leaf = out.leaves.back();
+      leaf.rollouts.push_back(columns.rollouts() + std::int64_t(&rollout - group.rollouts.data()));
+      packer.append(rollout);
+      for (const auto& turn : rollout.turns) {
+        leaf.logprob.insert(leaf.logprob.end(), turn.logprob.begin(), turn.logprob.end());
+        leaf.entropy.insert(leaf.entropy.end(), turn.entropy.begin(), turn.entropy.end());
+      }
     }
     columns.append(batch, g);
   }

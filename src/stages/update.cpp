@@ -9,22 +9,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <numeric>
 
 namespace rollcall::stages {
 namespace {
 
-/// What travels of a leaf's loss: the derivative columns stay where they were used.
-struct LossShare {
-  std::int64_t leaf = 0;
-  double loss = 0.0;
-  std::map<std::string, double> sums, minima, maxima;
-  std::vector<double> rollout_loss;
+constexpr int kMostRepeats = 8;  ///< of an exact sum; the exponents fit after one or two
 
-  template <class A>
-  void serialize(A& ar, unsigned) {
-    ar& leaf& loss& sums& minima& maxima& rollout_loss;
-  }
-};
+bool all_finite(const std::vector<float>& values) { return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }); }
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
 
@@ -37,10 +32,10 @@ std::vector<float> as_floats(const at::Tensor& column) {
   return {narrow.const_data_ptr<float>(), narrow.const_data_ptr<float>() + narrow.numel()};
 }
 
-/// Examples in order, packed into leaves.
-std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<PromptId>& prompts, std::int64_t leaf_tokens, std::int64_t& targets) {
-  std::vector<model::Leaf> leaves;
-  targets = 0;
+/// Examples in order, packed into leaves; the loss is the mean of -log-prob over the tokens of all answers.
+std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<PromptId>& prompts, std::int64_t leaf_tokens) {
+  std::vector<BackwardLeaf> leaves;
+  std::int64_t targets = 0;
   for (const PromptId id : prompts) {
     const Prompt& prompt = job.prompts.train.at(id.value);
     auto tokens = prompt_tokens(*job.tokenizer, prompt);
@@ -49,14 +44,25 @@ std::vector<model::Leaf> supervised_leaves(const Job& job, const std::vector<Pro
     tokens.insert(tokens.end(), solution.begin(), solution.end());
     tokens.push_back(job.tokenizer->eos());
     tokens.resize(std::min<std::size_t>(tokens.size(), std::size_t(job.store->config().max_position_embeddings)));
-    if (leaves.empty() || std::int64_t(leaves.back().tokens.size() + tokens.size()) > leaf_tokens) leaves.push_back({{}, {0}, {}});
-    auto& leaf = leaves.back();
+    if (leaves.empty() || std::int64_t(leaves.back().leaf.tokens.size() + tokens.size()) > leaf_tokens) leaves.push_back({{{}, {0}, {}}, {}, {}});
+    auto& leaf = leaves.back().leaf;
     for (std::size_t t = first_target; t < tokens.size(); ++t) leaf.targets.push_back(std::int64_t(leaf.tokens.size() + t));
     targets += std::int64_t(tokens.size() - std::min(first_target, tokens.size()));
     leaf.tokens.insert(leaf.tokens.end(), tokens.begin(), tokens.end());
     leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
   }
+  for (auto& [leaf, derivative, logprob] : leaves) {
+    derivative.logprob.assign(leaf.targets.size(), float(-1.0 / double(targets)));
+    derivative.entropy.assign(leaf.targets.size(), 0.0F);
+  }
   return leaves;
+}
+
+/// This rank's leaves of `count`: i belongs to update rank i mod R. Who computes a leaf changes nothing.
+std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicator& ranks) {
+  std::vector<std::int64_t> own;
+  for (std::int64_t i = ranks.rank(); i < count; i += ranks.size()) own.push_back(i);
+  return own;
 }
 
 }  // namespace
@@ -71,53 +77,24 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
       sum_(job.store->layout(), begins_) {
   const auto own = std::size_t(begins_[std::size_t(ranks.rank()) + 1] - begins_[std::size_t(ranks.rank())]);
-  optimizer_ = {std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0};
-  gradients_.assign(std::size_t(job.workers->threads()), std::vector<float>(std::size_t(job.store->layout().size)));
+  optimizer_ = std::make_shared<model::OptimizerState>(model::OptimizerState{std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0});
 }
 
-std::vector<objective::LeafLoss> Update::run_leaves(std::int64_t leaves, const LeafTask& task) {
-  // Leaf i belongs to update rank i mod R: who computes it changes nothing, since the sum is exact.
-  const std::int64_t first = ranks_->rank(), stride = ranks_->size();
-  const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
-  std::vector<objective::LeafLoss> losses{std::size_t(mine)};
-  job_->workers->run(mine, [&](std::int64_t i, int thread) {
-    auto& gradient = gradients_[std::size_t(thread)];
-    losses[std::size_t(i)] = task(first + i * stride, gradient);
-    sum_.add(gradient);
-  });
-  return losses;
-}
-
-std::optional<std::vector<objective::LeafLoss>> Update::sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic) {
-  using Outcome = model::GradientSum::Outcome;
-  for (int attempt = 0; attempt < 8; ++attempt) {
+bool Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see) {
+  const auto own = own_leaves(std::int64_t(leaves.size()), *ranks_);
+  for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     sum_.start();
-    if (critic != nullptr) critic->start();
-    auto losses = run_leaves(leaves, task);
-    // Both sums repeat until both are ready; a sum that already was gives the same bits again.
-    const Outcome policy = sum_.finish(*ranks_), value = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
-    if (policy == Outcome::nonfinite || value == Outcome::nonfinite) return std::nullopt;
-    if (policy == Outcome::ready && value == Outcome::ready) return share_losses(leaves, std::move(losses));
+    job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) {
+      const auto& [leaf, derivative, logprob] = leaves[std::size_t(own[std::size_t(i)])];
+      const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
+      see(own[std::size_t(i)], model::forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
+      sum_.end_leaf();
+    });
+    const auto outcome = sum_.finish(*ranks_);
+    if (outcome != model::GradientSum::Outcome::repeat) return outcome == model::GradientSum::Outcome::ready;
   }
-  throw NumericsError(error_message("the fixed-point gradient sum found no exponent in 8 attempts", "the gradient cannot be summed exactly",
-                                    "lower the learning rate or look at the data of this step"));
-}
-
-std::vector<objective::LeafLoss> Update::share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine) {
-  std::vector<LossShare> shares;
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    shares.push_back({ranks_->rank() + std::int64_t(i) * ranks_->size(), mine[i].loss, mine[i].sums, mine[i].minima, mine[i].maxima, mine[i].rollout_loss});
-  }
-  std::vector<objective::LeafLoss> all{std::size_t(leaves)};
-  for (const auto& bytes : ranks_->gather_all(to_bytes(shares))) {
-    for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) {
-      auto& loss = all.at(std::size_t(share.leaf));
-      loss.loss = share.loss;
-      loss.sums = std::move(share.sums), loss.minima = std::move(share.minima), loss.maxima = std::move(share.maxima);
-      loss.rollout_loss = std::move(share.rollout_loss);
-    }
-  }
-  return all;
+  throw NumericsError(error_message(fmt::format("the fixed-point gradient sum found no exponent in {} attempts", kMostRepeats),
+                                    "the gradient cannot be summed exactly", "lower the learning rate or look at the data of this step"));
 }
 
 UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics) {
@@ -125,7 +102,8 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
   metrics["actor/grad_norm"] = gradient.norm;
   metrics["actor/lr"] = lr;
   if (norm_limit > 0 && gradient.norm > norm_limit) return UpdateOutcome::spike;
-  model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), optimizer_);
+  await_writer();
+  model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_);
   ranks_->gather_shares(job_->store->weights(), begins_);
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
   return UpdateOutcome::applied;
@@ -134,9 +112,10 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
 void Update::enter_phase(bool supervised) {
   if (supervised == supervised_phase_) return;
   // Moments of the supervised loss would set the size of the first policy-gradient steps.
-  std::fill(optimizer_.m.begin(), optimizer_.m.end(), 0.0F);
-  std::fill(optimizer_.v.begin(), optimizer_.v.end(), 0.0F);
-  optimizer_.step = 0;
+  await_writer();
+  std::fill(optimizer_->m.begin(), optimizer_->m.end(), 0.0F);
+  std::fill(optimizer_->v.begin(), optimizer_->v.end(), 0.0F);
+  optimizer_->step = 0;
   supervised_phase_ = supervised;
 }
 
@@ -148,25 +127,15 @@ void Update::finish(UpdateReport report) {
 void Update::on_supervise(const SupervisePlan& plan) {
   const Stopwatch clock;
   enter_phase(true);
-  std::int64_t targets = 0;
-  const auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens, targets);
-  const auto task = [&](std::int64_t i, std::span<float> gradient) {
-    objective::LeafLoss share;
-    model::forward_backward(
-        job_->store->policy(), leaves[std::size_t(i)], 1.0,
-        [&](const model::Columns& columns) {
-          for (const float logprob : columns.logprob) share.loss -= double(logprob) / double(targets);
-          return model::ColumnGradient{std::vector<float>(columns.logprob.size(), float(-1.0 / double(targets))),
-                                       std::vector<float>(columns.entropy.size(), 0.0F)};
-        },
-        gradient);
-    return share;
-  };
+  const auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens);
   UpdateReport report;
-  if (const auto losses = sum_leaves(std::int64_t(leaves.size()), task)) {
-    double loss = 0.0;
-    for (const auto& share : *losses) loss += share.loss;
-    report.metrics["sft/loss"] = loss;
+  std::vector<double> loss(leaves.size(), 0.0);
+  const auto add_loss = [&](std::int64_t i, const model::Columns& columns) {
+    const auto& derivative = leaves[std::size_t(i)].derivative.logprob;
+    loss[std::size_t(i)] = std::inner_product(columns.logprob.begin(), columns.logprob.end(), derivative.begin(), 0.0);
+  };
+  if (sum_gradient(leaves, 1.0, add_loss)) {
+    report.metrics["sft/loss"] = whole_sum(loss);
     report.outcome = apply(job_->config.sft.optimizer, plan.lr, plan.grad_norm_limit, report.metrics);
   } else {
     report.outcome = UpdateOutcome::nonfinite;
@@ -193,6 +162,65 @@ objective::StepColumns Update::with_step(objective::StepColumns columns, const U
   return columns;
 }
 
+bool Update::is_on_policy(const StepBatch& batch) const { return batch.replayed == 0 && job_->config.train.from_archive.empty(); }
+
+double Update::whole_sum(const std::vector<double>& by_leaf) const {
+  std::vector<double> all(by_leaf.size(), 0.0);
+  for (const auto& bytes : ranks_->gather_all(to_bytes(by_leaf))) {
+    const auto part = from_bytes<std::vector<double>>(bytes);
+    std::transform(all.begin(), all.end(), part.begin(), all.begin(), std::plus());  // a leaf has one owner: the others add 0
+  }
+  return std::accumulate(all.begin(), all.end(), 0.0);
+}
+
+Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, bool stored,
+                                        model::ValueHead* critic) const {
+  const auto& range = train.leaves[std::size_t(index)];
+  model::Columns columns{range.logprob, range.entropy, {}};
+  at::Tensor value;
+  if (!stored || critic != nullptr) {
+    model::Leaf leaf = range.leaf;
+    leaf.hidden = critic != nullptr;
+    columns = model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
+    if (critic != nullptr) value = as_double(critic->values(columns.hidden));
+  }
+  auto loss = objective_.evaluate(prepared, {range.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
+  if (critic != nullptr) critic->add(columns.hidden, as_floats(loss.dvalue));
+  model::ColumnGradient derivative{as_floats(std::exchange(loss.dlogprob, {})), as_floats(std::exchange(loss.dentropy, {}))};
+  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
+}
+
+std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const objective::Objective::Prepared& prepared, bool stored,
+                                                  model::ValueHead* critic) {
+  const auto leaves = std::int64_t(train.leaves.size());
+  const auto own = own_leaves(leaves, *ranks_);
+  std::vector<LossShare> shares(own.size());
+  for (int attempt = 0;; ++attempt) {
+    if (critic != nullptr) critic->start();
+    job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) {
+      const auto leaf = own[std::size_t(i)];
+      shares[std::size_t(i)] = evaluate_leaf(train, leaf, prepared, stored, critic);
+    });
+    using Outcome = model::GradientSum::Outcome;
+    const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
+    if (outcome == Outcome::nonfinite) return std::nullopt;
+    if (outcome == Outcome::ready) break;
+    require<NumericsError>(attempt + 1 < kMostRepeats, "the gradient sum of the value head found no exponent", "it cannot be summed exactly",
+                           "lower critic.lr or look at the data of this step");
+  }
+  std::vector<LossShare> all{std::size_t(leaves)};
+  for (const auto& bytes : ranks_->gather_all(to_bytes(shares)))
+    for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) all.at(std::size_t(share.leaf)) = std::move(share);
+  Evaluated whole;
+  const auto append = [](std::vector<float>& to, const std::vector<float>& values) { to.insert(to.end(), values.begin(), values.end()); };
+  for (auto& share : all) {
+    whole.losses.push_back(std::move(share.loss));
+    append(whole.logprob, share.logprob);
+    append(whole.derivative.logprob, share.derivative.logprob), append(whole.derivative.entropy, share.derivative.entropy);
+  }
+  return whole;
+}
+
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, index, settings.mini_batches);
@@ -200,25 +228,20 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
   const auto prepared = objective_.prepare(with_step(std::move(train.columns), plan, batch, groups));
   model::ValueHead* const critic = objective_.needs_value() ? companions_.value_head() : nullptr;
-  const auto task = [&](std::int64_t i, std::span<float> gradient) {
-    auto& part = train.leaves[std::size_t(i)];
-    part.leaf.hidden = critic != nullptr;
-    objective::LeafLoss loss;
-    model::forward_backward(
-        job_->store->policy(), part.leaf, temperature_of(job_->config.sampling),
-        [&](const model::Columns& columns) {
-          const at::Tensor value = critic != nullptr ? as_double(critic->values(columns.hidden)) : at::Tensor();
-          loss = objective_.evaluate(*prepared, {part.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
-          if (critic != nullptr) critic->add(columns.hidden, as_floats(loss.dvalue));
-          return model::ColumnGradient{as_floats(loss.dlogprob), as_floats(loss.dentropy)};
-        },
-        gradient);
-    return loss;
+  const auto evaluated = evaluate(train, *prepared, first && is_on_policy(batch), critic);
+  if (!evaluated) return UpdateOutcome::nonfinite;
+  const auto& [losses, columns, derivative] = *evaluated;
+  const auto leaves = backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens);
+  const auto same_bits = [&](std::int64_t i, const model::Columns& seen) {
+    const auto& known = leaves[std::size_t(i)].logprob;
+    require<NumericsError>(std::memcmp(seen.logprob.data(), known.data(), known.size() * sizeof(float)) == 0 || !all_finite(known),
+                           fmt::format("the training forward of step {} gives other log-probs than generation stored", plan.step),
+                           "the gradient would be that of another policy than the one that sampled",
+                           "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
   };
-  const auto losses = sum_leaves(std::int64_t(train.leaves.size()), task, critic);
-  if (!losses) return UpdateOutcome::nonfinite;
-  signals_.add(batch, groups, objective::Objective::rollout_advantages(*prepared), *losses);
-  auto step_metrics = objective::merge(*prepared, *losses);
+  if (!sum_gradient(leaves, temperature_of(job_->config.sampling), same_bits)) return UpdateOutcome::nonfinite;
+  signals_.add(batch, groups, objective::Objective::rollout_advantages(*prepared), losses);
+  auto step_metrics = objective::merge(*prepared, losses);
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * objective::Objective::lr_factor(*prepared), plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
@@ -290,6 +313,7 @@ void Update::on_update(const UpdatePlan& plan) {
   }
   report.groups = signals_.take();
   if (replay_.on()) replay_.remember(std::move(batch));
+  if (companions_.changes_reference(plan.step)) await_writer();
   companions_.after_step(plan.step);
   report.update_s = clock.seconds();
   finish(std::move(report));

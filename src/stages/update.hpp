@@ -27,7 +27,8 @@ class Update {
   Update(Job& job, Mailbox& mail, comm::Communicator& ranks);
   void on_supervise(const SupervisePlan& plan);
   void on_update(const UpdatePlan& plan);
-  /// Copies what this rank writes of the checkpoint and leaves the writing to a thread of its own.
+  /// Leaves the writing of this rank's part of the checkpoint to a thread of its own, which reads weights and moments where they are: the next optimizer
+  /// step waits for it.
   void on_save(const SaveRequest& request);
   /// The share, once it is durable: for the coordinator. Rethrows what the writing met.
   std::optional<SaveReport> saved() { return saving_.poll(); }
@@ -39,17 +40,39 @@ class Update {
   void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
 
  private:
-  /// Runs one leaf: writes its gradient and returns the loss share with metrics.
-  using LeafTask = std::function<objective::LeafLoss(std::int64_t leaf, std::span<float> gradient)>;
   objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
                                    const std::vector<std::size_t>& groups) const;
   void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
-  /// Sums the gradients of all leaves over threads and ranks and returns every leaf's loss in leaf order; empty when a gradient was not finite.
-  std::optional<std::vector<objective::LeafLoss>> sum_leaves(std::int64_t leaves, const LeafTask& task, model::ValueHead* critic = nullptr);
-  std::vector<objective::LeafLoss> run_leaves(std::int64_t leaves, const LeafTask& task);
-  std::vector<objective::LeafLoss> share_losses(std::int64_t leaves, std::vector<objective::LeafLoss> mine);
+  /// A leaf's loss, with the columns it was taken at and its derivative by them, as it travels to the other ranks.
+  struct LossShare {
+    std::int64_t leaf = 0;
+    objective::LeafLoss loss{};
+    std::vector<float> logprob{};
+    model::ColumnGradient derivative{};
+
+    template <class A>
+    void serialize(A& ar, unsigned) {
+      ar& leaf& loss.loss& loss.sums& loss.minima& loss.maxima& loss.rollout_loss& logprob& derivative.logprob& derivative.entropy;
+    }
+  };
+  /// All leaves' losses in order, and the columns of all rollouts one after the other.
+  struct Evaluated {
+    std::vector<objective::LeafLoss> losses{};
+    std::vector<float> logprob{};
+    model::ColumnGradient derivative{};
+  };
+  /// The objective on every leaf's columns: the stored ones where these are the current policy's, else those of a forward pass, which a critic needs as well.
+  /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
+  std::optional<Evaluated> evaluate(const TrainBatch& train, const objective::Objective::Prepared& prepared, bool stored, model::ValueHead* critic);
+  LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, bool stored,
+                          model::ValueHead* critic) const;
+  bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
+  /// Sums the gradients of all leaves over threads and ranks; false when one was not finite. `see`: the columns of a leaf's forward, where it ran.
+  using SeeColumns = std::function<void(std::int64_t leaf, const model::Columns& columns)>;
+  bool sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see);
+  double whole_sum(const std::vector<double>& by_leaf) const;  ///< of what each leaf's owner knows; the same on every rank
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
   StepBatch sampled(const UpdatePlan& plan);                     ///< the step's own rollouts: from its files, or from an archive
   StepBatch gather(const UpdatePlan& plan);                      ///< the step's rollouts with what is replayed and the experts'
@@ -58,6 +81,7 @@ class Update {
   UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
+  void await_writer();  ///< before anything that a checkpoint is being written of changes
   bool leader() const { return ranks_->rank() == 0; }
 
   Job* job_;
@@ -72,11 +96,10 @@ class Update {
   GroupSignals signals_;                              ///< of the step at hand
   std::vector<std::int64_t> begins_;                  ///< of the update ranks' shares of the optimizer
   model::GradientSum sum_;
-  model::OptimizerState optimizer_;
+  std::shared_ptr<model::OptimizerState> optimizer_;  ///< of this rank's share
   BackgroundTask<SaveReport> saving_;
   std::optional<std::pair<std::string, std::int64_t>> saved_reference_;  ///< checkpoint that holds the reference, and its revision
   bool supervised_phase_ = true;                                         ///< which phase optimizer_ belongs to
-  std::vector<std::vector<float>> gradients_;                            ///< one buffer a thread
 };
 
 }  // namespace rollcall::stages

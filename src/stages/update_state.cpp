@@ -2,6 +2,7 @@
 #include "stages/update.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
 
@@ -15,10 +16,16 @@ namespace {
 
 constexpr const char *kMoments = "optimizer-", *kReference = "reference.safetensors";
 
-using Floats = std::shared_ptr<const std::vector<float>>;
+/// Tensors as a file that borrows their bytes from `owner`.
+FileContent borrowed(std::span<const model::TensorView> tensors, const std::map<std::string, std::string>& metadata, const std::shared_ptr<const void>& owner) {
+  FileContent content(model::safetensors_head(tensors, metadata));
+  for (const auto& tensor : tensors) content.add(tensor.bytes, owner);
+  return content;
+}
 
-/// The step's end is the only moment at which all ranks stand still, so what is written later is copied now.
-Floats copy(std::span<const float> values) { return std::make_shared<const std::vector<float>>(values.begin(), values.end()); }
+FileContent weights_file(const model::WeightLayout& layout, const std::shared_ptr<const model::AlignedFloats>& weights) {
+  return borrowed(model::weight_tensors(layout, weights->span()), model::model_metadata(), weights);
+}
 
 std::string moments_name(std::int64_t slice, std::int64_t slices) { return fmt::format("{}{:05}-of-{:05}.safetensors", kMoments, slice + 1, slices); }
 
@@ -40,30 +47,37 @@ std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std
 }  // namespace
 
 void Update::add_moments(io::CheckpointShare& share) const {
-  if (optimizer_.m.empty()) return;
-  const std::vector<std::int64_t> counters{optimizer_.step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)};
-  share.files[moments_name(ranks_->rank(), model::ranks_with_share(begins_))] = [m = copy(optimizer_.m), v = copy(optimizer_.v), exponents = sum_.exponents(),
-                                                                                 counters] {
-    const std::vector<std::int64_t> shape{std::int64_t(m->size())};
-    const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(*m))},
-                                                 {"v", model::Dtype::f32, shape, std::as_bytes(std::span(*v))},
+  if (optimizer_->m.empty()) return;
+  struct Moments {
+    std::shared_ptr<const model::OptimizerState> state;
+    std::vector<std::int64_t> exponents, counters;
+  };
+  const auto moments = std::make_shared<const Moments>(
+      Moments{optimizer_, sum_.exponents(), {optimizer_->step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)}});
+  share.files[moments_name(ranks_->rank(), model::ranks_with_share(begins_))] = [moments] {
+    const auto& [state, exponents, counters] = *moments;
+    const std::vector<std::int64_t> shape{std::int64_t(state->m.size())};
+    const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(state->m))},
+                                                 {"v", model::Dtype::f32, shape, std::as_bytes(std::span(state->v))},
                                                  {"exponents", model::Dtype::i64, {std::int64_t(exponents.size())}, std::as_bytes(std::span(exponents))},
                                                  {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
-    return model::to_safetensors(tensors, {{"format_number", "2"}});
+    return borrowed(tensors, {{"format_number", "2"}}, moments);
   };
 }
 
 void Update::add_reference(io::CheckpointShare& share, const SaveRequest& request) {
-  if (companions_.reference().empty()) return;
+  if (!companions_.reference()) return;
   const auto now = companions_.reference_revision();
   if (saved_reference_ && *saved_reference_ == std::pair(request.earlier, now)) {
     share.unchanged.push_back(kReference);
   } else {
-    share.files[kReference] = [layout = job_->store->layout(), weights = copy(companions_.reference())] {
-      return model::to_model_safetensors(layout, *weights);
-    };
+    share.files[kReference] = [layout = job_->store->layout(), weights = companions_.reference()] { return weights_file(layout, weights); };
   }
   saved_reference_ = {request.name, now};
+}
+
+void Update::await_writer() {
+  ranks_->wait([this] { return saving_.ended(); }, job_->config.run.deadline_s, "the writing of a checkpoint, whose weights and moments change now");
 }
 
 void Update::on_save(const SaveRequest& request) {
@@ -77,13 +91,13 @@ void Update::on_save(const SaveRequest& request) {
     saving_.start([run_dir = job_->run_dir, name = request.name, share] { return SaveReport{io::write_share(run_dir, name, share), {}}; });
     return;
   }
-  const auto weights = copy(job_->store->weights());
+  const auto weights = job_->store->shared_weights();
   const auto layout = std::make_shared<const model::WeightLayout>(job_->store->layout());
-  share.files["model.safetensors"] = [layout, weights] { return model::to_model_safetensors(*layout, *weights); };
+  share.files["model.safetensors"] = [layout, weights] { return weights_file(*layout, weights); };
   share.files["config.json"] = [text = model::to_config_json(job_->store->config())] { return text; };
   share.files["objective.json"] = [state = objective_state_] { return state.to_json(); };
   saving_.start([run_dir = job_->run_dir, name = request.name, share, layout, weights] {
-    return SaveReport{io::write_share(run_dir, name, share), model::weights_sha256(*layout, *weights)};
+    return SaveReport{io::write_share(run_dir, name, share), model::weights_sha256(*layout, weights->span())};
   });
 }
 
@@ -97,21 +111,24 @@ void Update::restore_optimizer(const std::map<std::string, std::string>& files, 
     std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;
   };
-  // Written by any number of ranks: all slices one after the other, then this rank's share of them.
-  for (auto [name, moments] : {std::pair("m", &optimizer_.m), std::pair("v", &optimizer_.v)}) {
-    std::vector<float> all;
+  // Written by any number of ranks: all slices one after the other, of which this rank takes its share.
+  const auto rank = std::size_t(ranks_->rank());
+  for (auto [name, moments] : {std::pair("m", &optimizer_->m), std::pair("v", &optimizer_->v)}) {
+    std::int64_t at = 0;
     for (const auto& slice : slices) {
-      const auto values = slice.floats(name);
-      all.insert(all.end(), values.begin(), values.end());
+      const auto& tensor = slice.tensor(name);
+      const auto count = std::int64_t(tensor.bytes.size() / sizeof(float));
+      const std::int64_t first = std::max(at, begins_[rank]), last = std::min(at + count, begins_[rank + 1]);
+      if (tensor.dtype == model::Dtype::f32 && first < last)
+        std::memcpy(moments->data() + (first - begins_[rank]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float), std::size_t(last - first) * sizeof(float));
+      at += tensor.dtype == model::Dtype::f32 ? count : 0;
     }
-    require<StorageError>(all.size() == std::size_t(job_->store->layout().size), fmt::format("{}: moments of another model", origin),
-                          "the optimizer cannot be restored", "use a checkpoint of this run");
-    const auto rank = std::size_t(ranks_->rank());
-    moments->assign(all.begin() + begins_[rank], all.begin() + begins_[rank + 1]);
+    require<StorageError>(at == job_->store->layout().size, fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored",
+                          "use a checkpoint of this run");
   }
   sum_.set_exponents(read_i64("exponents", sum_.exponents().size()));
   const auto counters = read_i64("counters", 3);
-  optimizer_.step = counters[0], supervised_phase_ = counters[1] != 0;
+  optimizer_->step = counters[0], supervised_phase_ = counters[1] != 0;
 }
 
 void Update::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
@@ -124,6 +141,7 @@ void Update::restore(const std::map<std::string, std::string>& files, const std:
 }
 
 void Update::on_rollback(const std::string& name) {
+  await_writer();
   io::await_checkpoint(job_->run_dir, name);
   const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
   const auto file = checkpoint.files.find("model.safetensors");

@@ -34,9 +34,7 @@ TEST(Forward, GradientAgreesWithThePlainTransformerInEveryTensor) {
     const std::vector<float> weights = random_weights(config, 5);
     const Leaf leaf = random_leaf(config, kLengths, 6);
     const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
-    std::vector<float> gradient(weights.size(), 99.0F);
-    forward_backward(
-        Policy(config, weights, {}), leaf, 1.3, [&](const Columns&) { return columns; }, gradient);
+    const std::vector<float> gradient = gradient_of(Policy(config, weights, {}), leaf, 1.3, columns);
     const std::vector<double> plain = PlainTransformer(config, weights).gradient(leaf, 1.3, columns);
     for (const Slice& slice : weight_layout(config).slices) {
       double error = 0.0, norm = 0.0;
@@ -57,15 +55,10 @@ TEST(Forward, TrainingSeesTheColumnsOfScoring) {
     const Policy policy(config, random_weights(config, 8), {});
     const Leaf leaf = random_leaf(config, {40, 7, 30, 41, 50, 64, 64, 33}, 9);  // more than one chunk of the head
     const Columns scored = forward(policy, leaf, 0.9);
-    std::vector<float> gradient(std::size_t(weight_layout(config).size));
-    forward_backward(
-        policy, leaf, 0.9,
-        [&](const Columns& columns) {
-          EXPECT_EQ(columns.logprob, scored.logprob);
-          EXPECT_EQ(columns.entropy, scored.entropy);
-          return random_columns(columns.logprob.size(), 1);
-        },
-        gradient);
+    Columns trained;
+    gradient_of(policy, leaf, 0.9, random_columns(leaf.targets.size(), 1), &trained);
+    EXPECT_EQ(trained.logprob, scored.logprob);
+    EXPECT_EQ(trained.entropy, scored.entropy);
   }
 }
 
@@ -95,8 +88,7 @@ TEST(Forward, GradientsDoNotDependOnThreads) {
       workers.emplace_back([&, worker] {
         use_one_thread_per_operation();
         for (std::size_t i = worker; i < leaves.size(); i += threads) {
-          forward_backward(
-              policy, leaves[i], 1.0, [&](const Columns& c) { return random_columns(c.logprob.size(), i); }, gradients[i]);
+          gradients[i] = gradient_of(policy, leaves[i], 1.0, random_columns(leaves[i].targets.size(), i));
         }
       });
     }
@@ -111,17 +103,61 @@ TEST(Forward, GradientsDoNotDependOnThreads) {
 TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
   const ModelConfig config = small_config(Family::llama);
   const Policy policy(config, random_weights(config, 13), {});
-  std::vector<float> gradient(std::size_t(weight_layout(config).size), 7.0F);
   bool called = false;
-  forward_backward(
-      policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0,
-      [&](const Columns& c) {
-        called = c.logprob.empty();
-        return ColumnGradient{};
-      },
-      gradient);
-  EXPECT_TRUE(called);
-  EXPECT_EQ(std::count(gradient.begin(), gradient.end(), 0.0F), std::ptrdiff_t(gradient.size()));
+  const auto sink = [&](std::size_t, std::int64_t, std::span<const float>) { called = true; };
+  EXPECT_TRUE(forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0, {}, sink).logprob.empty());
+  EXPECT_FALSE(called);
+  EXPECT_THROW(forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}, .targets = {1}}, 1.0, {}, sink), std::logic_error);
+}
+
+/// Prompts of 3 and 6 tokens with three answers each, once with a prompt that all share and once without.
+struct SharedPrompts {
+  Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
+  explicit SharedPrompts(const ModelConfig& config) {
+    const RandomStream stream(77, RandomPurpose::test, 3);
+    std::uint64_t drawn = 0;
+    const auto token = [&] { return std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size))); };
+    const auto end = [](Leaf& leaf) { leaf.offsets.push_back(std::int64_t(leaf.tokens.size())); };
+    for (const int length : {3, 6}) {
+      std::vector<std::int32_t> prompt;
+      for (int i = 0; i < length; ++i) prompt.push_back(token());
+      const auto parent = std::int64_t(shared.parents.size());
+      shared.tokens.insert(shared.tokens.end(), prompt.begin(), prompt.end());
+      end(shared), shared.parents.push_back(-1);
+      for (const int answer : {1, 5, 2}) {
+        apart.tokens.insert(apart.tokens.end(), prompt.begin(), prompt.end());
+        for (int i = 0; i < answer; ++i) {
+          const std::int32_t drawn_token = token();
+          for (Leaf* leaf : {&shared, &apart}) leaf->targets.push_back(std::int64_t(leaf->tokens.size())), leaf->tokens.push_back(drawn_token);
+        }
+        end(shared), shared.parents.push_back(parent);
+        end(apart);
+      }
+    }
+  }
+};
+
+TEST(Forward, APromptThatStandsOnceChangesNoColumn) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    const Policy policy(config, random_weights(config, 14), {});
+    const SharedPrompts leaves(config);
+    ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
+    const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
+    EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family);
+    EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family);
+    const ColumnGradient derivative = random_columns(shared.logprob.size(), 15);
+    Columns trained;
+    const auto gradient = gradient_of(policy, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(policy, leaves.apart, 0.7, derivative);
+    EXPECT_EQ(trained.logprob, apart.logprob);
+    for (const Slice& slice : weight_layout(config).slices) {
+      double error = 0.0, norm = 0.0;
+      for (auto i = std::size_t(slice.offset); i < std::size_t(slice.offset + slice.count); ++i) {
+        error += std::pow(gradient[i] - plain[i], 2), norm += std::pow(plain[i], 2);
+      }
+      EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
+    }
+  }
 }
 
 TEST(Forward, BrokenLeavesAreRefused) {
@@ -131,6 +167,9 @@ TEST(Forward, BrokenLeavesAreRefused) {
   EXPECT_THROW(forward(policy, {.tokens = {1, 99}, .offsets = {0, 2}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 2}, .offsets = {0, 2}, .targets = {0}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 3}, .targets = {2, 1}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 1}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 2, 3}, .parents = {-1, 0, 1}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 60, 65}, .parents = {-1, 0}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 65}}, 1.0), std::logic_error);
 }
 

@@ -71,6 +71,19 @@ inline ColumnGradient random_columns(std::size_t count, std::uint64_t seed) {
   return columns;
 }
 
+/// What the sink is given for the leaf, layout order.
+inline std::vector<float> gradient_of(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, Columns* columns = nullptr) {
+  const WeightLayout layout = weight_layout(policy.config());
+  std::vector<float> gradient(std::size_t(layout.size), 0.0F);
+  const auto sink = [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+    float* into = gradient.data() + layout.slices.at(slice).offset + first;
+    for (const float value : values) *into++ += value;
+  };
+  Columns seen = forward_backward(policy, leaf, temperature, derivative, sink);
+  if (columns != nullptr) *columns = std::move(seen);
+  return gradient;
+}
+
 /// A group of one.
 class Alone final : public Collectives {
  public:

@@ -24,6 +24,7 @@ inline StepBatch random_batch(std::uint64_t seed, std::size_t groups, std::uint6
     for (auto n = 1 + dice.below(5); n > 0; --n) {
       sample += std::uint32_t(1 + dice.below(2));
       group.rollouts.push_back(random_rollout(dice, sample));
+      group.rollouts.back().turns.front() = group.rollouts.front().turns.front();  // one prompt a group
       scores.push_back(
           {.components = {double(dice.below(2)), dice.value()}, .reward = dice.value(), .correct = dice.below(2) == 1, .answer = io::test::words(dice)});
     }

@@ -49,13 +49,16 @@ void check_columns(const objective::StepColumns& c, const Flat& flat) {
   RC_ASSERT(c.max_new_tokens == 77.0);
 }
 
-/// Sequence s of the leaf is the rollout: its tokens, and as targets the places of its policy tokens. Returns the next target.
+/// Sequence s of the leaf and its parent are the rollout: its tokens, and as targets the places of its policy tokens. Returns the next target.
 std::size_t check_sequence(const model::Leaf& leaf, std::size_t s, const Rollout& rollout, std::size_t target) {
+  const auto parent = std::size_t(leaf.parents.at(s));
+  const std::vector<std::int32_t> prompt(leaf.tokens.begin() + leaf.offsets[parent], leaf.tokens.begin() + leaf.offsets[parent + 1]);
+  RC_ASSERT(prompt == rollout.turns.front().tokens);
   std::int64_t at = leaf.offsets[s];
-  for (const auto& turn : rollout.turns) {
-    for (const std::int32_t token : turn.tokens) {
+  for (std::size_t t = 1; t < rollout.turns.size(); ++t) {
+    for (const std::int32_t token : rollout.turns[t].tokens) {
       RC_ASSERT(leaf.tokens.at(std::size_t(at)) == token);
-      if (turn.role == Role::policy) RC_ASSERT(leaf.targets.at(target++) == at);
+      if (rollout.turns[t].role == Role::policy) RC_ASSERT(leaf.targets.at(target++) == at);
       ++at;
     }
   }
@@ -63,17 +66,30 @@ std::size_t check_sequence(const model::Leaf& leaf, std::size_t s, const Rollout
   return target;
 }
 
+/// The sequences that continue a prompt.
+std::vector<std::size_t> answers_of(const model::Leaf& leaf) {
+  std::vector<std::size_t> answers;
+  for (std::size_t s = 0; s < leaf.parents.size(); ++s)
+    if (leaf.parents[s] >= 0) answers.push_back(s);
+  return answers;
+}
+
 void check_leaves(const TrainBatch& made, const Flat& flat, std::int64_t leaf_tokens) {
   std::int64_t next = 0, last_group = -1;
-  for (const auto& [leaf, rollouts] : made.leaves) {
+  for (const auto& [leaf, rollouts, logprob, entropy] : made.leaves) {
     RC_ASSERT(!rollouts.empty());
-    RC_ASSERT(leaf.offsets.size() == rollouts.size() + 1);
+    const auto answers = answers_of(leaf);
+    RC_ASSERT(answers.size() == rollouts.size());
+    RC_ASSERT(std::equal(logprob.begin(), logprob.end(), flat.logprob.begin() + flat.offsets[std::size_t(next)]));
     std::size_t target = 0;
-    for (std::size_t s = 0; s < rollouts.size(); ++s) {
-      RC_ASSERT(rollouts[s] == next);
-      target = check_sequence(leaf, s, *flat.rollouts[std::size_t(next)], target);
+    for (std::size_t i = 0; i < rollouts.size(); ++i) {
+      RC_ASSERT(rollouts[i] == next);
+      target = check_sequence(leaf, answers[i], *flat.rollouts[std::size_t(next)], target);
       ++next;
     }
+    RC_ASSERT(logprob.size() == leaf.targets.size() && entropy.size() == leaf.targets.size());
+    // Distinct prompts of a leaf are as many as its groups.
+    RC_ASSERT(leaf.parents.size() - answers.size() == std::size_t(flat.group[std::size_t(rollouts.back())] - flat.group[std::size_t(rollouts.front())] + 1));
     RC_ASSERT(target == leaf.targets.size());
     RC_ASSERT(std::size_t(leaf.offsets.back()) == leaf.tokens.size());
     const std::int64_t first = flat.group[std::size_t(rollouts.front())], last = flat.group[std::size_t(rollouts.back())];
@@ -94,6 +110,50 @@ TEST(TrainBatch, PacksWholeGroupsInOrderWithTheirColumns) {
     const Flat flat = flatten(batch, groups);
     check_columns(made.columns, flat);
     check_leaves(made, flat, leaf_tokens);
+  }));
+}
+
+/// A derivative that is zero throughout for about a third of the rollouts, in one column only for another.
+model::ColumnGradient patchy_derivative(const Flat& flat, std::uint64_t seed) {
+  const RandomStream stream(seed, RandomPurpose::test, 9);
+  model::ColumnGradient derivative{std::vector<float>(flat.logprob.size()), std::vector<float>(flat.logprob.size())};
+  for (std::size_t i = 0; i < flat.rollouts.size(); ++i) {
+    const auto kind = stream.below(i, 3);
+    for (std::int64_t t = flat.offsets[i]; t < flat.offsets[i + 1]; ++t) {
+      if (kind == 0) derivative.logprob[std::size_t(t)] = float(t + 1);
+      if (kind == 1 && t + 1 == flat.offsets[i + 1]) derivative.entropy[std::size_t(t)] = -1.0F;
+    }
+  }
+  return derivative;
+}
+
+TEST(BackwardLeaves, HoldWhatHasADerivativeAndNothingElse) {
+  EXPECT_TRUE(rc::check("every rollout with a derivative once, in order, with its columns", [] {
+    const StepBatch batch = random_batch(*rc::gen::inRange<std::uint64_t>(0, 1U << 30), std::size_t(*rc::gen::inRange(1, 20)));
+    const auto groups = mini_batch(batch, 0, 1);
+    const auto leaf_tokens = *rc::gen::inRange<std::int64_t>(1, 200);
+    const Flat flat = flatten(batch, groups);
+    const auto derivative = patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
+    const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
+    const auto leaves = backward_leaves(batch, groups, derivative, logprob, leaf_tokens);
+    std::size_t leaf = 0, answer = 0, target = 0;
+    for (std::size_t i = 0; i < flat.rollouts.size(); ++i) {
+      const auto first = std::size_t(flat.offsets[i]), count = std::size_t(flat.offsets[i + 1]) - first;
+      const auto nothing = [&](const std::vector<float>& column) {
+        return std::all_of(column.begin() + std::ptrdiff_t(first), column.begin() + std::ptrdiff_t(first + count), [](float value) { return value == 0.0F; });
+      };
+      if (nothing(derivative.logprob) && nothing(derivative.entropy)) continue;
+      if (answer == answers_of(leaves.at(leaf).leaf).size()) ++leaf, answer = target = 0;
+      const auto& now = leaves.at(leaf);
+      for (std::size_t t = 0; t < count; ++t) {
+        RC_ASSERT(now.derivative.logprob.at(target + t) == derivative.logprob[first + t]);
+        RC_ASSERT(now.derivative.entropy.at(target + t) == derivative.entropy[first + t]);
+        RC_ASSERT(now.logprob.at(target + t) == logprob[first + t]);
+      }
+      target = check_sequence(now.leaf, answers_of(now.leaf)[answer++], *flat.rollouts[i], target);
+      RC_ASSERT(std::int64_t(now.leaf.tokens.size()) <= leaf_tokens || answers_of(now.leaf).size() == 1);
+    }
+    RC_ASSERT(leaves.empty() || (leaf + 1 == leaves.size() && answer == answers_of(leaves.back().leaf).size()));
   }));
 }
 
