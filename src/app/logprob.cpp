@@ -34,8 +34,9 @@ std::vector<std::int32_t> read_tokens(const std::string& text, std::int64_t line
   const Json ids = Json::parse(text, watch, false);
   check(flat && ids.is_array(), "it is not a JSON array of numbers", one_array, example);
   check(!ids.empty(), "the array is empty", "there is no token to score", example);
-  check(std::int64_t(ids.size()) <= config.max_position_embeddings, fmt::format("{} ids for a model of {} positions", ids.size(), config.max_position_embeddings),
-        "the model has no position beyond them", "shorten the sequence");
+  check(std::int64_t(ids.size()) <= config.max_position_embeddings,
+        fmt::format("{} ids for a model of {} positions", ids.size(), config.max_position_embeddings), "the model has no position beyond them",
+        "shorten the sequence");
   std::vector<std::int32_t> tokens;
   for (const Json& id : ids) {
     const bool known = id.is_number_integer() && id.get<double>() >= 0 && id.get<double>() < double(config.vocab_size);
@@ -73,7 +74,8 @@ ExitCode score_lines(const std::string& weights) {
 
 void add_logprob(CLI::App& app, Action& action) {
   auto weights = std::make_shared<std::string>();
-  auto* command = app.add_subcommand("logprob", "token ids in, their log-probs out: a JSON array a line, of ids on standard input, of log-probs of ids[1:] on output");
+  auto* command =
+      app.add_subcommand("logprob", "token ids in, their log-probs out: a JSON array a line, of ids on standard input, of log-probs of ids[1:] on output");
   command->add_option("weights", *weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
   command->callback([weights, &action] { action = [weights] { return score_lines(*weights); }; });
 }

@@ -52,7 +52,7 @@ void check_layer_types(const ConfigReader& in, const Json& value) {
 
 /// Whether use_sliding_window = true narrows the view of any layer (configuration_qwen2.py, configuration_smollm3.py).
 bool slides(const ConfigReader& in, const ArchitectureRow& row) {
-  if (!row.sliding_window) return true;  // the key is not the architecture's: what it means there is not known
+  if (!row.sliding_window) return true;     // the key is not the architecture's: what it means there is not known
   if (in.has("layer_types")) return false;  // judged on their own
   const bool has_window = row.layers_without_rope ? in.has("sliding_window") : in.is_absent("sliding_window") || in.has("sliding_window");
   constexpr std::int64_t kMaxWindowLayers = 28;  // the default of Qwen2 and Qwen3
@@ -69,7 +69,8 @@ void check_key(const ConfigReader& in, const ArchitectureRow& row, const std::st
   if (key == "use_sliding_window" && in.boolean(in.root(), "use_sliding_window", false) && slides(in, row)) {
     in.refuse(key, value, "attention sees all earlier tokens");
   }
-  if (key == "mlp_bias" && row.mlp_bias == Bias::never && in.boolean(in.root(), "mlp_bias", false)) in.refuse(key, value, "the MLP of this architecture has no biases");
+  if (key == "mlp_bias" && row.mlp_bias == Bias::never && in.boolean(in.root(), "mlp_bias", false))
+    in.refuse(key, value, "the MLP of this architecture has no biases");
   const bool without_rope = key == "no_rope_layers" || key == "no_rope_layer_interval";
   if (without_rope && !row.layers_without_rope && !value.is_null()) in.refuse(key, value, "every layer of this architecture has rotary embeddings");
 }

@@ -13,11 +13,11 @@ struct RopeScaling {
   enum class Type { none, linear, llama3, yarn };
   Type type = Type::none;
   double factor = 1.0;
-  double low_freq_factor = 1.0, high_freq_factor = 4.0;             ///< llama3
-  std::int64_t original_max_position_embeddings = 0;                ///< llama3, yarn: positions of pretraining
-  double beta_fast = 32.0, beta_slow = 1.0;                         ///< yarn: rotations at which interpolation begins and is complete
-  bool truncate = true;                                             ///< yarn: the bounds of the ramp are whole dimensions
-  std::optional<double> attention_factor, mscale, mscale_all_dim;   ///< yarn
+  double low_freq_factor = 1.0, high_freq_factor = 4.0;            ///< llama3
+  std::int64_t original_max_position_embeddings = 0;               ///< llama3, yarn: positions of pretraining
+  double beta_fast = 32.0, beta_slow = 1.0;                        ///< yarn: rotations at which interpolation begins and is complete
+  bool truncate = true;                                            ///< yarn: the bounds of the ramp are whole dimensions
+  std::optional<double> attention_factor, mscale, mscale_all_dim;  ///< yarn
 
   bool operator==(const RopeScaling&) const = default;
 };

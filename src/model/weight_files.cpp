@@ -20,7 +20,9 @@ constexpr const char* kCopy = "copy or download index and files again";
 }  // namespace
 
 ShardIndex parse_shard_index(const std::string& text, const std::string& origin) {
-  const auto check = [&](bool ok, const std::string& fault) { require<InputError>(ok, fmt::format("{}: {}", origin, fault), "it says where the weights are", kCopy); };
+  const auto check = [&](bool ok, const std::string& fault) {
+    require<InputError>(ok, fmt::format("{}: {}", origin, fault), "it says where the weights are", kCopy);
+  };
   std::string fault;
   const auto json = parse_foreign<nlohmann::json>(text, fault);
   check(fault.empty(), fault);

@@ -31,8 +31,29 @@ class Draws {
 };
 
 /// What stands in place of a JSON value: extremes of each kind.
-const std::array<const char*, 24> kValues = {"null", "true", "false", "0", "-1", "1", "2", "1e308", "1e-308", "-0.0", "9223372036854775807", "18446744073709551615",
-                                             "1e999", "0.5", "\"\"", "\"silu\"", "\"yarn\"", "\"llama3\"", "[]", "{}", "[0,1]", "[[1]]", R"({"factor":2})",
+const std::array<const char*, 24> kValues = {"null",
+                                             "true",
+                                             "false",
+                                             "0",
+                                             "-1",
+                                             "1",
+                                             "2",
+                                             "1e308",
+                                             "1e-308",
+                                             "-0.0",
+                                             "9223372036854775807",
+                                             "18446744073709551615",
+                                             "1e999",
+                                             "0.5",
+                                             "\"\"",
+                                             "\"silu\"",
+                                             "\"yarn\"",
+                                             "\"llama3\"",
+                                             "[]",
+                                             "{}",
+                                             "[0,1]",
+                                             "[[1]]",
+                                             R"({"factor":2})",
                                              R"({"rope_type":"yarn","factor":1e-300,"beta_fast":1e300,"beta_slow":1e-300})"};
 
 /// Replaces, removes or doubles values of a JSON text wherever they stand.

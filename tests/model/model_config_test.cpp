@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 ModelConfig read(const Json& json, const Json& generation = nullptr) {
-  return read_model_config({json.dump(), "folder/config.json"}, generation.is_null() ? NamedText{} : NamedText{generation.dump(), "folder/generation_config.json"});
+  return read_model_config({json.dump(), "folder/config.json"},
+                           generation.is_null() ? NamedText{} : NamedText{generation.dump(), "folder/generation_config.json"});
 }
 
 std::string refusal(const Json& json, const Json& generation = nullptr) {
@@ -28,7 +29,7 @@ std::string refusal(const Json& json, const Json& generation = nullptr) {
 
 /// The least that a file must say.
 Json least(const char* architecture, const char* type) {
-  return {{"architectures", {architecture}}, {"model_type", type},        {"vocab_size", 200000},      {"hidden_size", 128},
+  return {{"architectures", {architecture}}, {"model_type", type},     {"vocab_size", 200000},     {"hidden_size", 128},
           {"intermediate_size", 256},        {"num_hidden_layers", 9}, {"num_attention_heads", 64}};
 }
 
@@ -79,7 +80,8 @@ TEST(ModelConfig, LeftOutKeysHaveTheDefaultsOfTransformers) {  // configuration_
 TEST(ModelConfig, SpellingsOfBothVersionsAreUnderstood) {
   Json json = least("LlamaForCausalLM", "llama");
   json["rope_theta"] = 5e5;  // Llama 3.2 1B as transformers 4 writes it
-  json["rope_scaling"] = {{"factor", 32.0}, {"high_freq_factor", 4.0}, {"low_freq_factor", 1.0}, {"original_max_position_embeddings", 8192}, {"rope_type", "llama3"}};
+  json["rope_scaling"] = {
+      {"factor", 32.0}, {"high_freq_factor", 4.0}, {"low_freq_factor", 1.0}, {"original_max_position_embeddings", 8192}, {"rope_type", "llama3"}};
   json["pretraining_tp"] = 1, json["use_cache"] = true, json["attention_dropout"] = 0.1, json["transformers_version"] = "4.45.0";
   const ModelConfig four = read(json);
   EXPECT_EQ(four.rope_theta, 5e5);

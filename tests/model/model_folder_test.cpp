@@ -98,7 +98,8 @@ TEST(ModelFolder, FaultsOfAnIndexAreNamed) {
   };
   const std::string first = "model.embed_tokens.weight";
   EXPECT_THAT(fault([&](Json& map) { map[first] = "c.safetensors"; }), AllOf(HasSubstr("c.safetensors, which does not exist"), HasSubstr(first)));
-  EXPECT_THAT(fault([&](Json& map) { map[first] = "b.safetensors"; }), AllOf(HasSubstr("a.safetensors holds tensor " + first), HasSubstr("is in b.safetensors")));
+  EXPECT_THAT(fault([&](Json& map) { map[first] = "b.safetensors"; }),
+              AllOf(HasSubstr("a.safetensors holds tensor " + first), HasSubstr("is in b.safetensors")));
   EXPECT_THAT(fault([&](Json& map) { map["extra"] = "b.safetensors"; }), HasSubstr("b.safetensors holds tensor extra, which it does not"));
   EXPECT_THAT(fault([&](Json& map) { map.erase(first); }), HasSubstr("a.safetensors holds tensor " + first + ", which"));
   for (const char* name : {"../a.safetensors", "/etc/passwd", "sub/a.safetensors", ".safetensors", "a.bin", ""}) {
