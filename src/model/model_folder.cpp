@@ -89,15 +89,14 @@ class WeightPieces {
 
  private:
   std::string header() const {
-    const std::size_t width = format_.dtype == Dtype::f32 ? 4 : 2;
-    std::vector<TensorView> tensors;
-    for (const Slice& slice : layout_.slices) {
-      const auto bytes = std::as_bytes(weights_.subspan(std::size_t(slice.offset), std::size_t(slice.count)));
-      tensors.push_back({slice.name, format_.dtype, slice.shape, bytes.first(std::size_t(slice.count) * width)});
+    std::vector<TensorView> tensors = weight_tensors(layout_, weights_);
+    for (TensorView& tensor : tensors) {
+      tensor.dtype = format_.dtype;
+      if (format_.dtype == Dtype::bf16) tensor.bytes = tensor.bytes.first(tensor.bytes.size() / 2);  // only the size counts
     }
     auto metadata = format_.metadata;
-    metadata["format"] = "pt";  // transformers insists on this entry
-    return safetensors_header(tensors, metadata);
+    metadata.insert(model_metadata().begin(), model_metadata().end());
+    return safetensors_head(tensors, metadata);
   }
 
   const WeightLayout& layout_;
@@ -109,6 +108,20 @@ class WeightPieces {
 };
 
 }  // namespace
+
+std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights) {
+  std::vector<TensorView> tensors;
+  for (const Slice& slice : layout.slices) {
+    const auto values = weights.subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    tensors.push_back({slice.name, Dtype::f32, slice.shape, std::as_bytes(values)});
+  }
+  return tensors;
+}
+
+const std::map<std::string, std::string>& model_metadata() {
+  static const std::map<std::string, std::string> metadata{{"format", "pt"}};  // transformers insists on it
+  return metadata;
+}
 
 ModelConfig read_folder_config(const std::filesystem::path& folder) {
   const std::filesystem::path config = folder / "config.json", generation = folder / "generation_config.json";

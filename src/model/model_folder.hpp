@@ -30,6 +30,10 @@ std::vector<float> read_weights(const ModelConfig& config, const WeightFiles& fi
 /// The same from the bytes of a safetensors file; `origin` is named in messages.
 std::vector<float> parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin);
 
+/// The tensors of model.safetensors for these weights, and the metadata that transformers asks for.
+std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights);
+const std::map<std::string, std::string>& model_metadata();
+
 /// The bytes of model.safetensors for these weights. `metadata` joins the entry that transformers asks for.
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights, const std::map<std::string, std::string>& metadata = {});
 

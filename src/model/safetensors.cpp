@@ -224,7 +224,7 @@ void SafetensorsFile::widen(const std::string& name, std::size_t first, std::spa
   if (file_ != nullptr) file_->release(part);
 }
 
-std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+std::string safetensors_head(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
@@ -240,7 +240,7 @@ std::string safetensors_header(std::span<const TensorView> tensors, const std::m
 }
 
 std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
-  std::string bytes = safetensors_header(tensors, metadata);
+  std::string bytes = safetensors_head(tensors, metadata);
   std::size_t size = bytes.size();
   for (const TensorView& tensor : tensors) size += tensor.bytes.size();
   bytes.reserve(size);

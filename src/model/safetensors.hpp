@@ -46,7 +46,7 @@ class SafetensorsFile {
 };
 
 /// What stands before the data: length and header, padded to a multiple of 64 bytes. Of the tensors' bytes only the sizes are used.
-std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
+std::string safetensors_head(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
 
 /// The whole file as bytes; tensors in the given order, 64-byte aligned data start.
 std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);

@@ -38,7 +38,7 @@ def exports_say_where_they_are_from(harness):
     header = tensors(half)
     check({entry["dtype"] for name, entry in header.items() if name != "__metadata__"} == {"BF16"}, "an export in bf16 has other tensors")
     check(json.loads((half / "config.json").read_text())["torch_dtype"] == "bfloat16", "config.json speaks of another dtype")
-    harness.succeed("generate", half, "21")
+    harness.succeed("generate", half, "21", *sets(sampling__max_new_tokens=6))
 
 
 def a_run_keeps_the_text_files_of_its_model(harness):
