@@ -176,7 +176,7 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, co
     for (const auto& [file, bytes_of] : share.files) {
       expect(plain(file) && file != kManifest, "a checkpoint's files have plain names other than manifest.json");
       const FileContent content = bytes_of();
-      const std::uint64_t checksum = write_parts_synced(hidden / file, content);
+      const std::uint64_t checksum = write_content_synced(hidden / file, content);
       expect(facts.insert({file, {content.size(), checksum}}).second, "a checkpoint's file is written or taken over, not both");
     }
   } catch (const Error&) {  // what is left would only help to fill a disk; other ranks may still be writing theirs

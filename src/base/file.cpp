@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace rollcall {
 namespace fs = std::filesystem;
@@ -141,48 +142,11 @@ void publish_file(const fs::path& temporary, const fs::path& final_path) {
   fsync_path(folder_of(final_path));
 }
 
-void FileContent::add(std::string bytes) {
-  const auto kept = std::make_shared<const std::string>(std::move(bytes));
-  add(std::as_bytes(std::span(*kept)), kept);
-}
-
-void FileContent::add(std::span<const std::byte> borrowed, std::shared_ptr<const void> owner) { parts_.push_back({borrowed, std::move(owner)}); }
-
-std::uint64_t FileContent::size() const {
-  std::uint64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.bytes.size();
-  return bytes;
-}
-
-void FileContent::visit(const std::function<void(std::span<const std::byte>)>& take) const {
-  constexpr std::size_t kTogether = std::size_t{1} << 20;  // a write of this size is worth its call
-  std::vector<std::byte> small;
-  const auto flush = [&] {
-    if (!small.empty()) take(small);
-    small.clear();
-  };
-  for (const Part& part : parts_) {
-    if (small.size() + part.bytes.size() > kTogether) flush();
-    if (part.bytes.size() >= kTogether || parts_.size() == 1) take(part.bytes);
-    else small.insert(small.end(), part.bytes.begin(), part.bytes.end());
-  }
-  flush();
-}
-
-std::string FileContent::text() const {
-  std::string all;
-  all.reserve(size());
-  for (const Part& part : parts_) all.append(reinterpret_cast<const char*>(part.bytes.data()), part.bytes.size());
-  return all;
-}
-
-namespace {
-
-void write_durably(const fs::path& path, const std::function<void(int fd)>& write) {
+void write_file_synced(const fs::path& path, const FilePieces& next) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (file < 0) storage_failure("create", path, errno);
   try {
-    write(file);
+    for (std::string_view piece = next(); !piece.empty(); piece = next()) write_all(file, piece, path);
     sync(file, path);
     if (!file.close()) storage_failure("close", path, errno);
   } catch (const StorageError&) {
@@ -191,26 +155,60 @@ void write_durably(const fs::path& path, const std::function<void(int fd)>& writ
   }
 }
 
-}  // namespace
+namespace {
 
-void write_file_synced(const fs::path& path, std::string_view content) {
-  write_durably(path, [&](int fd) { write_all(fd, content, path); });
+FilePieces one_piece(std::string_view content) {
+  return [rest = content]() mutable { return std::exchange(rest, {}); };
 }
 
-std::uint64_t write_parts_synced(const fs::path& path, const FileContent& content) {
+}  // namespace
+
+FileContent::FileContent(std::string bytes) {
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  add(std::as_bytes(std::span(*kept)), kept);
+}
+
+void FileContent::add(std::span<const std::byte> borrowed, std::shared_ptr<const void> owner) {
+  if (!borrowed.empty()) parts_.push_back({borrowed, std::move(owner)});
+}
+
+std::uint64_t FileContent::size() const {
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.bytes.size();
+  return bytes;
+}
+
+FilePieces FileContent::pieces() const {
+  constexpr std::size_t kTogether = std::size_t{1} << 20;  // a write of this size is worth its call
+  return [this, next = std::size_t{0}, small = std::string()]() mutable -> std::string_view {
+    small.clear();
+    for (; next < parts_.size(); ++next) {
+      const std::string_view part(reinterpret_cast<const char*>(parts_[next].bytes.data()), parts_[next].bytes.size());
+      if (small.empty() && part.size() >= kTogether) return ++next, part;
+      if (small.size() + part.size() > kTogether) break;
+      small += part;
+    }
+    return small;
+  };
+}
+
+std::uint64_t write_content_synced(const fs::path& path, const FileContent& content) {
   Checksum64 checksum;
-  write_durably(path, [&](int fd) {
-    content.visit([&](std::span<const std::byte> part) {
-      checksum.add(part);
-      write_all(fd, {reinterpret_cast<const char*>(part.data()), part.size()}, path);
-    });
-  });
+  const FilePieces next = content.pieces();
+  write_file_synced(path, FilePieces([&] {
+                      const std::string_view piece = next();
+                      checksum.add(std::as_bytes(std::span(piece)));
+                      return piece;
+                    }));
   return checksum.value();
 }
 
-void write_file_atomic(const fs::path& path, std::string_view content) {
+void write_file_synced(const fs::path& path, std::string_view content) { write_file_synced(path, one_piece(content)); }
+void write_file_atomic(const fs::path& path, std::string_view content) { write_file_atomic(path, one_piece(content)); }
+
+void write_file_atomic(const fs::path& path, const FilePieces& next) {
   const fs::path temporary = path.string() + ".partial";
-  write_file_synced(temporary, content);
+  write_file_synced(temporary, next);
   if (uninterrupted([&] { return ::rename(temporary.c_str(), path.c_str()); }) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());

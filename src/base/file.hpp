@@ -43,18 +43,20 @@ void show_file(const std::filesystem::path& temporary, const std::filesystem::pa
 /// After a return the file survives a power cut; before it, `final_path` is untouched. Throws StorageError.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
 
-/// Writes `content` beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
+/// The content of a file piece by piece: each call gives the next one, which stays valid until the call after it. An empty piece is the end.
+using FilePieces = std::function<std::string_view()>;
+
+/// Writes the content beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+void write_file_atomic(const std::filesystem::path& path, const FilePieces& next);
 
 /// What a file is to hold, in parts: bytes of its own, and bytes that lie elsewhere and are not copied.
 class FileContent {
  public:
-  FileContent(std::string bytes) { add(std::move(bytes)); }  // NOLINT(google-explicit-constructor): most files are one string
-  void add(std::string bytes);
+  FileContent(std::string bytes);  // NOLINT(google-explicit-constructor): most files are one string
   void add(std::span<const std::byte> borrowed, std::shared_ptr<const void> owner);  ///< `owner` lives as long as this
   std::uint64_t size() const;
-  void visit(const std::function<void(std::span<const std::byte>)>& part) const;  ///< in order; small parts come together
-  std::string text() const;                                                       ///< all of it in one
+  FilePieces pieces() const;  ///< in order, small parts together; this must outlive them
 
  private:
   struct Part {
@@ -64,11 +66,12 @@ class FileContent {
   std::vector<Part> parts_;
 };
 
-/// As below, in one pass over the parts; returns their XXH3-64.
-std::uint64_t write_parts_synced(const std::filesystem::path& path, const FileContent& content);
+/// As write_file_synced; returns the content's XXH3-64.
+std::uint64_t write_content_synced(const std::filesystem::path& path, const FileContent& content);
 
 /// Writes a file in place and makes its content durable; its name is so after an fsync of the folder. A failure leaves no file. Throws StorageError.
 void write_file_synced(const std::filesystem::path& path, std::string_view content);
+void write_file_synced(const std::filesystem::path& path, const FilePieces& next);
 
 /// A second name for a file that will not change; where the file system has no links (or no more of them) a copy, made like write_file_synced. Throws StorageError.
 void link_or_copy(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -27,9 +27,7 @@ void PolicyStore::publish(PolicyVersion version) {
 }
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
-std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) {
-  return tokenizer.encode_sequence(prompt.text);
-}
+std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) { return tokenizer.encode_sequence(prompt.text); }
 
 Split split_of(Purpose purpose) {
   switch (purpose) {

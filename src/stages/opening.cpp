@@ -70,6 +70,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   const bool compared = open_run_folder(config, request.resume);
+  keep_text_files(config.run.init_from.empty() ? std::filesystem::path(config.model.path) : text_folder(config.run.init_from), config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {

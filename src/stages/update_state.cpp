@@ -39,7 +39,7 @@ std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std
     const auto found = files.find(moments_name(slice, count));
     require<StorageError>(found != files.end(), fmt::format("checkpoint {} has no {}", origin, moments_name(slice, std::max<std::int64_t>(count, 1))),
                           "the optimizer cannot be restored", "use an older checkpoint, or the version that wrote it");
-    slices.push_back(model::SafetensorsFile::parse(found->second, origin + "/" + found->first));
+    slices.push_back(model::SafetensorsFile::view(std::as_bytes(std::span(found->second)), origin + "/" + found->first));
   }
   return slices;
 }
