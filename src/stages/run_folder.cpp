@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "io/checkpoint.hpp"
+#include "text/text_files.hpp"
 
 #include <unistd.h>
 
@@ -146,6 +147,17 @@ fs::path checkpoint_folder(const std::string& reference) {
           "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
   require(newest, fmt::format("{} has no checkpoint {}", dir.string(), name), "only kept checkpoints can be used", suggest_name(name, names));
   return verified(dir / "checkpoints" / names.back());
+}
+
+fs::path text_folder(const fs::path& weights) {
+  if (weights.empty() || text::has_tokenizer(weights)) return weights;
+  const fs::path above = weights.lexically_normal().parent_path();
+  const fs::path run = above.filename() == "checkpoints" ? above.parent_path() : weights;
+  if (text::has_tokenizer(run / "tokenizer")) return run / "tokenizer";
+  if (!fs::exists(run / "config.toml")) return weights;
+  const RunConfig config = read_run_folder(run);
+  if (!config.run.init_from.empty()) return text_folder(checkpoint_folder(config.run.init_from));
+  return !config.model.path.empty() && text::has_tokenizer(config.model.path) ? fs::path(config.model.path) : weights;
 }
 
 RunConfig read_run_folder(const fs::path& run_dir) {

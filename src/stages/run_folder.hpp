@@ -35,6 +35,10 @@ std::filesystem::path run_of(const std::string& reference);
 /// Where there is a manifest, configuration and weights are compared with it. Throws InputError listing what there is, StorageError naming a damaged file.
 std::filesystem::path checkpoint_folder(const std::string& reference);
 
+/// Where the tokenizer and the chat template of the model in `weights` lie: the folder itself, or for a run's checkpoint the copy in its run folder, or what
+/// that run began with. A folder without a tokenizer.json where none of them has one; empty for an empty path.
+std::filesystem::path text_folder(const std::filesystem::path& weights);
+
 /// The run file of a run folder. Throws InputError when it is none.
 RunConfig read_run_folder(const std::filesystem::path& run_dir);
 
