@@ -23,6 +23,7 @@ void add_train(CLI::App& app, const Arguments& arguments, Action& action);  ///<
 void add_eval(CLI::App& app, const Arguments& arguments, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
+void add_logprob(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_recipes(CLI::App& app, Action& action);
 void add_policies(CLI::App& app, Action& action);

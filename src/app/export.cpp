@@ -8,30 +8,52 @@
 #include <memory>
 
 namespace rollcall::app {
+namespace {
+
+struct ExportFlags {
+  std::string weights, out, dtype = "f32";
+  bool force = false;
+};
+
+/// What model.safetensors says of its origin: run, checkpoint, step and digest of the weights before any rounding.
+std::map<std::string, std::string> origin_of(const std::string& reference, const std::filesystem::path& source, const std::string& sha256) {
+  std::map<std::string, std::string> metadata{{"policy_sha256", sha256}};
+  const auto run = stages::run_of(reference);
+  if (!std::filesystem::exists(run / "config.toml")) return metadata;
+  const std::string name = source.filename().string();  // "train_000120"
+  metadata["run"] = std::filesystem::absolute(run).lexically_normal().filename().string();
+  metadata["checkpoint"] = name;
+  const auto digits = name.find_last_not_of("0123456789") + 1;
+  if (digits < name.size()) metadata["step"] = std::to_string(std::stoll(name.substr(digits)));
+  return metadata;
+}
+
+ExitCode export_weights(const ExportFlags& flags) {
+  const auto source = stages::checkpoint_folder(flags.weights);
+  const auto text = stages::text_folder(flags.weights);
+  const auto [config, weights] = model::read_model_folder(source);  // verifies names, shapes and sizes
+  const std::filesystem::path out = flags.out;
+  require(flags.force || !std::filesystem::exists(out / "model.safetensors"), out.string() + " already holds a model", "it would be overwritten",
+          "choose another folder or add --force");
+  const std::string sha256 = model::weights_sha256(model::weight_layout(config), weights);
+  model::write_model_folder(out, config, weights, {flags.dtype == "bf16" ? model::Dtype::bf16 : model::Dtype::f32, origin_of(flags.weights, source, sha256)});
+  if (!text.empty()) stages::copy_text_files(text, out);
+  std::cout << "exported " << source.string() << " to " << out.string() << "\n";
+  if (!text.empty()) std::cout << "tokenizer and what belongs to it from " << text.string() << "\n";
+  std::cout << "policy sha256 " << sha256 << std::endl;
+  return ExitCode::done;
+}
+
+}  // namespace
 
 void add_export(CLI::App& app, Action& action) {
-  struct Flags {
-    std::string weights, out;
-    bool force = false;
-  };
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("export", "write config.json and model.safetensors for transformers");
-  command->add_option("weights", flags->weights, "RUN, RUN@STEP or RUN@CHECKPOINT")->required();
+  auto flags = std::make_shared<ExportFlags>();
+  auto* command = app.add_subcommand("export", "write config.json, model.safetensors and the tokenizer's files for transformers");
+  command->add_option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")->required();
   command->add_option("out", flags->out, "folder to write")->required();
+  command->add_option("--dtype", flags->dtype, "f32, or bf16: rounded to the nearest, ties to even")->check(CLI::IsMember({"f32", "bf16"}));
   command->add_flag("--force", flags->force, "overwrite an earlier export in that folder");
-  command->callback([flags, &action] {
-    action = [flags] {
-      const auto source = stages::checkpoint_folder(flags->weights);
-      const auto [config, weights] = model::read_model_folder(source);  // verifies names, shapes and sizes
-      const std::filesystem::path out = flags->out;
-      require(flags->force || !std::filesystem::exists(out / "model.safetensors"), out.string() + " already holds a model", "it would be overwritten",
-              "choose another folder or add --force");
-      model::write_model_folder(out, config, weights);
-      std::cout << "exported " << source.string() << " to " << out.string() << "\npolicy sha256 "
-                << model::weights_sha256(model::weight_layout(config), weights) << std::endl;
-      return ExitCode::done;
-    };
-  });
+  command->callback([flags, &action] { action = [flags] { return export_weights(*flags); }; });
 }
 
 }  // namespace rollcall::app

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   app::add_eval(app, arguments, action);
   app::add_generate(app, action);
   app::add_chat(app, action);
+  app::add_logprob(app, action);
   app::add_plan(app, action);
   app::add_recipes(app, action);
   app::add_policies(app, action);

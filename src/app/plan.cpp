@@ -4,7 +4,6 @@
 #include "stages/run_folder.hpp"
 #include "text/prompt_format.hpp"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -27,8 +26,7 @@ void add_plan(CLI::App& app, Action& action) {
   command->callback([flags, &action] {
     action = [flags] {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
-      const text::PromptFormat format(config.text, stages::text_folder(config.run.init_from.empty() ? std::filesystem::path(config.model.path)
-                                                                                                    : stages::checkpoint_folder(config.run.init_from)));
+      const text::PromptFormat format(config.text, stages::text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
       const int threads = config.run.threads > 0 ? int(config.run.threads) : 1;
       const auto forecast = stages::forecast(config, stages::models_of(config, *format.tokenizer()), flags->ranks, threads);
       std::cout << stages::to_text(forecast) << std::flush;

@@ -22,7 +22,7 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   settings.insert(settings.end(), assignments.begin(), assignments.end());
   const RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = stages::checkpoint_folder(reference);
-  text::PromptFormat format(config.text, stages::text_folder(folder));
+  text::PromptFormat format(config.text, stages::text_folder(reference));
   const auto [model_config, weights] = model::read_model_folder(folder);
   require(model_config.vocab_size >= format.tokenizer()->vocab_size(),
           fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace rollcall {
 namespace fs = std::filesystem;
@@ -140,11 +141,11 @@ void publish_file(const fs::path& temporary, const fs::path& final_path) {
   fsync_path(folder_of(final_path));
 }
 
-void write_file_synced(const fs::path& path, std::string_view content) {
+void write_file_synced(const fs::path& path, const FilePieces& next) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (file < 0) storage_failure("create", path, errno);
   try {
-    write_all(file, content, path);
+    for (std::string_view piece = next(); !piece.empty(); piece = next()) write_all(file, piece, path);
     sync(file, path);
     if (!file.close()) storage_failure("close", path, errno);
   } catch (const StorageError&) {
@@ -153,9 +154,20 @@ void write_file_synced(const fs::path& path, std::string_view content) {
   }
 }
 
-void write_file_atomic(const fs::path& path, std::string_view content) {
+namespace {
+
+FilePieces one_piece(std::string_view content) {
+  return [rest = content]() mutable { return std::exchange(rest, {}); };
+}
+
+}  // namespace
+
+void write_file_synced(const fs::path& path, std::string_view content) { write_file_synced(path, one_piece(content)); }
+void write_file_atomic(const fs::path& path, std::string_view content) { write_file_atomic(path, one_piece(content)); }
+
+void write_file_atomic(const fs::path& path, const FilePieces& next) {
   const fs::path temporary = path.string() + ".partial";
-  write_file_synced(temporary, content);
+  write_file_synced(temporary, next);
   if (uninterrupted([&] { return ::rename(temporary.c_str(), path.c_str()); }) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +39,16 @@ void show_file(const std::filesystem::path& temporary, const std::filesystem::pa
 /// After a return the file survives a power cut; before it, `final_path` is untouched. Throws StorageError.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
 
-/// Writes `content` beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
+/// The content of a file piece by piece: each call gives the next one, which stays valid until the call after it. An empty piece is the end.
+using FilePieces = std::function<std::string_view()>;
+
+/// Writes the content beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+void write_file_atomic(const std::filesystem::path& path, const FilePieces& next);
 
 /// Writes a file in place and makes its content durable; its name is so after an fsync of the folder. A failure leaves no file. Throws StorageError.
 void write_file_synced(const std::filesystem::path& path, std::string_view content);
+void write_file_synced(const std::filesystem::path& path, const FilePieces& next);
 
 /// A second name for a file that will not change; where the file system has no links (or no more of them) a copy, made like write_file_synced. Throws StorageError.
 void link_or_copy(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -233,7 +233,7 @@ bool Decoder::append(const Sample& sample, std::int32_t token, float logprob, fl
   sequence.tokens.push_back(token);
   sequence.logprob.push_back(logprob);
   sequence.entropy.push_back(entropy);
-  sequence.stopped = token == policy_.config.eos_token_id || (stop_ && ended(requests_[sample.request], sequence.tokens));
+  sequence.stopped = policy_.config.ends(token) || (stop_ && ended(requests_[sample.request], sequence.tokens));
   return sequence.stopped || std::int64_t(sequence.tokens.size()) + requests_[sample.request].given >= sampling_.max_new_tokens;
 }
 

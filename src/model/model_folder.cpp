@@ -3,65 +3,160 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "model/safetensors.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <set>
 
 namespace rollcall::model {
-
-LoadedModel read_model_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path config_file = folder / "config.json";
-  LoadedModel model;
-  model.config = read_model_config(read_file(config_file), config_file.string());
-  model.weights = read_weights(model.config, folder / "model.safetensors");
-  return model;
-}
-
 namespace {
 
-std::vector<float> weights_of(const ModelConfig& config, const SafetensorsFile& file, const std::string& origin) {
-  const WeightLayout layout = weight_layout(config);
-  std::vector<float> weights(std::size_t(layout.size), 0.0F);
-  for (const Slice& slice : layout.slices) {
-    const TensorView& tensor = file.tensor(slice.name);
-    require<InputError>(tensor.shape == slice.shape,
-                        fmt::format("tensor {} of {} has shape [{}] where config.json asks for [{}]", slice.name, origin, fmt::join(tensor.shape, ","),
-                                    fmt::join(slice.shape, ",")),
-                        "the two files do not belong together", "copy both from the same model");
-    const std::vector<float> values = file.floats(slice.name);
-    std::copy(values.begin(), values.end(), weights.begin() + slice.offset);
-  }
-  return weights;
+constexpr const char* kHead = "lm_head.weight";
+
+/// At most ten names, and how many more there are.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 10;
+  const std::vector<std::string> shown(names.begin(), names.begin() + std::ptrdiff_t(std::min(kShown, names.size())));
+  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
 }
+
+void check_names(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files) {
+  std::vector<std::string> missing, unknown;
+  std::set<std::string> wanted;
+  for (const Slice& slice : layout.slices) {
+    wanted.insert(slice.name);
+    if (!files.tensors().contains(slice.name)) missing.push_back(slice.name);
+  }
+  const bool head_only = missing == std::vector<std::string>{kHead};
+  require<InputError>(
+      missing.empty(), fmt::format("{} has no tensor {}", files.origin(), listed(missing)), "the model that config.json describes needs it",
+      head_only ? "set \"tie_word_embeddings\": true in config.json if the embeddings are meant to be the head" : "copy both from the same model");
+  for (const auto& [name, file] : files.tensors()) {
+    const bool tied = name == kHead && config.tie_word_embeddings;
+    if (!wanted.contains(name) && !tied && !is_harmless_buffer(name)) unknown.push_back(name);
+  }
+  require<InputError>(unknown.empty(), fmt::format("{} has tensor {}, which the model of config.json has not", files.origin(), listed(unknown)),
+                      fmt::format("{} without it would be another model", row_of(config.architecture).name), "copy both from the same model");
+}
+
+void check_shape(const Slice& slice, const TensorView& tensor, const std::string& origin) {
+  require<InputError>(tensor.shape == slice.shape,
+                      fmt::format("tensor {} of {} has shape [{}] where config.json asks for [{}]", slice.name, origin, fmt::join(tensor.shape, ","),
+                                  fmt::join(slice.shape, ",")),
+                      "the two files do not belong together", "copy both from the same model");
+}
+
+/// A head that is stored although it is tied must be the embedding: transformers would use it otherwise.
+void check_tied_head(const WeightFiles& files, const Slice& embedding, const float* values) {
+  const auto found = files.tensors().find(kHead);
+  if (found == files.tensors().end()) return;
+  bool same = found->second->tensor(kHead).shape == embedding.shape;
+  std::vector<float> part(std::size_t(1) << 16);
+  for (std::size_t first = 0; same && first < std::size_t(embedding.count); first += part.size()) {
+    const std::span<float> some = std::span(part).first(std::min(part.size(), std::size_t(embedding.count) - first));
+    found->second->widen(kHead, first, some);
+    same = std::equal(some.begin(), some.end(), values + first,
+                      [](float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); });
+  }
+  require<InputError>(same, fmt::format("{} of {} is not {}, although config.json ties them", kHead, files.origin(), embedding.name),
+                      "one of them would be lost", "set \"tie_word_embeddings\": false in config.json if both are meant");
+}
+
+std::uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (value != value) return std::uint16_t(bits >> 16 | 0x40);  // stays NaN
+  return std::uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+/// Header and tensors of model.safetensors, one a call.
+class WeightPieces {
+ public:
+  WeightPieces(const WeightLayout& layout, std::span<const float> weights, const FolderFormat& format) : layout_(layout), weights_(weights), format_(format) {}
+
+  std::string_view operator()() {
+    if (next_ > layout_.slices.size()) return {};
+    if (next_++ == 0) return piece_ = header();
+    const Slice& slice = layout_.slices[next_ - 2];
+    const std::span<const float> values = weights_.subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    if (format_.dtype == Dtype::f32) return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+    rounded_.resize(values.size());
+    std::transform(values.begin(), values.end(), rounded_.begin(), to_bf16);
+    return {reinterpret_cast<const char*>(rounded_.data()), rounded_.size() * 2};
+  }
+
+ private:
+  std::string header() const {
+    const std::size_t width = format_.dtype == Dtype::f32 ? 4 : 2;
+    std::vector<TensorView> tensors;
+    for (const Slice& slice : layout_.slices) {
+      const auto bytes = std::as_bytes(weights_.subspan(std::size_t(slice.offset), std::size_t(slice.count)));
+      tensors.push_back({slice.name, format_.dtype, slice.shape, bytes.first(std::size_t(slice.count) * width)});
+    }
+    auto metadata = format_.metadata;
+    metadata["format"] = "pt";  // transformers insists on this entry
+    return safetensors_header(tensors, metadata);
+  }
+
+  const WeightLayout& layout_;
+  std::span<const float> weights_;
+  const FolderFormat& format_;
+  std::size_t next_ = 0;
+  std::string piece_;
+  std::vector<std::uint16_t> rounded_;
+};
 
 }  // namespace
 
-std::vector<float> read_weights(const ModelConfig& config, const std::filesystem::path& safetensors) {
-  require<InputError>(std::filesystem::exists(safetensors), fmt::format("{} does not exist", safetensors.string()), "the weights are read from one file",
-                      "merge a model that is split into several files");
-  return weights_of(config, SafetensorsFile::read(safetensors), safetensors.string());
+ModelConfig read_folder_config(const std::filesystem::path& folder) {
+  const std::filesystem::path config = folder / "config.json", generation = folder / "generation_config.json";
+  NamedText suggested;
+  if (std::filesystem::exists(generation)) suggested = {read_file(generation), generation.string()};
+  return read_model_config({read_file(config), config.string()}, suggested);
 }
 
-std::vector<float> parse_weights(const ModelConfig& config, const std::string& bytes, const std::string& origin) {
-  return weights_of(config, SafetensorsFile::parse(bytes, origin), origin);
+LoadedModel read_model_folder(const std::filesystem::path& folder) {
+  LoadedModel model;
+  model.config = read_folder_config(folder);
+  model.weights = read_weights(model.config, WeightFiles::open(folder));
+  return model;
 }
 
-std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights) {
-  std::vector<TensorView> tensors;
+std::vector<float> read_weights(const ModelConfig& config, const WeightFiles& files) {
+  const WeightLayout layout = weight_layout(config);
+  check_names(config, layout, files);
+  for (const Slice& slice : layout.slices) check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
+  std::vector<float> weights(std::size_t(layout.size), 0.0F);  // only now: a config.json that does not belong to the files could ask for any size
   for (const Slice& slice : layout.slices) {
-    const auto values = weights.subspan(std::size_t(slice.offset), std::size_t(slice.count));
-    tensors.push_back({slice.name, Dtype::f32, slice.shape, std::as_bytes(values)});
+    files.tensors().at(slice.name)->widen(slice.name, 0, std::span(weights).subspan(std::size_t(slice.offset), std::size_t(slice.count)));
   }
-  return to_safetensors(tensors, {{"format", "pt"}});  // transformers insists on the format entry
+  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front(), weights.data() + layout.slices.front().offset);
+  return weights;
 }
 
-void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config, std::span<const float> weights) {
+std::vector<float> parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin) {
+  return read_weights(config, WeightFiles(SafetensorsFile::view(std::as_bytes(std::span(bytes)), origin)));
+}
+
+std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights, const std::map<std::string, std::string>& metadata) {
+  const FolderFormat format{Dtype::f32, metadata};
+  WeightPieces pieces(layout, weights, format);
+  std::string bytes(pieces());
+  bytes.reserve(bytes.size() + weights.size_bytes());
+  for (std::string_view piece = pieces(); !piece.empty(); piece = pieces()) bytes += piece;
+  return bytes;
+}
+
+void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config, std::span<const float> weights, const FolderFormat& format) {
+  expect(format.dtype == Dtype::f32 || format.dtype == Dtype::bf16, "weights are written as F32 or BF16");
+  const WeightLayout layout = weight_layout(config);
+  expect(std::int64_t(weights.size()) == layout.size, "weights fill their layout");
   make_folder(folder);
-  write_file_atomic(folder / "config.json", to_config_json(config));
-  write_file_atomic(folder / "model.safetensors", to_model_safetensors(weight_layout(config), weights));
+  write_file_atomic(folder / "config.json", to_config_json(config, format.dtype == Dtype::f32 ? "float32" : "bfloat16"));
+  WeightPieces pieces(layout, weights, format);
+  write_file_atomic(folder / "model.safetensors", FilePieces([&] { return pieces(); }));
 }
 
 }  // namespace rollcall::model

@@ -1,9 +1,11 @@
-// A model folder as Hugging Face lays it out: config.json and model.safetensors.
+// A model folder as Hugging Face lays it out: config.json, and model.safetensors or shards with an index.
 #pragma once
 
+#include "model/weight_files.hpp"
 #include "model/weights.hpp"
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,19 +17,29 @@ struct LoadedModel {
   std::vector<float> weights;  ///< layout order
 };
 
-/// Throws InputError naming the file and the fault: missing file, unsupported architecture, missing tensor, other shape.
+/// Throws InputError naming the file and the fault: missing file, unsupported key, missing or unknown tensor, other shape.
 LoadedModel read_model_folder(const std::filesystem::path& folder);
 
-/// Weights of `config` from one safetensors file; F32, BF16 and F16 are widened.
-std::vector<float> read_weights(const ModelConfig& config, const std::filesystem::path& safetensors);
+/// config.json, with the end tokens of generation_config.json where there is one.
+ModelConfig read_folder_config(const std::filesystem::path& folder);
 
-/// The same from the bytes of such a file; `origin` is named in messages.
-std::vector<float> parse_weights(const ModelConfig& config, const std::string& bytes, const std::string& origin);
+/// Weights of `config`; F32, BF16 and F16 are widened from the mapped files into their place, one tensor at a time. Every tensor of the files must be
+/// the model's (or a known buffer that nothing reads): a weight that was passed over would leave another model.
+std::vector<float> read_weights(const ModelConfig& config, const WeightFiles& files);
 
-/// The bytes of model.safetensors for these weights.
-std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights);
+/// The same from the bytes of a safetensors file; `origin` is named in messages.
+std::vector<float> parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin);
 
-/// Writes both files, each atomically.
-void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config, std::span<const float> weights);
+/// The bytes of model.safetensors for these weights. `metadata` joins the entry that transformers asks for.
+std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights, const std::map<std::string, std::string>& metadata = {});
+
+/// How weights leave: as they are, or rounded to the nearest BF16, ties to even.
+struct FolderFormat {
+  Dtype dtype = Dtype::f32;  ///< or bf16
+  std::map<std::string, std::string> metadata;
+};
+
+/// Writes config.json and model.safetensors, each atomically; the weights go to the file one tensor at a time.
+void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config, std::span<const float> weights, const FolderFormat& format = {});
 
 }  // namespace rollcall::model

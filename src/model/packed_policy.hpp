@@ -30,13 +30,6 @@ struct Layer {
   Linear q, k, v, o, gate, up, down;
 };
 
-/// cos and sin of position * theta^(-2i/head_dim), computed in double: [max_position_embeddings, head_dim/2].
-struct RotaryTable {
-  double theta = 0.0;
-  std::int64_t positions = 0, half = 0;
-  std::vector<float> cos, sin;
-};
-
 struct Policy::Packed {
   ModelConfig config;
   PolicyVersion version;

@@ -3,7 +3,6 @@
 
 #include "base/error.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <string_view>
@@ -11,31 +10,13 @@
 namespace rollcall::model {
 namespace {
 
-std::shared_ptr<const RotaryTable> make_rotary_table(const ModelConfig& config) {
-  auto table = std::make_shared<RotaryTable>();
-  table->theta = config.rope_theta;
-  table->positions = config.max_position_embeddings;
-  table->half = config.head_dim / 2;
-  table->cos.reserve(std::size_t(table->positions * table->half));
-  table->sin.reserve(table->cos.capacity());
-  for (std::int64_t position = 0; position < table->positions; ++position) {
-    for (std::int64_t i = 0; i < table->half; ++i) {
-      const double angle = double(position) * std::pow(config.rope_theta, -2.0 * double(i) / double(config.head_dim));
-      table->cos.push_back(float(std::cos(angle)));
-      table->sin.push_back(float(std::sin(angle)));
-    }
-  }
-  return table;
-}
-
 /// The table of the last configuration is kept: a run builds a policy each step, always of one shape.
-std::shared_ptr<const RotaryTable> rotary_table(const ModelConfig& config) {
+std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config) {
   static std::mutex mutex;
   static std::shared_ptr<const RotaryTable> last;
+  const Rope rope{config.rope_theta, config.head_dim, config.max_position_embeddings, config.rope_scaling};
   const std::lock_guard lock(mutex);
-  const bool fits =
-      last != nullptr && last->theta == config.rope_theta && last->positions == config.max_position_embeddings && last->half == config.head_dim / 2;
-  if (!fits) last = make_rotary_table(config);
+  if (last == nullptr || last->rope != rope) last = std::make_shared<RotaryTable>(rotary_table(rope));
   return last;
 }
 
@@ -82,15 +63,15 @@ class Packer {
     layer.q = linear("q_proj", c.attention_bias);
     layer.k = linear("k_proj", c.attention_bias);
     layer.v = linear("v_proj", c.attention_bias);
-    layer.o = linear("o_proj", c.attention_bias && c.qk_norm);
+    layer.o = linear("o_proj", c.output_bias);
     if (c.qk_norm) {
       layer.q_norm = norm("q_norm.weight");
       layer.k_norm = norm("k_norm.weight");
     }
     layer.post_attention_norm = norm("post_attention_layernorm.weight");
-    layer.gate = linear("gate_proj", false);
-    layer.up = linear("up_proj", false);
-    layer.down = linear("down_proj", false);
+    layer.gate = linear("gate_proj", c.mlp_bias);
+    layer.up = linear("up_proj", c.mlp_bias);
+    layer.down = linear("down_proj", c.mlp_bias);
     return layer;
   }
   void pack_linears() {
@@ -126,7 +107,7 @@ Policy::Policy(const ModelConfig& config, std::span<const float> weights, Policy
   expect(std::int64_t(weights.size()) == packed_->layout.size, "weights fill their layout");
   packed_->weights = AlignedFloats(weights.size());
   std::memcpy(packed_->weights.data(), weights.data(), weights.size_bytes());
-  packed_->rotary = rotary_table(config);
+  packed_->rotary = shared_rotary_table(config);
   Packer(*packed_).run();
 }
 

@@ -2,12 +2,12 @@
 #include "model/safetensors.hpp"
 
 #include "base/error.hpp"
-#include "base/file.hpp"
 #include "base/nearest.hpp"
+#include "model/foreign_json.hpp"
+#include "model/mapped_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,15 +15,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 
 namespace rollcall::model {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // sorted: looking up a key of a hostile header stays cheap
 static_assert(std::endian::native == std::endian::little, "the format is little-endian and so is every machine this runs on");
 
-constexpr std::uint64_t kHeaderLimit = 100'000'000;  // as in the reference implementation
+constexpr std::size_t kHeaderLimit = 100'000'000;  // as in the reference implementation
 
 struct DtypeName {
   const char* name;
@@ -55,22 +54,6 @@ class Checker {
  private:
   const std::string* origin_;
 };
-
-/// The header as JSON; a key that stands twice at one level is a fault that a plain parse would hide.
-Json parse_header(std::string_view text, const Checker& check) {
-  std::vector<std::set<std::string>> keys;  // [depth] of the objects that are open
-  std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) twice = value.get<std::string>();
-    return true;
-  };
-  Json header = Json::parse(text, watch, false);
-  check(!header.is_discarded() && header.is_object(), "the header is not a JSON object");
-  check(twice.empty(), fmt::format("\"{}\" stands twice", twice));
-  return header;
-}
 
 std::uint64_t unsigned_of(const Json& value, const std::string& name, const Checker& check) {
   check(value.is_number_unsigned(),
@@ -133,53 +116,76 @@ void check_tiling(const std::map<std::string, TensorView>& tensors, std::span<co
   check(next == data.data() + data.size(), fmt::format("{} bytes after the last tensor belong to none", data.data() + data.size() - next));
 }
 
+/// IEEE 754 binary16 by its bits: exponent and mantissa moved into place, then scaled by 2^112, the difference of the exponents' biases.
 float half_to_float(std::uint16_t half) {
-  const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const float sign = (half & 0x8000) != 0 ? -1.0F : 1.0F;
-  if (exponent == 31) return mantissa != 0 ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
-  return exponent == 0 ? sign * std::ldexp(float(mantissa), -24) : sign * std::ldexp(float(mantissa + 1024), exponent - 25);
+  const float scaled = std::bit_cast<float>(std::uint32_t(half & 0x7FFF) << 13) * 0x1p112F;
+  const std::uint32_t special = (half & 0x7C00) == 0x7C00 ? 0x7F800000U : 0U;  // infinity and NaN
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | special | std::uint32_t(half & 0x8000) << 16);
 }
 
 template <class T, class Widen>
-std::vector<float> widened(std::span<const std::byte> bytes, Widen widen) {
-  std::vector<float> values(bytes.size() / sizeof(T));
-  for (std::size_t i = 0; i < values.size(); ++i) {
+void widen_all(const std::byte* from, std::span<float> into, Widen widen) {
+  for (std::size_t i = 0; i < into.size(); ++i) {
     T stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof(T), sizeof(T));  // the data start need not be aligned
-    values[i] = widen(stored);
+    std::memcpy(&stored, from + i * sizeof(T), sizeof(T));  // the data start need not be aligned
+    into[i] = widen(stored);
   }
-  return values;
 }
 
-}  // namespace
-
-SafetensorsFile SafetensorsFile::read(const std::filesystem::path& path) { return parse(read_file(path), path.string()); }
-
-SafetensorsFile SafetensorsFile::parse(std::string bytes, const std::string& origin) {
-  const Checker check(origin);
-  SafetensorsFile file;
-  file.origin_ = origin;
-  file.bytes_ = std::make_shared<const std::string>(std::move(bytes));
-  const std::string& all = *file.bytes_;
-  check(all.size() >= 8, fmt::format("it has {} bytes, fewer than the header length takes", all.size()));
-  std::uint64_t length = 0;
-  std::memcpy(&length, all.data(), 8);
-  check(length <= kHeaderLimit, fmt::format("its header of {} bytes is above the limit of {}", length, kHeaderLimit));
-  check(length <= all.size() - 8, fmt::format("its header of {} bytes reaches beyond the end", length));
-  check(length > 0 && all[8] == '{', "the header does not start with {");
-  const Json header = parse_header(std::string_view(all).substr(8, length), check);
-  const std::span<const std::byte> data = std::as_bytes(std::span(all)).subspan(8 + length);
+/// Fills tensors and metadata from the header.
+void read_header(const Json& header, std::span<const std::byte> data, const Checker& check, std::map<std::string, TensorView>& tensors,
+                 std::map<std::string, std::string>& metadata) {
   for (const auto& [name, entry] : header.items()) {
     if (name != "__metadata__") {
-      file.tensors_.emplace(name, read_tensor(name, entry, data, check));
+      tensors.emplace(name, read_tensor(name, entry, data, check));
       continue;
     }
     check(entry.is_object(), "__metadata__ is not a table");
     for (const auto& [key, value] : entry.items()) {
       check(value.is_string(), fmt::format("metadata {} is not a string", key));
-      file.metadata_[key] = value.get<std::string>();
+      metadata[key] = value.get<std::string>();
     }
   }
+}
+
+}  // namespace
+
+SafetensorsFile SafetensorsFile::map(const std::filesystem::path& path) {
+  const auto mapped = std::make_shared<const MappedFile>(path);
+  const std::span<const std::byte> all = mapped->bytes();
+  std::uint64_t length = 0;
+  if (all.size() >= 8) {
+    mapped->load(all.first(8));
+    std::memcpy(&length, all.data(), 8);
+    mapped->load(all.first(8 + std::size_t(std::min({length, kHeaderLimit, all.size() - 8}))));
+  }
+  SafetensorsFile file = view(all, path.string());
+  file.file_ = mapped;
+  return file;
+}
+
+SafetensorsFile SafetensorsFile::parse(std::string bytes, const std::string& origin) {
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  SafetensorsFile file = view(std::as_bytes(std::span(*kept)), origin);
+  file.bytes_ = kept;
+  return file;
+}
+
+SafetensorsFile SafetensorsFile::view(std::span<const std::byte> all, const std::string& origin) {
+  const Checker check(origin);
+  SafetensorsFile file;
+  file.origin_ = origin;
+  check(all.size() >= 8, fmt::format("it has {} bytes, fewer than the header length takes", all.size()));
+  std::uint64_t length = 0;
+  std::memcpy(&length, all.data(), 8);
+  check(length <= kHeaderLimit, fmt::format("its header of {} bytes is above the limit of {}", length, kHeaderLimit));
+  check(length <= all.size() - 8, fmt::format("its header of {} bytes reaches beyond the end", length));
+  check(length > 0 && char(all[8]) == '{', "the header does not start with {");
+  std::string fault;
+  const Json header = parse_foreign<Json>({reinterpret_cast<const char*>(all.data()) + 8, std::size_t(length)}, fault);
+  check(fault.empty(), "in the header: " + fault);
+  const std::span<const std::byte> data = all.subspan(8 + length);
+  read_header(header, data, check, file.tensors_, file.metadata_);
   check_tiling(file.tensors_, data, check);
   return file;
 }
@@ -195,18 +201,31 @@ const TensorView& SafetensorsFile::tensor(const std::string& name) const {
 
 std::vector<float> SafetensorsFile::floats(const std::string& name) const {
   const TensorView& view = tensor(name);
-  switch (view.dtype) {
-    case Dtype::f32: return widened<float>(view.bytes, [](float value) { return value; });
-    case Dtype::bf16: return widened<std::uint16_t>(view.bytes, [](std::uint16_t value) { return std::bit_cast<float>(std::uint32_t(value) << 16); });
-    case Dtype::f16: return widened<std::uint16_t>(view.bytes, half_to_float);
-    default: break;
-  }
-  throw InputError(error_message(fmt::format("tensor {} of {} is {}", name, origin_, name_of(view.dtype).name), "weights are read from F32, BF16 or F16",
-                                 "convert the file to one of these"));
+  std::vector<float> values(view.bytes.size() / name_of(view.dtype).bytes);
+  widen(name, 0, values);
+  return values;
 }
 
-std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
+void SafetensorsFile::widen(const std::string& name, std::size_t first, std::span<float> into) const {
+  const TensorView& view = tensor(name);
+  const bool is_float = view.dtype == Dtype::f32 || view.dtype == Dtype::bf16 || view.dtype == Dtype::f16;
+  require<InputError>(is_float, fmt::format("tensor {} of {} is {}", name, origin_, name_of(view.dtype).name), "weights are read from F32, BF16 or F16",
+                      "convert the file to one of these");
+  const std::size_t width = name_of(view.dtype).bytes;
+  expect(first <= view.bytes.size() / width && into.size() <= view.bytes.size() / width - first, "the elements are the tensor's");
+  const std::span<const std::byte> part = view.bytes.subspan(first * width, into.size() * width);
+  if (file_ != nullptr) file_->load(part);
+  switch (view.dtype) {
+    case Dtype::bf16: widen_all<std::uint16_t>(part.data(), into, [](std::uint16_t value) { return std::bit_cast<float>(std::uint32_t(value) << 16); }); break;
+    case Dtype::f16: widen_all<std::uint16_t>(part.data(), into, half_to_float); break;
+    default:
+      if (!part.empty()) std::memcpy(into.data(), part.data(), part.size());
+  }
+  if (file_ != nullptr) file_->release(part);
+}
+
+std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
   for (const TensorView& tensor : tensors) {
@@ -217,9 +236,14 @@ std::string to_safetensors(std::span<const TensorView> tensors, const std::map<s
   std::string text = header.dump();
   text.append((64 - (8 + text.size()) % 64) % 64, ' ');  // spaces are the format's padding
   const std::uint64_t length = text.size();
-  std::string bytes(reinterpret_cast<const char*>(&length), 8);
-  bytes.reserve(8 + text.size() + offset);
-  bytes += text;
+  return std::string(reinterpret_cast<const char*>(&length), 8) + text;
+}
+
+std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {
+  std::string bytes = safetensors_header(tensors, metadata);
+  std::size_t size = bytes.size();
+  for (const TensorView& tensor : tensors) size += tensor.bytes.size();
+  bytes.reserve(size);
   for (const TensorView& tensor : tensors) bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   return bytes;
 }

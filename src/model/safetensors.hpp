@@ -21,22 +21,32 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
-/// A file read whole. Tensors view into its bytes, which copies of the object share.
+class MappedFile;
+
+/// Tensors view into the file's bytes, which copies of the object share.
 class SafetensorsFile {
  public:
-  static SafetensorsFile read(const std::filesystem::path& path);  ///< throws InputError naming the file and the fault
-  static SafetensorsFile parse(std::string bytes, const std::string& origin);
+  static SafetensorsFile map(const std::filesystem::path& path);                             ///< throws InputError naming the file and the fault
+  static SafetensorsFile parse(std::string bytes, const std::string& origin);                ///< keeps the bytes
+  static SafetensorsFile view(std::span<const std::byte> bytes, const std::string& origin);  ///< borrows them
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::string& origin() const { return origin_; }
   const TensorView& tensor(const std::string& name) const;   ///< throws InputError naming the nearest
   std::vector<float> floats(const std::string& name) const;  ///< f32, bf16 and f16 widened
+  /// Elements [first, first + into.size()) of a tensor, widened into their place.
+  void widen(const std::string& name, std::size_t first, std::span<float> into) const;
 
  private:
-  std::shared_ptr<const std::string> bytes_;
+  std::shared_ptr<const std::string> bytes_;  ///< of parse
+  std::shared_ptr<const MappedFile> file_;    ///< of map
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
   std::string origin_;
 };
+
+/// What stands before the data: length and header, padded to a multiple of 64 bytes. Of the tensors' bytes only the sizes are used.
+std::string safetensors_header(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);
 
 /// The whole file as bytes; tensors in the given order, 64-byte aligned data start.
 std::string to_safetensors(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata);

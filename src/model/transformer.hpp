@@ -5,7 +5,7 @@
 
 namespace rollcall::model {
 
-/// Pre-norm decoder blocks (Llama: Touvron et al. 2023; per-head norms: Qwen3) over packed rows x [n, hidden]; returns the last block's output.
+/// Pre-norm decoder blocks (Llama: Touvron et al. 2023; per-head norms: Qwen3; layers without rotary embeddings: SmolLM3) over packed rows x [n, hidden]; returns the last block's output.
 /// `Engine` supplies the operations: RowEngine on scratch memory (generation, scoring), TapeEngine on ATen tensors with autograd (training). Both call the
 /// same kernels on the same operands, so their bits agree. A residual `add` is where an engine may drop all rows but its result.
 template <class Engine>
@@ -20,8 +20,10 @@ typename Engine::Rows run_blocks(Engine& engine, const Policy::Packed& policy, t
       q = engine.rms_norm(q, layer.q_norm);
       k = engine.rms_norm(k, layer.k_norm);
     }
-    q = engine.rope(q);
-    k = engine.rope(k);
+    if (policy.config.has_rope(std::int64_t(i))) {
+      q = engine.rope(q);
+      k = engine.rope(k);
+    }
     x = engine.add(x, engine.linear(engine.attention(i, q, k, v), layer.o));
     h = engine.rms_norm(x, layer.post_attention_norm);
     x = engine.add(x, engine.linear(engine.swiglu(engine.linear(h, layer.gate), engine.linear(h, layer.up)), layer.down));

@@ -42,16 +42,15 @@ void add_layer(LayoutBuilder& add, const ModelConfig& c, std::int64_t layer) {
   add.linear(prefix + "self_attn.q_proj", q_width, c.hidden_size, c.attention_bias);
   add.linear(prefix + "self_attn.k_proj", kv_width, c.hidden_size, c.attention_bias);
   add.linear(prefix + "self_attn.v_proj", kv_width, c.hidden_size, c.attention_bias);
-  // Qwen3's attention_bias reaches the output projection, Qwen2's bias does not.
-  add.linear(prefix + "self_attn.o_proj", c.hidden_size, q_width, c.attention_bias && c.qk_norm);
+  add.linear(prefix + "self_attn.o_proj", c.hidden_size, q_width, c.output_bias);
   if (c.qk_norm) {
     add.vector(prefix + "self_attn.q_norm.weight", c.head_dim);
     add.vector(prefix + "self_attn.k_norm.weight", c.head_dim);
   }
   add.vector(prefix + "post_attention_layernorm.weight", c.hidden_size);
-  add.linear(prefix + "mlp.gate_proj", c.intermediate_size, c.hidden_size);
-  add.linear(prefix + "mlp.up_proj", c.intermediate_size, c.hidden_size);
-  add.linear(prefix + "mlp.down_proj", c.hidden_size, c.intermediate_size);
+  add.linear(prefix + "mlp.gate_proj", c.intermediate_size, c.hidden_size, c.mlp_bias);
+  add.linear(prefix + "mlp.up_proj", c.intermediate_size, c.hidden_size, c.mlp_bias);
+  add.linear(prefix + "mlp.down_proj", c.hidden_size, c.intermediate_size, c.mlp_bias);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "stages/forecast.hpp"
 
 #include "base/error.hpp"
-#include "base/file.hpp"
+#include "model/model_folder.hpp"
 #include "model/optimizer.hpp"
 #include "objective/columns.hpp"
 #include "objective/objective.hpp"
@@ -82,17 +82,14 @@ void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std
 }  // namespace
 
 RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
-  const auto config_of = [](const std::filesystem::path& folder) {
-    return model::read_model_config(read_file(folder / "config.json"), (folder / "config.json").string());
-  };
   const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
   RunModels models;
-  models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : config_of(source);
+  models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
   const auto columns = objective::Objective(c.objective.recipe, c.objective.pieces, c.objective.knobs).columns();
   const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
   if (wants(objective::column::reference_logprob)) models.companion_parameters += model::weight_layout(models.policy).size;
   if ((wants(objective::column::teacher_logprob) || wants(objective::column::teacher_kl)) && !c.teacher.model.empty())
-    models.companion_parameters += model::weight_layout(config_of(c.teacher.model)).size;
+    models.companion_parameters += model::weight_layout(model::read_folder_config(c.teacher.model)).size;
   return models;
 }
 

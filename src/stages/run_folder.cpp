@@ -149,15 +149,53 @@ fs::path checkpoint_folder(const std::string& reference) {
   return verified(dir / "checkpoints" / names.back());
 }
 
-fs::path text_folder(const fs::path& weights) {
-  if (weights.empty() || text::has_tokenizer(weights)) return weights;
-  const fs::path above = weights.lexically_normal().parent_path();
-  const fs::path run = above.filename() == "checkpoints" ? above.parent_path() : weights;
-  if (text::has_tokenizer(run / "tokenizer")) return run / "tokenizer";
-  if (!fs::exists(run / "config.toml")) return weights;
-  const RunConfig config = read_run_folder(run);
-  if (!config.run.init_from.empty()) return text_folder(checkpoint_folder(config.run.init_from));
-  return !config.model.path.empty() && text::has_tokenizer(config.model.path) ? fs::path(config.model.path) : weights;
+namespace {
+
+/// Files of a model folder that are about text; transformers finds them by these names.
+constexpr std::array kTextFiles{
+    "tokenizer.json",      "tokenizer_config.json",  "tokenizer.model", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt",
+    "chat_template.jinja", "generation_config.json", "LICENSE"};
+constexpr const char* kTextFolder = "tokenizer";
+
+bool has_text_files(const fs::path& folder) {
+  return std::any_of(kTextFiles.begin(), kTextFiles.end(), [&](const char* name) { return fs::exists(folder / name); });
+}
+
+}  // namespace
+
+void copy_text_files(const fs::path& from, const fs::path& to) {
+  make_folder(to);
+  for (const char* name : kTextFiles) {
+    if (fs::exists(from / name)) write_file_atomic(to / name, read_file(from / name));
+  }
+}
+
+void keep_text_files(const fs::path& source, const fs::path& run_dir) {
+  const fs::path kept = run_dir / kTextFolder;
+  if (source.empty() || fs::exists(kept) || !has_text_files(source)) return;
+  const fs::path unfinished = run_dir / (std::string(kTextFolder) + ".partial");  // the folder's name says that all of it is there
+  copy_text_files(source, unfinished);
+  std::error_code ec;
+  fs::rename(unfinished, kept, ec);
+  require<StorageError>(!ec, fmt::format("cannot rename {}: {}", unfinished.string(), ec.message()), "the run keeps its tokenizer there",
+                        "check the run folder");
+  fsync_path(run_dir);
+}
+
+fs::path text_folder(const std::string& reference) {
+  if (reference.empty()) return {};
+  const fs::path dir = run_of(reference), above = fs::absolute(dir).lexically_normal().parent_path();
+  if (above.filename() == "checkpoints" && !has_text_files(dir) && fs::exists(above.parent_path() / "config.toml")) return text_folder(above.parent_path().string());
+  if (!fs::exists(dir / "config.toml")) return has_text_files(dir) ? dir : fs::path();
+  if (fs::exists(dir / kTextFolder)) return dir / kTextFolder;
+  const RunConfig config = read_run_folder(dir);
+  if (!config.run.init_from.empty()) return text_folder(config.run.init_from);
+  const fs::path source = config.model.path;
+  require(source.empty() || fs::is_directory(source),
+          fmt::format("{} has no {}, and the model folder {} it began from is gone", dir.string(), kTextFolder, source.string()),
+          "tokenizer and chat template are read from one of them",
+          fmt::format("copy the model's tokenizer.json and what belongs to it into {}", (dir / kTextFolder).string()));
+  return !source.empty() && has_text_files(source) ? source : fs::path();
 }
 
 RunConfig read_run_folder(const fs::path& run_dir) {

@@ -14,6 +14,7 @@ namespace rollcall::stages {
 // RUN/checkpoints/NAME/  model, optimizer, coordinator     RUN/result.json, RUN/report.html      the outcome
 // RUN/shards/            published, not yet packed         RUN/archive/                          packed rollouts with manifest.json
 // RUN/set_aside/         shards a crash left unfinished    RUN/status.json                       what the run is doing
+// RUN/tokenizer/         the text files of the model folder that the run began from
 // RUN/stop               create it to stop the run at its next safe point
 // RUN/failure            why the last start failed; gone with the next one
 
@@ -35,9 +36,16 @@ std::filesystem::path run_of(const std::string& reference);
 /// Where there is a manifest, configuration and weights are compared with it. Throws InputError listing what there is, StorageError naming a damaged file.
 std::filesystem::path checkpoint_folder(const std::string& reference);
 
-/// Where the tokenizer and the chat template of the model in `weights` lie: the folder itself, or for a run's checkpoint the copy in its run folder, or what
-/// that run began with. A folder without a tokenizer.json where none of them has one; empty for an empty path.
-std::filesystem::path text_folder(const std::filesystem::path& weights);
+/// Copies what a model folder says of text (tokenizer, chat template, generation settings, license) to RUN/tokenizer, so that a run stays complete when the
+/// folder it began from is gone. Does nothing where there is none, or the run has it already.
+void keep_text_files(const std::filesystem::path& source, const std::filesystem::path& run_dir);
+
+/// Where the text files of "RUN", "RUN@STEP", "RUN@NAME", the folder of a checkpoint or a model folder are: RUN/tokenizer, else the folder that the run began from, else the model folder
+/// itself. Empty where there is none (a run with a built-in tokenizer), and for an empty reference. Throws InputError where the run has one and it is gone.
+std::filesystem::path text_folder(const std::string& reference);
+
+/// Copies the text files from one folder to another.
+void copy_text_files(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// The run file of a run folder. Throws InputError when it is none.
 RunConfig read_run_folder(const std::filesystem::path& run_dir);

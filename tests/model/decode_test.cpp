@@ -49,7 +49,7 @@ TEST(Decode, LogProbsAreTheBitsOfTheTrainingForward) {
         const Columns columns = rescored(policy, requests[r], sequence, sampling.temperature);
         RC_ASSERT(columns.logprob == sequence.logprob);
         RC_ASSERT(columns.entropy == sequence.entropy);
-        RC_ASSERT(sequence.stopped == (sequence.tokens.back() == config.eos_token_id));
+        RC_ASSERT(sequence.stopped == config.ends(sequence.tokens.back()));
         RC_ASSERT(sequence.stopped || sequence.tokens.size() == 20U);
       }
     }
@@ -118,7 +118,7 @@ TEST(Decode, StopRuleEndsASequenceAndSeesEveryToken) {
   for (const DecodedSequence& sequence : stopped[0]) {
     EXPECT_TRUE(sequence.stopped);
     EXPECT_LE(sequence.tokens.size(), 4U);
-    EXPECT_TRUE(sequence.tokens.size() == 4 || sequence.tokens.back() == config.eos_token_id);
+    EXPECT_TRUE(sequence.tokens.size() == 4 || config.ends(sequence.tokens.back()));
   }
 }
 

@@ -1,4 +1,4 @@
-// Writes the reference models with the log-probs of their sequences, for tests/model/transformers_parity.py: export_reference FOLDER.
+// Writes the reference models with what Rollcall says of them, for tests/model/transformers_parity.py: export_reference FOLDER.
 #include "base/file.hpp"
 #include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
@@ -12,17 +12,22 @@ namespace {
 
 using namespace rollcall::model;
 
-/// reference.json: sequences of tokens, the log-prob of each token but the first given those before it.
+/// A model folder, reference.json with the inputs and results, gradient.safetensors with the gradient under the weights' names.
 void export_model(const std::filesystem::path& folder, const ModelConfig& config) {
-  const std::vector<float> weights = testing::reference_weights(config);
-  const Policy policy(config, weights, {});
-  nlohmann::json reference = {{"tokens", nlohmann::json::array()}, {"logprobs", nlohmann::json::array()}};
-  for (const Leaf& leaf : testing::reference_leaves(config)) {
-    reference["tokens"].push_back(leaf.tokens);
-    reference["logprobs"].push_back(forward(policy, leaf, 1.0).logprob);
-  }
-  write_model_folder(folder, config, weights);
+  const testing::ReferenceResults r = testing::reference_results(config);
+  write_model_folder(folder, config, testing::reference_weights(config));
+  const nlohmann::json reference = {{"tokens", r.leaf.tokens},
+                                    {"offsets", r.leaf.offsets},
+                                    {"shown", testing::kShownSequence},
+                                    {"logprob_weights", r.weights.logprob},
+                                    {"entropy_weights", r.weights.entropy},
+                                    {"logprobs", r.columns.logprob},
+                                    {"entropies", r.columns.entropy},
+                                    {"logits", r.logits},
+                                    {"greedy_tokens", testing::kGreedyTokens},
+                                    {"greedy", r.greedy}};
   rollcall::write_file_atomic(folder / "reference.json", reference.dump());
+  rollcall::write_file_atomic(folder / "gradient.safetensors", to_model_safetensors(weight_layout(config), r.gradient));
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
-// The small random models and sequences that transformers judges: what export_reference writes and transformers_test.cpp compares.
+// The small random models that transformers judges, and what Rollcall says of them: for export_reference and transformers_test.cpp.
 #pragma once
 
+#include "model/row_engine.hpp"
 #include "model/small_models.hpp"
 
+#include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,27 +16,121 @@ struct ReferenceModel {
   ModelConfig config;
 };
 
+inline RopeScaling yarn_scaling(double factor) {
+  RopeScaling s{.type = RopeScaling::Type::yarn, .factor = factor};
+  s.original_max_position_embeddings = 16;
+  s.beta_fast = 4.0;  // within the few rotations that 16 positions have, so that the ramp is in use
+  return s;
+}
+
+/// SmolLM3 in small: every second layer without rotary embeddings.
+inline ModelConfig small_smollm3() {
+  ModelConfig c = small_config(Family::llama);
+  c.architecture = Architecture::smollm3;
+  c.num_hidden_layers = 3;
+  c.layers_without_rope = {1};
+  c.eos_token_ids = {1, 5, 7};
+  return c;
+}
+
+/// Every row of the table with every kind of bias and of rope scaling.
 inline std::vector<ReferenceModel> reference_models() {
   std::vector<ReferenceModel> models;
-  for (const Family family : kFamilies) models.push_back({name_of(family), small_config(family)});
-  models.push_back({"qwen3_bias_tied", small_config(Family::qwen3)});  // Qwen3's bias also reaches the output projection
-  models.back().config.attention_bias = true;
-  models.back().config.tie_word_embeddings = true;
+  const auto add = [&](const char* name, const ModelConfig& base, const auto& change) {
+    models.push_back({name, base});
+    change(models.back().config);
+  };
+  const ModelConfig llama = small_config(Family::llama), qwen2 = small_config(Family::qwen2), qwen3 = small_config(Family::qwen3);
+  add("llama", llama, [](ModelConfig&) {});
+  add("llama_biases", llama, [](ModelConfig& c) { c.attention_bias = c.output_bias = c.mlp_bias = true, c.tie_word_embeddings = false; });
+  add("llama_linear", llama, [](ModelConfig& c) { c.rope_scaling = {.type = RopeScaling::Type::linear, .factor = 4.0}; });
+  add("llama_llama3", llama, [](ModelConfig& c) {
+    c.rope_scaling = {.type = RopeScaling::Type::llama3, .factor = 8.0, .original_max_position_embeddings = 32}, c.rope_theta = 500.0;
+  });
+  add("llama_yarn", llama, [](ModelConfig& c) { c.rope_scaling = yarn_scaling(4.0), c.rope_scaling.truncate = false, c.eos_token_ids = {1, 2}; });
+  add("qwen2", qwen2, [](ModelConfig&) {});
+  add("qwen2_yarn", qwen2, [](ModelConfig& c) { c.rope_scaling = yarn_scaling(4.0), c.rope_scaling.attention_factor = 1.25; });
+  add("qwen3", qwen3, [](ModelConfig&) {});
+  add("qwen3_biases", qwen3, [](ModelConfig& c) { c.attention_bias = c.output_bias = true, c.tie_word_embeddings = true; });
+  add("qwen3_yarn", qwen3, [](ModelConfig& c) {
+    c.rope_scaling = yarn_scaling(4.0), c.rope_scaling.mscale = 2.0, c.rope_scaling.mscale_all_dim = 0.5, c.rope_scaling.beta_slow = 2.0;
+  });
+  add("qwen3_linear", qwen3, [](ModelConfig& c) { c.rope_scaling = {.type = RopeScaling::Type::linear, .factor = 2.5}; });
+  add("smollm3", small_smollm3(), [](ModelConfig&) {});
+  add("smollm3_biases", small_smollm3(), [](ModelConfig& c) { c.attention_bias = c.output_bias = c.mlp_bias = true; });
+  add("smollm3_llama3", small_smollm3(), [](ModelConfig& c) {
+    c.rope_scaling = {.type = RopeScaling::Type::llama3, .factor = 4.0, .original_max_position_embeddings = 16}, c.rope_theta = 100.0;
+  });
   return models;
+}
+
+/// What is compared. The loss is sum over the leaf's targets of logprob_weight * log-prob + entropy_weight * entropy.
+struct ReferenceResults {
+  Leaf leaf;               ///< four sequences, every token but the first a target
+  ColumnGradient weights;  ///< of the loss
+  Columns columns;
+  std::vector<float> gradient;               ///< layout order
+  std::vector<std::vector<float>> logits;    ///< [T][V] of the second sequence
+  std::vector<std::int32_t> prompt, greedy;  ///< the second sequence and what follows at temperature 0
+};
+
+inline constexpr std::size_t kShownSequence = 1;  ///< the one with logits and a greedy continuation
+inline constexpr std::int64_t kGreedyTokens = 20;
+
+inline std::vector<std::vector<float>> logits_of(const Policy& policy, const std::vector<std::int32_t>& tokens) {
+  const Policy::Packed& packed = policy.packed();
+  const std::vector<std::int64_t> offsets = {0, std::int64_t(tokens.size())};
+  PackedSequences sequences(offsets, packed.kv_width());
+  RowEngine engine(packed, std::int64_t(tokens.size()));
+  const float* hidden = engine.hidden(tokens, sequences.positions(), sequences);
+  std::vector<const float*> rows;
+  for (std::size_t t = 0; t < tokens.size(); ++t) rows.push_back(hidden + std::int64_t(t) * packed.config.hidden_size);
+  std::vector<std::vector<float>> all;
+  engine.logits(rows, [&](std::size_t, std::size_t count, const float* logits, const float*) {
+    for (std::size_t i = 0; i < count; ++i, logits += packed.config.vocab_size) all.emplace_back(logits, logits + packed.config.vocab_size);
+  });
+  return all;
 }
 
 inline std::vector<float> reference_weights(const ModelConfig& config) { return random_weights(config, 17); }
 
-/// Sequences whose every token but the first is a target.
-inline std::vector<Leaf> reference_leaves(const ModelConfig& config) {
-  std::vector<Leaf> leaves;
-  for (const std::int64_t length : {2, 9, 33, 64}) {
-    Leaf leaf = random_leaf(config, {length}, std::uint64_t(length));
-    leaf.targets.clear();
-    for (std::int64_t t = 1; t < length; ++t) leaf.targets.push_back(t);
-    leaves.push_back(std::move(leaf));
+inline ReferenceResults reference_results(const ModelConfig& config) {
+  ReferenceResults r;
+  r.leaf = random_leaf(config, {2, 9, 33, 64}, 18);
+  r.leaf.targets.clear();
+  for (std::size_t s = 0; s + 1 < r.leaf.offsets.size(); ++s) {
+    for (std::int64_t t = r.leaf.offsets[s] + 1; t < r.leaf.offsets[s + 1]; ++t) r.leaf.targets.push_back(t);
   }
-  return leaves;
+  r.weights = random_columns(r.leaf.targets.size(), 19);
+  const std::vector<float> weights = reference_weights(config);
+  const Policy policy(config, weights, {});
+  r.columns = forward(policy, r.leaf, 1.0);
+  r.gradient.resize(weights.size());
+  forward_backward(
+      policy, r.leaf, 1.0, [&](const Columns&) { return r.weights; }, r.gradient);
+  r.prompt = {r.leaf.tokens.begin() + r.leaf.offsets[kShownSequence], r.leaf.tokens.begin() + r.leaf.offsets[kShownSequence + 1]};
+  r.logits = logits_of(policy, r.prompt);
+  const DecodeRequest request{.prompt = r.prompt, .count = 1};
+  r.greedy = decode(policy, std::span(&request, 1), {.temperature = 0.0, .max_new_tokens = kGreedyTokens}, {})[0][0].tokens;
+  return r;
+}
+
+/// Sums of a tensor's elements with random signs: the sign of element i in sum k is the top bit of splitmix64 (Steele et al. 2014) of 4 i + k.
+inline std::vector<double> signed_sums(std::span<const float> values) {
+  std::vector<double> sums(4, 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      std::uint64_t z = (4 * i + k + 1) * 0x9E3779B97F4A7C15ULL;
+      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+      z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+      sums[k] += ((z ^ (z >> 31)) >> 63) != 0 ? -double(values[i]) : double(values[i]);
+    }
+  }
+  return sums;
+}
+
+inline double norm_of(std::span<const float> values) {
+  return std::sqrt(std::accumulate(values.begin(), values.end(), 0.0, [](double sum, float v) { return sum + double(v) * double(v); }));
 }
 
 }  // namespace rollcall::model::testing

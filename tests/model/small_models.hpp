@@ -18,6 +18,7 @@ inline std::string name_of(Family family) { return family == Family::llama ? "ll
 /// Two layers, grouped-query attention with odd widths; Llama has tied embeddings and a head_dim that is not hidden / heads.
 inline ModelConfig small_config(Family family) {
   ModelConfig c;
+  c.architecture = family == Family::llama ? Architecture::llama : family == Family::qwen2 ? Architecture::qwen2 : Architecture::qwen3;
   c.vocab_size = 23;
   c.hidden_size = 24;
   c.intermediate_size = 36;
@@ -29,7 +30,7 @@ inline ModelConfig small_config(Family family) {
   c.tie_word_embeddings = family == Family::llama;
   c.qk_norm = family == Family::qwen3;
   c.attention_bias = family == Family::qwen2;
-  c.eos_token_id = 1;
+  c.eos_token_ids = {1};
   return c;
 }
 

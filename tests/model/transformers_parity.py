@@ -1,54 +1,115 @@
 #!/usr/bin/env python3
-"""Loads model folders written by export_reference with Hugging Face transformers and compares token log-probs.
+"""Lets Hugging Face transformers evaluate the model folders that export_reference writes, and compares everything.
 
-Usage: transformers_parity.py [--write FIXTURE] FOLDER...   each with config.json, model.safetensors and reference.json
-With --write, what transformers computed goes to FIXTURE, to which tests/model/transformers_test.cpp holds Rollcall on every machine.
-Exit status: 0 when every log-prob agrees, 1 otherwise. Needs torch and transformers.
+Usage: transformers_parity.py [--write FIXTURE] EXPORT_REFERENCE
+Compared, in fp32 with eager attention: logits, log-probs and entropies within 1e-4; the gradient of each tensor, of the loss sum(c * log-prob + d * entropy),
+within 1e-4 of its norm (plus 1e-6 of the whole gradient's, for tensors whose true gradient is zero); greedy tokens; the configuration after transformers
+has read and written it. With --write, what transformers computed goes to FIXTURE, to which tests/model/transformers_test.cpp holds Rollcall on every machine;
+of a gradient that is the norm and four sums with random signs. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors, numpy.
 """
 
+import argparse
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 
+import numpy
 import torch
 import transformers
-from transformers import AutoModelForCausalLM
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM
 
 TOLERANCE = 1e-4
+FLOOR = 1e-6  # of the whole gradient's norm
+SUMS = 4
 
 
-def judge(folder: pathlib.Path) -> tuple[float, dict]:
-    """The largest difference of a log-prob, and the folder's part of the fixture."""
+def signed_sums(tensor: torch.Tensor) -> list[float]:
+    """Sums with the signs of reference_models.hpp: top bit of splitmix64 of 4 i + k."""
+    values = tensor.detach().double().numpy().ravel()
+    with numpy.errstate(over="ignore"):
+        z = (numpy.arange(SUMS * values.size, dtype=numpy.uint64) + numpy.uint64(1)) * numpy.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+    signs = 1.0 - 2.0 * ((z ^ (z >> numpy.uint64(31))) >> numpy.uint64(63)).astype(numpy.float64)
+    return [float(sum_) for sum_ in values @ signs.reshape(-1, SUMS)]
+
+
+def load(folder: pathlib.Path):
     model, loading = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
-    unexpected = set(loading["unexpected_keys"])
-    missing = set(loading["missing_keys"])
-    if unexpected or missing:
-        raise SystemExit(f"{folder}: unexpected tensors {sorted(unexpected)}, missing tensors {sorted(missing)}")
-    reference = json.loads((folder / "reference.json").read_text())
-    worst, theirs = 0.0, []
-    for tokens, logprobs in zip(reference["tokens"], reference["logprobs"], strict=True):
-        with torch.no_grad():
-            logits = model.eval()(torch.tensor([tokens])).logits[0, :-1].double()
-        expected = logits.log_softmax(-1).gather(1, torch.tensor(tokens[1:])[:, None])[:, 0]
-        worst = max(worst, (expected - torch.tensor(logprobs, dtype=torch.float64)).abs().max().item())
-        theirs.append([round(value, 9) for value in expected.tolist()])
-    print(f"{folder.name}: {type(model).__name__}, largest difference of a log-prob {worst:.2e}")
-    config = json.loads((folder / "config.json").read_text())
-    return worst, {"config": config, "tokens": reference["tokens"], "logprobs": theirs}
+    wrong = {key: sorted(loading[key]) for key in ("unexpected_keys", "missing_keys", "mismatched_keys") if loading[key]}
+    if wrong:
+        raise SystemExit(f"{folder}: {wrong}")
+    return model.eval()
+
+
+def evaluate(model, ours: dict) -> dict:
+    """Columns, loss and what else transformers says of the sequences; gradients stay in the parameters."""
+    tokens, offsets = ours["tokens"], ours["offsets"]
+    logprobs, entropies = [], []
+    for i, (begin, end) in enumerate(zip(offsets, offsets[1:])):
+        sequence = torch.tensor(tokens[begin:end])
+        logits = model(sequence[None]).logits[0]
+        if i == ours["shown"]:
+            shown = logits.detach()
+        rows = logits[:-1].log_softmax(-1)
+        logprobs.append(rows.gather(1, sequence[1:, None])[:, 0])
+        entropies.append(-(rows.exp() * rows).sum(-1))
+    logprob, entropy = torch.cat(logprobs), torch.cat(entropies)
+    (logprob @ torch.tensor(ours["logprob_weights"]) + entropy @ torch.tensor(ours["entropy_weights"])).backward()
+    begin, end = offsets[ours["shown"]], offsets[ours["shown"] + 1]
+    prompt = torch.tensor([tokens[begin:end]])
+    continued = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=ours["greedy_tokens"], pad_token_id=0)
+    return {"logprobs": logprob.tolist(), "entropies": entropy.tolist(), "logits": shown.tolist(), "greedy": continued[0, end - begin :].tolist()}
+
+
+def gradient_difference(model, gradient: dict) -> tuple[float, str]:
+    """The largest difference in units of what is tolerated, and the tensor that has it."""
+    theirs = {name: parameter.grad for name, parameter in model.named_parameters()}
+    if set(theirs) != set(gradient):
+        raise SystemExit(f"other tensors: {sorted(set(theirs) ^ set(gradient))}")
+    whole = torch.sqrt(sum((grad**2).sum() for grad in theirs.values())).item()
+    ratio = {name: (gradient[name] - grad).norm().item() / (TOLERANCE * grad.norm().item() + FLOOR * whole) for name, grad in theirs.items()}
+    worst = max(ratio, key=ratio.get)
+    return ratio[worst], worst
+
+
+def judge(folder: pathlib.Path) -> tuple[bool, dict]:
+    """Whether all agrees, and the folder's part of the fixture."""
+    ours, model = json.loads((folder / "reference.json").read_text()), load(folder)
+    theirs = evaluate(model, ours)
+    worst = {key: numpy.abs(numpy.array(theirs[key]) - numpy.array(ours[key])).max() for key in ("logits", "logprobs", "entropies")}
+    gradient, tensor = gradient_difference(model, load_file(folder / "gradient.safetensors"))
+    written = folder / "written_by_transformers"
+    model.config.save_pretrained(written)
+    before, after = (AutoConfig.from_pretrained(at).to_dict() for at in (folder, written))
+    lost = sorted(key for key in before if key not in ("_name_or_path", "transformers_version") and before[key] != after.get(key))
+    ok = max(worst.values()) <= TOLERANCE and gradient <= 1.0 and theirs["greedy"] == ours["greedy"] and not lost
+    shown = ", ".join(f"{key} {value:.1e}" for key, value in worst.items())
+    print(f"{folder.name}: {type(model).__name__}, largest differences: {shown}, gradient {gradient:.3f} of what is tolerated ({tensor}), "
+          f"{len(ours['greedy'])} greedy tokens {'equal' if theirs['greedy'] == ours['greedy'] else 'DIFFER'}{f', configuration changed in {lost}' if lost else ''}{'' if ok else ' -- NOT OK'}")
+    rounded = {key: numpy.round(numpy.array(theirs[key]), 7).tolist() for key in worst}
+    gradients = {name: [float(f"{v:.7g}") for v in (p.grad.norm().item(), *signed_sums(p.grad))] for name, p in model.named_parameters()}
+    return ok, {"config": json.loads((folder / "config.json").read_text()), "written": json.loads((written / "config.json").read_text()),
+                "tokens": ours["tokens"], "greedy": theirs["greedy"], "gradients": gradients} | rounded
 
 
 def main() -> int:
-    arguments = sys.argv[1:]
-    fixture = pathlib.Path(arguments[1]) if arguments[:1] == ["--write"] and len(arguments) > 2 else None
-    folders = [pathlib.Path(argument) for argument in (arguments[2:] if fixture else arguments)]
-    if not folders or str(folders[0]).startswith("-"):
-        print(__doc__, file=sys.stderr)
-        return 2
-    judged = {folder.name: judge(folder) for folder in folders}
-    if fixture:
+    transformers.utils.logging.disable_progress_bar()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", type=pathlib.Path, metavar="FIXTURE")
+    parser.add_argument("export_reference", type=pathlib.Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run([arguments.export_reference, work], check=True)
+        judged = {folder.name: judge(folder) for folder in sorted(pathlib.Path(work).iterdir())}
+    if arguments.write:
         versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
-        fixture.write_text(json.dumps(versions | {"models": {name: part for name, (_, part) in judged.items()}}) + "\n")
-    return 0 if all(worst <= TOLERANCE for worst, _ in judged.values()) else 1
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, separators=(',', ':'))}" for name, (_, part) in judged.items())
+        arguments.write.write_text(json.dumps(versions)[:-1] + ', "models": {\n' + lines + "\n}}\n")
+    return 0 if all(ok for ok, _ in judged.values()) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Every family's log-probs are those that transformers computed from the files we wrote (fixtures/transformers.json, by transformers_parity.py --write).
+// Every reference model is what transformers said of the files we wrote (fixtures/transformers.json, by transformers_parity.py --write).
 #include "base/file.hpp"
 #include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
@@ -6,29 +6,63 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 namespace rollcall::model::testing {
 namespace {
 
-constexpr double kTolerance = 1e-4;  // fp32, other orders of summation
+using Json = nlohmann::json;
 
-TEST(Transformers, AgreesWithEveryFamily) {
-  const auto fixture = nlohmann::json::parse(read_file(ROLLCALL_TRANSFORMERS_FIXTURE));
-  ASSERT_EQ(fixture.at("models").size(), reference_models().size());
+constexpr double kTolerance = 1e-4;  // fp32, other orders of summation
+constexpr double kFloor = 1e-6;      // of the whole gradient's norm: for tensors whose true gradient is zero
+
+const Json& fixture() {
+  static const Json read = Json::parse(read_file(ROLLCALL_TRANSFORMERS_FIXTURE));
+  return read;
+}
+
+void expect_near(const std::vector<float>& ours, const Json& theirs, const char* what) {
+  ASSERT_EQ(theirs.size(), ours.size()) << what;
+  for (std::size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], theirs[i].get<double>(), kTolerance) << what << " " << i;
+}
+
+/// Norm and signed sums of each tensor's gradient. A sum of an error with random signs is as large as the error's norm, so four of them show it.
+void expect_gradient(const ModelConfig& config, const std::vector<float>& gradient, const Json& theirs) {
+  const WeightLayout layout = weight_layout(config);
+  ASSERT_EQ(theirs.size(), layout.slices.size());
+  const double whole = norm_of(gradient);
+  for (const Slice& slice : layout.slices) {
+    const auto values = std::span(gradient).subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    const auto expected = theirs.at(slice.name).get<std::vector<double>>();
+    const double tolerance = kTolerance * expected.at(0) + kFloor * whole;
+    EXPECT_NEAR(norm_of(values), expected.at(0), tolerance) << slice.name;
+    const auto sums = signed_sums(values);
+    for (std::size_t k = 0; k < sums.size(); ++k) EXPECT_NEAR(sums[k], expected.at(k + 1), tolerance) << slice.name << ", sum " << k;
+  }
+}
+
+TEST(Transformers, AgreesOnEveryReferenceModel) {
+  ASSERT_EQ(fixture().at("models").size(), reference_models().size());
   for (const auto& [name, config] : reference_models()) {
     SCOPED_TRACE(name);
-    const auto& expected = fixture.at("models").at(name);
-    const auto weights = reference_weights(config);
-    EXPECT_EQ(expected.at("config"), nlohmann::json::parse(to_config_json(config))) << "other keys than those judged";
-    const Policy policy(config, weights, {});
-    const auto leaves = reference_leaves(config);
-    ASSERT_EQ(expected.at("logprobs").size(), leaves.size());
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      ASSERT_EQ(expected.at("tokens")[i], nlohmann::json(leaves[i].tokens));
-      const auto logprob = forward(policy, leaves[i], 1.0).logprob;
-      const auto theirs = expected.at("logprobs")[i].get<std::vector<double>>();
-      ASSERT_EQ(theirs.size(), logprob.size());
-      for (std::size_t t = 0; t < theirs.size(); ++t) EXPECT_NEAR(logprob[t], theirs[t], kTolerance) << "sequence " << i << ", token " << t;
-    }
+    const Json& expected = fixture().at("models").at(name);
+    EXPECT_EQ(expected.at("config"), Json::parse(to_config_json(config))) << "other keys than those judged";
+    const ReferenceResults r = reference_results(config);
+    ASSERT_EQ(expected.at("tokens"), Json(r.leaf.tokens));
+    expect_near(r.columns.logprob, expected.at("logprobs"), "log-prob");
+    expect_near(r.columns.entropy, expected.at("entropies"), "entropy");
+    ASSERT_EQ(expected.at("logits").size(), r.logits.size());
+    for (std::size_t t = 0; t < r.logits.size(); ++t) expect_near(r.logits[t], expected.at("logits")[t], "logit");
+    EXPECT_EQ(Json(r.greedy), expected.at("greedy"));
+    expect_gradient(config, r.gradient, expected.at("gradients"));
+  }
+}
+
+/// transformers 5 writes configurations in its own spelling: the same model.
+TEST(Transformers, ItsOwnConfigurationsAreUnderstood) {
+  for (const auto& [name, config] : reference_models()) {
+    const ModelConfig read = read_model_config({fixture().at("models").at(name).at("written").dump(), name});
+    EXPECT_EQ(to_config_json(read), to_config_json(config)) << name;
   }
 }
 

@@ -1,0 +1,83 @@
+// rollcall logprob: token ids in, their log-probs out, a line each. A filter: it answers a line before it reads the next.
+#include "app/commands.hpp"
+#include "base/file.hpp"
+#include "model/model_folder.hpp"
+#include "model/policy.hpp"
+#include "stages/run_folder.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace rollcall::app {
+namespace {
+
+using Json = nlohmann::json;
+
+/// "[1,2,3]" as tokens of the model; `line` is counted from 1.
+std::vector<std::int32_t> read_tokens(const std::string& text, std::int64_t line, const model::ModelConfig& config) {
+  const auto check = [&](bool ok, const std::string& problem, const char* why, const char* suggestion) {
+    require(ok, fmt::format("standard input, line {}: {}", line, problem), why, suggestion);
+  };
+  const char *one_array = "a line is one JSON array of token ids", *example = "write lines like [1, 520, 31]";
+  // Elements are dropped as they are parsed where they are no number: what is nested in them cannot grow.
+  bool flat = true;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
+    using Event = Json::parse_event_t;
+    flat = flat && (depth == 0 ? event == Event::array_start || event == Event::array_end || event == Event::value : event == Event::value);
+    return flat;
+  };
+  const Json ids = Json::parse(text, watch, false);
+  check(flat && ids.is_array(), "it is not a JSON array of numbers", one_array, example);
+  check(!ids.empty(), "the array is empty", "there is no token to score", example);
+  check(std::int64_t(ids.size()) <= config.max_position_embeddings,
+        fmt::format("{} ids for a model of {} positions", ids.size(), config.max_position_embeddings), "the model has no position beyond them",
+        "shorten the sequence");
+  std::vector<std::int32_t> tokens;
+  for (const Json& id : ids) {
+    const bool known = id.is_number_integer() && id.get<double>() >= 0 && id.get<double>() < double(config.vocab_size);
+    check(known, fmt::format("element {} is {}", tokens.size() + 1, id.dump(-1, ' ', true, Json::error_handler_t::replace)),
+          fmt::format("ids are whole numbers from 0 to {}", config.vocab_size - 1).c_str(), "use the ids of the model's own tokenizer");
+    tokens.push_back(id.get<std::int32_t>());
+  }
+  return tokens;
+}
+
+/// Log-probs of all tokens but the first, nine significant digits: a float survives them.
+std::string answer(const model::Policy& policy, std::vector<std::int32_t> tokens) {
+  model::Leaf leaf;
+  leaf.offsets = {0, std::int64_t(tokens.size())};
+  for (std::int64_t t = 1; t < std::int64_t(tokens.size()); ++t) leaf.targets.push_back(t);
+  leaf.tokens = std::move(tokens);
+  std::string line = "[";
+  for (const float logprob : model::forward(policy, leaf, 1.0).logprob) {
+    require<NumericsError>(std::isfinite(logprob), "a log-prob is not finite", "JSON has no such number", "check the model's weights");
+    line += fmt::format("{}{:.9g}", line.size() > 1 ? ", " : "", logprob);
+  }
+  return line + "]";
+}
+
+ExitCode score_lines(const std::string& weights) {
+  auto loaded = model::read_model_folder(stages::checkpoint_folder(weights));
+  const model::Policy policy(loaded.config, loaded.weights, PolicyVersion{0});
+  std::int64_t line = 0;
+  for (std::string text; std::cout && std::getline(std::cin, text);) std::cout << answer(policy, read_tokens(text, ++line, loaded.config)) << std::endl;
+  require_end_of_input();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_logprob(CLI::App& app, Action& action) {
+  auto weights = std::make_shared<std::string>();
+  auto* command =
+      app.add_subcommand("logprob", "token ids in, their log-probs out: a JSON array a line, of ids on standard input, of log-probs of ids[1:] on output");
+  command->add_option("weights", *weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
+  command->callback([weights, &action] { action = [weights] { return score_lines(*weights); }; });
+}
+
+}  // namespace rollcall::app

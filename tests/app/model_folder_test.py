@@ -1,0 +1,86 @@
+"""Model folders in and out: what an export holds and says of its origin, what a run keeps of the folder it began from, and log-probs as a filter."""
+import json
+import math
+import shutil
+import struct
+import subprocess
+
+from harness import check, main, policy_line, result, sets
+
+MISCONFIGURED = 2
+TEXTS = {"generation_config.json": '{"eos_token_id": [353, 351], "temperature": 0.6}', "chat_template.jinja": "{{ messages }}", "LICENSE": "free"}
+
+
+def finished(harness):
+    folder = harness.work / "finished"
+    if not folder.exists():
+        harness.train(folder)
+    return folder
+
+
+def tensors(folder):
+    """Header of model.safetensors."""
+    with open(folder / "model.safetensors", "rb") as file:
+        return json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+
+
+def exports_say_where_they_are_from(harness):
+    run, out = finished(harness), harness.work / "exported"
+    said = harness.succeed("export", run, out)
+    metadata = tensors(out)["__metadata__"]
+    steps = result(run)["train_steps"] if "train_steps" in result(run) else 6
+    check(metadata == {"format": "pt", "run": "finished", "step": str(steps), "checkpoint": f"train_{steps:06}", "policy_sha256": result(run)["policy_sha256"]},
+          f"metadata: {metadata}")
+    check(metadata["policy_sha256"] in policy_line(said), "the digest of the metadata is not the one printed")
+    _, _, err, _ = harness.run("export", run, out)
+    check("already holds a model" in err, f"an export was overwritten:\n{err}")
+    half = harness.work / "half"
+    harness.succeed("export", run, half, "--dtype", "bf16")
+    header = tensors(half)
+    check({entry["dtype"] for name, entry in header.items() if name != "__metadata__"} == {"BF16"}, "an export in bf16 has other tensors")
+    check(json.loads((half / "config.json").read_text())["torch_dtype"] == "bfloat16", "config.json speaks of another dtype")
+    harness.succeed("generate", half, "21")
+
+
+def a_run_keeps_the_text_files_of_its_model(harness):
+    source, run, out = harness.work / "source", harness.work / "from_folder", harness.work / "out"
+    harness.succeed("export", finished(harness), source)
+    for name, text in TEXTS.items():
+        (source / name).write_text(text)
+    harness.train(run, *sets(model__path=source, train__steps=1, sft__steps=0))
+    shutil.rmtree(source)
+    said = harness.succeed("export", f"{run}@1", out)
+    check(f"from {run}/tokenizer" in said, f"export does not say where the tokenizer is from:\n{said}")
+    check({name: (out / name).read_text() for name in TEXTS} == TEXTS, "the text files did not come along")
+    check(json.loads((out / "config.json").read_text())["eos_token_id"] == [353, 351], "the end tokens of generation_config.json are lost")
+    shutil.rmtree(run / "tokenizer")
+    code, _, err, _ = harness.run("export", run, harness.work / "nothing")
+    check(code == MISCONFIGURED and "is gone" in err and "tokenizer.json" in err, f"a lost tokenizer: exit code {code}\n{err}")
+
+
+def log_probs_line_by_line(harness):
+    filter_ = harness.start("logprob", finished(harness), stdin=subprocess.PIPE)
+    answers = []
+    for ids in ([1, 2, 3], [5], [353, 0]):  # each is answered before the next is asked
+        filter_.stdin.write(json.dumps(ids) + "\n")
+        filter_.stdin.flush()
+        answers.append(json.loads(filter_.stdout.readline()))
+    filter_.stdin.close()
+    check(filter_.wait(30) == 0, filter_.stderr.read())
+    check([len(answer) for answer in answers] == [2, 0, 1], f"{answers}")
+    check(all(-50 < value < 0 and math.isfinite(value) for answer in answers for value in answer), f"these are no log-probs: {answers}")
+    again = harness.succeed("logprob", f"{finished(harness)}@6", input="[1, 2]\n[1,2,3]").splitlines()
+    check(json.loads(again[1]) == answers[0] and json.loads(again[0]) == answers[0][:1], "another call gives other numbers")
+
+
+def wrong_lines_are_named(harness):
+    positions = json.loads(next(finished(harness).glob("checkpoints/*/config.json")).read_text())["max_position_embeddings"]
+    for line, words in (("[]", "empty"), ("[1, 354]", "element 2 is 354"), ("[-1]", "element 1 is -1"), ("[1.5]", "1.5"), ("{}", "not a JSON array"),
+                        ("[[1]]", "not a JSON array"), ("1", "not a JSON array"), ("", "not a JSON array"), ("[1", "not a JSON array"), ("[" * 100000, "not a JSON array"),
+                        (json.dumps([1] * (positions + 1)), f"{positions + 1} ids for a model of {positions} positions")):
+        code, out, err, _ = harness.run("logprob", finished(harness), input=f"[1, 2]\n{line}\n[1, 2]\n")
+        check(code == MISCONFIGURED and "line 2" in err and words in err, f"{line[:40]}: exit code {code}\n{err}")
+        check(len(out.splitlines()) == 1, f"{line[:40]}: {out}")
+
+
+main(exports_say_where_they_are_from, a_run_keeps_the_text_files_of_its_model, log_probs_line_by_line, wrong_lines_are_named)
