@@ -34,6 +34,7 @@ void add_archive(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
+void add_template(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 std::string version();                 ///< "rollcall 0.1.0"

@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   app::add_status(app, action);
   app::add_submit(app, action);
   app::add_tokenize(app, action);
+  app::add_template(app, action);
   app::add_doctor(app, action);
   try {
     app.parse(argc, argv);

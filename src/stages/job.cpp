@@ -166,7 +166,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.identity = make_identity(job.config, data_hash(job, examples), binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
-  job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto");
+  job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
   job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));
   fill_prompt_tokens(job);
   check_lengths(job);
