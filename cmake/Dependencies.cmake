@@ -41,6 +41,16 @@ find_library(ROLLCALL_XXHASH_LIBRARY xxhash REQUIRED)
 add_library(rollcall_xxhash INTERFACE)
 target_include_directories(rollcall_xxhash SYSTEM INTERFACE ${ROLLCALL_XXHASH_INCLUDE})
 target_link_libraries(rollcall_xxhash INTERFACE ${ROLLCALL_XXHASH_LIBRARY})
+find_path(ROLLCALL_PCRE2_INCLUDE pcre2.h REQUIRED)           # regular expressions of tokenizer.json and of answers (home: src/text); 10.42 tried, 10.40 for scripts by \p{sc:...}
+find_library(ROLLCALL_PCRE2_LIBRARY pcre2-8 REQUIRED)
+add_library(rollcall_pcre2 INTERFACE)
+target_include_directories(rollcall_pcre2 SYSTEM INTERFACE ${ROLLCALL_PCRE2_INCLUDE})
+target_link_libraries(rollcall_pcre2 INTERFACE ${ROLLCALL_PCRE2_LIBRARY})
+find_path(ROLLCALL_UTF8PROC_INCLUDE utf8proc.h REQUIRED)     # categories, case and normal forms of characters (home: src/text); 2.8 tried
+find_library(ROLLCALL_UTF8PROC_LIBRARY utf8proc REQUIRED)
+add_library(rollcall_utf8proc INTERFACE)
+target_include_directories(rollcall_utf8proc SYSTEM INTERFACE ${ROLLCALL_UTF8PROC_INCLUDE})
+target_link_libraries(rollcall_utf8proc INTERFACE ${ROLLCALL_UTF8PROC_LIBRARY})
 
 if(ROLLCALL_ENABLE_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)

@@ -22,6 +22,7 @@ struct Arguments {
 void add_train(CLI::App& app, const Arguments& arguments, Action& action);  ///< train and sft
 void add_eval(CLI::App& app, const Arguments& arguments, Action& action);
 void add_generate(CLI::App& app, Action& action);
+void add_chat(CLI::App& app, Action& action);
 void add_logprob(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_recipes(CLI::App& app, Action& action);
@@ -32,6 +33,8 @@ void add_export(CLI::App& app, Action& action);
 void add_archive(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
+void add_tokenize(CLI::App& app, Action& action);
+void add_template(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 std::string version();                 ///< "rollcall 0.1.0"

@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   app::add_train(app, arguments, action);
   app::add_eval(app, arguments, action);
   app::add_generate(app, action);
+  app::add_chat(app, action);
   app::add_logprob(app, action);
   app::add_plan(app, action);
   app::add_recipes(app, action);
@@ -83,6 +84,8 @@ int main(int argc, char** argv) {
   app::add_archive(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);
+  app::add_tokenize(app, action);
+  app::add_template(app, action);
   app::add_doctor(app, action);
   try {
     app.parse(argc, argv);

@@ -1,7 +1,8 @@
 // rollcall plan: what a run would need on N ranks, without running it.
 #include "app/commands.hpp"
 #include "stages/forecast.hpp"
-#include "text/tokenizer.hpp"
+#include "stages/run_folder.hpp"
+#include "text/prompt_format.hpp"
 
 #include <iostream>
 #include <memory>
@@ -25,9 +26,9 @@ void add_plan(CLI::App& app, Action& action) {
   command->callback([flags, &action] {
     action = [flags] {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
-      const auto tokenizer = text::make_tokenizer(config.text.tokenizer);
+      const text::PromptFormat format(config.text, stages::text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
       const int threads = config.run.threads > 0 ? int(config.run.threads) : 1;
-      const auto forecast = stages::forecast(config, stages::models_of(config, *tokenizer), flags->ranks, threads);
+      const auto forecast = stages::forecast(config, stages::models_of(config, *format.tokenizer()), flags->ranks, threads);
       std::cout << stages::to_text(forecast) << std::flush;
       stages::check_quota(forecast, flags->quota);
       return ExitCode::done;

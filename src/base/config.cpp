@@ -14,6 +14,7 @@
 #include <cmath>
 #include <map>
 #include <sstream>
+#include <type_traits>
 
 namespace rollcall {
 namespace {
@@ -161,6 +162,12 @@ struct ConfigSchema::Reader {
   }
   template <class T>
   void assign_to(const Field& f, std::vector<T>& target, const toml::node& node) const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (node.is_string()) {  // one word is a list of one
+        target.assign(1, *node.value<std::string>());
+        return;
+      }
+    }
     if (!node.is_array()) wrong_type(f, node, "a list");
     std::vector<T> values;
     for (const auto& item : *node.as_array()) {

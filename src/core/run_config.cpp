@@ -43,6 +43,12 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (length, digits, numbers)", {1, 64});
   s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
   s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent", {-8, 8});
+  s.bind("task.operators", &c.task.operators, "arithmetic: operators to ask for, each as often");
+  s.bind("task.digits", &c.task.digits, "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels", {1, 8});
+  s.bind("task.wording", &c.task.wording, "how built-in tasks ask: plain, question, words, or a list to draw from");
+  s.bind("task.extract", &c.task.extract,
+         "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, regex:PATTERN; empty: the "
+         "task's own");
   s.bind("task.file", &c.task.file, "jsonl: training file, one object a line");
   s.bind("task.heldout_file", &c.task.heldout_file, "jsonl: held-out file; empty: split task.file by content");
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
@@ -53,7 +59,13 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
 
-  s.bind("text.tokenizer", &c.text.tokenizer, "how text becomes tokens", {}, {"character", "byte"});
+  s.bind("text.tokenizer", &c.text.tokenizer, "how text becomes tokens; auto: the model folder's tokenizer.json, without one character", {},
+         {"auto", "model", "character", "byte"});
+  s.bind("text.template", &c.text.chat_template, "chat template of prompts: auto (the model's, if any), model, none, or a .jinja file");
+  s.bind("text.system", &c.text.system, "system message; empty: none is given, and the template may put in its own");
+  s.bind("text.user", &c.text.user, "what the policy is asked; {prompt} stands for the task's prompt");
+  s.bind("text.assistant_prefix", &c.text.assistant_prefix, "beginning of every answer, given with the prompt: not trained on, not shown to the verifier");
+  s.bind_table("text.variables", &c.text.variables, "variables of the chat template, for example enable_thinking = false");
 
   auto& m = c.model;
   s.bind("model.path", &m.path, "folder with config.json and model.safetensors; empty: initialise");
@@ -71,6 +83,10 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("model.qk_norm", &m.qk_norm, "RMSNorm on queries and keys (Qwen3)");
   s.bind("model.attention_bias", &m.attention_bias, "bias on q, k, v (Qwen2)");
 
+  s.bind("sft.file", &c.sft.file, "JSON lines to learn from: conversations, or prompts and answers; empty: the task's worked solutions");
+  s.bind("sft.messages_key", &c.sft.messages_key, "sft.file: key of a conversation, a list of role and content");
+  s.bind("sft.prompt_key", &c.sft.prompt_key, "sft.file: key of a prompt; empty: prompt or question");
+  s.bind("sft.answer_key", &c.sft.answer_key, "sft.file: key of its answer; empty: answer or completion");
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
   s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step", kPositive);
   bind_optimizer(s, "sft", c.sft.optimizer);
@@ -170,6 +186,8 @@ void check(const RunConfig& c) {
                        "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
   require<ConfigError>(c.task.name != "jsonl" || !c.task.file.empty(), "task.name is jsonl but task.file is empty", "there is nothing to read prompts from",
                        "set task.file to a file with one JSON object a line");
+  require<ConfigError>(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user),
+                       "without {prompt} every question would be the same", "put {prompt} where the task's prompt belongs");
 }
 
 }  // namespace rollcall

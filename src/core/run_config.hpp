@@ -30,6 +30,10 @@ struct TaskSection {
   std::int64_t min_level = 2;  ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
   double tail_exponent = 1.0;  ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
+  std::vector<std::string> operators{"+", "-", "*", "/"};  ///< arithmetic
+  std::vector<std::int64_t> digits;              ///< arithmetic: the digit count of either operand is drawn from this list; empty: by level
+  std::vector<std::string> wording{"plain"};     ///< built-in tasks: how the question is put; of several one is drawn a prompt
+  std::string extract;                           ///< a row of text/extract.cpp, or regex:PATTERN; empty: the verifier's own
   std::string file;            ///< jsonl: training file
   std::string heldout_file;    ///< jsonl: held-out file; empty: split `file` by content hash
   std::string question_key = "question";
@@ -41,8 +45,14 @@ struct TaskSection {
   bool shuffle_rewards = false;  ///< control experiment: rewards permuted over the step's rollouts
 };
 
+/// How a prompt becomes tokens: text/prompt_format.hpp.
 struct TextSection {
-  std::string tokenizer = "character";  ///< character | byte
+  std::string tokenizer = "auto";      ///< auto | model | character | byte; auto: the model folder's tokenizer.json where there is one, else character
+  std::string chat_template = "auto";  ///< key `template`: auto | model | none | path of a .jinja file; auto: the model's own where it has one
+  std::string system;                  ///< system message; empty: none is given (a template may then put in one of its own)
+  std::string user = "{prompt}";       ///< what the policy is asked, with the task's prompt in place of {prompt}
+  std::string assistant_prefix;        ///< the answer's beginning, given with the prompt: not trained on and not shown to the verifier
+  std::vector<std::pair<std::string, std::string>> variables;  ///< of the template, as JSON where they read as JSON, else as text
 };
 
 /// Keys of a Hugging Face config.json of the Llama / Qwen2 / Qwen3 family; vocab_size comes from the tokenizer.
@@ -73,6 +83,10 @@ struct OptimizerSection {
 };
 
 struct SftSection {
+  std::string file;                      ///< JSON lines of conversations or of prompts and answers; empty: the task's worked solutions
+  std::string messages_key = "messages";
+  std::string prompt_key;                ///< empty: prompt or question
+  std::string answer_key;                ///< empty: answer or completion
   std::int64_t steps = 50;
   std::int64_t batch_size = 256;  ///< examples a step
   OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};

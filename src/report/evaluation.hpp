@@ -35,6 +35,7 @@ struct Evaluation {
   std::int64_t prompts = 0, samples = 0, k = 0;  ///< samples over all prompts
   Interval pass_at_1, pass_at_k, majority_at_k;
   std::vector<LevelResult> levels;  ///< ascending
+  std::string extract;              ///< how answers were found (text/extract.hpp); empty: not said
 };
 
 /// Throws InputError for no outcomes or fewer than k samples of a prompt.

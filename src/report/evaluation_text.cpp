@@ -63,6 +63,7 @@ std::string aligned(const std::vector<Line>& lines) {
 std::string to_json(const Evaluation& e) {
   const std::string pass_k = fmt::format("pass_at_{}", e.k), majority_k = fmt::format("maj_at_{}", e.k);
   Json object = {{"prompts", e.prompts}, {"samples", e.samples}};
+  if (!e.extract.empty()) object["extract"] = e.extract;
   const auto add = [&](const std::string& name, const Interval& i) {
     object[name] = i.mean;  // a NaN prints as null
     object[name + "_ci95"] = {i.low, i.high};
@@ -88,7 +89,8 @@ std::string to_table(const Evaluation& before, const Evaluation& after, const st
   const auto overall = [](const Evaluation& e, const Interval& i) { return e.prompts > 0 ? share(i) : std::string("-"); };
   lines.push_back({"all", grouped(std::max(before.prompts, after.prompts)), change(overall(before, before.pass_at_1), overall(after, after.pass_at_1)),
                    change(overall(before, before.pass_at_k), overall(after, after.pass_at_k)), grouped(spent)});
-  return aligned(lines);
+  const std::string& extract = after.prompts > 0 ? after.extract : before.extract;
+  return aligned(lines) + (extract.empty() ? "" : fmt::format("answers found by: {}\n", extract));
 }
 
 }  // namespace rollcall::report

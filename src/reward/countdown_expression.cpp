@@ -2,7 +2,6 @@
 #include "base/error.hpp"
 #include "reward/expression.hpp"
 #include "reward/judges.hpp"
-#include "text/answer_text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -40,9 +39,9 @@ bool uses_only(std::vector<std::int64_t> used, std::vector<std::int64_t> given) 
 
 }  // namespace
 
-Score judge_countdown_expression(const Prompt& prompt, std::string_view response, bool finished, const TaskSection&) {
+Score judge_countdown_expression(const Prompt& prompt, const Response& response) {
   const Riddle riddle = parse_riddle(prompt.answer);
-  const auto expression = finished ? parse_expression(text::trim(response)) : std::nullopt;
+  const auto expression = response.answer && response.answer->complete ? parse_expression(response.answer->text) : std::nullopt;
   const bool allowed = expression && uses_only(expression->numbers, riddle.numbers);
   const bool correct = allowed && expression->value == Rational{riddle.target, 1};
   return {{double(correct), double(expression.has_value())}, 0.0, correct, allowed ? expression->value.text() : std::string()};

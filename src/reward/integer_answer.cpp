@@ -26,11 +26,13 @@ bool is_well_formed(std::string_view s, bool division) {
 
 }  // namespace
 
-Score judge_integer_answer(const Prompt& prompt, std::string_view response, bool finished, const TaskSection&) {
-  const std::string_view answer = text::trim(response);
-  const bool format = finished && is_well_formed(answer, prompt.answer.find('r') != std::string::npos);
+Score judge_integer_answer(const Prompt& prompt, const Response& response) {
+  const bool complete = response.answer && response.answer->complete;
+  std::string answer = complete ? response.answer->text : std::string();
+  if (!response.whole) answer = text::normal_answer(answer);
+  const bool format = complete && is_well_formed(answer, prompt.answer.find('r') != std::string::npos);
   const bool correct = format && answer == prompt.answer;
-  return {{double(correct), double(format)}, 0.0, correct, format ? std::string(answer) : std::string()};
+  return {{double(correct), double(format)}, 0.0, correct, format ? answer : std::string()};
 }
 
 }  // namespace rollcall::reward

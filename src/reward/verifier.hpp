@@ -3,6 +3,7 @@
 
 #include "core/rollout.hpp"
 #include "core/run_config.hpp"
+#include "text/extract.hpp"
 
 #include <span>
 #include <string>
@@ -11,20 +12,36 @@
 
 namespace rollcall::reward {
 
+struct Response;
+
 /// A row of the table reward/verifiers.cpp. Pure functions; never throw on any response text.
 struct Verifier {
   const char* name;
   const char* meaning;
   std::vector<std::string> components;  ///< names, in the order of Score::components; the first is "correct"
-  /// Fills components, correct and answer of one response. `finished` is false when the token limit cut it.
-  Score (*judge)(const Prompt& prompt, std::string_view response, bool finished, const TaskSection& section);
+  const char* extract;                  ///< how it finds the answer where the run file names no other way: a row of text/extract.cpp
+  Score (*judge)(const Prompt& prompt, const Response& response);  ///< fills components, correct and answer of one response
 };
 
 const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError naming the nearest
 std::vector<std::string> verifier_names();
 
-/// Scores of a group: judge() each, reward = correct + format_weight * format (clamped to what the components give).
-std::vector<Score> score_group(const Verifier& verifier, const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished,
-                               const TaskSection& section);
+/// What judges the answers of a run: a verifier, and how it finds them. Immutable, shared by threads.
+class Judge {
+ public:
+  /// Throws ConfigError for an extraction that is unknown or can never find an answer of the task.
+  Judge(const Verifier& verifier, const TaskSection& section);
+  const Verifier& verifier() const { return *verifier_; }
+  std::string extraction() const { return extractor_.shown(); }
+
+  /// `finished` is false when the token limit cut the response. reward = correct + format_weight * format.
+  Score score(const Prompt& prompt, std::string_view response, bool finished) const;
+  std::vector<Score> score_group(const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished) const;
+
+ private:
+  const Verifier* verifier_;
+  text::Extractor extractor_;
+  double format_weight_;
+};
 
 }  // namespace rollcall::reward

@@ -13,10 +13,10 @@ namespace {
 
 const std::vector<Verifier>& table() {
   static const std::vector<Verifier> rows = {
-      {"exact_match", "the reference itself (sorting)", {"correct", "format"}, judge_exact_match},
-      {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, judge_integer_answer},
-      {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, judge_countdown_expression},
-      {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, judge_marked_answer},
+      {"exact_match", "the reference itself (sorting)", {"correct", "format"}, "whole", judge_exact_match},
+      {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, "whole", judge_integer_answer},
+      {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, "whole", judge_countdown_expression},
+      {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, "marker", judge_marked_answer},
   };
   return rows;
 }
@@ -36,16 +36,31 @@ const Verifier& find_verifier(const std::string& name) {
   return *row;
 }
 
-std::vector<Score> score_group(const Verifier& verifier, const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished,
-                               const TaskSection& section) {
+Judge::Judge(const Verifier& verifier, const TaskSection& section)
+    : verifier_(&verifier),
+      extractor_(section.extract.empty() ? verifier.extract : section.extract, section.answer_marker),
+      format_weight_(section.format_weight) {
+  const auto refuse = [&](bool fits, const char* answers, const char* remedy) {
+    require<ConfigError>(fits || !extractor_.numbers_only(), fmt::format("task.extract is {}, and {}", extractor_.rule(), answers),
+                         "no answer could ever be right", remedy);
+  };
+  const auto& operators = section.operators;
+  refuse(verifier.judge != judge_countdown_expression, "answers of this task are expressions", "choose final_line, answer_tag, boxed or whole");
+  refuse(section.name != "arithmetic" || std::find(operators.begin(), operators.end(), "/") == operators.end(),
+         "a division's answer is a quotient and a remainder (28r9)", "leave / out of task.operators, or choose final_line, answer_tag, boxed or whole");
+}
+
+Score Judge::score(const Prompt& prompt, std::string_view response, bool finished) const {
+  Score score = verifier_->judge(prompt, {response, finished, extractor_.find(response, finished), extractor_.rule() == "whole"});
+  score.reward = score.components[0] + format_weight_ * score.components[1];  // in [0, 1 + format_weight]
+  return score;
+}
+
+std::vector<Score> Judge::score_group(const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished) const {
   expect(responses.size() == finished.size(), "one finished flag a response");
   std::vector<Score> scores;
   scores.reserve(responses.size());
-  for (std::size_t i = 0; i < responses.size(); ++i) {
-    Score score = verifier.judge(prompt, responses[i], finished[i], section);
-    score.reward = score.components[0] + section.format_weight * score.components[1];  // in [0, 1 + format_weight]
-    scores.push_back(std::move(score));
-  }
+  for (std::size_t i = 0; i < responses.size(); ++i) scores.push_back(score(prompt, responses[i], finished[i]));
   return scores;
 }
 

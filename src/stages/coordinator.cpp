@@ -53,7 +53,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       checkpoint_(resumed.checkpoint.name) {
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   else state_.archive_digest = archive_digest(job.config);
-  state_.weights_hash = job.identity.weights_hash;
+  state_.weights_hash = job.identity.weights_hash, state_.text_hash = job.format->fingerprint();
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
@@ -154,7 +154,7 @@ void Coordinator::supervised_step() {
   const Stopwatch clock;
   SupervisePlan plan{std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, config.steps), grad_norm_limit(), {}};
   const RandomStream stream(std::uint64_t(job_->config.run.seed), RandomPurpose::supervised, plan.step);
-  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->prompts.train.size())});
+  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->examples.size())});
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
   state_.policy_version = report.version;

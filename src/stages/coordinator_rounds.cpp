@@ -145,7 +145,9 @@ std::optional<report::Evaluation> Coordinator::evaluate_only() {
     return std::nullopt;
   }
   pack(state_.unpacked);
-  return report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+  auto evaluation = report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+  evaluation.extract = job_->judge->extraction();
+  return evaluation;
 }
 
 void Coordinator::forget_archived() {

@@ -13,7 +13,8 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-constexpr int kFormat = 4, kOldest = 2;  // 2 did not know the archive that a run trains from, 3 where to roll back and the first weights
+// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4 tokenizers and templates from files
+constexpr int kFormat = 5, kOldest = 2;
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
@@ -96,6 +97,7 @@ std::string to_json(const CoordinatorState& s) {
          {"best_value", s.best_value ? json(*s.best_value) : json(nullptr)},
          {"best_checkpoint", s.best_checkpoint},
          {"packed_steps", s.packed_steps},
+         {"text_hash", s.text_hash},
          {"archive_digest", s.archive_digest},
          {"seconds", s.seconds},
          {"before", outcomes_json(s.before)},
@@ -118,6 +120,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     j.at("rollouts_total").get_to(s.rollouts_total), j.at("rollouts_per_level").get_to(s.rollouts_per_level);
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
+    if (format > 4) j.at("text_hash").get_to(s.text_hash);
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked"))

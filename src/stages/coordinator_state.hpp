@@ -39,6 +39,7 @@ struct CoordinatorState {
   std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is better
   std::string best_checkpoint;
   std::int64_t packed_steps = 0;       ///< train steps in the archive
+  std::string text_hash;               ///< of tokenizer and template (PromptFormat::fingerprint), when the run began
   std::string archive_digest;          ///< of what train.from_archive names, when the run began
   std::vector<UnpackedFile> unpacked;  ///< published and scored, not yet in the archive
   StageSeconds seconds;

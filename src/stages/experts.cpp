@@ -13,16 +13,15 @@ namespace rollcall::stages {
 namespace {
 
 std::vector<std::int32_t> solution_tokens(const Job& job, const Prompt& prompt) {
-  auto tokens = job.tokenizer->encode(prompt.solution);
-  tokens.push_back(job.tokenizer->eos());
-  return tokens;
+  const auto example = job.format->supervised(prompt.text, prompt.solution);
+  return {example.tokens.begin() + std::ptrdiff_t(example.learnt.front().first), example.tokens.end()};
 }
 
 Rollout expert_rollout(const Job& job, const Prompt& prompt, PolicyVersion policy) {
   auto tokens = solution_tokens(job, prompt);
   const std::size_t count = tokens.size();
   Rollout rollout{kExpertSample, FinishReason::stop, {}, prompt.solution};
-  rollout.turns.push_back({Role::prompt, prompt_tokens(*job.tokenizer, prompt), {}, {}, {}});
+  rollout.turns.push_back({Role::prompt, prompt_tokens(job, prompt), {}, {}, {}});
   rollout.turns.push_back(
       {Role::policy, std::move(tokens), std::vector<float>(count, 0.0F), std::vector<float>(count, 0.0F), std::vector<std::uint64_t>(count, policy.value)});
   return rollout;
@@ -46,7 +45,7 @@ void check_experts(const Job& job, const objective::Objective& objective) {
   for (const Prompt& prompt : job.prompts.train) {
     require<ConfigError>(!prompt.solution.empty(), fmt::format("prompt {} of the task has no worked solution", prompt.id.value),
                          "an expert's rollout is made of it", "use another task, or a recipe without experts");
-    const auto tokens = prompt_tokens(*job.tokenizer, prompt).size() + solution_tokens(job, prompt).size();
+    const auto tokens = prompt_tokens(job, prompt).size() + solution_tokens(job, prompt).size();
     require<ConfigError>(std::int64_t(tokens) <= job.store->config().max_position_embeddings,
                          fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions", prompt.id.value, tokens,
                                      job.store->config().max_position_embeddings),
@@ -63,7 +62,7 @@ void add_experts(StepBatch& batch, const Job& job, std::uint64_t step) {
     const Prompt& prompt = job.prompts.train.at(group.id.prompt.value);
     const std::string response[] = {prompt.solution};
     group.rollouts.push_back(expert_rollout(job, prompt, batch.policy));
-    batch.scores[g].push_back(reward::score_group(*job.verifier, prompt, response, finished, job.config.task).front());
+    batch.scores[g].push_back(job.judge->score_group(prompt, response, finished).front());
   }
 }
 

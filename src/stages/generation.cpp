@@ -64,10 +64,12 @@ std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
   return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 | std::uint64_t(plan.purpose) << 60;
 }
 
-model::StopRule stop_rule(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops) {
-  if (stops.empty()) return {};
-  return [&tokenizer, &stops](std::span<const std::int32_t> tokens) {
-    const std::string text = tokenizer.decode(tokens);
+model::StopRule stop_rule(const text::PromptFormat& format, const std::vector<std::string>& stops) {
+  return [&format, &stops](std::span<const std::int32_t> tokens) {
+    const auto& ends = format.end_tokens();
+    if (std::find(ends.begin(), ends.end(), tokens.back()) != ends.end()) return true;
+    if (stops.empty()) return false;
+    const std::string text = format.tokenizer()->decode(tokens);
     return std::any_of(stops.begin(), stops.end(), [&](const std::string& stop) { return text.find(stop) != std::string::npos; });
   };
 }
@@ -88,11 +90,11 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   std::vector<std::vector<std::int32_t>> tokens;
   for (const auto& group : plan.groups) {
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count, group.bin, prompt_address(plan, group)});
-    tokens.push_back(prompt_tokens(*job.tokenizer, prompts.at(group.id.prompt.value)));
+    tokens.push_back(prompt_tokens(job, prompts.at(group.id.prompt.value)));
   }
   const auto beginnings = guide.prefixes(job, plan);
   const auto batches = make_batches(plan.groups, job.workers->threads());
-  const auto stop = stop_rule(*job.tokenizer, plan.sampling.stop);
+  const auto stop = stop_rule(*job.format, plan.sampling.stop);
   job.workers->run(std::int64_t(batches.size()), [&](std::int64_t b, int) {
     const auto& batch = batches[std::size_t(b)];
     std::vector<model::DecodeRequest> requests;

@@ -29,8 +29,8 @@ class Generation {
 /// Prompts of different purposes and draws must not share random numbers: the address takes all three.
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 
-/// Ends a sequence once its text holds one of the stop texts; empty when there are none. `tokenizer` and `stops` must outlive it.
-model::StopRule stop_rule(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops);
+/// Ends a sequence with any of the format's end tokens, or once its text holds one of the stop texts. `format` and `stops` must outlive it.
+model::StopRule stop_rule(const text::PromptFormat& format, const std::vector<std::string>& stops);
 
 /// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and guide alone.
 /// Throws NumericsError when the policy yields a log-prob that is not a number.

@@ -44,7 +44,7 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::guide, plan.step, id.prompt.value, id.draw);
     if (stream.uniform(0) < job.config.guide.share) chosen.push_back({g, std::size_t(1 + stream.below(1, std::uint64_t(job.config.guide.max_tokens)))});
   }
-  const auto stop = stop_rule(*job.tokenizer, plan.sampling.stop);
+  const auto stop = stop_rule(*job.format, plan.sampling.stop);
   job.workers->run((std::int64_t(chosen.size()) + kTogether - 1) / kTogether, [&](std::int64_t batch, int) {
     const auto first = std::size_t(batch * kTogether), count = std::min<std::size_t>(kTogether, chosen.size() - first);
     begin(job, plan, stop, std::span(chosen).subspan(first, count), all);
@@ -59,7 +59,7 @@ void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& s
   std::vector<model::DecodeRequest> requests;
   for (const Beginning& one : chosen) {
     const GroupPlan& group = plan.groups[one.group];
-    requests.push_back({.prompt = prompt_tokens(*job.tokenizer, job.prompts.of(plan.split).at(group.id.prompt.value)),
+    requests.push_back({.prompt = prompt_tokens(job, job.prompts.of(plan.split).at(group.id.prompt.value)),
                         .seed = std::uint64_t(job.config.run.seed),
                         .step = plan.step,
                         .prompt_address = prompt_address(plan, group),

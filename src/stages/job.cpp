@@ -3,9 +3,11 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/log.hpp"
 #include "kernels/kernel_set.hpp"
 #include "model/model_folder.hpp"
 #include "stages/run_folder.hpp"
+#include "task/examples.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +29,9 @@ void PolicyStore::publish(PolicyVersion version) {
 }
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
-std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) { return tokenizer.encode_sequence(prompt.text); }
+const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt) {
+  return job.prompt_tokens[std::size_t(prompt.split)].at(prompt.id.value);
+}
 
 Split split_of(Purpose purpose) {
   switch (purpose) {
@@ -51,8 +55,7 @@ const char* purpose_name(Purpose purpose) {
 
 namespace {
 
-std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const text::Tokenizer& tokenizer) {
-  const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
+std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::filesystem::path& source, const text::Tokenizer& tokenizer, bool chosen) {
   if (source.empty()) {
     const auto config = model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos());
     return std::make_unique<PolicyStore>(config, model::initial_weights(config, std::uint64_t(c.run.seed)), PolicyVersion{0});
@@ -62,6 +65,10 @@ std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const text::Toke
   require(config.vocab_size >= tokenizer.vocab_size(),
           fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
           "some tokens would have no embedding", "choose the tokenizer that the model was trained with");
+  require<ConfigError>(chosen || config.vocab_size == tokenizer.vocab_size(),
+                       fmt::format("{} holds no tokenizer.json, and its model has {} tokens, which are not those of the built-in tokenizer \"{}\" ({})", source.string(),
+                                   config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
+                       "ids of another tokenizer mean nothing to a model", "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
   return std::make_unique<PolicyStore>(config, loaded.weights, PolicyVersion{0});
 }
 
@@ -92,12 +99,49 @@ void check_kernels() {
   }
 }
 
+/// Tokens of all prompts: tasks of a chat are rendered and cut into tokens once, not in every step.
+void fill_prompt_tokens(Job& job) {
+  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
+    const auto& prompts = job.prompts.of(split);
+    auto& tokens = job.prompt_tokens[std::size_t(split)];
+    tokens.resize(prompts.size());
+    job.workers->run(std::int64_t(prompts.size()), [&](std::int64_t i, int) { tokens[std::size_t(i)] = job.format->prompt_tokens(prompts[std::size_t(i)].text); });
+  }
+}
+
+/// What supervised steps learn from, without examples that the model has no room for: those are never cut.
+void fill_examples(Job& job, const task::ExampleSet& set) {
+  if (job.config.sft.steps == 0) return;
+  const bool own = job.config.sft.file.empty();
+  const std::size_t conversations = set.conversations.size(), count = own ? job.prompts.train.size() : set.size();
+  job.examples.resize(count);
+  job.workers->run(std::int64_t(count), [&](std::int64_t at, int) {
+    const auto i = std::size_t(at);
+    auto& example = job.examples[i];
+    if (own) example = job.format->supervised(job.prompts.train[i].text, job.prompts.train[i].solution);
+    else if (i < conversations) example = job.format->supervised(set.conversations[i]);
+    else example = job.format->supervised(set.answers[i - conversations].first, set.answers[i - conversations].second);
+  });
+  const std::int64_t positions = job.store->config().max_position_embeddings;
+  const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
+  require<ConfigError>(!job.examples.empty(), fmt::format("all {} examples of the supervised steps are longer than the model's {} positions", count, positions),
+                       "there is nothing to learn from", "raise model.max_position_embeddings, use shorter examples, or set sft.steps=0");
+  if (left_out > 0) spdlog::warn("{} of {} examples of the supervised steps are left out: they are longer than the model's {} positions", left_out, count, positions);
+}
+
+/// The data of a run: its prompts, and what else decides the tokens that it learns from.
+std::string data_hash(const Job& job, const task::ExampleSet& examples) {
+  const std::string text = job.format->fingerprint();
+  if (text.empty() && examples.hash.empty()) return job.prompts.hash;
+  return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, examples.hash)).hex();
+}
+
 /// Found at the start: a prompt of the last step that does not fit would end the run after hours.
 void check_lengths(const Job& job) {
   const std::int64_t positions = job.store->config().max_position_embeddings, room = positions - job.config.sampling.max_new_tokens;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
     for (const Prompt& prompt : job.prompts.of(split)) {
-      const auto tokens = std::int64_t(prompt_tokens(*job.tokenizer, prompt).size());
+      const auto tokens = std::int64_t(prompt_tokens(job, prompt).size());
       require<ConfigError>(tokens <= room,
                            fmt::format("the prompt \"{}\" has {} tokens, and with {} new ones exceeds the model's {} positions", excerpt(prompt.text), tokens,
                                        job.config.sampling.max_new_tokens, positions),
@@ -115,15 +159,21 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.run_dir = config.run.dir;
   job.version = binary_version;
   job.layout = comm::make_layout(config.run.layout, ranks);
-  job.tokenizer = text::make_tokenizer(config.text.tokenizer);
+  const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
+  job.format = std::make_shared<const text::PromptFormat>(config.text, text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
+  job.tokenizer = job.format->tokenizer();
+  job.config.text = job.format->section();
   const auto& row = task::find_task(config.task.name);
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
-  job.verifier = &reward::find_verifier(row.verifier);
-  job.identity = make_identity(config, job.prompts.hash, binary_version);
+  job.judge.emplace(reward::find_verifier(row.verifier), config.task);
+  const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
+  job.identity = make_identity(job.config, data_hash(job, examples), binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
-  job.store = initial_policy(config, *job.tokenizer);
+  job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
   job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));
+  fill_prompt_tokens(job);
   check_lengths(job);
+  fill_examples(job, examples);
   return job;
 }
 

@@ -9,10 +9,13 @@
 #include "reward/verifier.hpp"
 #include "stages/worker_pool.hpp"
 #include "task/task.hpp"
-#include "text/tokenizer.hpp"
+#include "text/prompt_format.hpp"
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,20 +49,24 @@ struct Job {
   std::filesystem::path run_dir;
   std::string version;  ///< of the binary
   comm::StageLayout layout;
-  std::unique_ptr<text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::PromptFormat> format;
+  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the format's
   task::PromptSet prompts;
-  const reward::Verifier* verifier = nullptr;
+  std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;  ///< [split][prompt id] as the policy sees it
+  std::vector<text::Supervised> examples;                               ///< what supervised steps draw from; only where there are such steps
+  std::optional<reward::Judge> judge;
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<PolicyStore> store;
 };
 
-/// Tokens of the prompt as the policy sees it.
-std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt);
+/// Tokens of one of the job's prompts as the policy sees it.
+const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt);
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
 
-/// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. Throws ConfigError, InputError, EnvironmentError.
+/// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. The job's settings are those given with
+/// what text.tokenizer and text.template came to. Throws ConfigError, InputError, EnvironmentError.
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version);
 
 }  // namespace rollcall::stages

@@ -51,7 +51,7 @@ struct SupervisePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
   double grad_norm_limit = 0.0;   ///< as in UpdatePlan
-  std::vector<PromptId> prompts;  ///< of the train split; examples in this order
+  std::vector<PromptId> prompts;  ///< numbers of Job::examples, in the order in which they are packed
 };
 
 struct UpdatePlan {

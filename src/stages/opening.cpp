@@ -49,6 +49,22 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   return checkpoint;
 }
 
+/// Settings are compared as settings; what lies in the files they name is compared here.
+void check_same_text(const Job& job, const CoordinatorState& state) {
+  require<ConfigError>(state.text_hash.empty() || state.text_hash == job.format->fingerprint(),
+                       "the tokenizer, the chat template or what it makes of a prompt is not what the run began with", "a resumed run must equal the uninterrupted one",
+                       "restore tokenizer.json and the template; a template that writes today's date needs it in text.variables");
+}
+
+/// What a reader should know of a model's own text files before the run.
+void tell_text(const Job& job) {
+  const auto suggestion = text::differing_suggestion(job.format->suggested(), job.config.sampling);
+  if (!suggestion.empty()) spdlog::info("generation_config.json suggests {}: the run file decides", suggestion);
+  if (job.format->is_chat() && !job.prompts.train.empty())
+    spdlog::info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front()).size(),
+                 job.format->prompt_text(job.prompts.train.front().text));
+}
+
 }  // namespace
 
 Opening open_job(comm::Communicator& world, const JobRequest& request, int share) {
@@ -57,6 +73,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   if (request.kind == JobKind::eval) open_evaluation(request, config);
   start_log(config.run.log_level, world.rank(), world.size());
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
+  config = opening.job->config;  // with what text.tokenizer and text.template came to
+  tell_text(*opening.job);
   make_scheduler(*opening.job);
   const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   check_experts(*opening.job, objective);
@@ -69,6 +87,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
+  if (checkpoint) check_same_text(*opening.job, state);
   const bool compared = open_run_folder(config, request.resume);
   keep_text_files(config.run.init_from.empty() ? std::filesystem::path(config.model.path) : text_folder(config.run.init_from), config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed

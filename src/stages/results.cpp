@@ -25,6 +25,7 @@ std::map<std::string, report::Evaluation> evaluations(const Job& job, const Coor
   const auto& c = job.config.eval;
   if (state.before) all["before"] = report::evaluate(*state.before, c.pass_k, c.bootstrap, std::uint64_t(job.config.run.seed));
   if (state.after) all["after"] = report::evaluate(*state.after, c.pass_k, c.bootstrap, std::uint64_t(job.config.run.seed));
+  for (auto& [when, evaluation] : all) evaluation.extract = job.judge->extraction();
   return all;
 }
 
@@ -55,6 +56,7 @@ void write_report(const Job& job, const CoordinatorState& state, const std::stri
   input.run_id = job.identity.run_id, input.policy_sha256 = sha;
   input.facts = {{"run folder", job.run_dir.string()},
                  {"task", job.config.task.name},
+                 {"answers found by", job.judge->extraction()},
                  {"recipe", job.config.objective.recipe},
                  {"scheduler", job.config.scheduler.policy},
                  {"steps", fmt::format("{}", state.train_steps)},
@@ -80,7 +82,8 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
   json result{{"policy_sha256", sha},
               {"run_id", job.identity.run_id},
               {"config_sha256", job.identity.config_sha256},
-              {"data_hash", job.prompts.hash},
+              {"data_hash", job.identity.data_hash},
+              {"extract", job.judge->extraction()},
               {"archive_sha256", io::archive_sha256(job.run_dir)},
               {"train_steps", state.train_steps},
               {"rollouts_total", state.rollouts_total},

@@ -40,8 +40,8 @@ std::filesystem::path checkpoint_folder(const std::string& reference);
 /// folder it began from is gone. Does nothing where there is none, or the run has it already.
 void keep_text_files(const std::filesystem::path& source, const std::filesystem::path& run_dir);
 
-/// Where the text files of "RUN", "RUN@STEP", "RUN@NAME" or a model folder are: RUN/tokenizer, else the folder that the run began from, else the model folder
-/// itself. Empty where there is none: a run with a built-in tokenizer. Throws InputError where the run has one and it is gone.
+/// Where the text files of "RUN", "RUN@STEP", "RUN@NAME", the folder of a checkpoint or a model folder are: RUN/tokenizer, else the folder that the run began from, else the model folder
+/// itself. Empty where there is none (a run with a built-in tokenizer), and for an empty reference. Throws InputError where the run has one and it is gone.
 std::filesystem::path text_folder(const std::string& reference);
 
 /// Copies the text files from one folder to another.

@@ -17,7 +17,7 @@ std::int32_t policy_tokens(const Rollout& rollout) {
 }  // namespace
 
 ScoredShard score(const Job& job, const RolloutShard& shard) {
-  ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.verifier->components, {}};
+  ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->verifier().components, {}};
   scores.scores.resize(shard.groups.size());
   const auto& prompts = job.prompts.of(split_of(shard.purpose));
   job.workers->run(std::int64_t(shard.groups.size()), [&](std::int64_t g, int) {
@@ -28,8 +28,8 @@ ScoredShard score(const Job& job, const RolloutShard& shard) {
       responses.push_back(group.rollouts[i].text);
       finished[i] = group.rollouts[i].finish == FinishReason::stop;
     }
-    scores.scores[std::size_t(g)] = reward::score_group(*job.verifier, prompts.at(group.id.prompt.value), responses,
-                                                        std::span<const bool>(finished.get(), group.rollouts.size()), job.config.task);
+    scores.scores[std::size_t(g)] = job.judge->score_group(prompts.at(group.id.prompt.value), responses,
+                                                            std::span<const bool>(finished.get(), group.rollouts.size()));
   });
   return scores;
 }

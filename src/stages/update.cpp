@@ -32,22 +32,17 @@ std::vector<float> as_floats(const at::Tensor& column) {
   return {narrow.const_data_ptr<float>(), narrow.const_data_ptr<float>() + narrow.numel()};
 }
 
-/// Examples in order, packed into leaves; the loss is the mean of -log-prob over the tokens of all answers.
-std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<PromptId>& prompts, std::int64_t leaf_tokens) {
+/// Examples in order, packed into leaves; the loss is the mean of -log-prob over all tokens that are learnt. The first token of a sequence has nothing before
+/// it that could tell it, so it is never learnt.
+std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<PromptId>& examples, std::int64_t leaf_tokens) {
   std::vector<BackwardLeaf> leaves;
   std::int64_t targets = 0;
-  for (const PromptId id : prompts) {
-    const Prompt& prompt = job.prompts.train.at(id.value);
-    auto tokens = prompt_tokens(*job.tokenizer, prompt);
-    const auto first_target = tokens.size();
-    const auto solution = job.tokenizer->encode(prompt.solution);
-    tokens.insert(tokens.end(), solution.begin(), solution.end());
-    tokens.push_back(job.tokenizer->eos());
-    tokens.resize(std::min<std::size_t>(tokens.size(), std::size_t(job.store->config().max_position_embeddings)));
+  for (const PromptId id : examples) {
+    const auto& [tokens, learnt] = job.examples.at(id.value);
     if (leaves.empty() || std::int64_t(leaves.back().leaf.tokens.size() + tokens.size()) > leaf_tokens) leaves.push_back({{{}, {0}, {}}, {}, {}});
     auto& leaf = leaves.back().leaf;
-    for (std::size_t t = first_target; t < tokens.size(); ++t) leaf.targets.push_back(std::int64_t(leaf.tokens.size() + t));
-    targets += std::int64_t(tokens.size() - std::min(first_target, tokens.size()));
+    for (const auto& [first, last] : learnt)
+      for (std::int64_t t = std::max<std::int64_t>(first, 1); t < last; ++t, ++targets) leaf.targets.push_back(std::int64_t(leaf.tokens.size()) + t);
     leaf.tokens.insert(leaf.tokens.end(), tokens.begin(), tokens.end());
     leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
   }

@@ -42,7 +42,14 @@ std::string useful_operators(std::int64_t a, std::int64_t b) {
   return ops;
 }
 
-std::optional<Item> draw_countdown(std::int64_t level, Draws& draws) {
+/// What the plain text leaves unsaid: the rules, and the form of an answer. The example is none that can be asked.
+std::string question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
+  return fmt::format(
+      "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.", target,
+      fmt::join(numbers, ", "));
+}
+
+std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t level, Draws& draws) {
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < level; ++i) numbers.push_back(draws.below(4) == 0 ? kLarge[std::size_t(draws.below(4))] : draws.between(1, 10));
   std::vector<Term> terms;
@@ -62,11 +69,17 @@ std::optional<Item> draw_countdown(std::int64_t level, Draws& draws) {
   const std::int64_t target = terms.front().value;
   if (std::find(numbers.begin(), numbers.end(), target) != numbers.end()) return std::nullopt;  // nothing to compute
   const std::string riddle = fmt::format("{}={}", fmt::join(numbers, " "), target);
-  return Item{riddle + ":", riddle, terms.front().text};
+  Item item{riddle + ":", riddle, terms.front().text};
+  item.problem = item.text;
+  if (draw_wording(section.wording, draws) == "question") item.text = question(numbers, target);
+  return item;
 }
 
 }  // namespace
 
-PromptSet make_countdown(const TaskSection& section, std::uint64_t seed) { return generate({"countdown", 3, 6, draw_countdown}, section, seed); }
+PromptSet make_countdown(const TaskSection& section, std::uint64_t seed) {
+  check_wordings("countdown", section.wording, {"plain", "question"});
+  return generate({"countdown", 3, 6, [&](std::int64_t level, Draws& draws) { return draw_countdown(section, level, draws); }}, section, seed);
+}
 
 }  // namespace rollcall::task

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "base/nearest.hpp"
 
 #include <fmt/format.h>
 
@@ -43,8 +44,11 @@ struct SplitDraw {
       for (const std::uint64_t end = attempt + kMisses; attempt < end; ++attempt) {
         Draws draws(stream(index, attempt));
         auto item = generator.draw(level, draws);
-        if (!item || split_of(item->text) != split || !seen.insert(item->text).second) continue;
-        return Prompt{{index}, split, std::int32_t(level), std::move(item->text), std::move(item->answer), std::move(item->solution), std::move(item->domain)};
+        if (!item) continue;
+        const std::string& problem = item->problem.empty() ? item->text : item->problem;
+        if (split_of(problem) != split || !seen.insert(problem).second) continue;
+        const std::int32_t reached = item->level > 0 ? item->level : std::int32_t(level);
+        return Prompt{{index}, split, reached, std::move(item->text), std::move(item->answer), std::move(item->solution), std::move(item->domain)};
       }
       law.drop(level);
     }
@@ -67,6 +71,18 @@ std::vector<Prompt> fill(SplitDraw draw, std::int64_t wanted, const char* split_
 }
 
 }  // namespace
+
+void check_wordings(const char* task, const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
+  require<ConfigError>(!wanted.empty(), "task.wording is empty", "a prompt has to be worded", "name one, for example plain");
+  for (const auto& name : wanted) {
+    require<ConfigError>(std::find(known.begin(), known.end(), name) != known.end(), fmt::format("task.wording \"{}\" is unknown to {}", name, task),
+                         "prompts could not be written", suggest_name(name, known));
+  }
+}
+
+const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& draws) {
+  return wanted.size() == 1 ? wanted.front() : wanted[std::size_t(draws.below(std::int64_t(wanted.size())))];
+}
 
 Split split_of(std::string_view text) {
   const std::uint64_t tenth = checksum64(text, kSplitSalt) % 10;

@@ -5,6 +5,7 @@
 #include "task/task.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,15 +35,21 @@ class Draws {
 /// What a task draws at a level.
 struct Item {
   std::string text, answer, solution;
-  std::string domain{};  ///< empty: the task knows none
+  std::string domain{};     ///< empty: the task knows none
+  std::int32_t level = 0;   ///< where the draw decides it; 0: the level asked for
+  std::string problem{};    ///< what is asked, however it is worded: decides the split and what is a repetition. Empty: the text
 };
 
 /// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not worth asking.
 struct Generator {
   const char* name;
   std::int64_t lowest, highest;
-  std::optional<Item> (*draw)(std::int64_t level, Draws& draws);
+  std::function<std::optional<Item>(std::int64_t level, Draws& draws)> draw;
 };
+
+/// A way to put a task's question, and the one drawn for a prompt. `known`: the names that the task has words for. Throws ConfigError naming the nearest.
+void check_wordings(const char* task, const std::vector<std::string>& wanted, const std::vector<std::string>& known);
+const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& draws);  ///< draws nothing where there is no choice
 
 /// P(level) proportional to level^-exponent over the levels that are left.
 class LevelLaw {

@@ -1,49 +1,18 @@
 // Questions and answers from files, for example GSM8K.
 #include "base/error.hpp"
-#include "base/file.hpp"
 #include "base/log.hpp"
 #include "task/generate.hpp"
+#include "task/json_lines.hpp"
 #include "task/sources.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <unordered_set>
 
 namespace rollcall::task {
 namespace {
-
-/// One line of a file, with its place for messages.
-struct Line {
-  const std::string& file;
-  std::size_t number;
-  void require_that(bool ok, std::string_view problem, std::string_view why, std::string_view suggestion) const {
-    require<InputError>(ok, fmt::format("{}:{}: {}", file, number, problem), why, suggestion);
-  }
-};
-
-nlohmann::json parse_object(std::string_view text, const Line& line) {
-  nlohmann::json object;
-  try {
-    object = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& e) {
-    line.require_that(false, fmt::format("not JSON: {}", e.what()), "every line must be one JSON object", "correct or remove the line");
-  }
-  line.require_that(object.is_object(), "not a JSON object", "every line must be one JSON object", "correct or remove the line");
-  return object;
-}
-
-/// The text under `key`; a bare number counts as its digits.
-std::string text_at(const nlohmann::json& object, const std::string& key, const char* setting, const Line& line) {
-  const auto at = object.find(key);
-  line.require_that(at != object.end(), fmt::format("has no key \"{}\"", key), "a question and an answer are needed", fmt::format("set task.{}", setting));
-  if (at->is_number()) return at->dump();
-  line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key), "it goes into a prompt or solution",
-                    fmt::format("set task.{} or correct the line", setting));
-  return at->get<std::string>();
-}
 
 double rate_at(const nlohmann::json& object, const std::string& key, const Line& line) {
   const auto at = object.find(key);
@@ -62,36 +31,29 @@ std::int32_t reasoning_lines(std::string_view reasoning) {
   return lines;
 }
 
-Prompt read_prompt(std::string_view json_text, const TaskSection& section, const Line& line) {
-  const nlohmann::json object = parse_object(json_text, line);
+Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
   Prompt prompt;
-  prompt.text = text_at(object, section.question_key, "question_key", line) + "\n";
-  prompt.solution = text_at(object, section.answer_key, "answer_key", line);
+  prompt.text = text_at(object, section.question_key, "task.question_key", line) + "\n";
+  prompt.solution = text_at(object, section.answer_key, "task.answer_key", line);
   const auto marked = text::find_marked_answer(prompt.solution, section.answer_marker);
   line.require_that(marked && !marked->answer.empty(), fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
                     "the verifier compares what does", "set task.answer_marker (empty: the whole answer counts) or correct the line");
   prompt.answer = text::normal_answer(marked->answer);
   prompt.level = reasoning_lines(marked->reasoning);
-  if (!section.domain_key.empty()) prompt.domain = text_at(object, section.domain_key, "domain_key", line);
+  if (!section.domain_key.empty()) prompt.domain = text_at(object, section.domain_key, "task.domain_key", line);
   if (!section.prior_key.empty()) prompt.prior = float(rate_at(object, section.prior_key, line));
   return prompt;
 }
 
 std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section) {
-  const std::string content = read_file(file);
   std::vector<Prompt> prompts;
   std::unordered_set<std::string> seen;
-  std::size_t number = 0, repeated = 0;
-  for (std::string_view rest = content; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    ++number;
-    if (const auto line = text::trim(rest.substr(0, end)); !line.empty()) {
-      Prompt prompt = read_prompt(line, section, {file, number});
-      if (seen.insert(prompt.text).second) prompts.push_back(std::move(prompt));
-      else ++repeated;
-    }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  std::size_t repeated = 0;
+  each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
+    Prompt prompt = read_prompt(object, section, line);
+    if (seen.insert(prompt.text).second) prompts.push_back(std::move(prompt));
+    else ++repeated;
+  });
   require(!prompts.empty(), fmt::format("{} holds no question", file), "there is nothing to learn or evaluate", "name a file with one JSON object a line");
   if (repeated > 0) spdlog::warn("{}: {} repeated questions dropped", file, repeated);
   return prompts;
@@ -111,6 +73,7 @@ void tell_shortage(const std::vector<Prompt>& prompts, std::int64_t wanted, cons
 }  // namespace
 
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
+  check_wordings("jsonl", section.wording, {"plain"});
   PromptSet set;
   std::unordered_set<std::string> heldout;
   if (!section.heldout_file.empty()) {

@@ -5,11 +5,14 @@
 
 namespace rollcall::task {
 
+// The built-in tasks' texts as the wording "plain" has them; others ask the same in words. The answer is the same.
+
 /// "7391>" -> "1379". Level: number of digits, 1 to 64.
 PromptSet make_sorting(const TaskSection& section, std::uint64_t seed);
 
 /// "12+345=" -> "357"; "12-345=" -> "-333"; "12*345=" -> "4140"; "345/12=" -> "28r9" (quotient r remainder, "r0" included).
-/// Level: digits of the larger operand, 1 to 8; the other operand has 1 to that many, each count equally likely.
+/// Level: digits of the larger operand, 1 to 8; the other operand has 1 to that many, each count equally likely. With task.digits, the digit count of
+/// either operand is drawn from that list instead, and levels follow; task.min_level, max_level and tail_exponent then do not apply.
 PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed);
 
 /// "3 5 7 25=40:" -> "25+3*5": an expression in + - * / and parentheses that reaches 40 with each number at most once; quotients may be fractions.

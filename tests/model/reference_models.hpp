@@ -105,9 +105,7 @@ inline ReferenceResults reference_results(const ModelConfig& config) {
   const std::vector<float> weights = reference_weights(config);
   const Policy policy(config, weights, {});
   r.columns = forward(policy, r.leaf, 1.0);
-  r.gradient.resize(weights.size());
-  forward_backward(
-      policy, r.leaf, 1.0, [&](const Columns&) { return r.weights; }, r.gradient);
+  r.gradient = gradient_of(policy, r.leaf, 1.0, r.weights);
   r.prompt = {r.leaf.tokens.begin() + r.leaf.offsets[kShownSequence], r.leaf.tokens.begin() + r.leaf.offsets[kShownSequence + 1]};
   r.logits = logits_of(policy, r.prompt);
   const DecodeRequest request{.prompt = r.prompt, .count = 1};

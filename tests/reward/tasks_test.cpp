@@ -12,15 +12,15 @@ namespace {
 
 void expect_full_marks(const std::string& task, const TaskSection& section) {
   const auto& row = task::find_task(task);
-  const Verifier& verifier = find_verifier(row.verifier);
+  const Judge judge(find_verifier(row.verifier), section);
   const auto set = row.make(section, 11);
   for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
     for (const Prompt& p : *split) {
-      const Score good = verifier.judge(p, p.solution, true, section);
+      const Score good = judge.score(p, p.solution, true);
       EXPECT_TRUE(good.correct) << p.text << p.solution;
       EXPECT_EQ(good.components[1], 1.0) << p.text << p.solution;
-      EXPECT_FALSE(verifier.judge(p, p.solution + "1", true, section).correct) << p.text << p.solution;
-      EXPECT_FALSE(verifier.judge(p, "", true, section).correct);
+      EXPECT_FALSE(judge.score(p, p.solution + "1", true).correct) << p.text << p.solution;
+      EXPECT_FALSE(judge.score(p, "", true).correct);
       EXPECT_FALSE(good.answer.empty());
     }
   }

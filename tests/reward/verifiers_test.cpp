@@ -18,7 +18,14 @@ Prompt prompt_of(const std::string& answer) {
 }
 
 Score judge(const char* verifier, const std::string& reference, std::string_view response, bool finished = true) {
-  return find_verifier(verifier).judge(prompt_of(reference), response, finished, TaskSection{});
+  return Judge(find_verifier(verifier), TaskSection{}).score(prompt_of(reference), response, finished);
+}
+
+/// The same with another way to find the answer.
+Score judge_by(const std::string& extract, const char* verifier, const std::string& reference, std::string_view response, bool finished = true) {
+  TaskSection section;
+  section.extract = extract;
+  return Judge(find_verifier(verifier), section).score(prompt_of(reference), response, finished);
 }
 
 /// What a judge says, in one line: correct, format, answer.
@@ -136,14 +143,42 @@ TEST(ScoreGroup, RewardIsCorrectPlusWeightedFormat) {
   section.format_weight = 0.25;
   const std::vector<std::string> responses = {"1379", "1397", "abc", "1379"};
   const std::array<bool, 4> finished = {true, true, true, false};
-  const auto scores = score_group(find_verifier("exact_match"), prompt_of("1379"), responses, finished, section);
+  const Judge judge(find_verifier("exact_match"), section);
+  const auto scores = judge.score_group(prompt_of("1379"), responses, finished);
   ASSERT_EQ(scores.size(), 4U);
   EXPECT_DOUBLE_EQ(scores[0].reward, 1.25);
   EXPECT_DOUBLE_EQ(scores[1].reward, 0.25);
   EXPECT_DOUBLE_EQ(scores[2].reward, 0.0);
   EXPECT_DOUBLE_EQ(scores[3].reward, 0.0);
-  EXPECT_THROW(score_group(find_verifier("exact_match"), prompt_of("1"), responses, std::span(finished).first(3), section), std::logic_error);
-  EXPECT_TRUE(score_group(find_verifier("exact_match"), prompt_of("1"), {}, {}, section).empty());
+  EXPECT_THROW(judge.score_group(prompt_of("1"), responses, std::span(finished).first(3)), std::logic_error);
+  EXPECT_TRUE(judge.score_group(prompt_of("1"), {}, {}).empty());
+}
+
+TEST(Extraction, AnswersWithinALongerResponse) {
+  EXPECT_EQ(verdict(judge_by("last_number", "integer_answer", "-1050", "That is 50 - 1,100 = -1,050.")), "11 -1050");
+  EXPECT_EQ(verdict(judge_by("last_number", "integer_answer", "42", "17 + 25 = 42", false)), "00 ");  // the limit may have cut 420
+  EXPECT_EQ(verdict(judge_by("last_number", "integer_answer", "7", "It is 7.5")), "00 ");
+  EXPECT_EQ(verdict(judge_by("boxed", "integer_answer", "28r9", "so \\boxed{28r9}")), "11 28r9");
+  EXPECT_EQ(verdict(judge_by("final_line", "countdown_expression", "3 5 7 25=40", "I try 3*5.\n25+3*5")), "11 40");
+  EXPECT_EQ(verdict(judge_by("last_number", "exact_match", "0379", "The digits are 0379.")), "11 0379");  // its zeros stay
+  EXPECT_TRUE(judge_by("gsm8k_flexible", "marked_answer", "1050", "I get $1,050.").correct);
+  EXPECT_FALSE(judge_by("gsm8k_strict", "marked_answer", "1050", "I get $1,050.").correct);
+  EXPECT_EQ(verdict(judge_by("integer", "integer_answer", "7", "The answer is 7")), "00 ");
+}
+
+TEST(Extraction, IsShown) {
+  EXPECT_EQ(Judge(find_verifier("marked_answer"), TaskSection{}).extraction(), "marker ####");
+  EXPECT_EQ(Judge(find_verifier("integer_answer"), TaskSection{}).extraction(), "whole");
+}
+
+TEST(Extraction, ThatCanNeverBeRightIsRefused) {
+  TaskSection section;
+  section.name = "arithmetic", section.extract = "last_number";
+  EXPECT_THROW(Judge(find_verifier("integer_answer"), section), ConfigError);  // divisions are among the operators
+  section.operators = {"+", "-"};
+  EXPECT_NO_THROW(Judge(find_verifier("integer_answer"), section));
+  section.name = "countdown";
+  EXPECT_THROW(Judge(find_verifier("countdown_expression"), section), ConfigError);
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ class Rollcall(CMakePackage, CudaPackage):
     depends_on("openssl@3:")
     depends_on("random123@1.14:")
     depends_on("xxhash@0.8.1:")
+    depends_on("pcre2@10.40:")
+    depends_on("utf8proc@2.8:")
 
     depends_on("googletest@1.12: +gmock", when="+tests")
     depends_on("rapidcheck", when="+tests")

@@ -1,0 +1,60 @@
+// rollcall chat: a conversation on standard input and output.
+#include "app/commands.hpp"
+#include "app/speaker.hpp"
+#include "base/file.hpp"
+#include "text/answer_text.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+struct ChatFlags {
+  std::string weights, system;
+  std::vector<std::string> assignments;
+};
+
+constexpr const char* kLongestAnswer = "sampling.max_new_tokens=512";  // of a folder; a run file's 64 is for tasks
+
+std::vector<text::Message> beginning(const ChatFlags& flags) {
+  if (flags.system.empty()) return {};
+  return {{"system", flags.system}};
+}
+
+ExitCode chat(const ChatFlags& flags) {
+  const Speaker speaker = open_speaker(flags.weights, {kLongestAnswer}, flags.assignments);
+  require<ConfigError>(speaker.format.is_chat(), flags.weights + " has no chat template", "what is said by whom could not be told apart",
+                       "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a text");
+  const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  const auto suggestion = text::differing_suggestion(speaker.format.suggested(), speaker.config.sampling);
+  if (terminal && !suggestion.empty()) std::cerr << "generation_config.json suggests " << suggestion << "; --set sampling.KEY=VALUE changes what is used\n";
+  auto messages = beginning(flags);
+  std::uint64_t turn = 0;
+  for (std::string line;;) {
+    if (terminal) std::cout << "> " << std::flush;
+    if (!std::getline(std::cin, line)) break;
+    if (text::trim(line) == "/exit") return ExitCode::done;
+    if (text::trim(line).empty()) continue;
+    messages.push_back({"user", line});
+    messages.push_back({"assistant", speaker.say(speaker.format.chat_tokens(messages), turn++)});
+  }
+  require_end_of_input();
+  if (terminal) std::cout << std::endl;
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_chat(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<ChatFlags>();
+  auto* command = app.add_subcommand("chat", "talk with a model: a line in, an answer out, word by word; /exit or end of input ends");
+  command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json, model.safetensors and a chat template")->required();
+  command->add_option("--system", flags->system, "system message");
+  command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
+  command->callback([flags, &action] { action = [flags] { return chat(*flags); }; });
+}
+
+}  // namespace rollcall::app

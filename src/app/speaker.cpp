@@ -1,0 +1,52 @@
+// Opening, and answers that appear while they are made.
+#include "app/speaker.hpp"
+
+#include "base/error.hpp"
+#include "model/model_folder.hpp"
+#include "stages/generation.hpp"
+#include "stages/run_folder.hpp"
+#include "text/text_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+namespace rollcall::app {
+
+Speaker open_speaker(const std::string& reference, const std::vector<std::string>& defaults, const std::vector<std::string>& assignments) {
+  const auto run_file = stages::run_of(reference) / "config.toml";
+  const bool is_run = std::filesystem::exists(run_file);
+  std::vector<std::string> settings = is_run ? std::vector<std::string>() : defaults;
+  settings.insert(settings.end(), assignments.begin(), assignments.end());
+  const RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
+  const auto folder = stages::checkpoint_folder(reference);
+  text::PromptFormat format(config.text, stages::text_folder(reference));
+  const auto [model_config, weights] = model::read_model_folder(folder);
+  require(model_config.vocab_size >= format.tokenizer()->vocab_size(),
+          fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),
+          "its output could not be read", "set text.tokenizer to the one the model was trained with");
+  return {config, std::move(format), model::Policy(model_config, weights, PolicyVersion{0})};
+}
+
+std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const {
+  SamplingParams sampling = config.sampling;
+  const std::int64_t room = policy.config().max_position_embeddings - std::int64_t(prompt.size());
+  require(room > 0, fmt::format("{} tokens leave no room for an answer in the model's {} positions", prompt.size(), policy.config().max_position_embeddings),
+          "the model has no position beyond them", "shorten the prompt, or begin anew");
+  sampling.max_new_tokens = std::min(sampling.max_new_tokens, room);
+  const auto stop = stages::stop_rule(format, sampling.stop);
+  text::TextStream stream;
+  const auto ends = [&](std::span<const std::int32_t> tokens) {
+    std::cout << stream.more(format.tokenizer()->decode(tokens)) << std::flush;
+    return stop(tokens);
+  };
+  const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
+  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, ends);
+  const std::string text = format.tokenizer()->decode(decoded[0][0].tokens);
+  std::cout << stream.rest(text) << "\n" << std::flush;
+  return text;
+}
+
+}  // namespace rollcall::app

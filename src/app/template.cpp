@@ -1,0 +1,67 @@
+// rollcall template: a conversation through a chat template, as the model will see it.
+#include "app/commands.hpp"
+#include "base/file.hpp"
+#include "text/chat_template.hpp"
+#include "text/folder_template.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+namespace rollcall::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// nlohmann's reader, which alone would turn a whole number beyond 64 bits into a double: another number.
+struct ExactReader : nlohmann::detail::json_sax_dom_parser<Json> {
+  using Base = nlohmann::detail::json_sax_dom_parser<Json>;
+  using Base::Base;
+  bool number_float(double value, const std::string& text) {
+    require(text.find_first_of(".eE") != std::string::npos, fmt::format("standard input holds {}, a whole number beyond 64 bits", text),
+            "a template would print another number", "pass it as a string");
+    return Base::number_float(value, text);
+  }
+};
+
+Json read_variables() {
+  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  require_end_of_input();
+  Json variables;
+  ExactReader reader(variables, false);
+  const bool parsed = Json::sax_parse(text, &reader);
+  require(parsed && variables.is_object(), "standard input is no JSON object", "it names the template's variables",
+          "pass {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}], \"add_generation_prompt\": true}");
+  return variables;
+}
+
+ExitCode render(const std::filesystem::path& path) {
+  text::FolderTemplate found;
+  if (std::filesystem::is_directory(path)) {
+    found = text::read_folder_template(path);
+    require(!found.origin.empty(), fmt::format("{} has no chat template", path.string()), "neither chat_template.jinja nor chat_template in tokenizer_config.json is there",
+            "name a model folder, or a .jinja file");
+  } else {
+    found.chat_template = found.with_tools = read_file(path);
+    found.origin = path.string();
+  }
+  const Json variables = text::with_special_tokens(read_variables(), found);
+  const bool tools = variables.contains("tools") && !variables["tools"].is_null();
+  std::cout << text::ChatTemplate(found.for_tools(tools), found.origin).render(variables) << std::flush;
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_template(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("template", "render a conversation with a model's chat template: one JSON object in (messages, tools, any variable), the text out");
+  auto path = std::make_shared<std::string>();
+  command->add_option("template", *path, "a model folder, or a .jinja file")->required();
+  command->callback([path, &action] { action = [path] { return render(*path); }; });
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,23 @@
+// What supervised steps learn from where the run file names a file of its own: conversations, or prompts with their answers.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "text/prompt_format.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rollcall::task {
+
+struct ExampleSet {
+  std::vector<std::vector<text::Message>> conversations;    ///< each with something that the assistant says
+  std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
+  std::string hash;                                          ///< SHA-256 of the file
+  std::size_t size() const { return conversations.size() + answers.size(); }
+};
+
+/// A file of one JSON object a line: {"messages": [{"role": ..., "content": ...}, ...]}, or {"prompt": ..., "answer": ...} under the keys of the section.
+/// Throws InputError naming file and line.
+ExampleSet read_examples(const SftSection& section);
+
+}  // namespace rollcall::task

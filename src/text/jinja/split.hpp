@@ -1,0 +1,23 @@
+// Text taken apart and put together as Python's str does it.
+#pragma once
+
+#include "text/jinja/number_format.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text::jinja {
+
+// `most`: splits at most, all where it is negative. The parts point into `s`.
+std::vector<std::string_view> split_space(std::string_view s, std::int64_t most);
+std::vector<std::string_view> split_space_right(std::string_view s, std::int64_t most);
+std::vector<std::string_view> split_at(std::string_view s, std::string_view separator, std::int64_t most);
+std::vector<std::string_view> split_at_right(std::string_view s, std::string_view separator, std::int64_t most);
+std::vector<std::string_view> lines_of(std::string_view s, bool keep_ends);  ///< at all of Unicode's line ends
+
+std::string_view strip_set(std::string_view s, std::string_view characters, bool left, bool right);
+std::string replaced(Budget& budget, std::string_view s, std::string_view old, std::string_view with, std::int64_t most);
+std::string centered(Budget& budget, const std::string& s, FormatSpec spec);  ///< str.center, which puts the odd blank on another side than a format does
+bool all_cased(std::string_view s, int wanted, int others);                   ///< str.islower and isupper: one character of `wanted`, none of `others`
+
+}  // namespace rollcall::text::jinja

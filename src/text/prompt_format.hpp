@@ -1,0 +1,81 @@
+// The one place that turns a prompt into tokens, a worked answer into tokens to learn, and knows what ends an answer.
+#pragma once
+
+#include "core/plan.hpp"
+#include "core/run_config.hpp"
+#include "text/chat_template.hpp"
+#include "text/text_files.hpp"
+#include "text/tokenizer.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rollcall::text {
+
+struct Message {
+  std::string role, content;
+  bool operator==(const Message&) const = default;
+};
+
+/// An example to learn from.
+struct Supervised {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::pair<std::int64_t, std::int64_t>> learnt;  ///< stretches [first, second) of `tokens`, ascending: what the assistant says and the ends of it
+};
+
+class PromptFormat {
+ public:
+  /// `folder`: where the model's text files are; one without tokenizer.json, or an empty path, has none. Throws ConfigError for settings that do not fit the
+  /// folder or each other, InputError for its files.
+  PromptFormat(const TextSection& section, const std::filesystem::path& folder);
+  /// The same from text files in memory; `origin` is named in messages.
+  PromptFormat(const TextSection& section, TextFiles files, const std::string& origin);
+
+  const TextSection& section() const { return section_; }  ///< with what "auto" came to
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return files_.tokenizer; }
+  bool is_chat() const { return template_.has_value(); }
+  const std::vector<std::int32_t>& end_tokens() const { return files_.end_tokens; }  ///< any of them ends an answer
+  const SuggestedSampling& suggested() const { return files_.suggested; }
+  /// Hex digest of tokenizer, template, and a prompt as they render it; empty where prompts are the task's own text and the tokenizer is built in.
+  std::string fingerprint() const;
+
+  // A prompt is the task's text in text.user's place for it: one message of a chat, white space at its ends aside, or the text itself without a template.
+  std::string prompt_text(std::string_view prompt) const;  ///< what the policy sees, special tokens spelt out
+  std::vector<std::int32_t> prompt_tokens(std::string_view prompt) const;
+  /// Prompt and worked answer: the tokens of the prompt, then those to learn, which end as the template ends an answer.
+  Supervised supervised(std::string_view prompt, std::string_view solution) const;
+
+  // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
+  std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;  ///< up to where the assistant speaks next
+  /// Everything the assistant says is learnt. Throws InputError where the template shows earlier answers in other words than it was given, so that what is
+  /// learnt cannot be told.
+  Supervised supervised(std::span<const Message> messages) const;
+
+ private:
+  enum class Turn { complete, open };
+  std::string render(std::span<const Message> messages, Turn turn) const;
+  std::string asked(std::string_view prompt) const;
+  std::vector<Message> messages_of(std::string_view prompt) const;
+  void choose_template(const std::string& origin);
+  void find_answer_marks();
+  std::size_t end_token_at(std::string_view text, std::size_t at) const;  ///< end of one of the end tokens spelt out there, white space before it; npos: none
+
+  TextSection section_;
+  TextFiles files_;
+  std::optional<ChatTemplate> template_;
+  std::vector<std::string> end_texts_;  ///< of the end tokens
+  std::string answer_begin_;            ///< what the template puts before an answer where the assistant is to speak
+  std::string answer_end_;              ///< what the template puts behind an answer, up to an end token; empty: it puts none, and the tokenizer's eos ends it
+};
+
+/// What the model's makers suggest where this run does otherwise, in one line; empty where they suggest nothing or the same.
+std::string differing_suggestion(const SuggestedSampling& suggested, const SamplingParams& sampling);
+
+}  // namespace rollcall::text

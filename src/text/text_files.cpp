@@ -1,0 +1,146 @@
+// Reads what a model folder in Hugging Face's layout says of text.
+#include "text/text_files.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "text/json_tokenizer/json_tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rollcall::text {
+namespace {
+
+using json_tokenizer::JsonTokenizer;
+using Json = nlohmann::json;
+
+/// A JSON object in a file of the folder; an empty one where the file is not there. Every fault names the file.
+class Settings {
+ public:
+  Settings(const std::filesystem::path& folder, const char* name) : path_(folder / name) {
+    if (!std::filesystem::exists(path_)) return;
+    json_ = Json::parse(read_file(path_), [this](int depth, Json::parse_event_t, Json&) { return check(depth < 50, "it is nested too deep"); }, false);
+    check(json_.is_object(), "it is not a JSON object");
+  }
+
+  /// A member; null where it is missing.
+  const Json& at(const char* key) const {
+    static const Json none;
+    const auto found = json_.find(key);
+    return found == json_.end() ? none : *found;
+  }
+
+  bool check(bool ok, const std::string& fault) const {
+    require(ok, fmt::format("{} cannot be used: {}", path_.string(), fault), "the model would be driven other than its makers meant", "correct the file or copy it again");
+    return ok;
+  }
+
+  std::string text(const Json& value, const char* key) const {
+    check(value.is_string(), fmt::format("\"{}\" is not a string", key));
+    return value.get<std::string>();
+  }
+
+  template <class T>
+  std::optional<T> number(const char* key) const {
+    const Json& value = at(key);
+    if (value.is_null()) return std::nullopt;
+    if constexpr (std::is_same_v<T, bool>) check(value.is_boolean(), fmt::format("\"{}\" is neither true nor false", key));
+    else if constexpr (std::is_integral_v<T>) check(value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() >> 62 == 0), fmt::format("\"{}\" is not a whole number", key));
+    else check(value.is_number(), fmt::format("\"{}\" is not a number", key));
+    return value.get<T>();
+  }
+
+  /// eos_token_id: a number or a list of them.
+  std::vector<std::int32_t> ids(const char* key) const {
+    std::vector<std::int32_t> ids;
+    const auto add = [&](const Json& value) {
+      check(value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t(json_tokenizer::kLargestId), fmt::format("\"{}\" is not an id or a list of ids", key));
+      ids.push_back(value.get<std::int32_t>());
+    };
+    const Json& value = at(key);
+    if (value.is_array()) std::for_each(value.begin(), value.end(), add);
+    else if (!value.is_null()) add(value);
+    return ids;
+  }
+
+ private:
+  std::filesystem::path path_;
+  Json json_ = Json::object();
+};
+
+/// A special token is its text, or an object with `content`.
+std::map<std::string, std::string> special_tokens(const Settings& config) {
+  std::map<std::string, std::string> tokens;
+  for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
+    const Json& value = config.at(key);
+    if (value.is_null()) continue;
+    config.check(value.is_string() || (value.is_object() && value.contains("content")), fmt::format("\"{}\" is neither a string nor an object with \"content\"", key));
+    tokens[key] = config.text(value.is_string() ? value : value["content"], key);
+  }
+  return tokens;
+}
+
+/// The template's text, or, of a list of named ones, the default's.
+std::string chat_template(const std::filesystem::path& folder, const Settings& config) {
+  const auto file = folder / "chat_template.jinja";
+  if (std::filesystem::exists(file)) return read_file(file);
+  const Json& value = config.at("chat_template");
+  if (value.is_null()) return "";
+  if (!value.is_array()) return config.text(value, "chat_template");
+  for (const Json& named : value) {
+    config.check(named.is_object() && named.contains("name") && named.contains("template"), "\"chat_template\" is a list with something else than names and templates");
+    if (named["name"] == "default") return config.text(named["template"], "chat_template");
+  }
+  config.check(false, "\"chat_template\" is a list without one named default");
+  return "";
+}
+
+SuggestedSampling suggested(const Settings& generation) {
+  SuggestedSampling sampling;
+  sampling.temperature = generation.number<double>("temperature"), sampling.top_p = generation.number<double>("top_p");
+  sampling.repetition_penalty = generation.number<double>("repetition_penalty");
+  sampling.top_k = generation.number<std::int64_t>("top_k"), sampling.max_new_tokens = generation.number<std::int64_t>("max_new_tokens");
+  sampling.do_sample = generation.number<bool>("do_sample");
+  return sampling;
+}
+
+std::shared_ptr<JsonTokenizer> make(const std::string& json, const std::string& origin, const std::string& eos) {
+  auto tokenizer = std::make_shared<JsonTokenizer>(json, origin);
+  if (eos.empty()) return tokenizer;
+  const auto id = tokenizer->find(eos);
+  require(id.has_value(), fmt::format("{} has no token \"{}\"", origin, eos), "it is to end a response", "name a token of the vocabulary as eos_token");
+  tokenizer->set_eos(*id);
+  return tokenizer;
+}
+
+}  // namespace
+
+std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json, const std::string& origin, const std::string& eos) { return make(json, origin, eos); }
+
+std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file, const std::string& eos) { return make(read_file(file), file.string(), eos); }
+
+bool has_tokenizer(const std::filesystem::path& folder) { return std::filesystem::exists(folder / "tokenizer.json"); }
+
+TextFiles read_text_files(const std::filesystem::path& folder) {
+  const Settings config(folder, "tokenizer_config.json"), generation(folder, "generation_config.json"), model(folder, "config.json");
+  TextFiles files;
+  files.special_tokens = special_tokens(config);
+  files.chat_template = chat_template(folder, config);
+  files.suggested = suggested(generation);
+  const auto eos = files.special_tokens.find("eos_token");
+  const auto file = folder / "tokenizer.json";
+  const auto tokenizer = make(read_file(file), file.string(), eos == files.special_tokens.end() ? "" : eos->second);
+  const auto add = [&](std::int32_t id) {
+    if (std::find(files.end_tokens.begin(), files.end_tokens.end(), id) == files.end_tokens.end()) files.end_tokens.push_back(id);
+  };
+  if (eos != files.special_tokens.end()) add(tokenizer->eos());
+  for (const Settings* settings : {&generation, &model}) {
+    for (const std::int32_t id : settings->ids("eos_token_id")) add(id);
+  }
+  if (eos == files.special_tokens.end() && !files.end_tokens.empty()) tokenizer->set_eos(files.end_tokens.front());
+  files.tokenizer = tokenizer;
+  return files;
+}
+
+}  // namespace rollcall::text

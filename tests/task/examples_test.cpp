@@ -1,0 +1,52 @@
+// Files of conversations and of prompts with answers.
+#include "task/examples.hpp"
+
+#include "base/error.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::task {
+namespace {
+
+using rollcall::testing::TemporaryFolder;
+
+TEST(Examples, BothKindsInOneFile) {
+  const TemporaryFolder folder;
+  SftSection section;
+  section.file = folder.write("e.jsonl",
+                              "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"b\"}]}\n\n"
+                              "{\"prompt\": \"p\", \"completion\": \"c\"}\n{\"question\": \"q\", \"answer\": 7}");
+  const auto set = read_examples(section);
+  EXPECT_EQ(set.conversations, (std::vector<std::vector<text::Message>>{{{"user", "a"}, {"assistant", "b"}}}));
+  EXPECT_EQ(set.answers, (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
+  section.file = folder.write("f.jsonl", "{\"x\": \"p\", \"y\": \"c\"}");
+  section.prompt_key = "x", section.answer_key = "y";
+  EXPECT_EQ(read_examples(section).answers.front(), std::pair(std::string("p"), std::string("c")));
+  EXPECT_NE(read_examples(section).hash, set.hash);
+}
+
+TEST(Examples, FaultsAreNamedWithTheirLine) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& content) -> std::string {
+    SftSection section;
+    section.file = folder.write("e.jsonl", content);
+    try {
+      read_examples(section);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  has(refusal(""), "holds no example");
+  has(refusal("{\"prompt\": \"p\", \"answer\": \"c\"}\n{"), "e.jsonl:2: not JSON");
+  has(refusal("{\"messages\": \"a\"}"), "e.jsonl:1: the conversation is no list");
+  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"), "message 1 is not one of role and content");
+  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}"), "the assistant says nothing");
+  has(refusal("{\"prompt\": \"p\"}"), "has no key \"answer\"");
+  has(refusal("{\"text\": \"p\"}"), "sft.messages_key");
+}
+
+}  // namespace
+}  // namespace rollcall::task

@@ -1,0 +1,195 @@
+// Prompts, worked answers and conversations as tokens, against texts and masks written out by hand.
+#include "text/prompt_format.hpp"
+
+#include "base/error.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::text {
+namespace {
+
+using rollcall::testing::TemporaryFolder;
+
+constexpr const char* kTemplate =
+    "{% for message in messages %}<{{ message.role }}>{{ message.content }}<end>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% if mood is defined "
+    "and mood %}(calm){% endif %}{% endif %}";
+
+/// A byte tokenizer whose end token is spelt <end>, as a tokenizer.json of a chat model spells its own.
+class Marked final : public Tokenizer {
+ public:
+  static constexpr std::int32_t kEnd = 300, kBegin = 301;
+  std::vector<std::int32_t> encode(std::string_view text) const override {
+    std::vector<std::int32_t> tokens;
+    while (!text.empty()) {
+      const bool end = text.starts_with("<end>");
+      tokens.push_back(end ? kEnd : std::int32_t(static_cast<unsigned char>(text.front())));
+      text.remove_prefix(end ? 5 : 1);
+    }
+    return tokens;
+  }
+  std::vector<std::int32_t> encode_sequence(std::string_view text) const override {
+    auto tokens = encode(text);
+    tokens.insert(tokens.begin(), kBegin);
+    return tokens;
+  }
+  std::string decode(std::span<const std::int32_t> tokens, Special special) const override {
+    std::string text;
+    for (const auto token : tokens) text += token < 256 ? std::string(1, char(token)) : token == kEnd && special == Special::keep ? "<end>" : "";
+    return text;
+  }
+  std::int64_t vocab_size() const override { return 302; }
+  std::int32_t eos() const override { return kEnd; }
+  std::string name() const override { return "marked"; }
+  std::string fingerprint() const override { return "f"; }
+};
+
+PromptFormat format(const TextSection& section, const std::string& chat_template = kTemplate) {
+  TextFiles files;
+  files.tokenizer = std::make_shared<Marked>();
+  files.chat_template = chat_template;
+  return {section, std::move(files), "the test"};
+}
+
+TextSection section(const std::string& user = "{prompt}", const std::string& system = {}) {
+  TextSection s;
+  s.user = user, s.system = system;
+  return s;
+}
+
+/// The text of the tokens, what is learnt in brackets.
+std::string marked_text(const Supervised& example) {
+  std::string text;
+  std::size_t at = 0;
+  const auto decode = [&](std::size_t end) {
+    std::string part = Marked().decode(std::span(example.tokens).subspan(at, end - at), Tokenizer::Special::keep);
+    at = end;
+    return part;
+  };
+  for (const auto& [first, last] : example.learnt) text += decode(std::size_t(first)) + "[" + decode(std::size_t(last)) + "]";
+  return text + decode(example.tokens.size());
+}
+
+TEST(PromptFormat, BuiltInTokenizersKeepTheTasksOwnText) {
+  const PromptFormat f(TextSection{}, std::filesystem::path());
+  EXPECT_EQ(f.section().tokenizer, "character");
+  EXPECT_EQ(f.section().chat_template, "none");
+  const auto character = make_tokenizer("character");
+  EXPECT_EQ(f.prompt_tokens("12+5=\n"), character->encode_sequence("12+5=\n"));
+  auto example = character->encode_sequence("12+5=");
+  const auto first = std::int64_t(example.size());
+  for (const auto token : character->encode("17")) example.push_back(token);
+  example.push_back(character->eos());
+  EXPECT_EQ(f.supervised("12+5=", "17").tokens, example);
+  EXPECT_EQ(f.supervised("12+5=", "17").learnt, (std::vector<std::pair<std::int64_t, std::int64_t>>{{first, first + 3}}));
+  EXPECT_EQ(f.end_tokens(), std::vector<std::int32_t>{character->eos()});
+  EXPECT_EQ(f.fingerprint(), "");
+}
+
+TEST(PromptFormat, PutsATasksPromptThroughTheTemplate) {
+  const auto f = format(section("{prompt}\nAnswer with the number only.", "Be brief."));
+  EXPECT_TRUE(f.is_chat());
+  EXPECT_EQ(f.prompt_text(" What is 1 + 2?\n"), "<system>Be brief.<end>\n<user>What is 1 + 2?\nAnswer with the number only.<end>\n<assistant>");
+  EXPECT_EQ(f.prompt_tokens("x"), Marked().encode(f.prompt_text("x")));  // no beginning-of-sequence but the template's own
+  EXPECT_EQ(marked_text(format(section()).supervised("1+2", "3")), "<user>1+2<end>\n<assistant>[3<end>]");
+}
+
+TEST(PromptFormat, GivesTheAnswersBeginningWithThePrompt) {
+  TextSection s = section();
+  s.assistant_prefix = "It is ";
+  EXPECT_EQ(marked_text(format(s).supervised("1+2", "3")), "<user>1+2<end>\n<assistant>It is [3<end>]");
+  s.chat_template = "none";
+  EXPECT_EQ(format(s).prompt_text("1+2"), "1+2It is ");
+  EXPECT_EQ(format(s).prompt_tokens("1").front(), Marked::kBegin);
+}
+
+TEST(PromptFormat, HandsVariablesToTheTemplate) {
+  TextSection s = section();
+  s.variables = {{"mood", "true"}};
+  EXPECT_EQ(format(s).prompt_text("a"), "<user>a<end>\n<assistant>(calm)");
+  s.variables = {{"mood", "false"}};
+  EXPECT_EQ(format(s).prompt_text("a"), "<user>a<end>\n<assistant>");
+}
+
+TEST(PromptFormat, EndsAnAnswerWithEosWhereTheTemplateDoesNot) {
+  const auto f = format(section(), "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}");
+  EXPECT_EQ(marked_text(f.supervised("1+2", "3")), "user: 1+2\nassistant: [3<end>]");
+}
+
+const std::vector<Message> kTalk = {{"system", "S"}, {"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}};
+
+TEST(PromptFormat, LearnsWhatTheAssistantSaysAndNothingElse) {
+  EXPECT_EQ(marked_text(format(section()).supervised(kTalk)), "<system>S<end>\n<user>a<end>\n<assistant>[b<end>]\n<user>b?<end>\n<assistant>[c<end>]");
+  EXPECT_EQ(marked_text(format(section("{prompt}", "T")).supervised(std::span(kTalk).subspan(1, 2))), "<system>T<end>\n<user>a<end>\n<assistant>[b<end>]");
+}
+
+TEST(PromptFormat, FindsAnswersWhereATemplateShowsPastTurnsOtherwise) {
+  // Past user turns are shown in brackets of their own, so that no earlier prompt is the beginning of the whole.
+  const auto f = format(section(),
+                        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' and not loop.last %}past: {% endif %}{{ m.content }}<end>\n{% endfor %}{% if "
+                        "add_generation_prompt %}<assistant>{% endif %}");
+  EXPECT_EQ(marked_text(f.supervised(std::span(kTalk).subspan(1))), "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
+}
+
+template <class E, class F>
+std::string refusal(const F& what) {
+  try {
+    what();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(PromptFormat, RefusesByName) {
+  const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  const auto upper = format(section(), "{% for m in messages %}{{ m.content | upper }}<end>{% endfor %}Yes");
+  has(refusal<InputError>([&] { upper.supervised(std::vector<Message>{{"user", "a"}, {"assistant", "abc"}}); }), "message 2 of a conversation, \"abc\"");
+  has(refusal<InputError>([&] { format(section(), "").supervised(kTalk); }), "no chat template");
+  has(refusal<ConfigError>([&] { format(section("{prompt}", "S"), ""); }), "text.system is set");
+  TextSection s = section();
+  s.chat_template = "model";
+  has(refusal<ConfigError>([&] { format(s, ""); }), "has no chat template");
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json", "{}");
+  for (const char* name : {"character", "byte"}) {
+    s.tokenizer = name;
+    has(refusal<ConfigError>([&] { PromptFormat(s, folder.path()); }), "holds a tokenizer.json");
+  }
+  s.tokenizer = "model";
+  has(refusal<ConfigError>([&] { PromptFormat(s, std::filesystem::path()); }), "no model folder is named");
+}
+
+TEST(PromptFormat, TemplatesMayComeFromAFile) {
+  const TemporaryFolder folder;
+  TextSection s = section();
+  s.tokenizer = "byte";
+  s.chat_template = folder.write("chat.jinja", kTemplate);
+  const PromptFormat f(s, std::filesystem::path());
+  EXPECT_EQ(f.prompt_text("a"), "<user>a<end>\n<assistant>");
+  EXPECT_EQ(f.supervised("a", "b").tokens.back(), f.tokenizer()->eos());
+  EXPECT_NE(f.fingerprint(), "");
+}
+
+TEST(PromptFormat, ItsFingerprintChangesWithWhatAPromptIsMadeOf) {
+  const auto one = format(section()).fingerprint();
+  EXPECT_EQ(format(section()).fingerprint(), one);
+  EXPECT_NE(format(section("{prompt}", "S")).fingerprint(), one);
+  EXPECT_NE(format(section(), std::string(kTemplate) + "{# #}").fingerprint(), one);
+  TextSection s = section();
+  s.variables = {{"mood", "true"}};
+  EXPECT_NE(format(s).fingerprint(), one);
+}
+
+TEST(PromptFormat, SaysWhatTheModelsMakersSuggestOtherwise) {
+  SamplingParams here;
+  EXPECT_EQ(differing_suggestion({}, here), "");
+  SuggestedSampling theirs;
+  theirs.temperature = 0.6, theirs.top_p = 1.0, theirs.top_k = 20;
+  EXPECT_EQ(differing_suggestion(theirs, here), "temperature 0.6 (here 1), top_k 20 (here 0)");
+  theirs.do_sample = false;
+  EXPECT_EQ(differing_suggestion(theirs, here), "greedy answers (here temperature 1)");
+}
+
+}  // namespace
+}  // namespace rollcall::text
