@@ -58,7 +58,7 @@ Found integer(std::string_view response, bool finished) {
   s.remove_prefix(sign);
   if (s.ends_with('.')) s.remove_suffix(1);
   if (digits_at(s, 0) == 0 || whole_number_end(s, 0) != s.size()) return std::nullopt;
-  return Extracted{(negative ? "-" : "") + without(s, ","), finished};
+  return Extracted{std::string(negative ? "-" : "") + without(s, ","), finished};
 }
 
 Found last_number(std::string_view response, bool finished) {
@@ -70,7 +70,7 @@ Found last_number(std::string_view response, bool finished) {
     }
     std::size_t end = whole_number_end(response, at);
     if (end < response.size() && response[end] == '.') end += digits_at(response, end + 1) > 0 ? 1 + digits_at(response, end + 1) : 0;
-    last = Extracted{(is_negative(response, at) ? "-" : "") + without(response.substr(at, end - at), ","), finished};
+    last = Extracted{std::string(is_negative(response, at) ? "-" : "") + without(response.substr(at, end - at), ","), finished};
     at = end;
   }
   return last;
