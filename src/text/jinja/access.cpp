@@ -45,15 +45,15 @@ bool is_left_out(const Value& object, std::string_view name) {
 }
 
 std::optional<Value> macro_attribute(Context& context, const Macro& macro, std::string_view name) {
-  const auto& s = macro.signature;
-  if (name == "name") return macro.name.empty() ? none() : string(context.budget, macro.name);
+  const auto& s = macro.statement.signature;
+  if (name == "name") return macro.name().empty() ? none() : string(context.budget, macro.name());
   if (name == "catch_kwargs") return boolean(s.uses_kwargs);
   if (name == "catch_varargs") return boolean(s.uses_varargs);
   if (name == "caller") return boolean(s.uses_caller);
   if (name != "arguments") return std::nullopt;
   std::vector<Value> names;
   for (const auto& argument : s.names) names.push_back(string(context.budget, argument));
-  return list(context.budget, std::move(names));
+  return tuple(context.budget, std::move(names));
 }
 
 std::optional<Value> range_attribute(const Range& range, std::string_view name) {

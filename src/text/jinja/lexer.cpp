@@ -115,6 +115,7 @@ class Lexer {
   void comment(std::size_t opening) {
     const Place begin = place();
     skip(opening);
+    if (rest().empty()) return;  // Jinja misses the end of a comment, or of raw text, only where something stands in it
     const std::size_t end = rest().find("#}");
     if (end == std::string_view::npos) throw Fault{FaultKind::syntax, "Missing end of comment tag", begin};
     const char sign = end > 0 ? rest()[end - 1] : ' ';
@@ -125,6 +126,7 @@ class Lexer {
   void raw(std::size_t opening) {
     const Place begin = place();
     skip(opening);
+    if (rest().empty()) return;
     for (std::size_t tag = rest().find("{%"); tag != std::string_view::npos; tag = rest().find("{%", tag + 1)) {
       std::string_view r = rest().substr(tag + 2);
       const char sign = r.empty() ? ' ' : r.front();

@@ -340,7 +340,7 @@ std::unique_ptr<ArgumentList> Parser::arguments() {
 
 std::string Parser::dotted_name() {
   std::string name = any_name();
-  while (take_op(".")) name += "." + any_name();
+  while (take_op(".")) name.append(1, '.').append(any_name());
   return name;
 }
 

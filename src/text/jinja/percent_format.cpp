@@ -105,7 +105,7 @@ class Percent {
       return;
     }
     if (!value) value = &argument();
-    if (zero && !left && std::string_view("diouxXeEfFgG").find(type) != std::string_view::npos) spec.fill = "0", spec.align = '=';
+    if (zero && !left && std::string_view("diouxXeEfFgG").find(type) != std::string_view::npos) spec.fill.assign(1, '0'), spec.align = '=';
     out_ += converted(type, *value, spec);
   }
 

@@ -94,6 +94,7 @@ struct Statement {
   std::vector<Branch> branches = {};
   Signature signature = {};
   Block body = {}, otherwise = {};
+  std::vector<int> hidden = {}, hidden_otherwise = {};  ///< names that the bodies' frames begin with as undefined (scoping.hpp)
   bool recursive = false;
 };
 struct Branch {
@@ -106,6 +107,7 @@ enum KnownSymbol : int { kLoopSymbol, kCallerSymbol, kVarargsSymbol, kKwargsSymb
 
 struct Template {
   Block body;
+  std::vector<int> hidden = {};
   std::vector<std::string> symbols;  ///< names by symbol
 };
 

@@ -187,7 +187,7 @@ Value center(Call& call) { return text(call, centered(call.budget(), text_of(cal
 Value zfill(Call& call) {
   FormatSpec spec;
   spec.width = whole_argument(call[0]);
-  spec.fill = "0";
+  spec.fill.assign(1, '0');
   spec.align = '=';
   return text(call, padded(call.budget(), text_of(call), spec, '=', text_of(call).starts_with('-') || text_of(call).starts_with('+') ? 1 : 0));
 }

@@ -29,6 +29,13 @@ Value object_value(Kind kind, Arguments&&... arguments) {
   return value;
 }
 
+/// A key of its own for every kind of value that can be one.
+std::string tagged(char kind, std::string_view text) {
+  std::string key;
+  key.reserve(text.size() + 1);
+  return key.append(1, kind).append(text);
+}
+
 }  // namespace
 
 Object::Object(Budget* b, std::int64_t n, int d) : budget(b), bytes(n + kObjectBytes), depth(d) {
@@ -65,7 +72,7 @@ const Value* Dict::find(const Value& key) const {
 }
 
 const Value* Dict::find(std::string_view key) const {
-  const auto found = index_.find("s" + std::string(key));
+  const auto found = index_.find(tagged('s', key));
   return found == index_.end() ? nullptr : &items[found->second].second;
 }
 
@@ -137,12 +144,12 @@ Value dict(std::shared_ptr<Dict> d) {
 
 std::string hash_key(const Value& value) {
   switch (value.kind) {
-    case Kind::string: return "s" + value.text();
+    case Kind::string: return tagged('s', value.text());
     case Kind::boolean:
-    case Kind::integer: return "n" + std::to_string(value.whole());
+    case Kind::integer: return tagged('n', std::to_string(value.whole()));
     case Kind::real:
-      if (value.real == std::floor(value.real) && std::abs(value.real) < 9.2e18) return "n" + std::to_string(std::int64_t(value.real));
-      return "f" + std::to_string(std::bit_cast<std::uint64_t>(value.real));
+      if (value.real == std::floor(value.real) && std::abs(value.real) < 9.2e18) return tagged('n', std::to_string(std::int64_t(value.real)));
+      return tagged('f', std::to_string(std::bit_cast<std::uint64_t>(value.real)));
     case Kind::none: return "0";
     case Kind::undefined: return "u";
     case Kind::tuple: {
@@ -158,7 +165,7 @@ std::string hash_key(const Value& value) {
     case Kind::list:
     case Kind::dict:
     case Kind::view: fail(fmt::format("unhashable type: '{}'", type_name(value)));
-    default: return "o" + std::to_string(std::bit_cast<std::uintptr_t>(value.object.get()));
+    default: return tagged('o', std::to_string(std::bit_cast<std::uintptr_t>(value.object.get())));
   }
 }
 
