@@ -24,9 +24,7 @@ PolicyStore::PolicyStore(model::ModelConfig config, std::vector<float> weights, 
 void PolicyStore::publish(PolicyVersion version) { policy_ = std::make_unique<model::Policy>(config_, weights_, version); }
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights_); }
 
-std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) {
-  return tokenizer.encode_sequence(prompt.text);
-}
+std::vector<std::int32_t> prompt_tokens(const text::Tokenizer& tokenizer, const Prompt& prompt) { return tokenizer.encode_sequence(prompt.text); }
 
 Split split_of(Purpose purpose) {
   switch (purpose) {

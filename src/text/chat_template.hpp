@@ -12,7 +12,7 @@ namespace rollcall::text {
 
 /// Bounds on a rendering: a template is foreign code. Far above what real templates need.
 struct TemplateLimits {
-  std::int64_t steps = 10'000'000;          ///< evaluated nodes
+  std::int64_t steps = 10'000'000;             ///< evaluated nodes
   std::int64_t bytes = std::int64_t(1) << 28;  ///< of output and of all values alive
 };
 

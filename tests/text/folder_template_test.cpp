@@ -34,7 +34,8 @@ std::string message_of(const Folder& folder) {
 TEST(FolderTemplate, TheFileComesBeforeTheConfig) {
   const Folder folder;
   EXPECT_EQ(read_folder_template(folder.path).origin, "");
-  folder.write("tokenizer_config.json", R"({"chat_template": "config", "bos_token": null, "eos_token": {"content": "</s>", "lstrip": false}, "pad_token": "<p>"})");
+  folder.write("tokenizer_config.json",
+               R"({"chat_template": "config", "bos_token": null, "eos_token": {"content": "</s>", "lstrip": false}, "pad_token": "<p>"})");
   EXPECT_EQ(read_folder_template(folder.path).chat_template, "config");
   folder.write("chat_template.jinja", "file");
   const auto found = read_folder_template(folder.path);

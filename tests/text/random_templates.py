@@ -118,7 +118,7 @@ class Writer:
         if depth <= 0 or self.random.random() < 0.3:
             return self.pick(["c", "d", "1", "2", "3", "10", "1.5", "loop.index", "e|length", "f|count", "0.1", "7"])
         inner = lambda: self.number(depth - 1)
-        return self.pick([f"({inner()}) {self.pick(['+', '-', '*', '//', '%', '/', '**'])} ({inner()})", f"({inner()})|{self.pick(['abs', 'int', 'float', 'round', 'round(1)', 'round(2)', 'round(-1)', 'round(1, ' + repr('ceil') + ')'])}",
+        return self.pick([f"({inner()}) {self.pick(['+', '-', '*', '//', '%', '/'])} ({inner()})", f"({inner()})|{self.pick(['abs', 'int', 'float', 'round', 'round(1)', 'round(2)', 'round(-1)', 'round(1, ' + repr('ceil') + ')'])}",
                           f"-({inner()})", f"({self.text(depth - 1)})|{self.pick(['length', 'int', 'float', 'int(3, 16)', 'wordcount'])}", f"({self.text(depth - 1)}).{self.pick(['find(' + repr('a') + ')', 'count(' + repr('l') + ')', 'rfind(b)'])}"])
 
     def condition(self, depth):

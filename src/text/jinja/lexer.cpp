@@ -27,7 +27,8 @@ std::string normal_source(std::string_view source) {
 }
 
 // Longest first, so that "//" is not two divisions.
-constexpr std::array kOperators = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".", ":", "|", ",", ";"};
+constexpr std::array kOperators = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+                                   "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_byte(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -93,7 +94,8 @@ class Lexer {
   /// Data up to the next tag, and the tag.
   void text() {
     std::size_t tag = rest().find('{');
-    while (tag != std::string_view::npos && (at_ + tag + 1 >= source_.size() || std::string_view("{%#").find(source_[at_ + tag + 1]) == std::string_view::npos)) {
+    while (tag != std::string_view::npos &&
+           (at_ + tag + 1 >= source_.size() || std::string_view("{%#").find(source_[at_ + tag + 1]) == std::string_view::npos)) {
       tag = rest().find('{', tag + 1);
     }
     if (tag == std::string_view::npos) {

@@ -89,7 +89,8 @@ Block Parser::block(std::initializer_list<std::string_view> ends) {
       expect(TokenKind::block_end, "end of statement block");
     }
   }
-  if (ends.size() > 0) fail_at(current().place, fmt::format("Unexpected end of template. Jinja was looking for the following tags: '{}'.", fmt::join(ends, "' or '")));
+  if (ends.size() > 0)
+    fail_at(current().place, fmt::format("Unexpected end of template. Jinja was looking for the following tags: '{}'.", fmt::join(ends, "' or '")));
   return out;
 }
 

@@ -28,7 +28,9 @@ class Percent {
   }
 
  private:
-  bool is_mapping() const { return arguments_.is(Kind::dict) || arguments_.is(Kind::list) || arguments_.is(Kind::range); }  // what has items and is no tuple or string
+  bool is_mapping() const {
+    return arguments_.is(Kind::dict) || arguments_.is(Kind::list) || arguments_.is(Kind::range);
+  }  // what has items and is no tuple or string
 
   char front() const {
     if (rest_.empty()) fail("incomplete format");

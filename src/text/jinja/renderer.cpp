@@ -46,9 +46,7 @@ Renderer::~Renderer() {
   }
 }
 
-bool Renderer::mentions(std::string_view name) const {
-  return std::find(template_.symbols.begin(), template_.symbols.end(), name) != template_.symbols.end();
-}
+bool Renderer::mentions(std::string_view name) const { return std::find(template_.symbols.begin(), template_.symbols.end(), name) != template_.symbols.end(); }
 
 void Renderer::set(std::string_view name, const Value& value) {
   const auto at = std::find(template_.symbols.begin(), template_.symbols.end(), name);

@@ -22,7 +22,7 @@ class Renderer {
   Context& context() { return context_; }
   void set(std::string_view name, const Value& value);  ///< a variable of the template, where it mentions the name
   bool mentions(std::string_view name) const;
-  std::string run();                                    ///< throws Fault with the place
+  std::string run();  ///< throws Fault with the place
 
  private:
   enum class Flow { on, leave, next };

@@ -36,7 +36,23 @@ enum class ExpressionKind : std::uint8_t {
   test,           ///< parts: value; text, row, arguments
 };
 
-enum class Operator : std::uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power, equal, not_equal, less, less_equal, greater, greater_equal, in, not_in };
+enum class Operator : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  power,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  not_in
+};
 
 struct ArgumentList {
   std::vector<ExpressionPtr> positional;

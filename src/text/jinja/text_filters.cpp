@@ -88,7 +88,8 @@ Value replace(Call& call) {
 
 /// "&amp;" and its like back to characters; other named entities are not in this table.
 std::string unescaped_html(std::string_view s) {
-  static constexpr std::pair<std::string_view, char> kEntities[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}, {"&#34;", '"'}};
+  static constexpr std::pair<std::string_view, char> kEntities[] = {{"&amp;", '&'},  {"&lt;", '<'},   {"&gt;", '>'},
+                                                                    {"&quot;", '"'}, {"&#39;", '\''}, {"&#34;", '"'}};
   std::string out;
   while (!s.empty()) {
     const auto* entity = std::find_if(std::begin(kEntities), std::end(kEntities), [&](const auto& e) { return s.starts_with(e.first); });
@@ -97,7 +98,8 @@ std::string unescaped_html(std::string_view s) {
       s.remove_prefix(entity->first.size());
       continue;
     }
-    if (s[0] == '&' && s.size() > 1 && (s[1] == '#' || has_flag(char32_t(static_cast<unsigned char>(s[1])), kAlpha))) fail_unsupported("an HTML entity in striptags");
+    if (s[0] == '&' && s.size() > 1 && (s[1] == '#' || has_flag(char32_t(static_cast<unsigned char>(s[1])), kAlpha)))
+      fail_unsupported("an HTML entity in striptags");
     out += s.front();
     s.remove_prefix(1);
   }

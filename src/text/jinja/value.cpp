@@ -47,8 +47,7 @@ Object::~Object() {
 }
 
 Text::Text(Budget* b, std::string s) : Object(b, std::int64_t(s.capacity())), text(std::move(s)), length(character_count(text)) {}
-Items::Items(Budget* b, std::vector<Value> v, bool g)
-    : Object(b, std::int64_t(v.capacity()) * kValueBytes, 1 + deepest(v)), items(std::move(v)), group(g) {}
+Items::Items(Budget* b, std::vector<Value> v, bool g) : Object(b, std::int64_t(v.capacity()) * kValueBytes, 1 + deepest(v)), items(std::move(v)), group(g) {}
 Dict::Dict(Budget* b) : Object(b, 0) {}
 Range::Range(Budget* b, std::int64_t from, std::int64_t to, std::int64_t by) : Object(b, 0), start(from), stop(to), step(by) {
   const __int128 distance = by > 0 ? __int128(to) - from : __int128(from) - to;
@@ -131,9 +130,7 @@ Value tuple(Budget& budget, std::vector<Value> items, bool group) {
 }
 
 Value undefined(Budget& budget, std::string message) { return object_value<Undefined>(Kind::undefined, &budget, std::move(message)); }
-Value range(Budget& budget, std::int64_t start, std::int64_t stop, std::int64_t step) {
-  return object_value<Range>(Kind::range, &budget, start, stop, step);
-}
+Value range(Budget& budget, std::int64_t start, std::int64_t stop, std::int64_t step) { return object_value<Range>(Kind::range, &budget, start, stop, step); }
 
 Value dict(std::shared_ptr<Dict> d) {
   Value value;
