@@ -43,8 +43,8 @@ ExitCode render(const std::filesystem::path& path) {
   text::FolderTemplate found;
   if (std::filesystem::is_directory(path)) {
     found = text::read_folder_template(path);
-    require(!found.origin.empty(), fmt::format("{} has no chat template", path.string()), "neither chat_template.jinja nor chat_template in tokenizer_config.json is there",
-            "name a model folder, or a .jinja file");
+    require(!found.origin.empty(), fmt::format("{} has no chat template", path.string()),
+            "neither chat_template.jinja nor chat_template in tokenizer_config.json is there", "name a model folder, or a .jinja file");
   } else {
     found.chat_template = found.with_tools = read_file(path);
     found.origin = path.string();
@@ -58,7 +58,8 @@ ExitCode render(const std::filesystem::path& path) {
 }  // namespace
 
 void add_template(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("template", "render a conversation with a model's chat template: one JSON object in (messages, tools, any variable), the text out");
+  auto* command =
+      app.add_subcommand("template", "render a conversation with a model's chat template: one JSON object in (messages, tools, any variable), the text out");
   auto path = std::make_shared<std::string>();
   command->add_option("template", *path, "a model folder, or a .jinja file")->required();
   command->callback([path, &action] { action = [path] { return render(*path); }; });

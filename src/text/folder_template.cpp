@@ -16,8 +16,8 @@ constexpr const char* kTokens[] = {"bos_token", "eos_token", "pad_token", "unk_t
 Json read_config(const std::filesystem::path& file) {
   const std::string text = read_file(file);
   Json json = Json::parse(text, nullptr, false);
-  require(!json.is_discarded() && json.is_object(), fmt::format("{} is no JSON object", file.string()), "it names the special tokens and may hold the chat template",
-          "copy the file again");
+  require(!json.is_discarded() && json.is_object(), fmt::format("{} is no JSON object", file.string()),
+          "it names the special tokens and may hold the chat template", "copy the file again");
   return json;
 }
 
@@ -45,7 +45,8 @@ void read_template(const Json& config, const std::filesystem::path& file, Folder
   std::string names;
   for (const auto& entry : *at) {
     const bool valid = entry.is_object() && entry.contains("name") && entry["name"].is_string() && entry.contains("template") && entry["template"].is_string();
-    require(valid, fmt::format("{}: an entry of chat_template is not {{\"name\": ..., \"template\": ...}}", file.string()), "it renders conversations", "correct the file");
+    require(valid, fmt::format("{}: an entry of chat_template is not {{\"name\": ..., \"template\": ...}}", file.string()), "it renders conversations",
+            "correct the file");
     const auto name = entry["name"].get<std::string>();
     names += (names.empty() ? "" : ", ") + name;
     if (name == "default") out.chat_template = entry["template"].get<std::string>();

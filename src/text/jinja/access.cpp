@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kMutatingList[] = {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
 constexpr std::string_view kMutatingDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
 constexpr std::string_view kOtherText[] = {"encode", "maketrans", "translate"};
-constexpr std::string_view kOtherNumber[] = {"as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes", "fromhex",
-                                             "hex", "imag", "is_integer", "numerator", "real", "to_bytes"};
+constexpr std::string_view kOtherNumber[] = {"as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes", "fromhex", "hex", "imag",
+                                             "is_integer",       "numerator", "real",       "to_bytes"};
 constexpr std::string_view kOtherView[] = {"isdisjoint", "mapping"};
 constexpr std::string_view kOtherGenerator[] = {"close", "gi_code", "gi_frame", "gi_running", "gi_suspended", "gi_yieldfrom", "send", "throw"};
 
@@ -45,15 +45,15 @@ bool is_left_out(const Value& object, std::string_view name) {
 }
 
 std::optional<Value> macro_attribute(Context& context, const Macro& macro, std::string_view name) {
-  const auto& s = macro.signature;
-  if (name == "name") return macro.name.empty() ? none() : string(context.budget, macro.name);
+  const auto& s = macro.statement.signature;
+  if (name == "name") return macro.name().empty() ? none() : string(context.budget, macro.name());
   if (name == "catch_kwargs") return boolean(s.uses_kwargs);
   if (name == "catch_varargs") return boolean(s.uses_varargs);
   if (name == "caller") return boolean(s.uses_caller);
   if (name != "arguments") return std::nullopt;
   std::vector<Value> names;
   for (const auto& argument : s.names) names.push_back(string(context.budget, argument));
-  return list(context.budget, std::move(names));
+  return tuple(context.budget, std::move(names));
 }
 
 std::optional<Value> range_attribute(const Range& range, std::string_view name) {
@@ -182,7 +182,8 @@ Value attribute(Context& context, const Value& object, const std::string& name) 
 Value item(Context& context, const Value& object, const Value& key) {
   context.budget.step();
   if (auto value = subscript(context, object, key)) return *std::move(value);
-  if (!key.is(Kind::string)) return undefined(context.budget, fmt::format("{} has no element {}", object_name(object), key.is_number() ? repr(context, key) : type_name(key)));
+  if (!key.is(Kind::string))
+    return undefined(context.budget, fmt::format("{} has no element {}", object_name(object), key.is_number() ? repr(context, key) : type_name(key)));
   if (auto value = python_attribute(context, object, key.text())) return *std::move(value);
   return undefined(context.budget, fmt::format("'{}' has no attribute '{}'", object_name(object), key.text()));
 }

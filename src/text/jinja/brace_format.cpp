@@ -49,7 +49,7 @@ FormatSpec spec_of(std::string_view s) {
   if (const char sign = take_one_of(s, "+- ")) spec.sign = sign;
   if (take_one_of(s, "z")) fail_unsupported("the format option z");
   spec.alternate = take_one_of(s, "#") != 0;
-  if (take_one_of(s, "0") && spec.align == 0) spec.fill = "0", spec.align = '=';
+  if (take_one_of(s, "0") && spec.align == 0) spec.fill.assign(1, '0'), spec.align = '=';
   spec.width = take_number(s);
   spec.grouping = take_one_of(s, ",_");
   if (take_one_of(s, ",_")) fail("Cannot specify both ',' and '_'.");

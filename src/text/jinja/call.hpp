@@ -25,7 +25,7 @@ struct Call {
   const Value& self;          ///< the filtered or tested value, the method's object; of a plain function: none
   std::vector<Value> values;  ///< one a parameter
   std::vector<bool> given;
-  Arguments rest;             ///< what `*` and `**` took
+  Arguments rest;  ///< what `*` and `**` took
 
   Budget& budget() { return context.budget; }
   bool has(std::size_t i) const { return given[i]; }
@@ -51,7 +51,7 @@ Value function(Context& context, const Row& row, const Value& self);
 
 std::span<const Row> filters();
 std::span<const Row> tests();
-std::span<const Row> functions();  ///< the globals: range, dict, namespace, ...
+std::span<const Row> functions();                             ///< the globals: range, dict, namespace, ...
 bool is_known_to_jinja(std::string_view filter_or_function);  ///< one that is left out here
 
 // Arguments that must be of a type; `what` names them in the message.

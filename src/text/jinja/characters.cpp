@@ -23,7 +23,8 @@ void append_mapped(std::string& out, char32_t c, const Mapping& mapping) {
     append_character(out, char32_t(std::int64_t(c) + row->delta));
     return;
   }
-  const auto special = std::lower_bound(mapping.special.begin(), mapping.special.end(), c, [](const SpecialRow& row, char32_t value) { return row.from < value; });
+  const auto special =
+      std::lower_bound(mapping.special.begin(), mapping.special.end(), c, [](const SpecialRow& row, char32_t value) { return row.from < value; });
   if (special == mapping.special.end() || special->from != c) return append_character(out, c);
   for (const char32_t to : special->to) {
     if (to != 0) append_character(out, to);
@@ -74,7 +75,8 @@ bool is_utf8(std::string_view s) {
     const int a = byte(0), b = byte(1);
     const int length = a < 0x80 ? 1 : a < 0xC2 ? 0 : a < 0xE0 ? 2 : a < 0xF0 ? 3 : a < 0xF5 ? 4 : 0;
     if (length == 0 || (length > 1 && !follows(1)) || (length > 2 && !follows(2)) || (length > 3 && !follows(3))) return false;
-    if ((a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) || (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F)) return false;  // overlong, surrogate, too large
+    if ((a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) || (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F))
+      return false;  // overlong, surrogate, too large
     i += std::size_t(length);
   }
   return true;

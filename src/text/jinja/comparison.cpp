@@ -96,9 +96,7 @@ bool equal(Context& context, const Value& a, const Value& b) {
   switch (a.kind) {
     case Kind::undefined:
     case Kind::none: return true;
-    case Kind::string:
-      context.budget.work(std::int64_t(a.text().size()));
-      return a.text() == b.text();
+    case Kind::string: context.budget.work(std::int64_t(a.text().size())); return a.text() == b.text();
     case Kind::list:
     case Kind::tuple: return equal_items(context, a.items(), b.items());
     case Kind::dict: return equal_dicts(context, a.dict(), b.dict());
@@ -107,7 +105,8 @@ bool equal(Context& context, const Value& a, const Value& b) {
       if (a.object == b.object) return true;
       if (a.as<View>().what == ViewOf::values || b.as<View>().what == ViewOf::values) return false;
       fail_unsupported("comparing views of dictionaries");
-    case Kind::function: return a.object == b.object || (&a.as<Function>().row == &b.as<Function>().row && a.as<Function>().self.object == b.as<Function>().self.object);
+    case Kind::function:
+      return a.object == b.object || (&a.as<Function>().row == &b.as<Function>().row && a.as<Function>().self.object == b.as<Function>().self.object);
     default: return a.object == b.object;
   }
 }

@@ -54,7 +54,8 @@ Value make_namespace(Call& call) {
   call.context.changing.push_back(value);
   fill(call, made->attributes);
   for (const auto& [key, item] : made->attributes.items) {
-    if (key.is(Kind::string) && key.text().starts_with('_')) fail(fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got '{}'.", key.text()));
+    if (key.is(Kind::string) && key.text().starts_with('_'))
+      fail(fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got '{}'.", key.text()));
   }
   return value;
 }

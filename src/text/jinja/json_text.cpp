@@ -35,7 +35,9 @@ struct Writer {
     out += '"';
   }
 
-  static std::string real_text(double value) { return std::isnan(value) ? "NaN" : std::isinf(value) ? (value > 0 ? "Infinity" : "-Infinity") : repr_real(value); }
+  static std::string real_text(double value) {
+    return std::isnan(value) ? "NaN" : std::isinf(value) ? (value > 0 ? "Infinity" : "-Infinity") : repr_real(value);
+  }
 
   void key(const Value& value) {
     switch (value.kind) {

@@ -91,15 +91,16 @@ Value select(Call& call) {
 Value unique(Call& call) {
   const bool case_sensitive = call.has(0) && is_true(call.budget(), call[0]);
   const Value attribute = call.has(1) ? call[1] : none();
-  return generator(call.context, depth_with(call), [=, source = Source{call.self}, seen = std::unordered_set<std::string>()](Context& context, Value& out) mutable {
-    while (source.next(context, out)) {
-      const Value key = attribute_path(context, out, attribute);
-      std::string hash = hash_key(case_sensitive ? key : ignore_case(context, key));
-      context.budget.check(std::int64_t(seen.size() * 64 + hash.size()));
-      if (seen.insert(std::move(hash)).second) return true;
-    }
-    return false;
-  });
+  return generator(call.context, depth_with(call),
+                   [=, source = Source{call.self}, seen = std::unordered_set<std::string>()](Context& context, Value& out) mutable {
+                     while (source.next(context, out)) {
+                       const Value key = attribute_path(context, out, attribute);
+                       std::string hash = hash_key(case_sensitive ? key : ignore_case(context, key));
+                       context.budget.check(std::int64_t(seen.size() * 64 + hash.size()));
+                       if (seen.insert(std::move(hash)).second) return true;
+                     }
+                     return false;
+                   });
 }
 
 Value items(Call& call) {

@@ -27,7 +27,8 @@ std::string normal_source(std::string_view source) {
 }
 
 // Longest first, so that "//" is not two divisions.
-constexpr std::array kOperators = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".", ":", "|", ",", ";"};
+constexpr std::array kOperators = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+                                   "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_byte(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -93,7 +94,8 @@ class Lexer {
   /// Data up to the next tag, and the tag.
   void text() {
     std::size_t tag = rest().find('{');
-    while (tag != std::string_view::npos && (at_ + tag + 1 >= source_.size() || std::string_view("{%#").find(source_[at_ + tag + 1]) == std::string_view::npos)) {
+    while (tag != std::string_view::npos &&
+           (at_ + tag + 1 >= source_.size() || std::string_view("{%#").find(source_[at_ + tag + 1]) == std::string_view::npos)) {
       tag = rest().find('{', tag + 1);
     }
     if (tag == std::string_view::npos) {
@@ -115,6 +117,7 @@ class Lexer {
   void comment(std::size_t opening) {
     const Place begin = place();
     skip(opening);
+    if (rest().empty()) return;  // Jinja misses the end of a comment, or of raw text, only where something stands in it
     const std::size_t end = rest().find("#}");
     if (end == std::string_view::npos) throw Fault{FaultKind::syntax, "Missing end of comment tag", begin};
     const char sign = end > 0 ? rest()[end - 1] : ' ';
@@ -125,6 +128,7 @@ class Lexer {
   void raw(std::size_t opening) {
     const Place begin = place();
     skip(opening);
+    if (rest().empty()) return;
     for (std::size_t tag = rest().find("{%"); tag != std::string_view::npos; tag = rest().find("{%", tag + 1)) {
       std::string_view r = rest().substr(tag + 2);
       const char sign = r.empty() ? ' ' : r.front();

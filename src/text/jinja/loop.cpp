@@ -38,8 +38,7 @@ constexpr Row kMethods[] = {{"changed", "*", changed}, {"cycle", "*", cycle}};
 
 }  // namespace
 
-Macro::Macro(Budget* b, const Signature& s, const Block& body_of, Scope* where, std::string n)
-    : Object(b, 0), signature(s), body(body_of), scope(where), name(std::move(n)) {}
+Macro::Macro(Budget* b, const Statement& s, Scope* where) : Object(b, 0), statement(s), scope(where) {}
 
 Loop::Loop(Budget* b, Value over, std::shared_ptr<Iterator> items, int depth_before)
     : Object(b, sizeof(Loop), 1 + std::max(depth_of(over), items->depth)), iterable(std::move(over)), source(std::move(items)), depth0(depth_before) {}

@@ -92,13 +92,8 @@ Value filesizeformat(Call& call) {
 Value count(Call& call) { return integer(length(call.self)); }
 
 constexpr Row kFilters[] = {
-    {"abs", "", absolute},
-    {"count", "", count},
-    {"filesizeformat", "binary", filesizeformat},
-    {"float", "default", to_float},
-    {"int", "default base", to_int},
-    {"length", "", count},
-    {"round", "precision method", rounded},
+    {"abs", "", absolute},           {"count", "", count},  {"filesizeformat", "binary", filesizeformat}, {"float", "default", to_float},
+    {"int", "default base", to_int}, {"length", "", count}, {"round", "precision method", rounded},
 };
 
 }  // namespace

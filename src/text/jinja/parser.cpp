@@ -14,8 +14,8 @@ struct OperatorRow {
   std::string_view text;
   Operator op;
 };
-constexpr OperatorRow kCompare[] = {{"==", Operator::equal}, {"!=", Operator::not_equal}, {"<", Operator::less},
-                                    {"<=", Operator::less_equal}, {">", Operator::greater}, {">=", Operator::greater_equal}};
+constexpr OperatorRow kCompare[] = {{"==", Operator::equal},      {"!=", Operator::not_equal}, {"<", Operator::less},
+                                    {"<=", Operator::less_equal}, {">", Operator::greater},    {">=", Operator::greater_equal}};
 constexpr OperatorRow kSum[] = {{"+", Operator::add}, {"-", Operator::subtract}};
 constexpr OperatorRow kProduct[] = {{"*", Operator::multiply}, {"/", Operator::divide}, {"//", Operator::floor_divide}, {"%", Operator::modulo}};
 
@@ -340,7 +340,7 @@ std::unique_ptr<ArgumentList> Parser::arguments() {
 
 std::string Parser::dotted_name() {
   std::string name = any_name();
-  while (take_op(".")) name += "." + any_name();
+  while (take_op(".")) name.append(1, '.').append(any_name());
   return name;
 }
 

@@ -87,7 +87,8 @@ class Parser {
 
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
-  int nesting_ = 0, loops_ = 0;
+  int nesting_ = 0;
+  int loops_ = 0, fors_ = 0;  // around this place: loops that a break would end; tags `for`, through macros too
   std::map<std::string, int> symbols_;
   std::vector<Signature*> macros_;  // those whose bodies are being read
   std::vector<Unknown> unknown_;    // filters and tests

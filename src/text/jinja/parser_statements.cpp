@@ -1,6 +1,7 @@
 // Tags and their bodies.
 #include "text/jinja/nested.hpp"
 #include "text/jinja/parser.hpp"
+#include "text/jinja/scoping.hpp"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,7 @@ Template Parser::run() {
   if (!unknown_.empty()) throw unknown_.front().fault;
   result.symbols.resize(symbols_.size());
   for (const auto& [name, number] : symbols_) result.symbols[std::size_t(number)] = name;
+  settle_names(result);
   return result;
 }
 
@@ -87,7 +89,8 @@ Block Parser::block(std::initializer_list<std::string_view> ends) {
       expect(TokenKind::block_end, "end of statement block");
     }
   }
-  if (ends.size() > 0) fail_at(current().place, fmt::format("Unexpected end of template. Jinja was looking for the following tags: '{}'.", fmt::join(ends, "' or '")));
+  if (ends.size() > 0)
+    fail_at(current().place, fmt::format("Unexpected end of template. Jinja was looking for the following tags: '{}'.", fmt::join(ends, "' or '")));
   return out;
 }
 
@@ -123,6 +126,7 @@ Statement Parser::statement() {
 
 Statement Parser::for_statement() {
   Statement s{.kind = StatementKind::loop, .place = take().place};
+  ++fors_;
   s.target = target(false, true);
   expect_name("in");
   s.expression = tuple(false, {"recursive"});
@@ -135,6 +139,7 @@ Statement Parser::for_statement() {
   --loops_;
   if (take_name("else")) s.otherwise = tag_body({"endfor"}, true);
   expect_name("endfor");
+  --fors_;
   return s;
 }
 
@@ -185,8 +190,8 @@ ExpressionPtr Parser::target(bool with_namespace, bool until_in) {
 void Parser::check_target(const Expression& e) const {
   if (e.kind == ExpressionKind::tuple) {
     for (const auto& part : e.parts) check_target(*part);
-  } else if (e.kind == ExpressionKind::name && e.symbol == kLoopSymbol && loops_ == 0) {
-    return;
+  } else if (e.kind == ExpressionKind::name && e.symbol == kLoopSymbol && fors_ > 0) {
+    fail_at(e.place, "Can't assign to special loop variable in for-loop target");
   } else if (e.kind != ExpressionKind::name && e.kind != ExpressionKind::namespace_ref) {
     fail_at(e.place, "can't assign to an expression");
   }

@@ -28,7 +28,9 @@ class Percent {
   }
 
  private:
-  bool is_mapping() const { return arguments_.is(Kind::dict) || arguments_.is(Kind::list) || arguments_.is(Kind::range); }  // what has items and is no tuple or string
+  bool is_mapping() const {
+    return arguments_.is(Kind::dict) || arguments_.is(Kind::list) || arguments_.is(Kind::range);
+  }  // what has items and is no tuple or string
 
   char front() const {
     if (rest_.empty()) fail("incomplete format");
@@ -105,7 +107,7 @@ class Percent {
       return;
     }
     if (!value) value = &argument();
-    if (zero && !left && std::string_view("diouxXeEfFgG").find(type) != std::string_view::npos) spec.fill = "0", spec.align = '=';
+    if (zero && !left && std::string_view("diouxXeEfFgG").find(type) != std::string_view::npos) spec.fill.assign(1, '0'), spec.align = '=';
     out_ += converted(type, *value, spec);
   }
 

@@ -68,7 +68,7 @@ void append_repr(Builder& out, Context& context, const Value& value) {
       append_dict(out, context, value.as<Namespace>().attributes);
       out += '>';
       return;
-    case Kind::macro: out += "<Macro " + (value.as<Macro>().name.empty() ? std::string("anonymous") : repr_text(value.as<Macro>().name)) + ">"; return;
+    case Kind::macro: out += "<Macro " + (value.as<Macro>().name().empty() ? std::string("anonymous") : repr_text(value.as<Macro>().name())) + ">"; return;
     case Kind::loop: out += fmt::format("<LoopContext {}/{}>", value.as<Loop>().index0 + 1, loop_length(context, value.as<Loop>())); return;
     default: fail_unsupported(fmt::format("printing a {} (Python prints its address; a generator becomes a list by |list)", type_name(value)));
   }

@@ -46,17 +46,20 @@ Renderer::~Renderer() {
   }
 }
 
-bool Renderer::mentions(std::string_view name) const {
-  return std::find(template_.symbols.begin(), template_.symbols.end(), name) != template_.symbols.end();
-}
+bool Renderer::mentions(std::string_view name) const { return std::find(template_.symbols.begin(), template_.symbols.end(), name) != template_.symbols.end(); }
 
 void Renderer::set(std::string_view name, const Value& value) {
   const auto at = std::find(template_.symbols.begin(), template_.symbols.end(), name);
   if (at != template_.symbols.end()) set_variable(*root_, int(at - template_.symbols.begin()), value);
 }
 
+void Renderer::hide(Scope& scope, const std::vector<int>& symbols) {
+  for (const int s : symbols) set_variable(scope, s, undefined(context_.budget, fmt::format("'{}' is undefined", template_.symbols[std::size_t(s)])));
+}
+
 std::string Renderer::run() {
   try {
+    hide(*root_, template_.hidden);
     execute(template_.body);
   } catch (Fault& fault) {
     if (fault.place.line == 0) fault.place = at_;
@@ -94,12 +97,12 @@ Renderer::Flow Renderer::execute(const Statement& s) {
     case StatementKind::condition: return condition(s);
     case StatementKind::assign: assign(*s.target, evaluate(*s.expression)); break;
     case StatementKind::assign_body: return assign_body(s);
-    case StatementKind::macro: set_variable(*scope_, s.symbol, macro(s.signature, s.body, s.text)); break;
+    case StatementKind::macro: set_variable(*scope_, s.symbol, macro(s)); break;
     case StatementKind::call: call_block(s); break;
     case StatementKind::filter: return filter_block(s);
     case StatementKind::with: return with(s);
     case StatementKind::scope: {
-      const Frame frame(*this);
+      const Frame frame(*this, s.hidden);
       return execute(s.body);
     }
     case StatementKind::leave: return Flow::leave;
@@ -119,7 +122,7 @@ Renderer::Flow Renderer::assign_body(const Statement& s) {
   Value value;
   {
     const Capture capture(*this);
-    const Frame frame(*this);
+    const Frame frame(*this, s.hidden);
     if (const Flow flow = execute(s.body); flow != Flow::on) return flow;
     value = capture.text();
   }
@@ -132,7 +135,7 @@ Renderer::Flow Renderer::filter_block(const Statement& s) {
   Value value;
   {
     const Capture capture(*this);
-    const Frame frame(*this);
+    const Frame frame(*this, s.hidden);
     if (const Flow flow = execute(s.body); flow != Flow::on) return flow;
     value = capture.text();
   }
@@ -144,7 +147,7 @@ Renderer::Flow Renderer::filter_block(const Statement& s) {
 Renderer::Flow Renderer::with(const Statement& s) {
   std::vector<Value> values;
   for (const auto& [target, expression] : s.with) values.push_back(evaluate(*expression));
-  const Frame frame(*this);
+  const Frame frame(*this, s.hidden);
   for (std::size_t i = 0; i < values.size(); ++i) assign(*s.with[i].first, values[i]);
   return execute(s.body);
 }
@@ -174,7 +177,7 @@ std::shared_ptr<Iterator> Renderer::filtered(const Statement& s, std::shared_ptr
   const int depth = source->depth;
   return std::make_shared<Iterator>(&context_.budget, depth + 1, [this, &s, source, where = scope_](Context& context, Value& item) {
     while (source->advance(context, item)) {
-      const Frame frame(*this, where);
+      const Frame frame(*this, where, {});
       assign(*s.target, item);
       if (is_true(context.budget, evaluate(*s.test))) return true;
     }
@@ -192,21 +195,21 @@ Renderer::Flow Renderer::loop(const Statement& s, const Value& iterable, int dep
   variable.object = state;
   if (s.recursive) state->recursive = &s;
   state->scope = scope_;
-  Flow flow = Flow::on;
+  bool completed = false;  // as in Jinja, an iteration that break or continue cut short does not keep the else from being rendered
   while (loop_advance(context_, *state)) {
-    const Frame frame(*this);
+    const Frame frame(*this, s.hidden);
     assign(*s.target, state->current);
     set_variable(*scope_, kLoopSymbol, variable);
-    flow = execute(s.body);
+    const Flow flow = execute(s.body);
+    completed = completed || flow == Flow::on;
     if (flow == Flow::leave) break;
   }
-  const bool empty = state->index0 < 0;
   state->source = nullptr;
   state->recursive = nullptr;
   state->after.reset();
   state->before = state->current = none();
-  if (!empty) return Flow::on;
-  const Frame frame(*this);
+  if (completed) return Flow::on;
+  const Frame frame(*this, s.hidden_otherwise);
   return execute(s.otherwise);
 }
 
@@ -229,7 +232,7 @@ Value Renderer::recurse(const Value& value, Arguments arguments) {
   return capture.text();
 }
 
-Value Renderer::macro(const Signature& signature, const Block& body, std::string name) {
+Value Renderer::macro(const Statement& statement) {
   for (Scope* s = scope_; s && !s->kept; s = s->parent) {
     s->kept = true;
     context_.budget.take(std::int64_t(sizeof(Scope)) + 64);
@@ -237,12 +240,12 @@ Value Renderer::macro(const Signature& signature, const Block& body, std::string
   }
   Value value;
   value.kind = Kind::macro;
-  value.object = std::make_shared<Macro>(&context_.budget, signature, body, scope_, std::move(name));
+  value.object = std::make_shared<Macro>(&context_.budget, statement, scope_);
   return value;
 }
 
 void Renderer::call_block(const Statement& s) {
-  const Value caller = macro(s.signature, s.body, "");
+  const Value caller = macro(s);
   const Value result = call_expression(*s.expression, &caller);
   write(str(context_, result));
 }
@@ -250,15 +253,15 @@ void Renderer::call_block(const Statement& s) {
 Value Renderer::call_macro(const Macro& macro, Arguments arguments) {
   const Deeper deeper(context_.budget);
   const Capture capture(*this);
-  const Frame frame(*this, macro.scope);
+  const Frame frame(*this, macro.scope, macro.statement.hidden);
   bind(macro, arguments);
-  execute(macro.body);
+  execute(macro.statement.body);
   return capture.text();
 }
 
 /// The i-th parameter's value; without one and without a default, undefined.
 Value Renderer::parameter(const Macro& macro, std::size_t i, Arguments& arguments) {
-  const Signature& s = macro.signature;
+  const Signature& s = macro.statement.signature;
   if (i < arguments.positional.size()) return arguments.positional[i];
   if (auto value = take_named(arguments, s.names[i])) return *std::move(value);
   const std::size_t first_default = s.names.size() - s.defaults.size();
@@ -267,28 +270,27 @@ Value Renderer::parameter(const Macro& macro, std::size_t i, Arguments& argument
 }
 
 void Renderer::bind(const Macro& macro, Arguments& arguments) {
-  const Signature& s = macro.signature;
+  const Signature& s = macro.statement.signature;
   const bool names_caller = std::find(s.names.begin(), s.names.end(), "caller") != s.names.end();
   for (std::size_t i = 0; i < s.names.size(); ++i) {
     const Value value = parameter(macro, i, arguments);
     set_variable(*scope_, s.symbols[i], value);
   }
   if (s.uses_caller && !names_caller) {
-    auto caller = take_named(arguments, "caller");
-    if (caller && caller->is(Kind::none)) caller.reset();
-    set_variable(*scope_, kCallerSymbol, caller ? *caller : undefined(context_.budget, "No caller defined"));
+    const Value caller = take_named(arguments, "caller").value_or(none());
+    set_variable(*scope_, kCallerSymbol, caller.is(Kind::none) ? undefined(context_.budget, "No caller defined") : caller);
   }
   if (s.uses_kwargs) {
     auto rest = std::make_shared<Dict>(&context_.budget);
     for (auto& [key, value] : arguments.named) rest->set(string(context_.budget, key), value);
     set_variable(*scope_, kKwargsSymbol, dict(std::move(rest)));
   } else if (!arguments.named.empty()) {
-    fail(fmt::format("macro '{}' takes no keyword argument '{}'", macro.name, arguments.named.front().first));
+    fail(fmt::format("macro '{}' takes no keyword argument '{}'", macro.name(), arguments.named.front().first));
   }
   const std::size_t taken = std::min(arguments.positional.size(), s.names.size());
   std::vector<Value> rest(arguments.positional.begin() + std::ptrdiff_t(taken), arguments.positional.end());
   if (s.uses_varargs) set_variable(*scope_, kVarargsSymbol, tuple(context_.budget, std::move(rest)));
-  else if (!rest.empty()) fail(fmt::format("macro '{}' takes not more than {} argument(s)", macro.name, s.names.size()));
+  else if (!rest.empty()) fail(fmt::format("macro '{}' takes not more than {} argument(s)", macro.name(), s.names.size()));
 }
 
 }  // namespace rollcall::text::jinja

@@ -22,7 +22,7 @@ class Renderer {
   Context& context() { return context_; }
   void set(std::string_view name, const Value& value);  ///< a variable of the template, where it mentions the name
   bool mentions(std::string_view name) const;
-  std::string run();                                    ///< throws Fault with the place
+  std::string run();  ///< throws Fault with the place
 
  private:
   enum class Flow { on, leave, next };
@@ -30,6 +30,7 @@ class Renderer {
   class Capture;  // output caught instead of written
 
   // Statements (renderer.cpp).
+  void hide(Scope& scope, const std::vector<int>& symbols);
   Flow execute(const Block& block);
   Flow execute(const Statement& s);
   Flow condition(const Statement& s);
@@ -42,7 +43,7 @@ class Renderer {
   void assign(const Expression& target, const Value& value);
   void assign_namespace(const Expression& target, const Value& value);
   void write(std::string_view text);
-  Value macro(const Signature& signature, const Block& body, std::string name);
+  Value macro(const Statement& statement);  // or a call block
   Value call_macro(const Macro& macro, Arguments arguments);
   void bind(const Macro& macro, Arguments& arguments);
   Value parameter(const Macro& macro, std::size_t i, Arguments& arguments);

@@ -10,11 +10,10 @@ namespace rollcall::text::jinja {
 struct Scope;
 
 struct Macro : Object {
-  Macro(Budget* budget, const Signature& s, const Block& b, Scope* where, std::string n);
-  const Signature& signature;
-  const Block& body;
-  Scope* scope;      ///< where it was defined; the renderer keeps it
-  std::string name;  ///< empty: a call block's
+  Macro(Budget* budget, const Statement& s, Scope* where);
+  const std::string& name() const { return statement.text; }  ///< empty: a call block's
+  const Statement& statement;
+  Scope* scope;  ///< where it was defined; the renderer keeps it
 };
 
 /// The variable `loop`. Changes; when its loop ends, it is emptied.

@@ -39,7 +39,7 @@ std::vector<std::string_view> split_space(std::string_view s, std::int64_t most)
   std::vector<std::string_view> parts;
   for (s = strip_left(s); !s.empty(); s = strip_left(s)) {
     if (most >= 0 && std::int64_t(parts.size()) == most) {
-      parts.push_back(strip_right(s));
+      parts.push_back(s);
       break;
     }
     std::size_t end = 0;
@@ -57,7 +57,7 @@ std::vector<std::string_view> split_space_right(std::string_view s, std::int64_t
   for (s = strip_right(s); !s.empty(); s = strip_right(s)) {
     const std::size_t space = most >= 0 && std::int64_t(parts.size()) == most ? std::string_view::npos : last_space_end(s);
     if (space == std::string_view::npos) {
-      parts.push_back(strip_left(s));
+      parts.push_back(s);
       break;
     }
     parts.push_back(s.substr(space));

@@ -36,7 +36,23 @@ enum class ExpressionKind : std::uint8_t {
   test,           ///< parts: value; text, row, arguments
 };
 
-enum class Operator : std::uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power, equal, not_equal, less, less_equal, greater, greater_equal, in, not_in };
+enum class Operator : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  power,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  not_in
+};
 
 struct ArgumentList {
   std::vector<ExpressionPtr> positional;
@@ -94,6 +110,7 @@ struct Statement {
   std::vector<Branch> branches = {};
   Signature signature = {};
   Block body = {}, otherwise = {};
+  std::vector<int> hidden = {}, hidden_otherwise = {};  ///< names that the bodies' frames begin with as undefined (scoping.hpp)
   bool recursive = false;
 };
 struct Branch {
@@ -106,6 +123,7 @@ enum KnownSymbol : int { kLoopSymbol, kCallerSymbol, kVarargsSymbol, kKwargsSymb
 
 struct Template {
   Block body;
+  std::vector<int> hidden = {};
   std::vector<std::string> symbols;  ///< names by symbol
 };
 

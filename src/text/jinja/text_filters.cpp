@@ -88,7 +88,8 @@ Value replace(Call& call) {
 
 /// "&amp;" and its like back to characters; other named entities are not in this table.
 std::string unescaped_html(std::string_view s) {
-  static constexpr std::pair<std::string_view, char> kEntities[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}, {"&#34;", '"'}};
+  static constexpr std::pair<std::string_view, char> kEntities[] = {{"&amp;", '&'},  {"&lt;", '<'},   {"&gt;", '>'},
+                                                                    {"&quot;", '"'}, {"&#39;", '\''}, {"&#34;", '"'}};
   std::string out;
   while (!s.empty()) {
     const auto* entity = std::find_if(std::begin(kEntities), std::end(kEntities), [&](const auto& e) { return s.starts_with(e.first); });
@@ -97,7 +98,8 @@ std::string unescaped_html(std::string_view s) {
       s.remove_prefix(entity->first.size());
       continue;
     }
-    if (s[0] == '&' && s.size() > 1 && (s[1] == '#' || has_flag(char32_t(static_cast<unsigned char>(s[1])), kAlpha))) fail_unsupported("an HTML entity in striptags");
+    if (s[0] == '&' && s.size() > 1 && (s[1] == '#' || has_flag(char32_t(static_cast<unsigned char>(s[1])), kAlpha)))
+      fail_unsupported("an HTML entity in striptags");
     out += s.front();
     s.remove_prefix(1);
   }
@@ -108,7 +110,7 @@ std::string unescaped_html(std::string_view s) {
 Value striptags(Call& call) {
   std::string s = str(call.context, call.self);
   call.budget().work(std::int64_t(s.size()));
-  for (const auto [opening, closing] : {std::pair<std::string_view, std::string_view>{"<!--", "-->"}, {"<", ">"}}) {
+  for (const auto& [opening, closing] : {std::pair<std::string_view, std::string_view>{"<!--", "-->"}, {"<", ">"}}) {
     std::string kept;
     std::string_view rest = s;
     for (std::size_t begin = rest.find(opening); begin != std::string_view::npos; begin = rest.find(opening)) {
@@ -120,7 +122,7 @@ Value striptags(Call& call) {
     s = kept + std::string(rest);
   }
   std::string words;
-  for (const auto word : split_space(s, -1)) words += (words.empty() ? "" : " ") + std::string(word);
+  for (const auto word : split_space(s, -1)) words.append(words.empty() ? 0 : 1, ' ').append(word);
   return string(call.budget(), unescaped_html(words));
 }
 
@@ -132,13 +134,14 @@ Value trim(Call& call) {
 }
 
 Value truncate(Call& call) {
-  const auto& s = text_argument(call.self, "the value of truncate");
+  const std::int64_t size = length(call.self);
   const std::int64_t most = call.has(0) ? whole_argument(call[0]) : 255, leeway = call.has(3) && !call[3].is(Kind::none) ? whole_argument(call[3]) : 5;
   const std::string end = call.has(2) ? text_argument(call[2], "end") : "...";
   const auto end_length = std::int64_t(character_count(end));
   if (most < end_length) fail(fmt::format("expected length >= {}, got {}", end_length, most));
   if (leeway < 0) fail(fmt::format("expected leeway >= 0, got {}", leeway));
-  if (call.self.as<Text>().length <= std::size_t(most) || call.self.as<Text>().length - std::size_t(most) <= std::size_t(leeway)) return call.self;
+  if (size <= most || size - most <= leeway) return call.self;
+  const auto& s = text_argument(call.self, "the value of truncate");
   std::string kept = s.substr(0, offset_of(s, std::size_t(most - end_length)));
   const bool kill_words = call.has(1) && is_true(call.budget(), call[1]);
   if (const std::size_t blank = kept.rfind(' '); !kill_words && blank != std::string::npos) kept.resize(blank);
@@ -197,7 +200,7 @@ Value xmlattr(Call& call) {
     const auto& name = text_argument(key, "an attribute's name");
     if (name.find_first_of(" \t\n\r\f\v/>=") != std::string::npos) fail(fmt::format("Invalid character in attribute name: {}", repr_text(name)));
     const auto escaped = [](const Value& v, std::string s) { return v.safe ? s : escape_html(s); };
-    out += (out.empty() ? "" : " ") + escaped(key, name) + "=\"" + escaped(value, str(call.context, value)) + "\"";
+    out += fmt::format("{}{}=\"{}\"", out.empty() ? "" : " ", escaped(key, name), escaped(value, str(call.context, value)));
     call.budget().check(std::int64_t(out.size()));
   }
   const bool space = !call.has(0) || is_true(call.budget(), call[0]);
@@ -211,7 +214,7 @@ Value tojson(Call& call) {
   if (call.has(1) && !call[1].is(Kind::none)) {
     if (!call[1].is(Kind::string)) call.budget().check(whole_argument(call[1]));
     style.indent = call[1].is(Kind::string) ? call[1].text() : std::string(std::size_t(std::max<std::int64_t>(whole_argument(call[1]), 0)), ' ');
-    style.between_items = ",";
+    style.between_items.assign(1, ',');
   }
   if (call.has(2) && !call[2].is(Kind::none)) {
     const auto parts = collect(call.context, call[2]);

@@ -68,7 +68,8 @@ Value partition(Call& call) {
   const auto &s = text_of(call), &sep = text_argument(call[0], "sep");
   if (sep.empty()) fail("empty separator");
   const std::size_t at = kFromRight ? s.rfind(sep) : s.find(sep);
-  if (at == std::string::npos) return tuple(call.budget(), kFromRight ? std::vector{text(call, ""), text(call, ""), call.self} : std::vector{call.self, text(call, ""), text(call, "")});
+  if (at == std::string::npos)
+    return tuple(call.budget(), kFromRight ? std::vector{text(call, ""), text(call, ""), call.self} : std::vector{call.self, text(call, ""), text(call, "")});
   return tuple(call.budget(), {text(call, s.substr(0, at)), text(call, sep), text(call, s.substr(at + sep.size()))});
 }
 
@@ -87,8 +88,8 @@ Value join(Call& call) {
 
 Value replace(Call& call) {
   refuse_safe(call);
-  return string(call.budget(), replaced(call.budget(), text_of(call), text_argument(call[0], "replace() argument 1"), text_argument(call[1], "replace() argument 2"),
-                                        call.has(2) ? whole_argument(call[2]) : -1));
+  return string(call.budget(), replaced(call.budget(), text_of(call), text_argument(call[0], "replace() argument 1"),
+                                        text_argument(call[1], "replace() argument 2"), call.has(2) ? whole_argument(call[2]) : -1));
 }
 
 /// The part of the text between the optional arguments `i` and `i + 1`, as byte offsets; none: start lies behind the end.
@@ -187,7 +188,7 @@ Value center(Call& call) { return text(call, centered(call.budget(), text_of(cal
 Value zfill(Call& call) {
   FormatSpec spec;
   spec.width = whole_argument(call[0]);
-  spec.fill = "0";
+  spec.fill.assign(1, '0');
   spec.align = '=';
   return text(call, padded(call.budget(), text_of(call), spec, '=', text_of(call).starts_with('-') || text_of(call).starts_with('+') ? 1 : 0));
 }
@@ -223,7 +224,9 @@ Value all_have(Call& call) {
   return boolean(!s.empty() || kFlags == kPrintable);
 }
 
-Value is_ascii(Call& call) { return boolean(std::all_of(text_of(call).begin(), text_of(call).end(), [](char c) { return (c & 0x80) == 0; })); }
+Value is_ascii(Call& call) {
+  return boolean(std::all_of(text_of(call).begin(), text_of(call).end(), [](char c) { return (c & 0x80) == 0; }));
+}
 
 template <int kWanted, int kOthers>
 Value is_cased(Call& call) {

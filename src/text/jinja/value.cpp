@@ -29,6 +29,13 @@ Value object_value(Kind kind, Arguments&&... arguments) {
   return value;
 }
 
+/// A key of its own for every kind of value that can be one.
+std::string tagged(char kind, std::string_view text) {
+  std::string key;
+  key.reserve(text.size() + 1);
+  return key.append(1, kind).append(text);
+}
+
 }  // namespace
 
 Object::Object(Budget* b, std::int64_t n, int d) : budget(b), bytes(n + kObjectBytes), depth(d) {
@@ -40,8 +47,7 @@ Object::~Object() {
 }
 
 Text::Text(Budget* b, std::string s) : Object(b, std::int64_t(s.capacity())), text(std::move(s)), length(character_count(text)) {}
-Items::Items(Budget* b, std::vector<Value> v, bool g)
-    : Object(b, std::int64_t(v.capacity()) * kValueBytes, 1 + deepest(v)), items(std::move(v)), group(g) {}
+Items::Items(Budget* b, std::vector<Value> v, bool g) : Object(b, std::int64_t(v.capacity()) * kValueBytes, 1 + deepest(v)), items(std::move(v)), group(g) {}
 Dict::Dict(Budget* b) : Object(b, 0) {}
 Range::Range(Budget* b, std::int64_t from, std::int64_t to, std::int64_t by) : Object(b, 0), start(from), stop(to), step(by) {
   const __int128 distance = by > 0 ? __int128(to) - from : __int128(from) - to;
@@ -65,7 +71,7 @@ const Value* Dict::find(const Value& key) const {
 }
 
 const Value* Dict::find(std::string_view key) const {
-  const auto found = index_.find("s" + std::string(key));
+  const auto found = index_.find(tagged('s', key));
   return found == index_.end() ? nullptr : &items[found->second].second;
 }
 
@@ -124,9 +130,7 @@ Value tuple(Budget& budget, std::vector<Value> items, bool group) {
 }
 
 Value undefined(Budget& budget, std::string message) { return object_value<Undefined>(Kind::undefined, &budget, std::move(message)); }
-Value range(Budget& budget, std::int64_t start, std::int64_t stop, std::int64_t step) {
-  return object_value<Range>(Kind::range, &budget, start, stop, step);
-}
+Value range(Budget& budget, std::int64_t start, std::int64_t stop, std::int64_t step) { return object_value<Range>(Kind::range, &budget, start, stop, step); }
 
 Value dict(std::shared_ptr<Dict> d) {
   Value value;
@@ -137,12 +141,12 @@ Value dict(std::shared_ptr<Dict> d) {
 
 std::string hash_key(const Value& value) {
   switch (value.kind) {
-    case Kind::string: return "s" + value.text();
+    case Kind::string: return tagged('s', value.text());
     case Kind::boolean:
-    case Kind::integer: return "n" + std::to_string(value.whole());
+    case Kind::integer: return tagged('n', std::to_string(value.whole()));
     case Kind::real:
-      if (value.real == std::floor(value.real) && std::abs(value.real) < 9.2e18) return "n" + std::to_string(std::int64_t(value.real));
-      return "f" + std::to_string(std::bit_cast<std::uint64_t>(value.real));
+      if (value.real == std::floor(value.real) && std::abs(value.real) < 9.2e18) return tagged('n', std::to_string(std::int64_t(value.real)));
+      return tagged('f', std::to_string(std::bit_cast<std::uint64_t>(value.real)));
     case Kind::none: return "0";
     case Kind::undefined: return "u";
     case Kind::tuple: {
@@ -158,7 +162,7 @@ std::string hash_key(const Value& value) {
     case Kind::list:
     case Kind::dict:
     case Kind::view: fail(fmt::format("unhashable type: '{}'", type_name(value)));
-    default: return "o" + std::to_string(std::bit_cast<std::uintptr_t>(value.object.get()));
+    default: return tagged('o', std::to_string(std::bit_cast<std::uintptr_t>(value.object.get())));
   }
 }
 

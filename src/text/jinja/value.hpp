@@ -13,7 +13,26 @@
 
 namespace rollcall::text::jinja {
 
-enum class Kind : std::uint8_t { undefined, none, boolean, integer, real, string, list, tuple, dict, range, view, iterator, name_space, function, macro, loop, cycler, joiner };
+enum class Kind : std::uint8_t {
+  undefined,
+  none,
+  boolean,
+  integer,
+  real,
+  string,
+  list,
+  tuple,
+  dict,
+  range,
+  view,
+  iterator,
+  name_space,
+  function,
+  macro,
+  loop,
+  cycler,
+  joiner
+};
 
 /// What is shared and counted. `depth` is one more than that of anything inside.
 struct Object {
@@ -42,8 +61,8 @@ struct Value {
   };
   std::shared_ptr<Object> object;
 
-  const std::string& text() const;                                     ///< of a string
-  const std::vector<Value>& items() const;                             ///< of a list or tuple
+  const std::string& text() const;          ///< of a string
+  const std::vector<Value>& items() const;  ///< of a list or tuple
   const Dict& dict() const;
   const Range& range() const;
   template <class T>
@@ -72,9 +91,9 @@ struct Items : Object {  ///< list or tuple
 
 struct Dict : Object {
   explicit Dict(Budget* budget);
-  const Value* find(const Value& key) const;          ///< throws where the key cannot be hashed
+  const Value* find(const Value& key) const;  ///< throws where the key cannot be hashed
   const Value* find(std::string_view key) const;
-  void set(Value key, Value value);                   ///< only while it is built, and for a namespace's attributes
+  void set(Value key, Value value);  ///< only while it is built, and for a namespace's attributes
   std::vector<std::pair<Value, Value>> items;
 
  private:

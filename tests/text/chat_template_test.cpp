@@ -1,0 +1,132 @@
+// Chat templates against what Python's jinja2 said of them (fixtures/chat_templates.json), errors with their places, limits.
+#include "text/chat_template.hpp"
+
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace rollcall::text {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string message_of(const std::string& source, const Json& variables = Json::object(), const TemplateLimits& limits = {}) {
+  try {
+    return "rendered: " + ChatTemplate(source, "t.jinja").render(variables, limits);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+}
+
+std::string render(const std::string& source, const Json& variables = Json::object()) { return ChatTemplate(source, "t.jinja").render(variables); }
+
+Json fixture() {
+  Json json;
+  std::ifstream(ROLLCALL_TEMPLATE_FIXTURE) >> json;
+  setenv("SOURCE_DATE_EPOCH", json.at("epoch").get<std::string>().c_str(), 1);
+  return json;
+}
+
+/// `wanted`: the output, or null where jinja2 fails.
+void expect_like_jinja(const std::string& source, const Json& variables, const Json& wanted) {
+  const std::string told = message_of(source, variables);
+  if (wanted.is_null()) {
+    EXPECT_TRUE(told.starts_with("t.jinja, line ")) << source << "\n" << told;
+  } else {
+    EXPECT_EQ(told, "rendered: " + wanted.get<std::string>()) << source;
+  }
+}
+
+TEST(ChatTemplate, EveryRowRendersAsInPython) {
+  const Json json = fixture();
+  ASSERT_GT(json.at("rows").size(), 900U);
+  for (const auto& row : json.at("rows")) expect_like_jinja(row[0], json.at("row_variables"), row[1]);
+}
+
+TEST(ChatTemplate, EveryFamilyRendersAsInPython) {
+  const Json json = fixture();
+  ASSERT_GT(json.at("families").size(), 10U);
+  for (const auto& [family, outputs] : json.at("families").items()) {
+    std::ifstream file(std::string(ROLLCALL_TEMPLATE_FAMILIES) + "/" + family + ".jinja");
+    const std::string source(std::istreambuf_iterator<char>(file), {});
+    ASSERT_FALSE(source.empty()) << family;
+    for (const auto& [given, wanted] : outputs.items()) {
+      SCOPED_TRACE(family + ", " + given);
+      expect_like_jinja(source, json.at("variables").at(given), wanted);
+    }
+  }
+}
+
+struct FaultCase {
+  const char *source, *wanted;
+};
+
+TEST(ChatTemplate, FaultsHaveLineColumnAndAClearText) {
+  for (const auto& [source, wanted] : {
+           FaultCase{"a\n  {% include 'x' %}", "t.jinja, line 2, column 6: the tag 'include' is not supported"},
+           {"{% block a %}{% endblock %}", "column 4: the tag 'block' is not supported"},
+           {"{{ x|pprint }}", "column 6: the filter 'pprint' is not supported"},
+           {"{{ x|nofilter }}", "No filter named 'nofilter'."},
+           {"é\né{{ x.y }}", "line 2, column 6: 'x' is undefined (Python's Jinja stops there too)"},
+           {"{% if a", "expected token 'end of statement block', got 'end of template'"},
+           {"\n\n{{ raise_exception('no ' ~ 1) }}", "line 3, column 19: no 1 (the template itself refuses this conversation)"},
+           {"{{ 99999999999999999999 }}", "an integer beyond 64 bits (99999999999999999999) is not supported"},
+           {"{{ 2 ** 64 }}", "a whole number beyond 64 bits is not supported"},
+           {"{{ [1]|map('upper') }}", "printing a generator"},
+           {"{{ 'a'.encode() }}", "the attribute 'encode' of str is not supported"},
+           {"\xFF", "the template is not UTF-8"},
+       }) {
+    EXPECT_NE(message_of(source).find(wanted), std::string::npos) << source << "\n" << message_of(source);
+  }
+}
+
+TEST(ChatTemplate, StepsBytesAndDepthAreBounded) {
+  const auto loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+  EXPECT_NE(message_of(loops).find("too many steps"), std::string::npos);
+  EXPECT_NE(message_of("{{ 'ab' * 1000000000000 }}").find("too much memory"), std::string::npos);
+  EXPECT_NE(message_of("{{ '%99999999999s' % 1 }}").find("width too big"), std::string::npos);
+  EXPECT_NE(message_of("{{ '%999999999s' % 1 }}").find("too much memory"), std::string::npos);
+  EXPECT_NE(message_of("{% set n = namespace(s='x') %}{% for a in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}").find("too much memory"),
+            std::string::npos);
+  EXPECT_NE(message_of("{% set n = namespace(s=[]) %}{% for a in range(99999) %}{% set n.s = [n.s] %}{% endfor %}").find("nested too deeply"),
+            std::string::npos);
+  EXPECT_NE(message_of("{% set n = namespace(s=[1]) %}{% for a in range(99) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}").find("too m"),
+            std::string::npos);
+  EXPECT_NE(message_of("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}").find("nested too deeply"), std::string::npos);
+  EXPECT_NE(message_of("{{ " + std::string(100'000, '(')).find("nested too deeply"), std::string::npos);
+  EXPECT_NE(message_of("{{ 1" +
+                       [] {
+                         std::string s;
+                         for (int i = 0; i < 100'000; ++i) s += "+1";
+                         return s;
+                       }())
+                .find("too many parts"),
+            std::string::npos);
+  EXPECT_NE(message_of("{{ x }}{{ x }}", {{"x", std::string(600, 'x')}}, {.bytes = 1500}).find("too much memory"), std::string::npos);
+}
+
+TEST(ChatTemplate, NamespacesThatHoldThemselvesAreFreed) {
+  EXPECT_EQ(render("{% set n = namespace() %}{% set n.self_ = n %}{% for i in [1, 2] %}{{ loop.changed(loop, n) }}{% endfor %}"), "TrueFalse");
+  EXPECT_EQ(render("{% set n = namespace() %}{% for i in range(50000) %}{% set m = namespace(n=n) %}{% set n.x = m %}{% endfor %}"), "");
+}
+
+TEST(ChatTemplate, WhatTransformersAlwaysPassesIsDefined) {
+  EXPECT_EQ(render("{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}{{ messages is none }}"), "TrueTrueFalseTrue");
+  EXPECT_EQ(render("{{ tools }}", {{"tools", {1}}}), "[1]");
+}
+
+TEST(ChatTemplate, VariablesMayBeAnyJson) {
+  EXPECT_NE(message_of("{{ x }}", {{"x", "\xC3"}}).find("is not UTF-8"), std::string::npos);
+  EXPECT_NE(message_of("{{ x }}", {{"x", std::uint64_t(1) << 63}}).find("beyond 64 bits"), std::string::npos);
+  EXPECT_NE(message_of("{{ x }}", Json::array()).find("no JSON object"), std::string::npos);
+  Json deep = 1;
+  for (int i = 0; i < 1000; ++i) deep = Json::array({deep});
+  EXPECT_NE(message_of("{{ x }}", {{"x", deep}}).find("nested too deeply"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rollcall::text

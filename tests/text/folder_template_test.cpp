@@ -1,0 +1,76 @@
+// Template and special tokens of a model folder.
+#include "text/folder_template.hpp"
+
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace rollcall::text {
+namespace {
+
+struct Folder {
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "rollcall_template_XXXXXX";
+    path = mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  void write(const char* name, const std::string& text) const { std::ofstream(path / name) << text; }
+  std::filesystem::path path;
+};
+
+std::string message_of(const Folder& folder) {
+  try {
+    read_folder_template(folder.path);
+    return "accepted";
+  } catch (const InputError& e) {
+    return e.what();
+  }
+}
+
+TEST(FolderTemplate, TheFileComesBeforeTheConfig) {
+  const Folder folder;
+  EXPECT_EQ(read_folder_template(folder.path).origin, "");
+  folder.write("tokenizer_config.json",
+               R"({"chat_template": "config", "bos_token": null, "eos_token": {"content": "</s>", "lstrip": false}, "pad_token": "<p>"})");
+  EXPECT_EQ(read_folder_template(folder.path).chat_template, "config");
+  folder.write("chat_template.jinja", "file");
+  const auto found = read_folder_template(folder.path);
+  EXPECT_EQ(found.for_tools(false), "file");
+  EXPECT_EQ(found.for_tools(true), "file");
+  EXPECT_EQ(found.special_tokens, (std::map<std::string, std::string>{{"eos_token", "</s>"}, {"pad_token", "<p>"}}));
+}
+
+TEST(FolderTemplate, AListHasOneForTools) {
+  const Folder folder;
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "tools"}]})");
+  EXPECT_EQ(read_folder_template(folder.path).for_tools(false), "plain");
+  EXPECT_EQ(read_folder_template(folder.path).for_tools(true), "tools");
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "default", "template": "plain"}]})");
+  EXPECT_EQ(read_folder_template(folder.path).for_tools(true), "plain");
+}
+
+TEST(FolderTemplate, WrongFilesAreNamed) {
+  const Folder folder;
+  folder.write("tokenizer_config.json", "[");
+  EXPECT_NE(message_of(folder).find("tokenizer_config.json is no JSON object"), std::string::npos);
+  folder.write("tokenizer_config.json", R"({"eos_token": 3})");
+  EXPECT_NE(message_of(folder).find("eos_token is neither"), std::string::npos);
+  folder.write("tokenizer_config.json", R"({"chat_template": 3})");
+  EXPECT_NE(message_of(folder).find("chat_template is neither"), std::string::npos);
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}]})");
+  EXPECT_NE(message_of(folder).find("without \"default\" (it has: rag)"), std::string::npos);
+  folder.write("tokenizer_config.json", R"({"chat_template": [1]})");
+  EXPECT_NE(message_of(folder).find("an entry of chat_template"), std::string::npos);
+}
+
+TEST(FolderTemplate, TheInputsOwnTokensStay) {
+  const auto variables = with_special_tokens({{"bos_token", "mine"}}, {.special_tokens = {{"bos_token", "<s>"}, {"eos_token", "</s>"}}});
+  EXPECT_EQ(variables.dump(), R"({"bos_token":"mine","eos_token":"</s>"})");
+}
+
+}  // namespace
+}  // namespace rollcall::text

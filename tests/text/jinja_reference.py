@@ -1,0 +1,75 @@
+"""Templates rendered by Python's jinja2 as transformers drives it: by transformers' own function where it is installed, else by an environment of the same settings."""
+
+import datetime
+import json
+
+import jinja2
+import jinja2.ext
+import jinja2.sandbox
+
+NOW = datetime.datetime(2025, 7, 1, 9, 5, 3)  # what SOURCE_DATE_EPOCH=1751360703 says in UTC
+EPOCH = "1751360703"
+
+
+class Generation(jinja2.ext.Extension):
+    """The tag `generation`: its body as it is, in a frame of its own."""
+
+    tags = {"generation"}
+
+    def parse(self, parser):
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(["name:endgeneration"], drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("_said"), [], [], body).set_lineno(line)
+
+    def _said(self, caller):
+        return caller()
+
+
+def raise_exception(message):
+    raise jinja2.exceptions.TemplateError(message)
+
+
+def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def own_environment():
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
+    environment.filters["tojson"] = tojson
+    environment.globals["raise_exception"] = raise_exception
+    return environment
+
+
+def compiled(source):
+    try:
+        from transformers.utils.chat_template_utils import _cached_compile_jinja_template as compile_template
+    except ImportError:
+        template = own_environment().from_string(source)
+    else:
+        template = compile_template(source)
+    template.globals["strftime_now"] = NOW.strftime
+    template.environment.globals["strftime_now"] = NOW.strftime
+    return template
+
+
+def rendered(source, variables):
+    """{"output": text} or {"error": message}."""
+    try:
+        return {"output": compiled(source).render(**{"messages": None, "tools": None, "documents": None, "add_generation_prompt": False, **variables})}
+    except (Exception, RecursionError) as error:  # a template may fail in any way
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def versions():
+    import platform
+
+    import markupsafe
+
+    found = {"python": platform.python_version(), "jinja2": jinja2.__version__, "markupsafe": markupsafe.__version__}
+    try:
+        import transformers
+
+        found["transformers"] = transformers.__version__
+    except ImportError:
+        pass
+    return found

@@ -1,0 +1,24 @@
+// Renders templates in bulk for comparisons: a line in is {"template", "variables"}, a line out {"output"} or {"error"}.
+#include "text/chat_template.hpp"
+
+#include "base/error.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <string>
+
+int main() {
+  using Json = nlohmann::ordered_json;
+  for (std::string line; std::getline(std::cin, line);) {
+    const Json given = Json::parse(line);
+    Json told;
+    try {
+      told["output"] = rollcall::text::ChatTemplate(given.at("template").get<std::string>(), "t").render(given.at("variables"));
+    } catch (const rollcall::Error& e) {
+      told["error"] = e.what();
+    }
+    std::cout << told.dump() << "\n" << std::flush;
+  }
+  return 0;
+}

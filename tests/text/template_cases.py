@@ -1,0 +1,64 @@
+"""Cases of the comparison with jinja2: templates of many families (families/*.jinja) over conversations, and one small template for every row of the tables.
+ROLLCALL_CHAT_TEMPLATES adds real templates: folders or files, apart by colons."""
+
+import copy
+import itertools
+import os
+import pathlib
+
+import template_rows
+
+TOOLS = [
+    {"type": "function", "function": {"name": "get_weather", "description": "The weather, \"now\" & <soon>.", "parameters": {"type": "object", "properties": {
+        "city": {"type": "string", "description": "Zürich or 東京"}, "unit": {"type": "string", "enum": ["c", "f"], "default": "c"}, "days": {"type": ["integer", "null"]},
+        "where": {"type": "object", "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}}, "required": ["lat"]},
+        "tags": {"type": "array", "items": {"type": "string"}}, "rows": {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}},
+        "either": {"oneOf": [{"type": "string", "description": "a name"}, {"type": "number", "default": 1.5}]}}, "required": ["city"]}, "return": {"type": "string"}}},
+    {"type": "function", "function": {"name": "stop", "description": "", "parameters": {"type": "object", "properties": {}}}},
+]
+USER = {"role": "user", "content": "Hi 😀, what's \"new\" in Zürich?\n"}
+SYSTEM = {"role": "system", "content": "  You are terse.\n/no_think"}
+ANSWER = {"role": "assistant", "content": "<think>\nhm\n</think>\n\nNothing. "}
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "abcdef123", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "東京", "days": 2, "x": 1.0, "ok": True, "no": None}}}]}
+TEXT_CALL = {"role": "assistant", "content": "Let me look.", "tool_calls": [{"id": "abcdef123", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Bern"}'}},
+                                                                        {"id": "abcdef124", "type": "function", "function": {"name": "stop", "arguments": {}}}]}
+RESULT = {"role": "tool", "tool_call_id": "abcdef123", "name": "get_weather", "content": "{\"t\": 21.5}"}
+PARTS = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": " look\n"}, {"type": "text", "text": "here"}]}
+
+CONVERSATIONS = {
+    "empty": [],
+    "user": [USER],
+    "system": [SYSTEM, USER],
+    "turns": [USER, ANSWER, {"role": "user", "content": ""}],
+    "system_turns": [SYSTEM, USER, ANSWER, USER, {"role": "assistant", "content": "Done", "reasoning_content": "\nbecause\n"}],
+    "call": [USER, CALL, RESULT],
+    "calls": [SYSTEM, USER, TEXT_CALL, RESULT, {**RESULT, "tool_call_id": "abcdef124", "content": "stopped"}, ANSWER, USER],
+    "call_chain": [USER, CALL, RESULT, TEXT_CALL, RESULT, {"role": "assistant", "content": "21 degrees"}],
+    "parts": [PARTS, ANSWER],
+    "system_parts": [{"role": "system", "content": [{"type": "text", "text": "Be kind."}]}, PARTS],
+    "two_users": [USER, USER],
+    "unknown_role": [{"role": "critic", "content": "no"}, USER],
+    "no_content": [{"role": "user"}],
+    "override": [{"role": "system", "content": "/system_override Speak.  "}, USER],
+    "tool_response": [USER, ANSWER, {"role": "user", "content": "<tool_response>x</tool_response>"}],
+    "number": [{"role": "user", "content": 12345678901234}],
+}
+VARIANTS = [{}, {"add_generation_prompt": True}, {"tools": TOOLS}, {"tools": TOOLS, "add_generation_prompt": True, "enable_thinking": False},
+            {"tools": [tool["function"] for tool in TOOLS], "documents": [{"title": "one  two", "text": "line\nline"}, {"name": "x", "n": [1, {"a": None}]}]}, {"tools": []}]
+TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+
+
+def template_files():
+    for place in [pathlib.Path(__file__).parent / "families", *map(pathlib.Path, filter(None, os.environ.get("ROLLCALL_CHAT_TEMPLATES", "").split(":")))]:
+        yield from sorted(place.glob("*.jinja")) if place.is_dir() else [place]
+
+
+def family_cases():
+    for file, (name, messages), (i, variant) in itertools.product(template_files(), CONVERSATIONS.items(), enumerate(VARIANTS)):
+        yield f"{file.stem}, {name}, variant {i}", file.read_text(), copy.deepcopy({"messages": messages, **variant, **TOKENS})
+
+
+def cases():
+    yield from family_cases()
+    for i, template in enumerate(template_rows.templates()):
+        yield f"row {i}", template, template_rows.VARIABLES
