@@ -136,7 +136,7 @@ class Translator {
     for (const char* opening : {"?:", "?=", "?!", "?>", "?<=", "?<!"}) {
       if (!starts(opening)) continue;
       at_ += std::string_view(opening).size();
-      return void(out_ += std::string("(") + opening);
+      return void(out_.append("(").append(opening));
     }
     ++at_;
     if (next_is('<')) return void(out_ += "(?");  // a name follows
@@ -144,9 +144,9 @@ class Translator {
     while (at_ < source_.size() && source_[at_] != ':' && source_[at_] != ')') flags += take();
     if (flags.find_first_not_of("im-") != std::string::npos) throw std::invalid_argument(fmt::format("the group (?{}", flags));
     std::replace(flags.begin(), flags.end(), 'm', 's');  // "multiline" there is "dot matches newline" here
-    if (take() == ':') return void(out_ += "(?" + flags + ":");
+    if (take() == ':') return void(out_.append("(?").append(flags).append(":"));
     if (!at_start) throw std::invalid_argument(fmt::format("the flags (?{}) in the middle", flags));
-    out_ += "(?" + flags + ")";
+    out_.append("(?").append(flags).append(")");
     groups_.pop_back();
   }
 
@@ -172,8 +172,7 @@ class Translator {
       return atom("\\{");
     }
     ++at_;
-    const std::string least = std::to_string(low.value_or(0));
-    out_ += "{" + least + (comma ? "," + (high ? std::to_string(*high) : "") : "") + "}";
+    out_ += fmt::format("{{{}{}{}}}", low.value_or(0), comma ? "," : "", high && comma ? std::to_string(*high) : "");
     if (next_is('+') || (next_is('?') && !comma)) {
       out_.insert(atom_, "(?:");
       out_ += ")";
@@ -213,14 +212,14 @@ class Translator {
     while (digits.size() < most && at_ < source_.size() && std::isxdigit(static_cast<unsigned char>(source_[at_]))) digits += take();
     if (digits.empty() || (braced && take() != '}') || (letter == 'u' && digits.size() != 4)) throw std::invalid_argument(fmt::format("\\{} without its digits", letter));
     if (letter == 'x' && !braced && std::stoul(digits, nullptr, 16) > 0x7F) throw std::invalid_argument("a single byte above \\x7f");
-    return "\\x{" + digits + "}";
+    return fmt::format("\\x{{{}}}", digits);
   }
 
   void escape() {
     const char letter = take();
-    if (const auto known = set(letter)) return atom((known->negated ? "[^" : "[") + known->inside + "]");
+    if (const auto known = set(letter)) return atom(fmt::format("[{}{}]", known->negated ? "^" : "", known->inside));
     if (const auto code = coded(letter)) return atom(*code);
-    const std::string word = "[" + word_characters() + "]";
+    const std::string word = fmt::format("[{}]", word_characters());
     switch (letter) {
       case 'b': atom_ = kNone; return void(out_ += fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word));
       case 'B': atom_ = kNone; return void(out_ += fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word));

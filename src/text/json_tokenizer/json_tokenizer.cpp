@@ -12,6 +12,12 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
+Document checked_version(Document document) {
+  const auto version = document.root().find("version");
+  if (version) version->require(version->text() == "1.0", fmt::format("is \"{}\", not \"1.0\"", version->text()));
+  return document;
+}
+
 std::vector<NormalizerStep> normalizer_of(const Field& root) {
   const auto field = root.find("normalizer");
   return field ? read_normalizer(*field) : std::vector<NormalizerStep>();
@@ -34,7 +40,7 @@ std::optional<std::vector<DecoderStep>> decoder_of(const Field& root) {
 
 }  // namespace
 
-JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin) : JsonTokenizer(parse_document(json, origin), json) {}
+JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin) : JsonTokenizer(checked_version(parse_document(json, origin)), json) {}
 
 JsonTokenizer::JsonTokenizer(Document document, const std::string& json)
     : origin_(document.origin),
