@@ -69,8 +69,9 @@ class Lines {
   std::size_t at_ = 0, searched_ = 0;
 };
 
+/// Invalid UTF-8 is read as U+FFFD, like the texts that the library gets from Python with errors="replace".
 Json parse_line(std::string_view line, std::size_t number) {
-  Json value = Json::parse(line, nullptr, false);
+  Json value = Json::parse(text::valid_utf8(line), nullptr, false);
   require(!value.is_discarded(), fmt::format("line {} of the input is not JSON", number), "it cannot be answered", "write one JSON value a line, in UTF-8");
   return value;
 }
@@ -93,7 +94,7 @@ void decode_line(const text::Tokenizer& tokenizer, const Json& value, const Toke
   require(value.is_array() && std::all_of(value.begin(), value.end(), is_id), fmt::format("line {} of the input is not a JSON array of ids", number),
           "tokens are read", "write [1, 2, 3]; an id is a whole number from 0 on");
   const auto special = flags.special ? text::Tokenizer::Special::keep : text::Tokenizer::Special::skip;
-  to += Json(tokenizer.decode(value.get<std::vector<std::int32_t>>(), special)).dump();
+  to += Json(tokenizer.decode(value.get<std::vector<std::int32_t>>(), special)).dump(-1, ' ', true);  // ASCII: no character of the text ends the line
 }
 
 ExitCode run(const TokenizeFlags& flags) {

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "text/json_tokenizer/json_tokenizer.hpp"
+#include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
 
@@ -119,6 +120,8 @@ std::shared_ptr<JsonTokenizer> make(const std::string& json, const std::string& 
 std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json, const std::string& origin, const std::string& eos) { return make(json, origin, eos); }
 
 std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file, const std::string& eos) { return make(read_file(file), file.string(), eos); }
+
+std::string valid_utf8(std::string_view text) { return json_tokenizer::is_valid_utf8(text) ? std::string(text) : json_tokenizer::replace_invalid_utf8(text); }
 
 bool has_tokenizer(const std::filesystem::path& folder) { return std::filesystem::exists(folder / "tokenizer.json"); }
 

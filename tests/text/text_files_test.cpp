@@ -83,6 +83,7 @@ TEST(TextFiles, FaultsAreNamed) {
   folder.expect_refused("generation_config.json cannot be used: \"eos_token_id\" is not an id");
   folder.write("generation_config.json", R"({"top_k": 0.5})");
   folder.expect_refused("\"top_k\" is not a whole number");
+  folder.write("generation_config.json", "{}");
   std::filesystem::remove(folder.path() / "tokenizer.json");
   EXPECT_FALSE(has_tokenizer(folder.path()));
   folder.expect_refused("tokenizer.json");
