@@ -4,8 +4,8 @@
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -77,7 +77,8 @@ Json parse_line(std::string_view line, std::size_t number) {
 }
 
 void encode_line(const text::Tokenizer& tokenizer, const Json& value, const TokenizeFlags& flags, std::size_t number, std::string& to) {
-  require(value.is_string(), fmt::format("line {} of the input is not a JSON string", number), "texts are read", "write \"...\", or use --decode for lists of ids");
+  require(value.is_string(), fmt::format("line {} of the input is not a JSON string", number), "texts are read",
+          "write \"...\", or use --decode for lists of ids");
   const auto& text = value.get_ref<const std::string&>();
   const auto tokens = flags.special ? tokenizer.encode_sequence(text) : tokenizer.encode(text);
   to += '[';
@@ -116,7 +117,8 @@ ExitCode run(const TokenizeFlags& flags) {
   return ExitCode::done;
 }
 
-constexpr const char* kFooter = R"(A line of the input holds one JSON string, and its line of the output one JSON array of ids: those of Hugging Face's tokenizers with
+constexpr const char* kFooter =
+    R"(A line of the input holds one JSON string, and its line of the output one JSON array of ids: those of Hugging Face's tokenizers with
 add_special_tokens=False, or True with --special. With --decode a line holds an array of ids, and its line of the output the text, without special tokens unless --special.)";
 
 }  // namespace

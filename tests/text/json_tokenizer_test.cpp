@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "text/json_tokenizer/normal_form.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 #include "text/text_files.hpp"
 
@@ -52,6 +53,17 @@ TEST_P(Style, GivesTheIdsAndTextsOfTheLibrary) {
     EXPECT_EQ(tokenizer->decode(list), cases["decoded"][i].get<std::string>()) << cases["lists"][i];
     EXPECT_EQ(tokenizer->decode(list, Tokenizer::Special::keep), cases["decoded_special"][i].get<std::string>()) << cases["lists"][i];
   }
+}
+
+TEST(JsonTokenizer, NormalForms) {
+  using json_tokenizer::to_normal_form;
+  EXPECT_EQ(to_normal_form("xe\u0301e\u0323\u0302y", {true, false}), "x\u00E9\u1EC7y");
+  EXPECT_EQ(to_normal_form("q\u0307\u0323", {true, false}), "q\u0323\u0307");                      // sorted by class: 220 before 230
+  EXPECT_EQ(to_normal_form("\u1100\u1161\u11A8\uAC00\u11A7", {true, false}), "\uAC01\uAC00\u11A7");  // U+11A7 is no trailing consonant
+  EXPECT_EQ(to_normal_form("\u2126\uFB01", {true, false}), "\u03A9\uFB01");
+  EXPECT_EQ(to_normal_form("\u2126\uFB01", {true, true}), "\u03A9fi");
+  EXPECT_EQ(to_normal_form("\u1EC7\uAC01", {false, false}), "e\u0323\u0302\u1100\u1161\u11A8");
+  EXPECT_EQ(to_normal_form("\u32FF\U00011938", {false, true}), "\u32FF\U00011938");  // later than Unicode 9
 }
 
 std::string any_text(bool valid) {
