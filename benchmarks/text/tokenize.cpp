@@ -28,7 +28,9 @@ double core_seconds() {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: bench_text_tokenize TOKENIZER.json TEXTS.json [RUNS]\nEach line of standard input (without RUNS) is answered with the core seconds of one run.\n");
+    fmt::print(
+        stderr,
+        "usage: bench_text_tokenize TOKENIZER.json TEXTS.json [RUNS]\nEach line of standard input (without RUNS) is answered with the core seconds of one run.\n");
     return int(ExitCode::misconfigured);
   }
   const double before = core_seconds();

@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 
 /// A whole tokenizer of three tokens.
 Json small() {
-  return Json::parse(R"({"version": "1.0", "added_tokens": [{"id": 3, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+  return Json::parse(
+      R"({"version": "1.0", "added_tokens": [{"id": 3, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
     "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
     "model": {"type": "BPE", "dropout": null, "unk_token": null, "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}})");
 }
@@ -85,19 +86,26 @@ TEST(JsonRefusals, Models) {
 
 TEST(JsonRefusals, Parts) {
   expect_refused("/normalizer", R"({"type": "Precompiled", "precompiled_charsmap": ""})", "normalizer has the unsupported type \"Precompiled\"");
-  expect_refused("/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Bert"}]})", "normalizer.normalizers[1] has the unsupported type \"Bert\"");
+  expect_refused("/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Bert"}]})",
+                 "normalizer.normalizers[1] has the unsupported type \"Bert\"");
   expect_refused("/normalizer", R"({"type": "Strip", "strip_left": true})", "normalizer has no \"strip_right\"");
   expect_refused("/normalizer", R"({"type": "Replace", "pattern": "a", "content": ""})", "normalizer.pattern is not an object");
   expect_refused("/normalizer", "3", "normalizer is not an object");
   expect_refused("/pre_tokenizer", R"({"type": "UnicodeScripts"})", "pre_tokenizer has the unsupported type \"UnicodeScripts\"");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a("}, "behavior": "Isolated", "invert": false})", "pre_tokenizer.pattern.Regex has a regular expression that does not compile");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "[a&&b]"}, "behavior": "Isolated", "invert": false})", "the intersection && of classes");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "\\p{Runic}"}, "behavior": "Isolated", "invert": false})", "the property \\p{Runic}");
+  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a("}, "behavior": "Isolated", "invert": false})",
+                 "pre_tokenizer.pattern.Regex has a regular expression that does not compile");
+  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "[a&&b]"}, "behavior": "Isolated", "invert": false})",
+                 "the intersection && of classes");
+  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "\\p{Runic}"}, "behavior": "Isolated", "invert": false})",
+                 "the property \\p{Runic}");
   expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"String": "a"}, "behavior": "Isolate", "invert": false})", "did you mean Isolated?");
   expect_refused("/pre_tokenizer", R"({"type": "Metaspace", "replacement": "ab"})", "pre_tokenizer.replacement is not one character");
   expect_refused("/pre_tokenizer", R"({"type": "FixedLength", "length": 0})", "has the length 0");
-  expect_refused("/post_processor", R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "special_tokens": {"<s>": {"ids": [3]}}})", "without the sequence");
-  expect_refused("/post_processor", R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}], "special_tokens": {}})", "post_processor.special_tokens has no \"<x>\"");
+  expect_refused("/post_processor",
+                 R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "special_tokens": {"<s>": {"ids": [3]}}})",
+                 "without the sequence");
+  expect_refused("/post_processor", R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}], "special_tokens": {}})",
+                 "post_processor.special_tokens has no \"<x>\"");
   expect_refused("/decoder", R"({"type": "CTC"})", "decoder has the unsupported type \"CTC\"");
   expect_refused("/decoder", R"({"type": "WordPiece"})", "decoder has the unsupported type \"WordPiece\"");
   expect_refused("/added_tokens/0/special", "1", "added_tokens[0].special is neither true nor false");

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -58,7 +58,7 @@ TEST_P(Style, GivesTheIdsAndTextsOfTheLibrary) {
 TEST(JsonTokenizer, NormalForms) {
   using json_tokenizer::to_normal_form;
   EXPECT_EQ(to_normal_form("xe\u0301e\u0323\u0302y", {true, false}), "x\u00E9\u1EC7y");
-  EXPECT_EQ(to_normal_form("q\u0307\u0323", {true, false}), "q\u0323\u0307");                      // sorted by class: 220 before 230
+  EXPECT_EQ(to_normal_form("q\u0307\u0323", {true, false}), "q\u0323\u0307");                        // sorted by class: 220 before 230
   EXPECT_EQ(to_normal_form("\u1100\u1161\u11A8\uAC00\u11A7", {true, false}), "\uAC01\uAC00\u11A7");  // U+11A7 is no trailing consonant
   EXPECT_EQ(to_normal_form("\u2126\uFB01", {true, false}), "\u03A9\uFB01");
   EXPECT_EQ(to_normal_form("\u2126\uFB01", {true, true}), "\u03A9fi");
@@ -67,8 +67,9 @@ TEST(JsonTokenizer, NormalForms) {
 }
 
 std::string any_text(bool valid) {
-  const auto pieces = *rc::gen::container<std::vector<std::string>>(rc::gen::oneOf(
-      rc::gen::element<std::string>(" ", "  ", "\n", "'s", "é", "日本", "🙂", "e\u0301", "<|endoftext|>", "the", "1234", "\u3000", "A"), rc::gen::string<std::string>()));
+  const auto pieces = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::oneOf(rc::gen::element<std::string>(" ", "  ", "\n", "'s", "é", "日本", "🙂", "e\u0301", "<|endoftext|>", "the", "1234", "\u3000", "A"),
+                     rc::gen::string<std::string>()));
   std::string text;
   for (const auto& piece : pieces) text += piece;
   return valid ? json_tokenizer::replace_invalid_utf8(text) : text;

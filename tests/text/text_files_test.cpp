@@ -33,7 +33,8 @@ struct Folder {
 TEST(TextFiles, EverythingIsRead) {
   const Folder folder;
   folder.write("tokenizer_config.json", R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": null, "chat_template": "one"})");
-  folder.write("generation_config.json", R"({"eos_token_id": [7, 1], "temperature": 0.6, "top_k": 20, "top_p": 1, "do_sample": true, "max_new_tokens": 64, "repetition_penalty": 1.1})");
+  folder.write("generation_config.json",
+               R"({"eos_token_id": [7, 1], "temperature": 0.6, "top_k": 20, "top_p": 1, "do_sample": true, "max_new_tokens": 64, "repetition_penalty": 1.1})");
   folder.write("config.json", R"({"eos_token_id": 9})");
   const TextFiles files = read_text_files(folder.path());
   EXPECT_EQ(files.special_tokens, (std::map<std::string, std::string>{{"bos_token", "<s>"}, {"eos_token", "</s>"}}));

@@ -21,8 +21,36 @@ using Random = std::mt19937_64;
 std::size_t below(Random& random, std::size_t end) { return std::size_t(random() % end); }
 
 /// Pieces that mean something to the reader, and some that mean too much.
-const std::vector<std::string> kPieces = {"null", "true", "-1", "1e400", "4294967296", "16777215", "\"\"", "[", "]", "{", "}", ",", ":", "\"type\"", "\"BPE\"", "\"Sequence\"", "\"ByteLevel\"", "\"Split\"",
-                                          "\"Regex\"", "\"(a+)+b\"", "\"[\\\\p{L}\"", "\"\\\\\"", "\"Metaspace\"", "\"Replace\"", "\"NFKC\"", "\"Strip\"", "\\ud800", "\xff", "[[[[[[[[", "\"prepend\""};
+const std::vector<std::string> kPieces = {"null",
+                                          "true",
+                                          "-1",
+                                          "1e400",
+                                          "4294967296",
+                                          "16777215",
+                                          "\"\"",
+                                          "[",
+                                          "]",
+                                          "{",
+                                          "}",
+                                          ",",
+                                          ":",
+                                          "\"type\"",
+                                          "\"BPE\"",
+                                          "\"Sequence\"",
+                                          "\"ByteLevel\"",
+                                          "\"Split\"",
+                                          "\"Regex\"",
+                                          "\"(a+)+b\"",
+                                          "\"[\\\\p{L}\"",
+                                          "\"\\\\\"",
+                                          "\"Metaspace\"",
+                                          "\"Replace\"",
+                                          "\"NFKC\"",
+                                          "\"Strip\"",
+                                          "\\ud800",
+                                          "\xff",
+                                          "[[[[[[[[",
+                                          "\"prepend\""};
 
 std::string damage(std::string bytes, Random& random, const std::vector<std::string>& others) {
   for (std::size_t i = 1 + below(random, 4); i-- > 0 && !bytes.empty();) {

@@ -86,7 +86,9 @@ class Reader final : public Json::json_sax_t {
 
   [[noreturn]] void fail(const std::string& fault) const { refuse(document_->origin, fault); }
 
-  bool is_model_member(const char* name) const { return open_.size() == 2 && key_ == name && document_->rest.contains("model") && open_[1] == &document_->rest["model"]; }
+  bool is_model_member(const char* name) const {
+    return open_.size() == 2 && key_ == name && document_->rest.contains("model") && open_[1] == &document_->rest["model"];
+  }
 
   /// Of the merge that is being read.
   std::size_t merge_number() const { return document_->merges.size() - (pair_size_ > 0 ? 1 : 0); }

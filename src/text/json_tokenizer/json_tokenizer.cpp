@@ -142,7 +142,8 @@ std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special 
 std::int64_t JsonTokenizer::vocab_size() const { return std::max(model_.vocabulary().end(), added_.end()); }
 
 std::int32_t JsonTokenizer::eos() const {
-  require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_), "a response could not end", "put eos_token into tokenizer_config.json beside it");
+  require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_), "a response could not end",
+          "put eos_token into tokenizer_config.json beside it");
   return *eos_;
 }
 

@@ -40,8 +40,8 @@ class MergeTable {
   std::size_t bit_of(std::uint64_t key) const { return std::size_t((key * 0x9E3779B97F4A7C15ULL) >> (shift_ - 3)); }
 
   std::vector<Merge> square_ = std::vector<Merge>(std::size_t(kSmall) * kSmall);  // [left, right] of small ids
-  std::vector<Slot> slots_;            // a power of two, at most half full
-  std::vector<std::uint64_t> filter_;  // eight bits a slot; a bit that is not set: no merge
+  std::vector<Slot> slots_;                                                       // a power of two, at most half full
+  std::vector<std::uint64_t> filter_;                                             // eight bits a slot; a bit that is not set: no merge
   std::size_t mask_;
   int shift_;
 };

@@ -20,7 +20,8 @@ struct Mark {
 int combining_class(char32_t c) { return c < 0x300 || !is_combining_mark(c) ? 0 : int(utf8proc_get_property(utf8proc_int32_t(c))->combining_class); }
 
 bool is_decomposed(char32_t c) {
-  return std::none_of(std::begin(kNotDecomposedThen), std::end(kNotDecomposedThen), [c](const CodeRange& range) { return range.first <= c && c <= range.last; });
+  return std::none_of(std::begin(kNotDecomposedThen), std::end(kNotDecomposedThen),
+                      [c](const CodeRange& range) { return range.first <= c && c <= range.last; });
 }
 
 /// Decomposed, with each run of marks in canonical order.
@@ -60,7 +61,7 @@ std::vector<char32_t> decompose(const std::string& text, NormalForm form) {
 char32_t composed(char32_t starter, char32_t next) {
   if (!is_combining_mark(next) && next < 0x1100) return 0;
   if (starter == 0x11935) return 0;  // its composition with U+11930 came after Unicode 9
-  if (next == 0x11A7) return 0;  // just below the trailing consonants; utf8proc 2.8 takes it for one and drops it
+  if (next == 0x11A7) return 0;      // just below the trailing consonants; utf8proc 2.8 takes it for one and drops it
   utf8proc_int32_t pair[2] = {utf8proc_int32_t(starter), utf8proc_int32_t(next)};
   const auto left = utf8proc_normalize_utf32(pair, 2, utf8proc_option_t(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
   return left == 1 ? char32_t(pair[0]) : 0;
