@@ -4,8 +4,8 @@
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -69,14 +69,16 @@ class Lines {
   std::size_t at_ = 0, searched_ = 0;
 };
 
+/// Invalid UTF-8 is read as U+FFFD, like the texts that the library gets from Python with errors="replace".
 Json parse_line(std::string_view line, std::size_t number) {
-  Json value = Json::parse(line, nullptr, false);
+  Json value = Json::parse(text::valid_utf8(line), nullptr, false);
   require(!value.is_discarded(), fmt::format("line {} of the input is not JSON", number), "it cannot be answered", "write one JSON value a line, in UTF-8");
   return value;
 }
 
 void encode_line(const text::Tokenizer& tokenizer, const Json& value, const TokenizeFlags& flags, std::size_t number, std::string& to) {
-  require(value.is_string(), fmt::format("line {} of the input is not a JSON string", number), "texts are read", "write \"...\", or use --decode for lists of ids");
+  require(value.is_string(), fmt::format("line {} of the input is not a JSON string", number), "texts are read",
+          "write \"...\", or use --decode for lists of ids");
   const auto& text = value.get_ref<const std::string&>();
   const auto tokens = flags.special ? tokenizer.encode_sequence(text) : tokenizer.encode(text);
   to += '[';
@@ -93,7 +95,7 @@ void decode_line(const text::Tokenizer& tokenizer, const Json& value, const Toke
   require(value.is_array() && std::all_of(value.begin(), value.end(), is_id), fmt::format("line {} of the input is not a JSON array of ids", number),
           "tokens are read", "write [1, 2, 3]; an id is a whole number from 0 on");
   const auto special = flags.special ? text::Tokenizer::Special::keep : text::Tokenizer::Special::skip;
-  to += Json(tokenizer.decode(value.get<std::vector<std::int32_t>>(), special)).dump();
+  to += Json(tokenizer.decode(value.get<std::vector<std::int32_t>>(), special)).dump(-1, ' ', true);  // ASCII: no character of the text ends the line
 }
 
 ExitCode run(const TokenizeFlags& flags) {
@@ -115,7 +117,8 @@ ExitCode run(const TokenizeFlags& flags) {
   return ExitCode::done;
 }
 
-constexpr const char* kFooter = R"(A line of the input holds one JSON string, and its line of the output one JSON array of ids: those of Hugging Face's tokenizers with
+constexpr const char* kFooter =
+    R"(A line of the input holds one JSON string, and its line of the output one JSON array of ids: those of Hugging Face's tokenizers with
 add_special_tokens=False, or True with --special. With --decode a line holds an array of ids, and its line of the output the text, without special tokens unless --special.)";
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "text/json_tokenizer/json_tokenizer.hpp"
+#include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@ class Settings {
  public:
   Settings(const std::filesystem::path& folder, const char* name) : path_(folder / name) {
     if (!std::filesystem::exists(path_)) return;
-    json_ = Json::parse(read_file(path_), [this](int depth, Json::parse_event_t, Json&) { return check(depth < 50, "it is nested too deep"); }, false);
+    json_ = Json::parse(
+        read_file(path_), [this](int depth, Json::parse_event_t, Json&) { return check(depth < 50, "it is nested too deep"); }, false);
     check(json_.is_object(), "it is not a JSON object");
   }
 
@@ -32,7 +34,8 @@ class Settings {
   }
 
   bool check(bool ok, const std::string& fault) const {
-    require(ok, fmt::format("{} cannot be used: {}", path_.string(), fault), "the model would be driven other than its makers meant", "correct the file or copy it again");
+    require(ok, fmt::format("{} cannot be used: {}", path_.string(), fault), "the model would be driven other than its makers meant",
+            "correct the file or copy it again");
     return ok;
   }
 
@@ -46,7 +49,9 @@ class Settings {
     const Json& value = at(key);
     if (value.is_null()) return std::nullopt;
     if constexpr (std::is_same_v<T, bool>) check(value.is_boolean(), fmt::format("\"{}\" is neither true nor false", key));
-    else if constexpr (std::is_integral_v<T>) check(value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() >> 62 == 0), fmt::format("\"{}\" is not a whole number", key));
+    else if constexpr (std::is_integral_v<T>)
+      check(value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() >> 62 == 0),
+            fmt::format("\"{}\" is not a whole number", key));
     else check(value.is_number(), fmt::format("\"{}\" is not a number", key));
     return value.get<T>();
   }
@@ -55,7 +60,8 @@ class Settings {
   std::vector<std::int32_t> ids(const char* key) const {
     std::vector<std::int32_t> ids;
     const auto add = [&](const Json& value) {
-      check(value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t(json_tokenizer::kLargestId), fmt::format("\"{}\" is not an id or a list of ids", key));
+      check(value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t(json_tokenizer::kLargestId),
+            fmt::format("\"{}\" is not an id or a list of ids", key));
       ids.push_back(value.get<std::int32_t>());
     };
     const Json& value = at(key);
@@ -75,7 +81,8 @@ std::map<std::string, std::string> special_tokens(const Settings& config) {
   for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
     const Json& value = config.at(key);
     if (value.is_null()) continue;
-    config.check(value.is_string() || (value.is_object() && value.contains("content")), fmt::format("\"{}\" is neither a string nor an object with \"content\"", key));
+    config.check(value.is_string() || (value.is_object() && value.contains("content")),
+                 fmt::format("\"{}\" is neither a string nor an object with \"content\"", key));
     tokens[key] = config.text(value.is_string() ? value : value["content"], key);
   }
   return tokens;
@@ -89,7 +96,8 @@ std::string chat_template(const std::filesystem::path& folder, const Settings& c
   if (value.is_null()) return "";
   if (!value.is_array()) return config.text(value, "chat_template");
   for (const Json& named : value) {
-    config.check(named.is_object() && named.contains("name") && named.contains("template"), "\"chat_template\" is a list with something else than names and templates");
+    config.check(named.is_object() && named.contains("name") && named.contains("template"),
+                 "\"chat_template\" is a list with something else than names and templates");
     if (named["name"] == "default") return config.text(named["template"], "chat_template");
   }
   config.check(false, "\"chat_template\" is a list without one named default");
@@ -116,9 +124,15 @@ std::shared_ptr<JsonTokenizer> make(const std::string& json, const std::string& 
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json, const std::string& origin, const std::string& eos) { return make(json, origin, eos); }
+std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json, const std::string& origin, const std::string& eos) {
+  return make(json, origin, eos);
+}
 
-std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file, const std::string& eos) { return make(read_file(file), file.string(), eos); }
+std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file, const std::string& eos) {
+  return make(read_file(file), file.string(), eos);
+}
+
+std::string valid_utf8(std::string_view text) { return json_tokenizer::is_valid_utf8(text) ? std::string(text) : json_tokenizer::replace_invalid_utf8(text); }
 
 bool has_tokenizer(const std::filesystem::path& folder) { return std::filesystem::exists(folder / "tokenizer.json"); }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rollcall::text {
@@ -34,6 +35,11 @@ bool has_tokenizer(const std::filesystem::path& folder);  ///< a tokenizer.json 
 /// Throws InputError naming the file and the fault.
 TextFiles read_text_files(const std::filesystem::path& folder);
 
+/// The text itself, or with one U+FFFD for each maximal ill-formed part of it, as Python's errors="replace" and Rust's from_utf8_lossy have it (Unicode, 3.9).
+std::string valid_utf8(std::string_view text);
+
+/// The tokenizers of tokenizer.json give the ids of Hugging Face's `tokenizers`; encode() reads any bytes as valid_utf8() of them, and decode() gives valid UTF-8:
+/// what the bytes of byte-level tokens lack for a character is U+FFFD. Truncation and padding in the file are not applied, as `transformers` leaves them out.
 /// From tokenizer.json alone. `eos` (token text) is what Tokenizer::eos() names; empty: the tokenizer then has none, and eos() throws InputError.
 std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file, const std::string& eos = {});
 std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json, const std::string& origin, const std::string& eos = {});

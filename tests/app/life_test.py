@@ -182,7 +182,8 @@ def descriptions(harness):
     check(all(word in doctor for word in ("MPI", "HDF5", "LibTorch", "Kokkos", "kernels", "CUDA", "Slurm")), f"doctor left something out:\n{doctor}")
     version = harness.succeed("--version", "--verbose")
     check(harness.succeed("--version").strip() in version and "HDF5" in version, f"--version --verbose:\n{version}")
-    for command in ("train", "sft", "eval", "generate", "plan", "recipes", "policies", "schedule", "simulate", "export", "logprob", "status", "submit", "doctor"):
+    commands = ("train", "sft", "eval", "generate", "chat", "plan", "recipes", "policies", "schedule", "simulate", "export", "tokenize", "template", "logprob", "status")
+    for command in (*commands, "submit", "doctor"):
         check(command in harness.succeed(command, "--help"), f"{command} --help says nothing of it")
 
 

@@ -47,9 +47,9 @@ class Bpe {
   std::string prefix_, suffix_;  // continuing_subword_prefix, end_of_word_suffix
   std::int32_t unknown_ = -1;
   bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false, takes_bytes_ = false;
-  std::array<std::int32_t, 256> token_of_byte_{};       // of its character in GPT-2's alphabet; -1: none
-  std::array<std::int32_t, 256> fallback_of_byte_{};    // of "<0x00>" to "<0xFF>"; -1: none
-  std::vector<std::string> spelt_;                      // tokens as bytes, for ignore_merges
+  std::array<std::int32_t, 256> token_of_byte_{};     // of its character in GPT-2's alphabet; -1: none
+  std::array<std::int32_t, 256> fallback_of_byte_{};  // of "<0x00>" to "<0xFF>"; -1: none
+  std::vector<std::string> spelt_;                    // tokens as bytes, for ignore_merges
   std::unique_ptr<TextTable> token_of_bytes_;
 };
 

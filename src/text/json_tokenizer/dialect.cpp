@@ -21,21 +21,43 @@ struct CategoryName {
   Category first, last;
 };
 constexpr CategoryName kCategoryNames[] = {
-    {"L", "Letter", Category::lu, Category::lo},          {"Lu", "Uppercase_Letter", Category::lu, Category::lu}, {"Ll", "Lowercase_Letter", Category::ll, Category::ll},
-    {"Lt", "Titlecase_Letter", Category::lt, Category::lt}, {"Lm", "Modifier_Letter", Category::lm, Category::lm},  {"Lo", "Other_Letter", Category::lo, Category::lo},
-    {"M", "Mark", Category::mn, Category::me},            {"Mn", "Nonspacing_Mark", Category::mn, Category::mn},  {"Mc", "Spacing_Mark", Category::mc, Category::mc},
-    {"Me", "Enclosing_Mark", Category::me, Category::me}, {"N", "Number", Category::nd, Category::no},            {"Nd", "Decimal_Number", Category::nd, Category::nd},
-    {"Nl", "Letter_Number", Category::nl, Category::nl},  {"No", "Other_Number", Category::no, Category::no},     {"P", "Punctuation", Category::pc, Category::po},
-    {"Pc", "Connector_Punctuation", Category::pc, Category::pc}, {"Pd", "Dash_Punctuation", Category::pd, Category::pd}, {"Ps", "Open_Punctuation", Category::ps, Category::ps},
-    {"Pe", "Close_Punctuation", Category::pe, Category::pe}, {"Pi", "Initial_Punctuation", Category::pi, Category::pi}, {"Pf", "Final_Punctuation", Category::pf, Category::pf},
-    {"Po", "Other_Punctuation", Category::po, Category::po}, {"S", "Symbol", Category::sm, Category::so},         {"Sm", "Math_Symbol", Category::sm, Category::sm},
-    {"Sc", "Currency_Symbol", Category::sc, Category::sc}, {"Sk", "Modifier_Symbol", Category::sk, Category::sk}, {"So", "Other_Symbol", Category::so, Category::so},
-    {"Z", "Separator", Category::zs, Category::zp},       {"Zs", "Space_Separator", Category::zs, Category::zs},  {"Zl", "Line_Separator", Category::zl, Category::zl},
-    {"Zp", "Paragraph_Separator", Category::zp, Category::zp}, {"Cc", "Control", Category::cc, Category::cc},    {"Cf", "Format", Category::cf, Category::cf},
+    {"L", "Letter", Category::lu, Category::lo},
+    {"Lu", "Uppercase_Letter", Category::lu, Category::lu},
+    {"Ll", "Lowercase_Letter", Category::ll, Category::ll},
+    {"Lt", "Titlecase_Letter", Category::lt, Category::lt},
+    {"Lm", "Modifier_Letter", Category::lm, Category::lm},
+    {"Lo", "Other_Letter", Category::lo, Category::lo},
+    {"M", "Mark", Category::mn, Category::me},
+    {"Mn", "Nonspacing_Mark", Category::mn, Category::mn},
+    {"Mc", "Spacing_Mark", Category::mc, Category::mc},
+    {"Me", "Enclosing_Mark", Category::me, Category::me},
+    {"N", "Number", Category::nd, Category::no},
+    {"Nd", "Decimal_Number", Category::nd, Category::nd},
+    {"Nl", "Letter_Number", Category::nl, Category::nl},
+    {"No", "Other_Number", Category::no, Category::no},
+    {"P", "Punctuation", Category::pc, Category::po},
+    {"Pc", "Connector_Punctuation", Category::pc, Category::pc},
+    {"Pd", "Dash_Punctuation", Category::pd, Category::pd},
+    {"Ps", "Open_Punctuation", Category::ps, Category::ps},
+    {"Pe", "Close_Punctuation", Category::pe, Category::pe},
+    {"Pi", "Initial_Punctuation", Category::pi, Category::pi},
+    {"Pf", "Final_Punctuation", Category::pf, Category::pf},
+    {"Po", "Other_Punctuation", Category::po, Category::po},
+    {"S", "Symbol", Category::sm, Category::so},
+    {"Sm", "Math_Symbol", Category::sm, Category::sm},
+    {"Sc", "Currency_Symbol", Category::sc, Category::sc},
+    {"Sk", "Modifier_Symbol", Category::sk, Category::sk},
+    {"So", "Other_Symbol", Category::so, Category::so},
+    {"Z", "Separator", Category::zs, Category::zp},
+    {"Zs", "Space_Separator", Category::zs, Category::zs},
+    {"Zl", "Line_Separator", Category::zl, Category::zl},
+    {"Zp", "Paragraph_Separator", Category::zp, Category::zp},
+    {"Cc", "Control", Category::cc, Category::cc},
+    {"Cf", "Format", Category::cf, Category::cf},
 };
-constexpr const char* kScripts[] = {"Arabic", "Armenian", "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Ethiopic", "Georgian", "Greek", "Gujarati", "Gurmukhi", "Han", "Hangul",
-                                    "Hebrew", "Hiragana", "Kannada", "Katakana", "Khmer", "Lao", "Latin", "Malayalam", "Mongolian", "Myanmar", "Oriya", "Sinhala", "Tamil", "Telugu",
-                                    "Thai", "Tibetan"};
+constexpr const char* kScripts[] = {"Arabic",    "Armenian",  "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Ethiopic", "Georgian", "Greek",  "Gujarati",
+                                    "Gurmukhi",  "Han",       "Hangul",  "Hebrew",   "Hiragana", "Kannada",    "Katakana", "Khmer",    "Lao",    "Latin",
+                                    "Malayalam", "Mongolian", "Myanmar", "Oriya",    "Sinhala",  "Tamil",      "Telugu",   "Thai",     "Tibetan"};
 constexpr const char* kSpaces = R"(\x09-\x0d\x20\x85\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
 std::string range(char32_t first, char32_t last) { return fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", std::uint32_t(first), std::uint32_t(last)); }
@@ -122,9 +144,13 @@ class Translator {
         atom_ = groups_.empty() ? kNone : groups_.back();
         if (!groups_.empty()) groups_.pop_back();
         return;
-      case '*': case '+': case '?': return quantifier();
+      case '*':
+      case '+':
+      case '?': return quantifier();
       case '{': return interval();
-      case '|': case '^': case '$': out_ += take(), atom_ = kNone; return;
+      case '|':
+      case '^':
+      case '$': out_ += take(), atom_ = kNone; return;
       default: atom_ = out_.size(), take_character(out_);
     }
   }
@@ -136,7 +162,7 @@ class Translator {
     for (const char* opening : {"?:", "?=", "?!", "?>", "?<=", "?<!"}) {
       if (!starts(opening)) continue;
       at_ += std::string_view(opening).size();
-      return void(out_ += std::string("(") + opening);
+      return void(out_.append("(").append(opening));
     }
     ++at_;
     if (next_is('<')) return void(out_ += "(?");  // a name follows
@@ -144,9 +170,9 @@ class Translator {
     while (at_ < source_.size() && source_[at_] != ':' && source_[at_] != ')') flags += take();
     if (flags.find_first_not_of("im-") != std::string::npos) throw std::invalid_argument(fmt::format("the group (?{}", flags));
     std::replace(flags.begin(), flags.end(), 'm', 's');  // "multiline" there is "dot matches newline" here
-    if (take() == ':') return void(out_ += "(?" + flags + ":");
+    if (take() == ':') return void(out_.append("(?").append(flags).append(":"));
     if (!at_start) throw std::invalid_argument(fmt::format("the flags (?{}) in the middle", flags));
-    out_ += "(?" + flags + ")";
+    out_.append("(?").append(flags).append(")");
     groups_.pop_back();
   }
 
@@ -172,8 +198,7 @@ class Translator {
       return atom("\\{");
     }
     ++at_;
-    const std::string least = std::to_string(low.value_or(0));
-    out_ += "{" + least + (comma ? "," + (high ? std::to_string(*high) : "") : "") + "}";
+    out_ += fmt::format("{{{}{}{}}}", low.value_or(0), comma ? "," : "", high && comma ? std::to_string(*high) : "");
     if (next_is('+') || (next_is('?') && !comma)) {
       out_.insert(atom_, "(?:");
       out_ += ")";
@@ -186,11 +211,16 @@ class Translator {
   /// \d \w \s \h \p{...} and their complements, behind the backslash; none for other escapes.
   std::optional<Set> set(char letter) {
     switch (letter) {
-      case 'd': case 'D': return Set{categories("Nd"), letter == 'D'};
-      case 'w': case 'W': return Set{word_characters(), letter == 'W'};
-      case 's': case 'S': return Set{kSpaces, letter == 'S'};
-      case 'h': case 'H': return Set{"0-9A-Fa-f", letter == 'H'};
-      case 'p': case 'P': break;
+      case 'd':
+      case 'D': return Set{categories("Nd"), letter == 'D'};
+      case 'w':
+      case 'W': return Set{word_characters(), letter == 'W'};
+      case 's':
+      case 'S': return Set{kSpaces, letter == 'S'};
+      case 'h':
+      case 'H': return Set{"0-9A-Fa-f", letter == 'H'};
+      case 'p':
+      case 'P': break;
       default: return std::nullopt;
     }
     const auto end = source_.find('}', at_);
@@ -211,26 +241,31 @@ class Translator {
     if (braced) ++at_;
     const std::size_t most = braced ? 6 : letter == 'x' ? 2 : 4;
     while (digits.size() < most && at_ < source_.size() && std::isxdigit(static_cast<unsigned char>(source_[at_]))) digits += take();
-    if (digits.empty() || (braced && take() != '}') || (letter == 'u' && digits.size() != 4)) throw std::invalid_argument(fmt::format("\\{} without its digits", letter));
+    if (digits.empty() || (braced && take() != '}') || (letter == 'u' && digits.size() != 4))
+      throw std::invalid_argument(fmt::format("\\{} without its digits", letter));
     if (letter == 'x' && !braced && std::stoul(digits, nullptr, 16) > 0x7F) throw std::invalid_argument("a single byte above \\x7f");
-    return "\\x{" + digits + "}";
+    return fmt::format("\\x{{{}}}", digits);
   }
 
   void escape() {
     const char letter = take();
-    if (const auto known = set(letter)) return atom((known->negated ? "[^" : "[") + known->inside + "]");
+    if (const auto known = set(letter)) return atom(fmt::format("[{}{}]", known->negated ? "^" : "", known->inside));
     if (const auto code = coded(letter)) return atom(*code);
-    const std::string word = "[" + word_characters() + "]";
+    const std::string word = fmt::format("[{}]", word_characters());
     switch (letter) {
       case 'b': atom_ = kNone; return void(out_ += fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word));
       case 'B': atom_ = kNone; return void(out_ += fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word));
-      case 'A': case 'z': case 'Z': case 'G': atom_ = kNone; return void(out_ += std::string("\\") + letter);
+      case 'A':
+      case 'z':
+      case 'Z':
+      case 'G': atom_ = kNone; return void(out_ += std::string("\\") + letter);
       case 'R': return atom("\\R");
       case 'N': return atom("\\N");
       case 'O': return atom("(?s:.)");
       default: break;
     }
-    if (std::isalnum(static_cast<unsigned char>(letter)) && !(letter >= '1' && letter <= '9')) throw std::invalid_argument(fmt::format("the escape \\{}", letter));
+    if (std::isalnum(static_cast<unsigned char>(letter)) && !(letter >= '1' && letter <= '9'))
+      throw std::invalid_argument(fmt::format("the escape \\{}", letter));
     if (static_cast<unsigned char>(letter) < 0x80) return atom(std::string("\\") + letter);
     --at_, atom_ = out_.size(), take_character(out_);
   }
@@ -262,7 +297,8 @@ class Translator {
     const char letter = take();
     if (const auto known = set(letter)) {
       if (!known->negated) return known->inside;
-      if (letter == 'S') return R"(\x00-\x08\x0e-\x1f!-\x84\x86-\x9f\xa1-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
+      if (letter == 'S')
+        return R"(\x00-\x08\x0e-\x1f!-\x84\x86-\x9f\xa1-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
       throw std::invalid_argument(fmt::format("the complement \\{} inside a class", letter));
     }
     if (letter == 'b') return "\\x08";

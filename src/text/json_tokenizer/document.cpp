@@ -70,8 +70,8 @@ class Reader final : public Json::json_sax_t {
 
   bool end_array() override {
     if (part_ == Part::merges && in_pair_) {
-      in_pair_ = false;
-      if (pair_size_ != 2) fail(fmt::format("model.merges[{}] is not a pair", document_->merges.size() - (pair_size_ > 0 ? 1 : 0)));
+      if (pair_size_ != 2) fail(fmt::format("model.merges[{}] is not a pair", merge_number()));
+      in_pair_ = false, pair_size_ = 0;
       return true;
     }
     if (part_ == Part::merges) part_ = Part::none;
@@ -86,7 +86,12 @@ class Reader final : public Json::json_sax_t {
 
   [[noreturn]] void fail(const std::string& fault) const { refuse(document_->origin, fault); }
 
-  bool is_model_member(const char* name) const { return open_.size() == 2 && key_ == name && document_->rest.contains("model") && open_[1] == &document_->rest["model"]; }
+  bool is_model_member(const char* name) const {
+    return open_.size() == 2 && key_ == name && document_->rest.contains("model") && open_[1] == &document_->rest["model"];
+  }
+
+  /// Of the merge that is being read.
+  std::size_t merge_number() const { return document_->merges.size() - (pair_size_ > 0 ? 1 : 0); }
 
   bool split_merge(const std::string& text) {
     const auto space = text.find(' ');
@@ -100,7 +105,7 @@ class Reader final : public Json::json_sax_t {
   /// Puts a value where the reader stands.
   Json* place(Json&& made) {
     if (part_ == Part::vocab) fail(fmt::format("model.vocab[\"{}\"] is not an id", key_));
-    if (part_ == Part::merges) fail(fmt::format("model.merges[{}] is neither a string nor a pair of strings", document_->merges.size()));
+    if (part_ == Part::merges) fail(fmt::format("model.merges[{}] is neither a string nor a pair of strings", merge_number()));
     if (open_.empty()) return &(document_->rest = std::move(made));
     if (open_.back()->is_object()) return &((*open_.back())[key_] = std::move(made));
     open_.back()->push_back(std::move(made));

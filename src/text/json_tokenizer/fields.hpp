@@ -18,9 +18,9 @@ class Field {
  public:
   Field(const nlohmann::json& value, std::string place, const std::string& origin) : value_(&value), place_(std::move(place)), origin_(&origin) {}
 
-  Field at(const char* key) const;                          ///< a member that must be there
-  std::optional<Field> find(const char* key) const;         ///< a member that may be missing or null
-  std::vector<Field> items() const;                         ///< of a list
+  Field at(const char* key) const;                   ///< a member that must be there
+  std::optional<Field> find(const char* key) const;  ///< a member that may be missing or null
+  std::vector<Field> items() const;                  ///< of a list
   std::vector<std::pair<std::string, Field>> members() const;
 
   std::string text() const;

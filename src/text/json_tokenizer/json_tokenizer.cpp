@@ -12,6 +12,12 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
+Document checked_version(Document document) {
+  const auto version = document.root().find("version");
+  if (version) version->require(version->text() == "1.0", fmt::format("is \"{}\", not \"1.0\"", version->text()));
+  return document;
+}
+
 std::vector<NormalizerStep> normalizer_of(const Field& root) {
   const auto field = root.find("normalizer");
   return field ? read_normalizer(*field) : std::vector<NormalizerStep>();
@@ -34,7 +40,7 @@ std::optional<std::vector<DecoderStep>> decoder_of(const Field& root) {
 
 }  // namespace
 
-JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin) : JsonTokenizer(parse_document(json, origin), json) {}
+JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin) : JsonTokenizer(checked_version(parse_document(json, origin)), json) {}
 
 JsonTokenizer::JsonTokenizer(Document document, const std::string& json)
     : origin_(document.origin),
@@ -136,7 +142,8 @@ std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special 
 std::int64_t JsonTokenizer::vocab_size() const { return std::max(model_.vocabulary().end(), added_.end()); }
 
 std::int32_t JsonTokenizer::eos() const {
-  require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_), "a response could not end", "put eos_token into tokenizer_config.json beside it");
+  require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_), "a response could not end",
+          "put eos_token into tokenizer_config.json beside it");
   return *eos_;
 }
 

@@ -78,10 +78,15 @@ void merge_long(const MergeTable& merges, std::vector<std::int32_t>& symbols, Me
 }  // namespace
 
 MergeTable::MergeTable(std::size_t count)
-    : slots_(std::bit_ceil(2 * count + 2)), mask_(slots_.size() - 1), shift_(64 - std::countr_zero(slots_.size())) {}
+    : slots_(std::bit_ceil(2 * count + 8)), filter_(slots_.size() / 8), mask_(slots_.size() - 1), shift_(64 - std::countr_zero(slots_.size())) {}
 
 void MergeTable::insert(std::int32_t left, std::int32_t right, Merge merge) {
+  if ((left | right) < kSmall) {
+    square_[std::size_t(left * kSmall + right)] = merge;
+    return;
+  }
   const std::uint64_t key = key_of(left, right);
+  filter_[bit_of(key) >> 6] |= std::uint64_t(1) << (bit_of(key) & 63);
   std::size_t slot = slot_of(key);
   while (slots_[slot].key != key && slots_[slot].key != kEmpty) slot = (slot + 1) & mask_;
   slots_[slot] = {key, merge};

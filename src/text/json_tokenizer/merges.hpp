@@ -11,13 +11,16 @@ struct Merge {
   std::int32_t token = -1;
 };
 
-/// Pairs of ids to merges, by open addressing.
+/// Pairs of ids to merges: a square for small ids, those of the bytes among them; for others a filter, small enough for a near cache, then open addressing.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t count);
   void insert(std::int32_t left, std::int32_t right, Merge merge);  ///< the last of equal pairs counts, as in the library
   Merge find(std::int32_t left, std::int32_t right) const {
+    if ((left | right) < kSmall) return square_[std::size_t(left * kSmall + right)];
     const std::uint64_t key = key_of(left, right);
+    const std::size_t bit = bit_of(key);
+    if ((filter_[bit >> 6] >> (bit & 63) & 1) == 0) return {};
     for (std::size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
       if (slots_[slot].key == key) return slots_[slot].merge;
       if (slots_[slot].key == kEmpty) return {};
@@ -29,11 +32,16 @@ class MergeTable {
     std::uint64_t key = kEmpty;
     Merge merge;
   };
+  static constexpr std::int32_t kSmall = 512;  // 2 MiB, of which few rows are ever touched
   static constexpr std::uint64_t kEmpty = ~std::uint64_t(0);
   static std::uint64_t key_of(std::int32_t left, std::int32_t right) { return std::uint64_t(std::uint32_t(left)) << 32 | std::uint32_t(right); }
   std::size_t slot_of(std::uint64_t key) const { return std::size_t((key * 0x9E3779B97F4A7C15ULL) >> shift_); }
 
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::size_t bit_of(std::uint64_t key) const { return std::size_t((key * 0x9E3779B97F4A7C15ULL) >> (shift_ - 3)); }
+
+  std::vector<Merge> square_ = std::vector<Merge>(std::size_t(kSmall) * kSmall);  // [left, right] of small ids
+  std::vector<Slot> slots_;                                                       // a power of two, at most half full
+  std::vector<std::uint64_t> filter_;                                             // eight bits a slot; a bit that is not set: no merge
   std::size_t mask_;
   int shift_;
 };

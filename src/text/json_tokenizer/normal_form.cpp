@@ -20,7 +20,8 @@ struct Mark {
 int combining_class(char32_t c) { return c < 0x300 || !is_combining_mark(c) ? 0 : int(utf8proc_get_property(utf8proc_int32_t(c))->combining_class); }
 
 bool is_decomposed(char32_t c) {
-  return std::none_of(std::begin(kNotDecomposedThen), std::end(kNotDecomposedThen), [c](const CodeRange& range) { return range.first <= c && c <= range.last; });
+  return std::none_of(std::begin(kNotDecomposedThen), std::end(kNotDecomposedThen),
+                      [c](const CodeRange& range) { return range.first <= c && c <= range.last; });
 }
 
 /// Decomposed, with each run of marks in canonical order.
@@ -60,6 +61,7 @@ std::vector<char32_t> decompose(const std::string& text, NormalForm form) {
 char32_t composed(char32_t starter, char32_t next) {
   if (!is_combining_mark(next) && next < 0x1100) return 0;
   if (starter == 0x11935) return 0;  // its composition with U+11930 came after Unicode 9
+  if (next == 0x11A7) return 0;      // just below the trailing consonants; utf8proc 2.8 takes it for one and drops it
   utf8proc_int32_t pair[2] = {utf8proc_int32_t(starter), utf8proc_int32_t(next)};
   const auto left = utf8proc_normalize_utf32(pair, 2, utf8proc_option_t(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
   return left == 1 ? char32_t(pair[0]) : 0;
@@ -109,14 +111,23 @@ std::vector<bool> make_stable() {
   return stable;
 }
 
-bool is_stable(std::string_view text) {
+/// NFC by stretches: each goes from the character before an unstable one to the next stable one.
+std::string rewrite_unstable(const std::string& text) {
   static const std::vector<bool> stable = make_stable();
+  std::string normal;
+  std::size_t copied = 0, before = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto [c, length] = decode(text, at);
-    if (c >= 0x300 && !stable[c]) return false;
-    at += length;
+    if (c < 0x300 || stable[c]) {
+      before = at, at += length;
+      continue;
+    }
+    std::size_t end = at + length;
+    while (end < text.size() && !stable[decode(text, end).code]) end += decode(text, end).length;
+    normal.append(text, copied, before - copied).append(rewrite(text.substr(before, end - before), {true, false}));
+    copied = before = at = end;
   }
-  return true;
+  return copied == 0 ? text : normal.append(text, copied);
 }
 
 }  // namespace
@@ -125,7 +136,7 @@ std::string to_normal_form(const std::string& text, NormalForm form) {
   // Nothing below U+00A0 decomposes, and nothing below U+0300 is changed by NFC.
   const unsigned limit = form.composed && !form.compatible ? 0xCC : 0xC2;
   if (std::none_of(text.begin(), text.end(), [limit](char c) { return static_cast<unsigned char>(c) >= limit; })) return text;
-  if (form.composed && !form.compatible && is_stable(text)) return text;
+  if (form.composed && !form.compatible) return rewrite_unstable(text);
   return rewrite(text, form);
 }
 

@@ -68,8 +68,8 @@ Steps read_prepend(const Field& field) {
 void append_nmt(char32_t c, std::string& to) {
   const bool vanishes = (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
   if (vanishes) return;
-  const bool separates = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 || (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
-                         c == 0xFEFF || c == 0xFFFD;
+  const bool separates = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 || (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 ||
+                         c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
   append_utf8(separates ? U' ' : c, to);
 }
 
@@ -86,10 +86,22 @@ struct Row {
   Steps (*read)(const Field&);
 };
 constexpr Row kRows[] = {
-    {"NFC", [](const Field&) -> Steps { return {normal_form({true, false})}; }},
-    {"NFD", [](const Field&) -> Steps { return {normal_form({false, false})}; }},
-    {"NFKC", [](const Field&) -> Steps { return {normal_form({true, true})}; }},
-    {"NFKD", [](const Field&) -> Steps { return {normal_form({false, true})}; }},
+    {"NFC",
+     [](const Field&) -> Steps {
+       return {normal_form({true, false})};
+     }},
+    {"NFD",
+     [](const Field&) -> Steps {
+       return {normal_form({false, false})};
+     }},
+    {"NFKC",
+     [](const Field&) -> Steps {
+       return {normal_form({true, true})};
+     }},
+    {"NFKD",
+     [](const Field&) -> Steps {
+       return {normal_form({false, true})};
+     }},
     {"Lowercase", [](const Field&) -> Steps { return {each_character(append_lowercase)}; }},
     {"Strip", read_strip},
     {"StripAccents",

@@ -14,8 +14,8 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-constexpr std::uint32_t kMatchLimit = 10'000'000;        // PCRE2's default: some tenths of a second before a search gives up
-constexpr std::uint32_t kHeapLimit_KiB = 256 * 1024;     // of the interpreter, where a match needs more stack than the compiled code has
+constexpr std::uint32_t kMatchLimit = 10'000'000;     // PCRE2's default: some tenths of a second before a search gives up
+constexpr std::uint32_t kHeapLimit_KiB = 256 * 1024;  // of the interpreter, where a match needs more stack than the compiled code has
 constexpr std::size_t kSmallStack = 32 * 1024, kLargeStack = std::size_t(64) << 20;
 constexpr std::size_t kLongestExpression = 64 * 1024;
 
@@ -83,8 +83,8 @@ Pattern Pattern::expression(const std::string& source, const Field& field, Scann
   pcre2_set_newline(context, PCRE2_NEWLINE_LF);
   int error = 0;
   PCRE2_SIZE at = 0;
-  compiled->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(), PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
-                                 &error, &at, context);
+  compiled->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                                 PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at, context);
   pcre2_compile_context_free(context);
   field.require(compiled->code != nullptr, fmt::format("has a regular expression that does not compile: {}", message_of_pcre2(error)));
   pcre2_jit_compile(compiled->code, PCRE2_JIT_COMPLETE);  // where it cannot, the interpreter searches
@@ -105,7 +105,8 @@ bool Pattern::find(std::string_view text, std::size_t from, Found& found) const 
   }
   thread_local Search search;
   const auto run = [&](std::uint32_t options) {
-    return pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, PCRE2_NO_UTF_CHECK | options, search.match, search.context);
+    return pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, PCRE2_NO_UTF_CHECK | options, search.match,
+                       search.context);
   };
   int code = run(0);
   if (code == PCRE2_ERROR_JIT_STACKLIMIT) code = run(PCRE2_NO_JIT);
@@ -114,7 +115,8 @@ bool Pattern::find(std::string_view text, std::size_t from, Found& found) const 
           "it backtracks too much to be used on any text", "take a tokenizer whose expression does not repeat a repetition");
   const auto* bounds = pcre2_get_ovector_pointer(search.match);
   found = {bounds[0], bounds[1]};
-  require(found.begin <= found.end, fmt::format("the regular expression \"{}\" matches backwards", compiled_->source), "a text cannot be split there", "do not use \\K in a lookaround");
+  require(found.begin <= found.end, fmt::format("the regular expression \"{}\" matches backwards", compiled_->source), "a text cannot be split there",
+          "do not use \\K in a lookaround");
   return true;
 }
 

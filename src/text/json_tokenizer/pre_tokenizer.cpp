@@ -48,8 +48,8 @@ class Cutter {
         break;
       case Behavior::isolated: pass(stretch); break;
       case Behavior::merged_with_previous: matches && !matched_ && has_held_ ? widen(stretch) : hold(stretch); break;
-      case Behavior::merged_with_next: !matches && matched_ && has_held_ ? widen(stretch) : hold(stretch); break;
-      case Behavior::contiguous: matches == matched_ && has_held_ ? widen(stretch) : hold(stretch); break;
+      case Behavior::merged_with_next: !matches&& matched_&& has_held_ ? widen(stretch) : hold(stretch); break;
+      case Behavior::contiguous: matches == matched_&& has_held_ ? widen(stretch) : hold(stretch); break;
     }
     matched_ = matches;
   }
@@ -85,9 +85,7 @@ PreTokenizerStep cut_step(Pattern pattern, Behavior behavior, bool invert = fals
   return [pattern = std::move(pattern), behavior, invert](Piece piece, const Emit& emit) { cut(piece, pattern, behavior, invert, emit); };
 }
 
-Steps read_split(const Field& field) {
-  return {cut_step(Pattern::read(field.at("pattern")), behavior_of(field.at("behavior")), field.at("invert").flag())};
-}
+Steps read_split(const Field& field) { return {cut_step(Pattern::read(field.at("pattern")), behavior_of(field.at("behavior")), field.at("invert").flag())}; }
 
 Steps read_digits(const Field& field) {
   return {cut_step(Pattern::character(is_numeric), field.at("individual_digits").flag() ? Behavior::isolated : Behavior::contiguous)};

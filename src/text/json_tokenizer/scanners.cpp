@@ -59,8 +59,12 @@ constexpr unsigned kSolid = kSpace | kLetter | kNumber;  // what [^\s\p{L}\p{N}]
 std::size_t contraction(const View& text, std::size_t at) {
   if (at + 1 >= text.size() || text.byte(at) != '\'') return at;
   switch (text.byte(at + 1)) {
-    case 's': case 't': case 'm': case 'd': return at + 2;
-    case 'r': case 'v': return at + 2 < text.size() && text.byte(at + 2) == 'e' ? at + 3 : at;
+    case 's':
+    case 't':
+    case 'm':
+    case 'd': return at + 2;
+    case 'r':
+    case 'v': return at + 2 < text.size() && text.byte(at + 2) == 'e' ? at + 3 : at;
     case 'l': return at + 2 < text.size() && text.byte(at + 2) == 'l' ? at + 3 : at;
     default: return at;
   }
@@ -71,8 +75,12 @@ std::size_t contraction_any_case(const View& text, std::size_t at) {
   if (at + 1 >= text.size() || text.byte(at) != '\'') return at;
   const auto lower = [&](std::size_t i) { return i < text.size() && static_cast<unsigned char>(text.byte(i)) < 0x80 ? char(text.byte(i) | 0x20) : '\0'; };
   switch (lower(at + 1)) {
-    case 's': case 't': case 'm': case 'd': return at + 2;
-    case 'r': case 'v': return lower(at + 2) == 'e' ? at + 3 : at;
+    case 's':
+    case 't':
+    case 'm':
+    case 'd': return at + 2;
+    case 'r':
+    case 'v': return lower(at + 2) == 'e' ? at + 3 : at;
     case 'l': return lower(at + 2) == 'l' ? at + 3 : at;
     default: return text.starts(at + 1, "\xC5\xBF") ? at + 3 : at;
   }

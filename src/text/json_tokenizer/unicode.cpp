@@ -76,8 +76,8 @@ std::unique_ptr<const Characters> make_characters() {
   const auto fill = [&](char32_t first, char32_t last) {
     for (char32_t c = first; c <= last; ++c) made->category[c] = std::uint8_t(from_utf8proc(c));
   };
-  fill(0, 0x3FFFF), fill(0xE0000, 0xE0FFF);                                                 // the planes with assigned characters
-  std::memset(made->category + 0xF0000, int(Category::co), 0x20000);                          // private use but for
+  fill(0, 0x3FFFF), fill(0xE0000, 0xE0FFF);                                                                        // the planes with assigned characters
+  std::memset(made->category + 0xF0000, int(Category::co), 0x20000);                                               // private use but for
   for (const char32_t c : {0xFFFFE, 0xFFFFF, 0x10FFFE, 0x10FFFF}) made->category[c] = std::uint8_t(Category::cn);  // noncharacters
   for (const auto& row : kChangedSince14) std::memset(made->category + row.first, int(row.category), row.last - row.first + 1);
   for (char32_t c = 0; c < kCodePoints; ++c) {
@@ -147,8 +147,9 @@ void append_lowercase(char32_t c, std::string& to) {
   struct Later {  // pairs that came after utf8proc's Unicode 15: first, last, lowercase of the first
     char32_t first, last, lower;
   };
-  constexpr Later kLater[] = {{0x1C89, 0x1C89, 0x1C8A}, {0xA7CB, 0xA7CB, 0x264},  {0xA7CC, 0xA7CC, 0xA7CD}, {0xA7CE, 0xA7CE, 0xA7CF},    {0xA7D2, 0xA7D2, 0xA7D3},
-                              {0xA7D4, 0xA7D4, 0xA7D5}, {0xA7DA, 0xA7DA, 0xA7DB}, {0xA7DC, 0xA7DC, 0x19B},  {0x10D50, 0x10D65, 0x10D70}, {0x16EA0, 0x16EB8, 0x16EBB}};
+  constexpr Later kLater[] = {{0x1C89, 0x1C89, 0x1C8A},    {0xA7CB, 0xA7CB, 0x264},    {0xA7CC, 0xA7CC, 0xA7CD}, {0xA7CE, 0xA7CE, 0xA7CF},
+                              {0xA7D2, 0xA7D2, 0xA7D3},    {0xA7D4, 0xA7D4, 0xA7D5},   {0xA7DA, 0xA7DA, 0xA7DB}, {0xA7DC, 0xA7DC, 0x19B},
+                              {0x10D50, 0x10D65, 0x10D70}, {0x16EA0, 0x16EB8, 0x16EBB}};
   if (c == 0x130) return append_utf8('i', to), append_utf8(0x307, to);
   for (const auto& later : kLater) {
     if (between(c, later.first, later.last)) return append_utf8(later.lower + (c - later.first), to);

@@ -13,10 +13,10 @@ enum class Category : std::uint8_t { lu, ll, lt, lm, lo, mn, mc, me, nd, nl, no,
 
 /// Classes that the usual patterns ask for, as bits of one byte a code point.
 enum Trait : std::uint8_t {
-  kLetter = 1,    ///< \p{L}
-  kNumber = 2,    ///< \p{N}
-  kSpace = 4,     ///< \s, the property White_Space
-  kNewline = 8,   ///< [\r\n]
+  kLetter = 1,     ///< \p{L}
+  kNumber = 2,     ///< \p{N}
+  kSpace = 4,      ///< \s, the property White_Space
+  kNewline = 8,    ///< [\r\n]
   kUpperish = 16,  ///< [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
   kLowerish = 32,  ///< [\p{Ll}\p{Lm}\p{Lo}\p{M}]
   kWord = 64,      ///< \w of Rust's regex crate
@@ -33,10 +33,10 @@ const Characters& characters();
 
 inline Category category(char32_t c) { return Category(characters().category[c]); }
 inline bool has_trait(char32_t c, Trait trait) { return (characters().traits[c] & trait) != 0; }
-bool is_space(char32_t c);                 ///< White_Space
-bool is_numeric(char32_t c);               ///< N, by Unicode 17
-bool is_punctuation(char32_t c);           ///< of the pre-tokenizers Punctuation and BertPreTokenizer
-bool is_combining_mark(char32_t c);        ///< M, by Unicode 9
+bool is_space(char32_t c);                           ///< White_Space
+bool is_numeric(char32_t c);                         ///< N, by Unicode 17
+bool is_punctuation(char32_t c);                     ///< of the pre-tokenizers Punctuation and BertPreTokenizer
+bool is_combining_mark(char32_t c);                  ///< M, by Unicode 9
 void append_lowercase(char32_t c, std::string& to);  ///< Rust's char::to_lowercase: U+0130 becomes two characters
 
 /// A character and its length in bytes.

@@ -34,7 +34,8 @@ Vocabulary::Vocabulary(Document& document) : tokens_(std::move(document.vocab)),
     const auto& [text, id] = tokens_[i];
     if (!table_.insert(text, id)) refuse(document.origin, fmt::format("\"{}\" stands twice in model.vocab", text));
     auto& place = token_of_id_[std::size_t(id)];
-    if (place >= 0) refuse(document.origin, fmt::format("the tokens \"{}\" and \"{}\" of model.vocab have one id, {}", tokens_[std::size_t(place)].first, text, id));
+    if (place >= 0)
+      refuse(document.origin, fmt::format("the tokens \"{}\" and \"{}\" of model.vocab have one id, {}", tokens_[std::size_t(place)].first, text, id));
     place = std::int32_t(i);
   }
 }

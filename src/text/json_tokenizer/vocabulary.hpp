@@ -28,7 +28,8 @@ inline std::uint64_t hash_bytes(std::string_view bytes) {
     std::memcpy(&head, at, 4), std::memcpy(&tail, at + left - 4, 4);
     word = std::uint64_t(head) << 32 | tail;
   } else if (left > 0) {
-    word = std::uint64_t(static_cast<unsigned char>(at[0])) << 16 | std::uint64_t(static_cast<unsigned char>(at[left / 2])) << 8 | static_cast<unsigned char>(at[left - 1]);
+    word = std::uint64_t(static_cast<unsigned char>(at[0])) << 16 | std::uint64_t(static_cast<unsigned char>(at[left / 2])) << 8 |
+           static_cast<unsigned char>(at[left - 1]);
   }
   add();
   return hash;
@@ -38,7 +39,7 @@ inline std::uint64_t hash_bytes(std::string_view bytes) {
 class TextTable {
  public:
   explicit TextTable(std::size_t count);
-  std::int32_t find(std::string_view text) const;         ///< -1: not there
+  std::int32_t find(std::string_view text) const;       ///< -1: not there
   bool insert(std::string_view text, std::int32_t id);  ///< false: it is there already
  private:
   struct Slot {
@@ -57,9 +58,9 @@ class Vocabulary {
   Vocabulary& operator=(const Vocabulary&) = delete;
 
   std::int32_t find(std::string_view text) const { return table_.find(text); }  ///< -1: no token
-  const std::string* text(std::int32_t id) const;                              ///< null: no token
-  std::int32_t size() const { return std::int32_t(tokens_.size()); }           ///< how many
-  std::int32_t end() const { return std::int32_t(token_of_id_.size()); }       ///< largest id + 1
+  const std::string* text(std::int32_t id) const;                               ///< null: no token
+  std::int32_t size() const { return std::int32_t(tokens_.size()); }            ///< how many
+  std::int32_t end() const { return std::int32_t(token_of_id_.size()); }        ///< largest id + 1
   const std::vector<std::pair<std::string, std::int32_t>>& tokens() const { return tokens_; }
 
  private:

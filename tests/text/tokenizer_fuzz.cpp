@@ -1,0 +1,138 @@
+// Damages the tokenizers of the fixtures and lets what still loads tokenize damaged texts: either an InputError or tokens, never anything else.
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "text/text_files.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace rollcall;
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t end) { return std::size_t(random() % end); }
+
+/// Pieces that mean something to the reader, and some that mean too much.
+const std::vector<std::string> kPieces = {"null",
+                                          "true",
+                                          "-1",
+                                          "1e400",
+                                          "4294967296",
+                                          "16777215",
+                                          "\"\"",
+                                          "[",
+                                          "]",
+                                          "{",
+                                          "}",
+                                          ",",
+                                          ":",
+                                          "\"type\"",
+                                          "\"BPE\"",
+                                          "\"Sequence\"",
+                                          "\"ByteLevel\"",
+                                          "\"Split\"",
+                                          "\"Regex\"",
+                                          "\"(a+)+b\"",
+                                          "\"[\\\\p{L}\"",
+                                          "\"\\\\\"",
+                                          "\"Metaspace\"",
+                                          "\"Replace\"",
+                                          "\"NFKC\"",
+                                          "\"Strip\"",
+                                          "\\ud800",
+                                          "\xff",
+                                          "[[[[[[[[",
+                                          "\"prepend\""};
+
+std::string damage(std::string bytes, Random& random, const std::vector<std::string>& others) {
+  for (std::size_t i = 1 + below(random, 4); i-- > 0 && !bytes.empty();) {
+    const std::size_t at = below(random, bytes.size());
+    switch (below(random, 6)) {
+      case 0: bytes[at] = char(random()); break;
+      case 1: bytes.erase(at, 1 + below(random, 20)); break;
+      case 2: bytes.insert(at, kPieces[below(random, kPieces.size())]); break;
+      case 3: {
+        const auto& other = others[below(random, others.size())];
+        const std::size_t from = below(random, other.size());
+        bytes.replace(at, below(random, 60), other, from, below(random, 200));
+        break;
+      }
+      case 4: bytes.insert(at, bytes.substr(below(random, bytes.size()), below(random, 300))); break;
+      default: bytes[at] = "0123456789\"[]{},:tfn\\"[below(random, 21)];
+    }
+  }
+  return bytes;
+}
+
+/// A value somewhere in the tree replaced by another of the tree, so that the file stays JSON.
+std::string swap_values(const nlohmann::json& whole, Random& random) {
+  const auto flat = whole.flatten();
+  auto changed = flat;
+  auto target = changed.begin();
+  std::advance(target, std::ptrdiff_t(below(random, flat.size())));
+  auto source = flat.begin();
+  std::advance(source, std::ptrdiff_t(below(random, flat.size())));
+  *target = below(random, 3) == 0 ? nlohmann::json::parse(below(random, 2) == 0 ? "null" : "77") : *source;
+  return changed.unflatten().dump();
+}
+
+/// Without the vocabulary the parts are a few hundred bytes, and damage finds them.
+nlohmann::json slim(nlohmann::json whole) {
+  auto& model = whole["model"];
+  nlohmann::json vocab, merges = nlohmann::json::array();
+  std::int32_t id = 0;
+  for (const char* token : {"a", "b", "ab", "Ġ", "Ġa", "<unk>", "<s>", "</s>", "<0x0A>", "▁"}) vocab[token] = id++;
+  merges.push_back({"a", "b"}), merges.push_back({"Ġ", "a"});
+  model["vocab"] = vocab, model["merges"] = merges;
+  return whole;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    fmt::print(stderr, "usage: tokenizer_fuzz FIXTURES RUNS [SEED]\n");
+    return int(ExitCode::misconfigured);
+  }
+  std::vector<std::string> files, texts;
+  std::vector<nlohmann::json> trees;
+  std::vector<std::filesystem::path> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
+    if (entry.is_directory()) folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  for (const auto& folder : folders) {
+    trees.push_back(slim(nlohmann::json::parse(read_file(folder / "tokenizer.json"))));
+    files.push_back(trees.back().dump());
+  }
+  texts = nlohmann::json::parse(read_file(std::filesystem::path(argv[1]) / "texts.json")).get<std::vector<std::string>>();
+  texts.erase(std::remove(texts.begin(), texts.end(), ""), texts.end());
+  Random random(argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
+  const auto runs = std::atoll(argv[2]);
+  std::int64_t loaded = 0, tokens = 0;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    const std::size_t i = below(random, files.size());
+    try {
+      const auto tokenizer = text::parse_tokenizer_json(below(random, 3) == 0 ? swap_values(trees[i], random) : damage(files[i], random, files), "damaged");
+      ++loaded;
+      const std::string given = damage(texts[below(random, texts.size())], random, texts);
+      const auto ids = tokenizer->encode_sequence(given);
+      tokens += std::int64_t(ids.size());
+      for (const std::int32_t id : ids) {
+        if (id < 0) return 1;
+      }
+      tokenizer->decode(ids, text::Tokenizer::Special::keep);
+    } catch (const InputError&) {
+    }
+  }
+  fmt::print("{} runs: {} files loaded, {} refused; {} tokens\n", runs, loaded, runs - loaded, tokens);
+  return loaded > 0 && loaded < runs && tokens > 0 ? 0 : 1;
+}
