@@ -1,0 +1,109 @@
+"""Tasks in chat form: a model folder with a tokenizer.json and a chat template, trained from examples and by rewards, and asked on the command line."""
+import json
+
+from harness import check, main, policy_line, result, sets
+
+MISCONFIGURED = 2
+TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+TASK = sets(task__name="arithmetic", task__operators='["+", "-"]', task__digits="[1, 1]", task__wording="question", task__extract="last_number",
+            text__user='"{prompt} Only the number."', train__steps=2, sft__steps=8, sampling__max_new_tokens=6, task__train_prompts=60)
+
+
+def byte_alphabet():
+    """byte -> character of byte-level tokenizers (GPT-2): printable bytes stand for themselves, the others for U+0100 onwards, in order"""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    return {byte: chr(byte) if byte in printable else chr(256 + sum(other not in printable for other in range(byte))) for byte in range(256)}
+
+
+def tokenizer_json():
+    special = [{"id": 256 + i, "content": text, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+               for i, text in enumerate(("<|im_start|>", "<|im_end|>"))]
+    vocabulary = {character: byte for byte, character in byte_alphabet().items()} | {entry["content"]: entry["id"] for entry in special}
+    return json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
+                       "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}, "post_processor": None,
+                       "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+                       "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                                 "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocabulary, "merges": []}})
+
+
+def folder_with_template(harness):
+    """A small model of bytes whose two special tokens are those of the template."""
+    folder = harness.work / "model"
+    if not folder.exists():
+        bytes_run = harness.work / "bytes"
+        harness.train(bytes_run, *sets(text__tokenizer="byte", model__max_position_embeddings=160, sft__steps=1, train__steps=1))
+        harness.succeed("export", bytes_run, folder)
+        (folder / "tokenizer.json").write_text(tokenizer_json())
+        (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|im_end|>", "chat_template": TEMPLATE}))
+        (folder / "generation_config.json").write_text('{"temperature": 0.6, "eos_token_id": 257}')
+    return folder
+
+
+def trains_in_chat_form_with_the_same_bits(harness):
+    model, one, three = folder_with_template(harness), harness.work / "one", harness.work / "three"
+    lines = [policy_line(harness.train(one, *TASK, *sets(model__path=model))), policy_line(harness.train(three, *TASK, *sets(model__path=model), ranks=3))]
+    check(lines[0] == lines[1], f"three ranks end with another policy: {lines}")
+    told = result(one)
+    check(told["extract"] == "last_number" and told["eval_after"]["extract"] == "last_number", f"the extraction is not told: {told}")
+    settings = (one / "config.toml").read_text()
+    check('tokenizer = "model"' in settings and 'template = "model"' in settings, "config.toml does not say what auto came to")
+    shown = harness.succeed("archive", "show", one, "--prompt", "0", "--purpose", "eval")
+    check("What is " in shown, f"the archive does not show the prompt:\n{shown}")
+
+
+def a_start_tells_what_the_policy_sees(harness):
+    folder = harness.work / "told"
+    _, _, err, _ = harness.run("train", harness.tiny, "--set", f"run.dir={folder}", *TASK, *sets(model__path=folder_with_template(harness), run__log_level="info", train__steps=0, sft__steps=0))
+    for part in ("generation_config.json suggests temperature 0.6 (here 1)", "<|im_start|>user\nWhat is ", " Only the number.<|im_end|>\n<|im_start|>assistant\n"):
+        check(part in err, f"the log lacks {part!r}:\n{err}")
+
+
+def another_template_is_no_resume(harness):
+    model, run = folder_with_template(harness), harness.work / "resumed"
+    harness.train(run, *TASK, *sets(model__path=model))
+    config = model / "tokenizer_config.json"
+    before = config.read_text()
+    config.write_text(before.replace("assistant", "model"))
+    code, _, err, _ = harness.run("train", harness.tiny, "--resume", "--set", f"run.dir={run}", *TASK, *sets(model__path=model, train__steps=3))
+    config.write_text(before)
+    check(code == MISCONFIGURED and "not what the run began with" in err, f"a resume with another template: exit code {code}\n{err}")
+
+
+def learns_from_a_file_of_conversations(harness):
+    run, file = harness.work / "learnt", harness.work / "examples.jsonl"
+    talk = [{"role": "user", "content": "Say a."}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "And b?"}, {"role": "assistant", "content": "b"}]
+    lines = [{"messages": talk}, {"prompt": "Say c.", "completion": "c"}, {"prompt": "x" * 500, "completion": "too long"}]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    model = folder_with_template(harness)
+    settings = sets(model__path=model, sft__file=file, sft__steps=60, sft__batch_size=8, sft__lr="2e-2", eval__before="false", eval__after="false")
+    _, _, err, _ = harness.run("sft", harness.tiny, "--set", f"run.dir={run}", *TASK[:-6], *settings)
+    check("1 of 3 examples of the supervised steps are left out" in err, f"a long example was not told:\n{err}")
+    losses = [json.loads(line)["sft/loss"] for line in (run / "metrics.jsonl").read_text().splitlines() if "sft/loss" in line]
+    check(len(losses) == 60 and losses[-1] < losses[0] / 4, f"nothing was learnt: {losses[:2]} ... {losses[-2:]}")
+    greedy = sets(sampling__temperature=0)
+    check(harness.succeed("generate", run, "Say c.", *greedy, *sets(text__user='"{prompt}"')) == "c\n", "what was learnt is not said")
+    check(harness.succeed("chat", run, *greedy, input="Say a.\nAnd b?\n") == "a\nb\n", "the conversation that was learnt goes otherwise")
+    check(harness.succeed("chat", run, *greedy, input="Say a.\n/exit\nAnd b?\n") == "a\n", "/exit does not end")
+
+
+def raw_prompts_have_no_template(harness):
+    model = folder_with_template(harness)
+    same = sets(sampling__temperature=0)
+    check(harness.succeed("generate", model, "7", "--raw", *same) == harness.succeed("generate", model, "7", *same, *sets(text__template="none")),
+          "--raw is not what it says")
+
+
+def refusals_by_name(harness):
+    model, plain = folder_with_template(harness), harness.work / "bytes"
+    for arguments, words in ((["generate", model, "7", *sets(text__tokenizer="byte")], "holds a tokenizer.json"),
+                             (["chat", plain], "has no chat template"),
+                             (["plan", harness.tiny, *sets(text__tokenizer="model")], "no model folder is named"),
+                             (["train", harness.tiny, *sets(run__dir=harness.work / "no", task__extract="last_numbr")], "did you mean last_number?"),
+                             (["train", harness.tiny, *sets(run__dir=harness.work / "no", text__user="ask")], "{prompt}"),
+                             (["train", harness.tiny, *sets(run__dir=harness.work / "no", text__system="S")], "text.system is set")):
+        code, _, err, _ = harness.run(*arguments)
+        check(code == MISCONFIGURED and words in err, f"{arguments}: exit code {code}\n{err}")
+
+
+main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, learns_from_a_file_of_conversations,
+     raw_prompts_have_no_template, refusals_by_name)
