@@ -19,7 +19,8 @@ struct GenerateFlags {
 };
 
 ExitCode generate_text(GenerateFlags flags) {
-  if (flags.raw) flags.assignments.insert(flags.assignments.end(), {"text.template=none", "text.system=\"\"", "text.user=\"{prompt}\"", "text.assistant_prefix=\"\""});
+  if (flags.raw)
+    flags.assignments.insert(flags.assignments.end(), {"text.template=none", "text.system=\"\"", "text.user=\"{prompt}\"", "text.assistant_prefix=\"\""});
   const Speaker speaker = open_speaker(flags.weights, {}, flags.assignments);
   if (flags.prompt == "-") {
     flags.prompt.assign(std::istreambuf_iterator<char>(std::cin), {});

@@ -24,9 +24,10 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   const auto folder = stages::checkpoint_folder(reference);
   text::PromptFormat format(config.text, stages::text_folder(reference));
   const auto [model_config, weights] = model::read_model_folder(folder);
-  require(model_config.vocab_size >= format.tokenizer()->vocab_size(),
-          fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),
-          "its output could not be read", "set text.tokenizer to the one the model was trained with");
+  require(
+      model_config.vocab_size >= format.tokenizer()->vocab_size(),
+      fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),
+      "its output could not be read", "set text.tokenizer to the one the model was trained with");
   return {config, std::move(format), model::Policy(model_config, weights, PolicyVersion{0})};
 }
 

@@ -18,8 +18,8 @@ struct Response;
 struct Verifier {
   const char* name;
   const char* meaning;
-  std::vector<std::string> components;  ///< names, in the order of Score::components; the first is "correct"
-  const char* extract;                  ///< how it finds the answer where the run file names no other way: a row of text/extract.cpp
+  std::vector<std::string> components;                             ///< names, in the order of Score::components; the first is "correct"
+  const char* extract;                                             ///< how it finds the answer where the run file names no other way: a row of text/extract.cpp
   Score (*judge)(const Prompt& prompt, const Response& response);  ///< fills components, correct and answer of one response
 };
 

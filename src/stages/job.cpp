@@ -66,9 +66,10 @@ std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::files
           fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
           "some tokens would have no embedding", "choose the tokenizer that the model was trained with");
   require<ConfigError>(chosen || config.vocab_size == tokenizer.vocab_size(),
-                       fmt::format("{} holds no tokenizer.json, and its model has {} tokens, which are not those of the built-in tokenizer \"{}\" ({})", source.string(),
-                                   config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
-                       "ids of another tokenizer mean nothing to a model", "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
+                       fmt::format("{} holds no tokenizer.json, and its model has {} tokens, which are not those of the built-in tokenizer \"{}\" ({})",
+                                   source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
+                       "ids of another tokenizer mean nothing to a model",
+                       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
   return std::make_unique<PolicyStore>(config, loaded.weights, PolicyVersion{0});
 }
 
@@ -105,7 +106,8 @@ void fill_prompt_tokens(Job& job) {
     const auto& prompts = job.prompts.of(split);
     auto& tokens = job.prompt_tokens[std::size_t(split)];
     tokens.resize(prompts.size());
-    job.workers->run(std::int64_t(prompts.size()), [&](std::int64_t i, int) { tokens[std::size_t(i)] = job.format->prompt_tokens(prompts[std::size_t(i)].text); });
+    job.workers->run(std::int64_t(prompts.size()),
+                     [&](std::int64_t i, int) { tokens[std::size_t(i)] = job.format->prompt_tokens(prompts[std::size_t(i)].text); });
   }
 }
 
@@ -126,7 +128,8 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
   require<ConfigError>(!job.examples.empty(), fmt::format("all {} examples of the supervised steps are longer than the model's {} positions", count, positions),
                        "there is nothing to learn from", "raise model.max_position_embeddings, use shorter examples, or set sft.steps=0");
-  if (left_out > 0) spdlog::warn("{} of {} examples of the supervised steps are left out: they are longer than the model's {} positions", left_out, count, positions);
+  if (left_out > 0)
+    spdlog::warn("{} of {} examples of the supervised steps are left out: they are longer than the model's {} positions", left_out, count, positions);
 }
 
 /// The data of a run: its prompts, and what else decides the tokens that it learns from.

@@ -52,7 +52,8 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
 /// Settings are compared as settings; what lies in the files they name is compared here.
 void check_same_text(const Job& job, const CoordinatorState& state) {
   require<ConfigError>(state.text_hash.empty() || state.text_hash == job.format->fingerprint(),
-                       "the tokenizer, the chat template or what it makes of a prompt is not what the run began with", "a resumed run must equal the uninterrupted one",
+                       "the tokenizer, the chat template or what it makes of a prompt is not what the run began with",
+                       "a resumed run must equal the uninterrupted one",
                        "restore tokenizer.json and the template; a template that writes today's date needs it in text.variables");
 }
 

@@ -253,7 +253,8 @@ ExitCode Rank::run(JobKind kind) {
 /// Every rank reads prompts and first weights itself; those of a checkpoint replace the latter.
 void require_same_start(const io::RunIdentity& own, const Preamble& first) {
   require<EnvironmentError>(own.data_hash == first.data_hash, "this rank has read other prompts, examples or text files than rank 0",
-                            "results would depend on the number of ranks", "put the files of [task], [sft] and the model folder on a file system that all nodes of the job share");
+                            "results would depend on the number of ranks",
+                            "put the files of [task], [sft] and the model folder on a file system that all nodes of the job share");
   require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash == first.weights_hash, "this rank has read other first weights than rank 0",
                             "results would depend on the number of ranks",
                             "name one checkpoint of a run that goes on (RUN@STEP), in a folder that all nodes of the job share");

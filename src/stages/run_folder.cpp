@@ -185,7 +185,8 @@ void keep_text_files(const fs::path& source, const fs::path& run_dir) {
 fs::path text_folder(const std::string& reference) {
   if (reference.empty()) return {};
   const fs::path dir = run_of(reference), above = fs::absolute(dir).lexically_normal().parent_path();
-  if (above.filename() == "checkpoints" && !has_text_files(dir) && fs::exists(above.parent_path() / "config.toml")) return text_folder(above.parent_path().string());
+  if (above.filename() == "checkpoints" && !has_text_files(dir) && fs::exists(above.parent_path() / "config.toml"))
+    return text_folder(above.parent_path().string());
   if (!fs::exists(dir / "config.toml")) return has_text_files(dir) ? dir : fs::path();
   if (fs::exists(dir / kTextFolder)) return dir / kTextFolder;
   const RunConfig config = read_run_folder(dir);

@@ -28,8 +28,8 @@ ScoredShard score(const Job& job, const RolloutShard& shard) {
       responses.push_back(group.rollouts[i].text);
       finished[i] = group.rollouts[i].finish == FinishReason::stop;
     }
-    scores.scores[std::size_t(g)] = job.judge->score_group(prompts.at(group.id.prompt.value), responses,
-                                                            std::span<const bool>(finished.get(), group.rollouts.size()));
+    scores.scores[std::size_t(g)] =
+        job.judge->score_group(prompts.at(group.id.prompt.value), responses, std::span<const bool>(finished.get(), group.rollouts.size()));
   });
   return scores;
 }

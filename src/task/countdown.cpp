@@ -45,8 +45,8 @@ std::string useful_operators(std::int64_t a, std::int64_t b) {
 /// What the plain text leaves unsaid: the rules, and the form of an answer. The example is none that can be asked.
 std::string question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
   return fmt::format(
-      "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.", target,
-      fmt::join(numbers, ", "));
+      "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.",
+      target, fmt::join(numbers, ", "));
 }
 
 std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t level, Draws& draws) {

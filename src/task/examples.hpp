@@ -10,7 +10,7 @@
 namespace rollcall::task {
 
 struct ExampleSet {
-  std::vector<std::vector<text::Message>> conversations;    ///< each with something that the assistant says
+  std::vector<std::vector<text::Message>> conversations;     ///< each with something that the assistant says
   std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
   std::string hash;                                          ///< SHA-256 of the file
   std::size_t size() const { return conversations.size() + answers.size(); }

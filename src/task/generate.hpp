@@ -35,9 +35,9 @@ class Draws {
 /// What a task draws at a level.
 struct Item {
   std::string text, answer, solution;
-  std::string domain{};     ///< empty: the task knows none
-  std::int32_t level = 0;   ///< where the draw decides it; 0: the level asked for
-  std::string problem{};    ///< what is asked, however it is worded: decides the split and what is a repetition. Empty: the text
+  std::string domain{};    ///< empty: the task knows none
+  std::int32_t level = 0;  ///< where the draw decides it; 0: the level asked for
+  std::string problem{};   ///< what is asked, however it is worded: decides the split and what is a repetition. Empty: the text
 };
 
 /// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not worth asking.

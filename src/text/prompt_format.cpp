@@ -165,7 +165,8 @@ Supervised PromptFormat::supervised(std::span<const Message> messages) const {
     const std::size_t at = words.empty() || begin == std::string::npos ? std::string::npos : text.find(words, begin);
     require(at != std::string::npos,
             fmt::format("message {} of a conversation, \"{}\", is not in the text that the chat template makes of it", i + 1, words.substr(0, 40)),
-            words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be told", "use another text.template, or shorter conversations");
+            words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be told",
+            "use another text.template, or shorter conversations");
     const std::size_t behind = at + words.size(), end = end_token_at(text, behind);
     append_stretch(*files_.tokenizer, text, done, begin, example.tokens);
     const auto first = std::int64_t(example.tokens.size());
@@ -194,8 +195,9 @@ std::string differing_suggestion(const SuggestedSampling& suggested, const Sampl
     if (theirs && *theirs != ours) parts.push_back(fmt::format("{} {} (here {})", name, *theirs, ours));
   };
   if (suggested.do_sample == false) parts.push_back(fmt::format("greedy answers (here temperature {})", sampling.temperature));
-  else compare("temperature", suggested.temperature, sampling.temperature), compare("top_k", suggested.top_k, sampling.top_k),
-      compare("top_p", suggested.top_p, sampling.top_p);
+  else
+    compare("temperature", suggested.temperature, sampling.temperature), compare("top_k", suggested.top_k, sampling.top_k),
+        compare("top_p", suggested.top_p, sampling.top_p);
   compare("max_new_tokens", suggested.max_new_tokens, sampling.max_new_tokens);
   compare("repetition_penalty", suggested.repetition_penalty, 1.0);
   return fmt::format("{}", fmt::join(parts, ", "));

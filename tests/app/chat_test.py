@@ -81,7 +81,7 @@ def learns_from_a_file_of_conversations(harness):
     losses = [json.loads(line)["sft/loss"] for line in (run / "metrics.jsonl").read_text().splitlines() if "sft/loss" in line]
     check(len(losses) == 60 and losses[-1] < losses[0] / 4, f"nothing was learnt: {losses[:2]} ... {losses[-2:]}")
     greedy = sets(sampling__temperature=0)
-    check(harness.succeed("generate", run, "Say c.", *greedy, *sets(text__user='"{prompt}"')) == "c\n", "what was learnt is not said")
+    check(harness.succeed("generate", run, "Say c.", *greedy) == "c\n", "what was learnt is not said")
     check(harness.succeed("chat", run, *greedy, input="Say a.\nAnd b?\n") == "a\nb\n", "the conversation that was learnt goes otherwise")
     check(harness.succeed("chat", run, *greedy, input="Say a.\n/exit\nAnd b?\n") == "a\n", "/exit does not end")
 

@@ -23,7 +23,9 @@ PromptSet make(const TaskSection& s, std::uint64_t seed = 3) { return find_task(
 
 /// Prompts as they were before there were wordings, operators and digit laws: their digests are those of version 0.1.
 TEST(Wording, DefaultPromptsHaveNotChanged) {
-  const std::map<std::string, std::string> digests = {{"sorting", "5e98b21fd2437fcee4cb20e56c6c59f4db0575b9f0109ebb5bae1a7662b1e555"}, {"arithmetic", "ce0c4cb0102dd9a2c49552007e41c289b18228e66cbc2e08e2c80349f9e556b2"}, {"countdown", "a0456077067e1a116ffe3ce4da1b9d908b9f28b5d4b61348afd5cb81cd3ccd49"}};
+  const std::map<std::string, std::string> digests = {{"sorting", "5e98b21fd2437fcee4cb20e56c6c59f4db0575b9f0109ebb5bae1a7662b1e555"},
+                                                      {"arithmetic", "ce0c4cb0102dd9a2c49552007e41c289b18228e66cbc2e08e2c80349f9e556b2"},
+                                                      {"countdown", "a0456077067e1a116ffe3ce4da1b9d908b9f28b5d4b61348afd5cb81cd3ccd49"}};
   for (const auto& [name, digest] : digests) EXPECT_EQ(make(section_of(name, {"plain"})).hash, digest) << name;
 }
 
@@ -61,10 +63,12 @@ TEST(Wording, HandWorked) {
   const auto [a, b] = operands(division, '/');
   EXPECT_EQ(asked, "What is " + a + " divided by " + b + "? Give the quotient and the remainder in one word, as in 17 / 5 = 3r2.");
   const auto [digits, sort] = both("sorting", {"+"}, "question");
-  EXPECT_EQ(sort, "Sort the digits of " + digits.substr(0, digits.size() - 1) + " from smallest to largest. Answer with the sorted digits only, without spaces.");
+  EXPECT_EQ(sort,
+            "Sort the digits of " + digits.substr(0, digits.size() - 1) + " from smallest to largest. Answer with the sorted digits only, without spaces.");
   const auto [riddle, make_it] = both("countdown", {"+"}, "question");
   const auto equals = riddle.find('=');
-  EXPECT_EQ(make_it.find("Make " + riddle.substr(equals + 1, riddle.size() - equals - 2) + " from the numbers " + riddle.substr(0, riddle.find(' ')) + ", "), 0U)
+  EXPECT_EQ(make_it.find("Make " + riddle.substr(equals + 1, riddle.size() - equals - 2) + " from the numbers " + riddle.substr(0, riddle.find(' ')) + ", "),
+            0U)
       << riddle << make_it;
 }
 

@@ -32,7 +32,9 @@ TEST(Extract, Whole) { check("whole", {{" 28r9\n", "28r9"}, {"", ""}, {"12", "(c
 TEST(Extract, Integer) {
   check("integer", {{"357", "357"},
                     {" -357\n", "-357"},
-                    {"\xE2\x88\x92" "357.", "-357"},
+                    {"\xE2\x88\x92"
+                     "357.",
+                     "-357"},
                     {"+7", "7"},
                     {"1,050", "1050"},
                     {"1,05", "(none)"},
@@ -51,11 +53,13 @@ TEST(Extract, LastNumber) {
   check("last_number", {{"17 + 25 = 42", "42"},
                         {"The answer is 42.", "42"},
                         {"It is -5", "-5"},
-                        {"It is \xE2\x88\x92" "5!", "-5"},
-                        {"12-5", "5"},          // a minus between two numbers is none of the second's
+                        {"It is \xE2\x88\x92"
+                         "5!",
+                         "-5"},
+                        {"12-5", "5"},  // a minus between two numbers is none of the second's
                         {"(3)-5", "5"},
                         {"It costs -$1,050.50.", "-1050.50"},
-                        {"1,2", "2"},           // a list, not a number
+                        {"1,2", "2"},  // a list, not a number
                         {"1,0500", "0500"},
                         {"3/4", "4"},
                         {"**357**", "357"},
@@ -70,7 +74,7 @@ TEST(Extract, Gsm8kStrict) {
                          {"#### 4\n#### 5", "4"},  // the first, as the harness takes it
                          {"#### -1,050.", "-1050"},
                          {"####4", "(none)"},
-                         {"#### $4", "(none)"},    // its pattern knows no dollar
+                         {"#### $4", "(none)"},  // its pattern knows no dollar
                          {"#### four #### 4", "4"},
                          {"#### -", "(none)"},
                          {"#### .", "(none)"},
@@ -84,7 +88,7 @@ TEST(Extract, Gsm8kFlexible) {
                            {"It is $1,050.", "1050"},
                            {"first 3, then 7", "7"},
                            {"It is -5", "-5"},
-                           {"I think 7...", "7.."},      // one closing period is taken off, as in the harness
+                           {"I think 7...", "7.."},         // one closing period is taken off, as in the harness
                            {"It is 7. Well...", "(none)"},  // the harness takes the dots
                            {"12-5", "-5"},
                            {"none", "(none)"},
@@ -123,15 +127,16 @@ TEST(Extract, FinalLine) {
 }
 
 TEST(Extract, Marker) {
-  check("marker", {{"2+2\n#### 4", "4"}, {"####1\n#### 2\nend", "2"}, {"#### ", "(none)"}, {"4", "(none)"}, {"#### 4", "(cut) 4", false}, {"#### 4\n", "4", false}});
+  check("marker",
+        {{"2+2\n#### 4", "4"}, {"####1\n#### 2\nend", "2"}, {"#### ", "(none)"}, {"4", "(none)"}, {"#### 4", "(cut) 4", false}, {"#### 4\n", "4", false}});
   EXPECT_EQ(Extractor("marker", "####").shown(), "marker ####");
 }
 
 TEST(Extract, RegularExpression) {
   check("regex:answer: (\\S+)", {{"answer: 1, answer: 2", "2"}, {"the answer", "(none)"}, {"answer: 12", "(cut) 12", false}, {"answer: 12 .", "12", false}});
   check("regex:\\d+$", {{"1\n2", "2"}, {"1 x", "(none)"}});
-  check("regex:(a)|b", {{"ab", "b"}});            // the group that took no part is none
-  check("regex:^([^}]*)", {{"42} and", "42"}});   // empty matches end
+  check("regex:(a)|b", {{"ab", "b"}});           // the group that took no part is none
+  check("regex:^([^}]*)", {{"42} and", "42"}});  // empty matches end
   check("regex:x*", {{"ä", ""}});
   EXPECT_EQ(found("regex:(\\d+)", "\xFF 12 \xC3"), "12");  // invalid UTF-8 matches nothing and breaks nothing
 }

@@ -125,9 +125,10 @@ TEST(PromptFormat, LearnsWhatTheAssistantSaysAndNothingElse) {
 
 TEST(PromptFormat, FindsAnswersWhereATemplateShowsPastTurnsOtherwise) {
   // Past user turns are shown in brackets of their own, so that no earlier prompt is the beginning of the whole.
-  const auto f = format(section(),
-                        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' and not loop.last %}past: {% endif %}{{ m.content }}<end>\n{% endfor %}{% if "
-                        "add_generation_prompt %}<assistant>{% endif %}");
+  const auto f =
+      format(section(),
+             "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' and not loop.last %}past: {% endif %}{{ m.content }}<end>\n{% endfor %}{% if "
+             "add_generation_prompt %}<assistant>{% endif %}");
   EXPECT_EQ(marked_text(f.supervised(std::span(kTalk).subspan(1))), "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
 }
 
