@@ -39,7 +39,8 @@ ExitCode chat(const ChatFlags& flags) {
     if (text::trim(line) == "/exit") return ExitCode::done;
     if (text::trim(line).empty()) continue;
     messages.push_back({"user", line});
-    messages.push_back({"assistant", speaker.say(speaker.format.chat_tokens(messages), turn++)});
+    const std::string answer = speaker.say(speaker.format.chat_tokens(messages), turn++);
+    messages.push_back({"assistant", speaker.format.section().assistant_prefix + answer});
   }
   require_end_of_input();
   if (terminal) std::cout << std::endl;

@@ -28,6 +28,12 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
       model_config.vocab_size >= format.tokenizer()->vocab_size(),
       fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),
       "its output could not be read", "set text.tokenizer to the one the model was trained with");
+  const bool fell_back = config.text.tokenizer == "auto" && format.section().tokenizer != "model";
+  require<ConfigError>(!fell_back || model_config.vocab_size == format.tokenizer()->vocab_size(),
+                       fmt::format("{} has no tokenizer.json, and its model's {} tokens are not those of the built-in tokenizer \"{}\"", reference,
+                                   model_config.vocab_size, format.tokenizer()->name()),
+                       "ids of another tokenizer mean nothing to a model",
+                       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
   return {config, std::move(format), model::Policy(model_config, weights, PolicyVersion{0})};
 }
 
@@ -40,12 +46,12 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
   const auto stop = stages::stop_rule(format, sampling.stop);
   text::TextStream stream;
   const auto ends = [&](std::span<const std::int32_t> tokens) {
-    std::cout << stream.more(format.tokenizer()->decode(tokens)) << std::flush;
+    std::cout << stream.more(format.answer_text(tokens)) << std::flush;
     return stop(tokens);
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
   const auto decoded = model::decode(policy, std::span(&request, 1), sampling, ends);
-  const std::string text = format.tokenizer()->decode(decoded[0][0].tokens);
+  const std::string text = format.answer_text(decoded[0][0].tokens);
   std::cout << stream.rest(text) << "\n" << std::flush;
   return text;
 }

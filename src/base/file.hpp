@@ -53,7 +53,7 @@ void write_file_atomic(const std::filesystem::path& path, const FilePieces& next
 /// What a file is to hold, in parts: bytes of its own, and bytes that lie elsewhere and are not copied.
 class FileContent {
  public:
-  FileContent(std::string bytes);  // NOLINT(google-explicit-constructor): most files are one string
+  FileContent(std::string bytes);                                                    // NOLINT(google-explicit-constructor): most files are one string
   void add(std::span<const std::byte> borrowed, std::shared_ptr<const void> owner);  ///< `owner` lives as long as this
   std::uint64_t size() const;
   FilePieces pieces() const;  ///< in order, small parts together; this must outlive them

@@ -29,13 +29,13 @@ struct TaskSection {
   std::int64_t heldout_prompts = 512;
   std::int64_t min_level = 2;  ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
-  double tail_exponent = 1.0;  ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
+  double tail_exponent = 1.0;                              ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
   std::vector<std::string> operators{"+", "-", "*", "/"};  ///< arithmetic
-  std::vector<std::int64_t> digits;              ///< arithmetic: the digit count of either operand is drawn from this list; empty: by level
-  std::vector<std::string> wording{"plain"};     ///< built-in tasks: how the question is put; of several one is drawn a prompt
-  std::string extract;                           ///< a row of text/extract.cpp, or regex:PATTERN; empty: the verifier's own
-  std::string file;            ///< jsonl: training file
-  std::string heldout_file;    ///< jsonl: held-out file; empty: split `file` by content hash
+  std::vector<std::int64_t> digits;                        ///< arithmetic: the digit count of either operand is drawn from this list; empty: by level
+  std::vector<std::string> wording{"plain"};               ///< built-in tasks: how the question is put; of several one is drawn a prompt
+  std::string extract;                                     ///< a row of text/extract.cpp, or regex:PATTERN; empty: the verifier's own
+  std::string file;                                        ///< jsonl: training file
+  std::string heldout_file;                                ///< jsonl: held-out file; empty: split `file` by content hash
   std::string question_key = "question";
   std::string answer_key = "answer";
   std::string answer_marker = "####";
@@ -83,10 +83,10 @@ struct OptimizerSection {
 };
 
 struct SftSection {
-  std::string file;                      ///< JSON lines of conversations or of prompts and answers; empty: the task's worked solutions
+  std::string file;  ///< JSON lines of conversations or of prompts and answers; empty: the task's worked solutions
   std::string messages_key = "messages";
-  std::string prompt_key;                ///< empty: prompt or question
-  std::string answer_key;                ///< empty: answer or completion
+  std::string prompt_key;  ///< empty: prompt or question
+  std::string answer_key;  ///< empty: answer or completion
   std::int64_t steps = 50;
   std::int64_t batch_size = 256;  ///< examples a step
   OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};

@@ -17,8 +17,9 @@ namespace {
 /// A leaf run through the blocks of one model; the head runs over its predicting rows.
 struct LeafRun {
   LeafRun(const Policy& policy, const Leaf& leaf)
-      : packed(policy.packed()), sequences(leaf.offsets, packed.kv_width(), leaf.parents), engine(packed, std::int64_t(leaf.tokens.size())) {
-    expect_leaf(packed, leaf);
+      : packed((expect_leaf(policy.packed(), leaf), policy.packed())),
+        sequences(leaf.offsets, packed.kv_width(), leaf.parents),
+        engine(packed, std::int64_t(leaf.tokens.size())) {
     const float* hidden = engine.hidden(leaf.tokens, sequences.positions(), sequences);
     for (const std::int64_t row : predicting_rows(leaf)) rows.push_back(hidden + row * packed.config.hidden_size);
     for (const std::int64_t target : leaf.targets) targets.push_back(leaf.tokens[std::size_t(target)]);

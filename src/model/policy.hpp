@@ -61,10 +61,11 @@ std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span
 
 /// A packed micro-batch: sequences one after the other, no padding. A sequence may continue another (a prompt), which then stands and is computed only once.
 struct Leaf {
-  std::vector<std::int32_t> tokens;     ///< [N] own tokens of all sequences
-  std::vector<std::int64_t> offsets;    ///< [S+1] those of sequence i are tokens[offsets[i] .. offsets[i+1])
-  std::vector<std::int64_t> targets;    ///< [M] ascending positions of policy tokens in `tokens`: the columns. The first token of a sequence without parent is none
-  bool hidden = false;                  ///< Columns::hidden is wanted
+  std::vector<std::int32_t> tokens;   ///< [N] own tokens of all sequences
+  std::vector<std::int64_t> offsets;  ///< [S+1] those of sequence i are tokens[offsets[i] .. offsets[i+1])
+  std::vector<std::int64_t>
+      targets;          ///< [M] ascending positions of policy tokens in `tokens`: the columns. The first token of a sequence without parent is none
+  bool hidden = false;  ///< Columns::hidden is wanted
   std::vector<std::int64_t> parents{};  ///< [S] earlier sequence, itself without parent, that sequence i continues; -1: none. Empty: none has one
 };
 

@@ -169,9 +169,9 @@ void Companions::add_step_columns(StepBatch& batch) {
   });
 }
 
-void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged) {
+void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
   if (!wants(column::current_logprob) && !wants(column::current_entropy)) return;
-  if (!unchanged || batch.replayed > 0) {
+  if (!stored) {
     fill(batch, groups, [&](const model::Leaf& leaf) {
       auto columns = model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
       return LeafColumns{{column::current_logprob, std::move(columns.logprob)}, {column::current_entropy, std::move(columns.entropy)}};

@@ -33,13 +33,12 @@ class Companions {
   void add_missing_logprobs(StepBatch& batch);
   /// Columns under the policy before the update, the reference, the teacher and the value head, for the whole step. Collective over the update ranks.
   void add_step_columns(StepBatch& batch);
-  /// Columns under the policy of this moment for these groups; `unchanged`: it still is the one that the step started from, so that
-  /// the columns of what it sampled are known.
-  void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool unchanged);
+  /// Columns under the policy of this moment for these groups; `stored`: it is the one that sampled them all, so that their own columns are these.
+  void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
 
-  void begin_training();                                                   ///< the reference becomes the policy, unless it was read or restored
-  bool changes_reference(std::uint64_t step) const;                        ///< that after_step will write to it
-  void after_step(std::uint64_t step);                                     ///< moving average or refresh
+  void begin_training();                             ///< the reference becomes the policy, unless it was read or restored
+  bool changes_reference(std::uint64_t step) const;  ///< that after_step will write to it
+  void after_step(std::uint64_t step);               ///< moving average or refresh
   std::shared_ptr<const model::AlignedFloats> reference() const { return reference_weights_; }  ///< layout order; none until training begins
   std::int64_t reference_revision() const { return reference_revision_; }  ///< grows with every change: an unchanged one needs no second copy on disk
   std::map<std::string, std::string> save() const;                         ///< the value head

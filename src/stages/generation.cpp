@@ -50,7 +50,7 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
   }
   std::vector<std::int32_t> answer = beginning;
   answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
-  rollout.text = job.tokenizer->decode(answer);
+  rollout.text = job.format->answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
   if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
   const std::vector<std::uint64_t> versions(sequence.tokens.size(), version.value);

@@ -54,7 +54,7 @@ void check_same_text(const Job& job, const CoordinatorState& state) {
   require<ConfigError>(state.text_hash.empty() || state.text_hash == job.format->fingerprint(),
                        "the tokenizer, the chat template or what it makes of a prompt is not what the run began with",
                        "a resumed run must equal the uninterrupted one",
-                       "restore tokenizer.json and the template; a template that writes today's date needs it in text.variables");
+                       "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
 }
 
 /// What a reader should know of a model's own text files before the run.
@@ -90,7 +90,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   if (checkpoint) check_same_text(*opening.job, state);
   const bool compared = open_run_folder(config, request.resume);
-  keep_text_files(config.run.init_from.empty() ? std::filesystem::path(config.model.path) : text_folder(config.run.init_from), config.run.dir);
+  keep_text_files(text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from), config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {

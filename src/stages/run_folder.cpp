@@ -184,19 +184,22 @@ void keep_text_files(const fs::path& source, const fs::path& run_dir) {
 
 fs::path text_folder(const std::string& reference) {
   if (reference.empty()) return {};
-  const fs::path dir = run_of(reference), above = fs::absolute(dir).lexically_normal().parent_path();
+  fs::path dir = run_of(reference);
+  if (!dir.has_filename()) dir = dir.parent_path();  // a trailing slash
+  const fs::path above = fs::absolute(dir).lexically_normal().parent_path();
   if (above.filename() == "checkpoints" && !has_text_files(dir) && fs::exists(above.parent_path() / "config.toml"))
     return text_folder(above.parent_path().string());
   if (!fs::exists(dir / "config.toml")) return has_text_files(dir) ? dir : fs::path();
   if (fs::exists(dir / kTextFolder)) return dir / kTextFolder;
   const RunConfig config = read_run_folder(dir);
+  if (config.text.tokenizer == "character" || config.text.tokenizer == "byte") return {};
   if (!config.run.init_from.empty()) return text_folder(config.run.init_from);
   const fs::path source = config.model.path;
   require(source.empty() || fs::is_directory(source),
           fmt::format("{} has no {}, and the model folder {} it began from is gone", dir.string(), kTextFolder, source.string()),
           "tokenizer and chat template are read from one of them",
           fmt::format("copy the model's tokenizer.json and what belongs to it into {}", (dir / kTextFolder).string()));
-  return !source.empty() && has_text_files(source) ? source : fs::path();
+  return text_folder(source.string());
 }
 
 RunConfig read_run_folder(const fs::path& run_dir) {

@@ -19,7 +19,9 @@ namespace {
 
 constexpr int kMostRepeats = 8;  ///< of an exact sum; the exponents fit after one or two
 
-bool all_finite(const std::vector<float>& values) { return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }); }
+bool all_finite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
 
@@ -219,20 +221,22 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, index, settings.mini_batches);
-  companions_.add_current_columns(batch, groups, first);
+  const bool stored = first && is_on_policy(batch);
+  companions_.add_current_columns(batch, groups, stored);
   auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
   const auto prepared = objective_.prepare(with_step(std::move(train.columns), plan, batch, groups));
   model::ValueHead* const critic = objective_.needs_value() ? companions_.value_head() : nullptr;
-  const auto evaluated = evaluate(train, *prepared, first && is_on_policy(batch), critic);
+  const auto evaluated = evaluate(train, *prepared, stored, critic);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& [losses, columns, derivative] = *evaluated;
   const auto leaves = backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens);
   const auto same_bits = [&](std::int64_t i, const model::Columns& seen) {
     const auto& known = leaves[std::size_t(i)].logprob;
-    require<NumericsError>(std::memcmp(seen.logprob.data(), known.data(), known.size() * sizeof(float)) == 0 || !all_finite(known),
-                           fmt::format("the training forward of step {} gives other log-probs than generation stored", plan.step),
-                           "the gradient would be that of another policy than the one that sampled",
-                           "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
+    require<NumericsError>(
+        std::memcmp(seen.logprob.data(), known.data(), known.size() * sizeof(float)) == 0 || !all_finite(known),
+        fmt::format("the training forward of step {} gives other log-probs than {}", plan.step, stored ? "generation stored" : "the forward before it"),
+        "the gradient would be that of another policy than the one that sampled",
+        "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
   };
   if (!sum_gradient(leaves, temperature_of(job_->config.sampling), same_bits)) return UpdateOutcome::nonfinite;
   signals_.add(batch, groups, objective::Objective::rollout_advantages(*prepared), losses);

@@ -120,7 +120,8 @@ void Update::restore_optimizer(const std::map<std::string, std::string>& files, 
       const auto count = std::int64_t(tensor.bytes.size() / sizeof(float));
       const std::int64_t first = std::max(at, begins_[rank]), last = std::min(at + count, begins_[rank + 1]);
       if (tensor.dtype == model::Dtype::f32 && first < last)
-        std::memcpy(moments->data() + (first - begins_[rank]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float), std::size_t(last - first) * sizeof(float));
+        std::memcpy(moments->data() + (first - begins_[rank]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float),
+                    std::size_t(last - first) * sizeof(float));
       at += tensor.dtype == model::Dtype::f32 ? count : 0;
     }
     require<StorageError>(at == job_->store->layout().size, fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored",

@@ -13,8 +13,8 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::int64_t kMostItems = 1'000'000;       // items of the pattern tried on one response: about 20 ms, a thousand times what a sensible pattern needs
-constexpr std::uint32_t kMostBacktracks = 100'000;   // per starting point
+constexpr std::int64_t kMostItems = 1'000'000;      // items of the pattern tried on one response: about 20 ms, a thousand times what a sensible pattern needs
+constexpr std::uint32_t kMostBacktracks = 100'000;  // per starting point
 constexpr std::uint32_t kMostHeap_KiB = 16 * 1024;
 
 int count_item(pcre2_callout_block*, void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? PCRE2_ERROR_CALLOUT : 0; }

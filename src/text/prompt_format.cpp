@@ -65,7 +65,7 @@ PromptFormat::PromptFormat(const TextSection& section, TextFiles files, const st
   if (files_.end_tokens.empty()) files_.end_tokens.push_back(files_.tokenizer->eos());
   for (const auto token : files_.end_tokens) {
     const std::string text = files_.tokenizer->decode(std::span(&token, 1), Tokenizer::Special::keep);
-    if (!text.empty()) end_texts_.push_back(text);
+    if (!text.empty() && files_.tokenizer->encode(text) == std::vector{token}) end_texts_.push_back(text);
   }
   choose_template(origin);
   if (template_) find_answer_marks();
@@ -75,7 +75,7 @@ void PromptFormat::choose_template(const std::string& origin) {
   std::string& choice = section_.chat_template;
   if (choice == "auto") choice = files_.chat_template.empty() ? "none" : "model";
   require<ConfigError>(choice != "model" || !files_.chat_template.empty(), fmt::format("text.template is model, and {} has no chat template", origin),
-                       "prompts could not be put as its makers did", "name a .jinja file, or set text.template to none");
+                       "prompts could not be formatted as its makers did", "name a .jinja file, or set text.template to none");
   if (choice == "model") template_.emplace(files_.chat_template, origin + ", chat template");
   else if (choice != "none") template_.emplace(read_file(choice), choice);
   require<ConfigError>(template_ || (section_.system.empty() && section_.variables.empty()),
@@ -145,6 +145,11 @@ Supervised PromptFormat::supervised(std::string_view prompt, std::string_view so
   return example;
 }
 
+std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const {
+  const bool ended = !tokens.empty() && std::find(files_.end_tokens.begin(), files_.end_tokens.end(), tokens.back()) != files_.end_tokens.end();
+  return files_.tokenizer->decode(ended ? tokens.first(tokens.size() - 1) : tokens);
+}
+
 std::vector<std::int32_t> PromptFormat::chat_tokens(std::span<const Message> messages) const {
   return files_.tokenizer->encode(render(messages, Turn::open) + section_.assistant_prefix);
 }
@@ -165,7 +170,7 @@ Supervised PromptFormat::supervised(std::span<const Message> messages) const {
     const std::size_t at = words.empty() || begin == std::string::npos ? std::string::npos : text.find(words, begin);
     require(at != std::string::npos,
             fmt::format("message {} of a conversation, \"{}\", is not in the text that the chat template makes of it", i + 1, words.substr(0, 40)),
-            words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be told",
+            words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be determined",
             "use another text.template, or shorter conversations");
     const std::size_t behind = at + words.size(), end = end_token_at(text, behind);
     append_stretch(*files_.tokenizer, text, done, begin, example.tokens);
@@ -194,8 +199,8 @@ std::string differing_suggestion(const SuggestedSampling& suggested, const Sampl
   const auto compare = [&](const char* name, const auto& theirs, const auto& ours) {
     if (theirs && *theirs != ours) parts.push_back(fmt::format("{} {} (here {})", name, *theirs, ours));
   };
-  if (suggested.do_sample == false) parts.push_back(fmt::format("greedy answers (here temperature {})", sampling.temperature));
-  else
+  if (suggested.do_sample == false && sampling.temperature != 0.0) parts.push_back(fmt::format("greedy answers (here temperature {})", sampling.temperature));
+  if (suggested.do_sample != false)
     compare("temperature", suggested.temperature, sampling.temperature), compare("top_k", suggested.top_k, sampling.top_k),
         compare("top_p", suggested.top_p, sampling.top_p);
   compare("max_new_tokens", suggested.max_new_tokens, sampling.max_new_tokens);

@@ -52,6 +52,9 @@ class PromptFormat {
   /// Prompt and worked answer: the tokens of the prompt, then those to learn, which end as the template ends an answer.
   Supervised supervised(std::string_view prompt, std::string_view solution) const;
 
+  /// What the policy said: without special tokens, and without the end token even where the tokenizer does not call it special.
+  std::string answer_text(std::span<const std::int32_t> tokens) const;
+
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
   std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;  ///< up to where the assistant speaks next
   /// Everything the assistant says is learnt. Throws InputError where the template shows earlier answers in other words than it was given, so that what is

@@ -246,6 +246,36 @@ TEST(GradientSum, CancellationDoesNotRepeatForEver) {
   EXPECT_EQ(sum.gradient().values[0], 0.0F);
 }
 
+TEST(GradientSum, PartsOfATensorAddUp) {
+  Alone alone;
+  GradientSum sum(layout_of_two());
+  const std::vector<float> first{1.0F, -2.0F, 3.0F}, second{0.5F, 0.25F};
+  for (Outcome outcome = Outcome::repeat; outcome == Outcome::repeat; outcome = sum.finish(alone)) {
+    sum.start();
+    sum.add(0, 0, first), sum.add(0, 2, second), sum.add(1, 1, second);  // element 2 of the first tensor gets two parts
+    sum.end_leaf();
+  }
+  const auto values = sum.gradient().values;
+  EXPECT_EQ(std::vector<float>(values.begin(), values.begin() + 5), (std::vector<float>{1.0F, -2.0F, 3.5F, 0.25F, 0.0F}));
+  EXPECT_EQ(std::vector<float>(values.begin() + 16, values.begin() + 19), (std::vector<float>{0.0F, 0.5F, 0.25F}));
+  EXPECT_THROW(sum.add(0, 3, first), std::logic_error);
+}
+
+TEST(GradientSum, APartOutsideTheWindowRepeatsTheWholeTensor) {
+  Alone alone;
+  GradientSum sum(layout_of_two());
+  const std::vector<float> small{1e-3F}, large{1e9F};
+  int repeats = -1;
+  for (Outcome outcome = Outcome::repeat; outcome == Outcome::repeat; outcome = sum.finish(alone), ++repeats) {
+    sum.start();
+    sum.add(0, 0, small), sum.add(0, 1, large);
+    sum.end_leaf();
+  }
+  EXPECT_EQ(repeats, 1);
+  EXPECT_EQ(sum.gradient().values[1], 1e9F);
+  EXPECT_NEAR(sum.gradient().values[0], 1e-3F, 1e-5F);
+}
+
 TEST(GradientSum, NonFiniteLeavesAreReported) {
   Alone alone;
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {

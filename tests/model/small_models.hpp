@@ -73,7 +73,8 @@ inline ColumnGradient random_columns(std::size_t count, std::uint64_t seed) {
 }
 
 /// What the sink is given for the leaf, layout order.
-inline std::vector<float> gradient_of(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, Columns* columns = nullptr) {
+inline std::vector<float> gradient_of(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative,
+                                      Columns* columns = nullptr) {
   const WeightLayout layout = weight_layout(policy.config());
   std::vector<float> gradient(std::size_t(layout.size), 0.0F);
   const auto sink = [&](std::size_t slice, std::int64_t first, std::span<const float> values) {

@@ -21,7 +21,7 @@ TEST(Examples, BothKindsInOneFile) {
   EXPECT_EQ(set.conversations, (std::vector<std::vector<text::Message>>{{{"user", "a"}, {"assistant", "b"}}}));
   EXPECT_EQ(set.answers, (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
   section.file = folder.write("f.jsonl", "{\"x\": \"p\", \"y\": \"c\"}");
-  section.prompt_key = "x", section.answer_key = "y";
+  section.prompt_key.assign(1, 'x'), section.answer_key.assign(1, 'y');
   EXPECT_EQ(read_examples(section).answers.front(), std::pair(std::string("p"), std::string("c")));
   EXPECT_NE(read_examples(section).hash, set.hash);
 }

@@ -66,8 +66,12 @@ std::string marked_text(const Supervised& example) {
     at = end;
     return part;
   };
-  for (const auto& [first, last] : example.learnt) text += decode(std::size_t(first)) + "[" + decode(std::size_t(last)) + "]";
-  return text + decode(example.tokens.size());
+  for (const auto& [first, last] : example.learnt) {
+    text += decode(std::size_t(first)) + "[";
+    text += decode(std::size_t(last)) + "]";
+  }
+  text += decode(example.tokens.size());
+  return text;
 }
 
 TEST(PromptFormat, BuiltInTokenizersKeepTheTasksOwnText) {

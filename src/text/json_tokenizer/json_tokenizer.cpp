@@ -139,7 +139,12 @@ std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special 
   return joined;
 }
 
-std::int64_t JsonTokenizer::vocab_size() const { return std::max(model_.vocabulary().end(), added_.end()); }
+std::int64_t JsonTokenizer::vocab_size() const {
+  std::int64_t size = std::max(model_.vocabulary().end(), added_.end());
+  for (const auto* around : {&around_.before, &around_.after})
+    for (const std::int32_t token : *around) size = std::max(size, std::int64_t(token) + 1);
+  return size;
+}
 
 std::int32_t JsonTokenizer::eos() const {
   require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_), "a response could not end",
