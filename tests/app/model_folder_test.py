@@ -53,6 +53,11 @@ def a_run_keeps_the_text_files_of_its_model(harness):
     check({name: (out / name).read_text() for name in TEXTS} == TEXTS, "the text files did not come along")
     check(json.loads((out / "config.json").read_text())["eos_token_id"] == [353, 351], "the end tokens of generation_config.json are lost")
     shutil.rmtree(run / "tokenizer")
+    harness.succeed("export", run, harness.work / "bare")  # a built-in tokenizer needs no files
+    check(not (harness.work / "bare/tokenizer.json").exists(), "a tokenizer came from nowhere")
+    settings = (run / "config.toml").read_text()
+    check(settings.count('tokenizer = "character"') == 1, "config.toml names another tokenizer")
+    (run / "config.toml").write_text(settings.replace('tokenizer = "character"', 'tokenizer = "model"'))
     code, _, err, _ = harness.run("export", run, harness.work / "nothing")
     check(code == MISCONFIGURED and "is gone" in err and "tokenizer.json" in err, f"a lost tokenizer: exit code {code}\n{err}")
 

@@ -54,7 +54,7 @@ ROWS = [
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
-    ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are character, byte"),
+    ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are auto, model, character, byte"),
     ("unknown recipe", TRAIN + "--set objective.recipe=gprpo", 2, "did you mean grpo"),
     ("unknown piece", TRAIN + "--set objective.pieces.advantage=none", 2, "is not a piece"),
     ("unknown family of pieces", TRAIN + "--set objective.pieces.no=none", 2, "family of pieces"),
