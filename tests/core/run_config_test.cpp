@@ -82,7 +82,7 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
   for (const auto& key : bind(config).keys()) {
     if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables" || key == "run.numerics") continue;  // tables, and a key of one choice
     int most = 0;
-    for (const char* value : {"true", "false", "0.5", "2", "16", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current"}) {
+    for (const char* value : {"true", "false", "0.5", "2", "16", "[2]", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
