@@ -63,7 +63,7 @@ std::string answer(const model::Policy& policy, std::vector<std::int32_t> tokens
 
 ExitCode score_lines(const std::string& weights) {
   auto loaded = model::read_model_folder(stages::checkpoint_folder(weights));
-  const model::Policy policy(loaded.config, loaded.weights, PolicyVersion{0});
+  const model::Policy policy(loaded.config, std::make_shared<const model::AlignedFloats>(std::move(loaded.weights)), PolicyVersion{0});
   std::int64_t line = 0;
   for (std::string text; std::cout && std::getline(std::cin, text);) std::cout << answer(policy, read_tokens(text, ++line, loaded.config)) << std::endl;
   require_end_of_input();

@@ -23,7 +23,7 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   const RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = stages::checkpoint_folder(reference);
   text::PromptFormat format(config.text, stages::text_folder(reference));
-  const auto [model_config, weights] = model::read_model_folder(folder);
+  auto [model_config, weights] = model::read_model_folder(folder);
   require(
       model_config.vocab_size >= format.tokenizer()->vocab_size(),
       fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),
@@ -34,7 +34,7 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
                                    model_config.vocab_size, format.tokenizer()->name()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  return {config, std::move(format), model::Policy(model_config, weights, PolicyVersion{0})};
+  return {config, std::move(format), model::Policy(model_config, std::make_shared<const model::AlignedFloats>(std::move(weights)), PolicyVersion{0})};
 }
 
 std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const {

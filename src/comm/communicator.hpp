@@ -84,9 +84,15 @@ std::unique_ptr<Communicator> alone();
 /// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all have ended. For protocol tests and tsan.
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body);
 
-/// Ranks that share this node with the caller, and cores that its affinity mask leaves the process: their ratio is the default thread count of a rank.
-int ranks_on_node(Communicator& world);  ///< collective
-int cores_available();
+int ranks_on_node(Communicator& world);  ///< that share this node with the caller. Collective
+int cores_available();                   ///< those that its affinity mask leaves the process
+std::uint64_t memory_available();        ///< bytes: what the node has free, or what a control group of the process may use where that is less
+/// What the node leaves each of the ranks on it: the default of a rank's threads and memory.
+struct NodeShare {
+  int cores = 1;
+  std::uint64_t memory = 0;  ///< bytes
+};
+NodeShare node_share(Communicator& world);  ///< collective
 /// Where the ranks are and what they are bound to, a line a node: "n1: ranks 0-1 on cores 0-3, rank 2 on cores 4,5". Collective; for the log at start.
 std::vector<std::string> rank_map(Communicator& world);
 std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"

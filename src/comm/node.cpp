@@ -1,4 +1,4 @@
-// What the node offers a rank: neighbours and cores.
+// What the node offers a rank: neighbours, cores and memory.
 #include "comm/mpi_communicator.hpp"
 #include "comm/timed_call.hpp"
 
@@ -7,6 +7,10 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +65,35 @@ std::string number_ranges(const std::vector<int>& numbers) {
 int cores_available() {
   const auto own = own_cpus();
   return own.empty() ? int(sysconf(_SC_NPROCESSORS_ONLN)) : int(own.size());
+}
+
+std::uint64_t memory_available() {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::ifstream system("/proc/meminfo");
+  std::uint64_t kib = 0;
+  for (std::string name, rest; system >> name >> kib; std::getline(system, rest)) {
+    if (name == "MemAvailable:") least = std::min(least, kib << 10);
+  }
+  // Of a control group every group above it counts as well. A line is "0::/path" (version 2) or "9:memory:/path"; "max" or a huge number is no limit.
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const bool second = line.starts_with("0::");
+    if (!second && line.find(":memory:") == std::string::npos) continue;
+    const std::filesystem::path root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    const char* const file = second ? "memory.max" : "memory.limit_in_bytes";
+    for (auto group = std::filesystem::path(line.substr(line.rfind(':') + 1)).relative_path();; group = group.parent_path()) {
+      std::uint64_t bytes = 0;
+      if (std::ifstream(root / group / file) >> bytes) least = std::min(least, bytes);
+      if (group.empty()) break;
+    }
+  }
+  return least;
+}
+
+NodeShare node_share(Communicator& world) {
+  const std::uint64_t memory = memory_available();  // before a neighbour has taken its part
+  const int ranks = ranks_on_node(world);
+  return {std::max(1, cores_available() / ranks), memory / std::uint64_t(ranks)};
 }
 
 std::vector<std::string> rank_map(Communicator& world) {

@@ -34,6 +34,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
   s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
   s.bind("run.wall_time_s", &c.run.wall_time_s, "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
+  s.bind("run.memory_limit", &c.run.memory_limit, "memory a rank may use, such as 6G; empty: its share of what the node offers");
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
   s.bind("task.name", &c.task.name, "task: sorting, arithmetic, countdown, jsonl");
@@ -103,7 +104,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
   s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
-  s.bind("train.leaf_tokens", &c.train.leaf_tokens, "tokens of a packed micro-batch", {1, 1 << 24});
+  s.bind("train.leaf_tokens", &c.train.leaf_tokens, "tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most 1024", {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
   s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what a non-finite gradient or a spike does", {}, {"skip", "rollback", "stop"});
   s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean is a spike; 0: off", {0, kBig});

@@ -19,6 +19,7 @@ struct RunSection {
   std::string log_level = "info";
   double deadline_s = 1800;  ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
   double wall_time_s = 0;    ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
+  std::string memory_limit;  ///< of a rank, "6G"; empty: what its node offers, shared out to the ranks there
   std::string init_from;     ///< RUN or RUN@STEP: start from these weights
 };
 
@@ -99,7 +100,7 @@ struct TrainSection {
   std::int64_t rollouts_per_prompt = 8;  ///< mean; the step's budget is prompts_per_step * rollouts_per_prompt, spent exactly
   std::int64_t epochs = 1;               ///< passes over a step's rollouts
   std::int64_t mini_batches = 1;         ///< optimizer steps a pass; groups are dealt round robin, never cut
-  std::int64_t leaf_tokens = 1024;       ///< tokens of a packed micro-batch (leaf); whole groups only, so a large group may exceed it
+  std::int64_t leaf_tokens = 0;  ///< tokens of a packed micro-batch (leaf): whole sequences, so one long one may exceed it; 0: by model and memory limit
   OptimizerSection optimizer{};
   std::string on_nonfinite = "skip";  ///< skip | rollback | stop when a gradient is not finite
   double loss_spike_factor = 0.0;     ///< treat a gradient norm above factor * its running mean like a non-finite one; 0: off

@@ -12,8 +12,7 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::int64_t kCacheBytes = std::int64_t(1) << 29;  ///< bound on the key-value cache of one call
-constexpr std::int64_t kLiveRows = 512;                      ///< more rows than this no longer gain speed and leave the second-level cache
+constexpr std::int64_t kLiveRows = 512;  ///< more rows than this no longer gain speed and leave the second-level cache
 constexpr std::int64_t kPrefillRows = 1024;
 
 void check_request(const DecodeRequest& request, const ModelConfig& config, const SamplingParams& sampling) {
@@ -39,7 +38,8 @@ struct Sample {
 
 class Decoder {
  public:
-  Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop);
+  Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop,
+          std::int64_t cache_bytes);
   std::vector<std::vector<DecodedSequence>> run();
 
  private:
@@ -77,15 +77,16 @@ std::int64_t longest_prompt(std::span<const DecodeRequest> requests) {
   return std::int64_t(longest);
 }
 
-/// Samples that may live at once: bounded by rows and by cache memory, at least one.
-std::int64_t slot_count(std::span<const DecodeRequest> requests, CacheShape shape, std::int64_t capacity) {
+/// Samples that may live at once: bounded by rows and by cache memory, at least one. Each may have a prompt of its own, whose cache waits beside it.
+std::int64_t slot_count(std::span<const DecodeRequest> requests, CacheShape shape, std::int64_t capacity, std::int64_t prompt, std::int64_t cache_bytes) {
   std::int64_t samples = 0;
   for (const DecodeRequest& request : requests) samples += request.count;
-  const std::int64_t slot_bytes = shape.floats(capacity) * std::int64_t(sizeof(float));
-  return std::max<std::int64_t>(1, std::min({samples, kLiveRows, kCacheBytes / slot_bytes}));
+  const std::int64_t slot_bytes = shape.floats(capacity + prompt) * std::int64_t(sizeof(float));
+  return std::max<std::int64_t>(1, std::min({samples, kLiveRows, cache_bytes / slot_bytes}));
 }
 
-Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop)
+Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop,
+                 std::int64_t cache_bytes)
     : policy_(policy),
       requests_(requests),
       sampling_(sampling),
@@ -93,7 +94,7 @@ Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> re
       sampler_(sampling, policy.config.vocab_size),
       shape_{policy.config.num_hidden_layers, policy.kv_width()},
       longest_prompt_(longest_prompt(requests)),
-      slot_count_(slot_count(requests, shape_, longest_prompt_ + sampling.max_new_tokens)),
+      slot_count_(slot_count(requests, shape_, longest_prompt_ + sampling.max_new_tokens, longest_prompt_, cache_bytes)),
       slots_(shape_, longest_prompt_ + sampling.max_new_tokens, slot_count_),
       engine_(policy, std::max({slot_count_, longest_prompt_, kPrefillRows})),
       prompts_(requests.size()) {
@@ -248,11 +249,11 @@ bool Decoder::ended(const DecodeRequest& request, const std::vector<std::int32_t
 }  // namespace
 
 std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
-                                                 const StopRule& stop) {
+                                                 const StopRule& stop, std::int64_t cache_bytes) {
   require<ConfigError>(sampling.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", sampling.max_new_tokens), "nothing would be sampled",
                        "choose 1 or more");
   for (const DecodeRequest& request : requests) check_request(request, policy.config(), sampling);
-  return Decoder(policy.packed(), requests, sampling, stop).run();
+  return Decoder(policy.packed(), requests, sampling, stop, cache_bytes).run();
 }
 
 }  // namespace rollcall::model

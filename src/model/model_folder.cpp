@@ -65,6 +65,24 @@ void check_tied_head(const WeightFiles& files, const Slice& embedding, const flo
                       "one of them would be lost", "set \"tie_word_embeddings\": false in config.json if both are meant");
 }
 
+void check_tensors(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files) {
+  check_names(config, layout, files);
+  for (const Slice& slice : layout.slices) check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
+}
+
+/// Tensors to their places, zeros between them.
+void widen_all(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files, std::span<float> into) {
+  std::size_t end = 0;
+  for (const Slice& slice : layout.slices) {
+    const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
+    std::fill(into.begin() + std::ptrdiff_t(end), into.begin() + slice.offset, 0.0F);
+    files.tensors().at(slice.name)->widen(slice.name, 0, into.subspan(offset, count));
+    end = offset + count;
+  }
+  std::fill(into.begin() + std::ptrdiff_t(end), into.end(), 0.0F);
+  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front(), into.data() + layout.slices.front().offset);
+}
+
 std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (value != value) return std::uint16_t(bits >> 16 | 0x40);  // stays NaN
@@ -137,20 +155,24 @@ LoadedModel read_model_folder(const std::filesystem::path& folder) {
   return model;
 }
 
-std::vector<float> read_weights(const ModelConfig& config, const WeightFiles& files) {
+AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files) {
   const WeightLayout layout = weight_layout(config);
-  check_names(config, layout, files);
-  for (const Slice& slice : layout.slices) check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
-  std::vector<float> weights(std::size_t(layout.size), 0.0F);  // only now: a config.json that does not belong to the files could ask for any size
-  for (const Slice& slice : layout.slices) {
-    files.tensors().at(slice.name)->widen(slice.name, 0, std::span(weights).subspan(std::size_t(slice.offset), std::size_t(slice.count)));
-  }
-  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front(), weights.data() + layout.slices.front().offset);
+  check_tensors(config, layout, files);
+  AlignedFloats weights{std::size_t(layout.size)};  // only now: a config.json that does not belong to the files could ask for any size
+  widen_all(config, layout, files, weights.span());
   return weights;
 }
 
-std::vector<float> parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin) {
+AlignedFloats parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin) {
   return read_weights(config, WeightFiles(SafetensorsFile::view(std::as_bytes(std::span(bytes)), origin)));
+}
+
+void parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin, std::span<float> into) {
+  const WeightLayout layout = weight_layout(config);
+  expect(std::int64_t(into.size()) == layout.size, "weights fill their layout");
+  const WeightFiles files(SafetensorsFile::view(std::as_bytes(std::span(bytes)), origin));
+  check_tensors(config, layout, files);
+  widen_all(config, layout, files, into);
 }
 
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights, const std::map<std::string, std::string>& metadata) {

@@ -1,6 +1,7 @@
 // A model folder as Hugging Face lays it out: config.json, and model.safetensors or shards with an index.
 #pragma once
 
+#include "model/aligned_floats.hpp"
 #include "model/weight_files.hpp"
 #include "model/weights.hpp"
 
@@ -14,7 +15,7 @@ namespace rollcall::model {
 
 struct LoadedModel {
   ModelConfig config;
-  std::vector<float> weights;  ///< layout order
+  AlignedFloats weights;  ///< layout order
 };
 
 /// Throws InputError naming the file and the fault: missing file, unsupported key, missing or unknown tensor, other shape.
@@ -25,10 +26,12 @@ ModelConfig read_folder_config(const std::filesystem::path& folder);
 
 /// Weights of `config`; F32, BF16 and F16 are widened from the mapped files into their place, one tensor at a time. Every tensor of the files must be
 /// the model's (or a known buffer that nothing reads): a weight that was passed over would leave another model.
-std::vector<float> read_weights(const ModelConfig& config, const WeightFiles& files);
+AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files);
 
 /// The same from the bytes of a safetensors file; `origin` is named in messages.
-std::vector<float> parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin);
+AlignedFloats parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin);
+/// Over weights that are there already [layout size]: nothing is written when the bytes are refused for a name or a shape.
+void parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin, std::span<float> into);
 
 /// The tensors of model.safetensors for these weights, and the metadata that transformers asks for.
 std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights);

@@ -6,9 +6,12 @@
 #include "model/policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <new>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -74,7 +77,7 @@ GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> b
 
 void GradientSum::start() {
   const std::lock_guard lock(*mutex_);
-  std::fill(sum_.begin(), sum_.end(), 0);
+  std::memset(sum_.data(), 0, sum_.size() * sizeof(std::int64_t));
   std::fill(largest_.begin(), largest_.end(), 0.0);
   leaves_ = 0;
 }
@@ -87,7 +90,7 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
   largest_[t] = std::max(largest_[t], largest);
   // A part outside the window is not summed: finish() sees the same from largest_ and asks for a repeat.
   if (largest == 0.0 || !std::isfinite(largest) || bits_of(largest) + exponent_[t] > kHighBits) return;
-  const auto into = std::span(sum_).subspan(std::size_t(slice.offset + first), values.size());
+  const auto into = sum_.span().subspan(std::size_t(slice.offset + first), values.size());
   expect(kernels::accumulate_fixed_point(values, int(exponent_[t]), into), "a gradient inside the window is summed");
 }
 
@@ -139,6 +142,25 @@ void GradientSum::measure(Collectives& ranks) {
   norm_ = std::sqrt(std::accumulate(own.begin(), own.end(), 0.0));
 }
 
+/// The share's sums as floats, written over them from its beginning: a float is half as wide as its sum, so none is lost before it is read.
+std::span<const float> GradientSum::convert(std::int64_t end) {
+  std::array<float, 4096> piece;
+  auto* const place = reinterpret_cast<std::byte*>(sum_.data() + begin_);
+  for (std::size_t t = 0; t < exponent_.size(); ++t) {
+    // With the padding behind the tensor, whose sums are 0.
+    const std::int64_t next = t + 1 < exponent_.size() ? layout_.slices[t + 1].offset : layout_.size;
+    const std::int64_t last = std::min(next, end);
+    for (std::int64_t first = std::max(layout_.slices[t].offset, begin_); first < last;) {
+      const auto count = std::min<std::int64_t>(last - first, std::int64_t(piece.size()));
+      kernels::from_fixed_point(sum_.span().subspan(std::size_t(first), std::size_t(count)), int(exponent_[t]), std::span(piece).first(std::size_t(count)));
+      std::memcpy(place + std::size_t(first - begin_) * sizeof(float), piece.data(), std::size_t(count) * sizeof(float));
+      first += count;
+    }
+  }
+  if (end == begin_) return {};
+  return {std::launder(reinterpret_cast<const float*>(place)), std::size_t(end - begin_)};
+}
+
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*mutex_);
   expect(begins_.empty() || int(begins_.size()) == ranks.size() + 1, "each rank has a share");
@@ -147,16 +169,11 @@ GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
   const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits), centre = std::min(kCentreBits, high - kSlackBits);
   if (fit_exponents(std::min(kLowBits, centre - kSlackBits), high, centre)) return Outcome::repeat;
-  if (begins_.empty()) ranks.sum(sum_);
-  else ranks.sum_to_shares(sum_, begins_);
+  if (begins_.empty()) ranks.sum(sum_.span());
+  else ranks.sum_to_shares(sum_.span(), begins_);
   begin_ = begins_.empty() ? 0 : begins_[std::size_t(ranks.rank())];
   const std::int64_t end = begins_.empty() ? layout_.size : begins_[std::size_t(ranks.rank()) + 1];
-  gradient_.resize(std::size_t(end - begin_));
-  for (std::size_t t = 0; t < exponent_.size(); ++t) {
-    const auto [first, count] = part_of(layout_.slices[t], begin_, end);
-    if (count == 0) continue;
-    kernels::from_fixed_point(std::span(sum_).subspan(first, count), int(exponent_[t]), std::span(gradient_).subspan(first - std::size_t(begin_), count));
-  }
+  gradient_ = convert(end);
   measure(ranks);
   fit_exponents(centre - kSlackBits, centre + kSlackBits, centre);  // the next step starts well inside the window
   return Outcome::ready;

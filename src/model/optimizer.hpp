@@ -3,6 +3,7 @@
 
 #include "core/collectives.hpp"
 #include "core/run_config.hpp"
+#include "model/aligned_floats.hpp"
 #include "model/weights.hpp"
 
 #include <cstdint>
@@ -56,9 +57,11 @@ class GradientSum {
   void measure(Collectives& ranks);
 
   WeightLayout layout_;
-  std::vector<std::int64_t> sum_;  ///< layout order, value * 2^exponent
+  std::span<const float> convert(std::int64_t end);
+
+  AlignedArray<std::int64_t> sum_;  ///< layout order, value * 2^exponent; after finish() the gradient stands in its place
   std::vector<std::int64_t> begins_;
-  std::vector<float> gradient_;  ///< of this rank's share, which begins at begin_
+  std::span<const float> gradient_;  ///< of this rank's share, which begins at begin_
   std::int64_t begin_ = 0;
   double norm_ = 0.0;
   std::vector<std::int64_t> exponent_;  ///< [tensors]

@@ -42,7 +42,7 @@ model::Policy read_policy(const std::string& folder, const PolicyStore& store, c
   require<ConfigError>(loaded.config.vocab_size == store.config().vocab_size,
                        fmt::format("{} = {} has {} tokens, the policy {}", key, folder, loaded.config.vocab_size, store.config().vocab_size),
                        "log-probs of the same tokens are compared", "use a model with the policy's tokenizer");
-  return model::Policy(loaded.config, loaded.weights, PolicyVersion{0});
+  return model::Policy(loaded.config, std::make_shared<const model::AlignedFloats>(std::move(loaded.weights)), PolicyVersion{0});
 }
 
 Companions::Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
@@ -65,19 +65,19 @@ Companions::Companions(Job& job, const objective::Objective& objective, comm::Co
     require<ConfigError>(loaded.weights.size() == job.store->weights().size() && loaded.config.vocab_size == job.store->config().vocab_size,
                          fmt::format("reference.model = {} has another shape than the policy", job.config.reference.model),
                          "the reference is kept beside the policy, weight by weight", "use a model of the same architecture");
-    set_reference(loaded.weights);
+    set_reference(std::move(loaded.weights));
   }
 }
 
-void Companions::set_reference(std::span<const float> weights) {
+void Companions::set_reference(model::AlignedFloats weights) {
   reference_.reset();
-  reference_weights_ = std::make_shared<model::AlignedFloats>(weights);
+  reference_weights_ = std::make_shared<model::AlignedFloats>(std::move(weights));
   ++reference_revision_;
   reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
 }
 
 void Companions::begin_training() {
-  if (wants(column::reference_logprob) && !reference_weights_) set_reference(std::as_const(*job_->store).weights());
+  if (wants(column::reference_logprob) && !reference_weights_) set_reference(model::AlignedFloats(std::as_const(*job_->store).weights()));
 }
 
 bool Companions::changes_reference(std::uint64_t step) const {
@@ -89,7 +89,7 @@ void Companions::after_step(std::uint64_t step) {
   if (!changes_reference(step)) return;
   const auto& settings = job_->config.reference;
   const auto policy = std::as_const(*job_->store).weights();
-  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) return set_reference(policy);
+  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) return set_reference(model::AlignedFloats(policy));
   const auto reference = reference_weights_->span();
   for (std::size_t i = 0; i < policy.size(); ++i) reference[i] = float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
   reference_.reset();

@@ -48,7 +48,7 @@ class Companions {
   using LeafColumns = std::map<std::string, std::vector<float>>;
   using LeafPass = std::function<LeafColumns(const model::Leaf& leaf)>;
   void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass);
-  void set_reference(std::span<const float> weights);
+  void set_reference(model::AlignedFloats weights);
 
   Job* job_;
   comm::Communicator* ranks_;

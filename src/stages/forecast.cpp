@@ -1,12 +1,9 @@
 // Sizes from the layout and the run file.
 #include "stages/forecast.hpp"
 
+#include "base/byte_size.hpp"
 #include "base/error.hpp"
-#include "model/model_folder.hpp"
 #include "model/optimizer.hpp"
-#include "objective/columns.hpp"
-#include "objective/objective.hpp"
-#include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +15,7 @@ namespace {
 constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;                              // archive columns of a token: id, log-prob, entropy, version (io/README.md)
 constexpr std::uint64_t kRolloutBytes = 160;                                      // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
-constexpr std::uint64_t kBatch = 128;                                             // sequences a thread decodes together (generation.cpp)
+constexpr std::int64_t kPrompt = 64;                                              // tokens of a prompt
 constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's shares and the scheduler's links
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
 constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, lock (run_folder.hpp)
@@ -33,29 +30,6 @@ bool same_stages(const comm::StageLayout& layout, int a, int b) {
 /// Update ranks that hold a share of the optimizer.
 std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::ModelConfig& policy) {
   return std::uint64_t(model::ranks_with_share(model::optimizer_shares(model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()))));
-}
-
-std::uint64_t memory_of(const comm::StageLayout& layout, int rank, const RunConfig& c, const RunModels& models, std::uint64_t step_tokens, int threads) {
-  const model::ModelConfig& policy = models.policy;
-  const std::uint64_t weights = std::uint64_t(model::weight_layout(policy).size) * sizeof(float);
-  const std::uint64_t cache = 2ULL * std::uint64_t(policy.num_hidden_layers * policy.num_key_value_heads * policy.head_dim) * 4;
-  const std::uint64_t prompt = 64;    // a short prompt; the run's own is not known before the task is read
-  std::uint64_t bytes = 2 * weights;  // flat and packed
-  if (layout.hosts_stage(rank, comm::Stage::generation)) bytes += std::uint64_t(threads) * kBatch * (prompt + std::uint64_t(c.sampling.max_new_tokens)) * cache;
-  if (layout.hosts_stage(rank, comm::Stage::update)) {
-    const std::uint64_t activations =
-        std::uint64_t(c.train.leaf_tokens) * std::uint64_t(policy.num_hidden_layers) * std::uint64_t(8 * policy.hidden_size + 4 * policy.intermediate_size) * 4;
-    bytes += 2 * std::uint64_t(models.companion_parameters) * sizeof(float) +  // flat and packed, as the policy's
-             2 * weights + 3 * weights / optimizer_ranks(layout, policy) + std::uint64_t(threads) * (weights + activations) +
-             step_tokens * kTokenBytes * 2;  // int64 sum; moments and gradient of a share; threads, columns
-  }
-  return bytes;
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes >= 10'000'000'000ULL) return fmt::format("{:.1f} GB", double(bytes) * 1e-9);
-  if (bytes >= 10'000'000ULL) return fmt::format("{:.0f} MB", double(bytes) * 1e-6);
-  return fmt::format("{:.0f} kB", double(bytes) * 1e-3);
 }
 
 struct Writers {
@@ -81,31 +55,22 @@ void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std
 
 }  // namespace
 
-RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
-  const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
-  RunModels models;
-  models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
-  const auto columns = objective::Objective(c.objective.recipe, c.objective.pieces, c.objective.knobs).columns();
-  const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
-  if (wants(objective::column::reference_logprob)) models.companion_parameters += model::weight_layout(models.policy).size;
-  if ((wants(objective::column::teacher_logprob) || wants(objective::column::teacher_kl)) && !c.teacher.model.empty())
-    models.companion_parameters += model::weight_layout(model::read_folder_config(c.teacher.model)).size;
-  return models;
-}
-
 Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int threads) {
   Forecast f;
   f.layout = comm::make_layout(c.run.layout, ranks);
   f.parameters = model::weight_layout(models.policy).size;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
-  const std::uint64_t step_tokens = rollouts * std::uint64_t(c.sampling.max_new_tokens + 64);
+  RunConfig resolved = c;
+  resolved.train.leaf_tokens = leaf_tokens(c, models.policy);
+  const std::uint64_t limit = c.run.memory_limit.empty() ? kNoLimit : parse_bytes(c.run.memory_limit, "run.memory_limit");
   for (int rank = 0; rank < ranks; ++rank) {
     if (!f.ranks.empty() && same_stages(f.layout, rank, f.ranks.back().first)) {
       f.ranks.back().last = rank;
       continue;
     }
-    RankRange range{rank, rank, {}, memory_of(f.layout, rank, c, models, step_tokens, threads)};
+    RankRange range{rank, rank, {}, memory_need(resolved, models, f.layout, rank, kPrompt), {}};
+    range.use = fit_memory(range.memory, limit, "run.memory_limit is", threads);
     for (std::size_t s = 0; s < f.layout.hosts.size(); ++s) {
       if (f.layout.hosts_stage(rank, comm::Stage(s))) range.stages.push_back(comm::Stage(s));
     }
@@ -123,7 +88,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
   f.gradient_bytes_per_step = count(comm::Stage::update) > 1 ? 3 * weights * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
-  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + 64) * kTokenBytes;
+  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + kPrompt) * kTokenBytes;
   forecast_files(f, c, {generators, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
 }
@@ -148,7 +113,8 @@ std::string to_text(const Forecast& f) {
     std::string stages;
     for (const auto stage : range.stages) stages += fmt::format("{}{}", stages.empty() ? "" : ", ", comm::stage_name(stage));
     text += fmt::format("  {:<16} {:<40} {}\n", range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{} .. {}", range.first, range.last),
-                        stages, bytes_text(range.memory_bytes));
+                        stages, bytes_text(range.use.bytes));
+    text += fmt::format("    {}\n", items_text(range.memory));
   }
   text += fmt::format("\n  a step: {} control messages ({}), weights {} by collective, gradients and their steps {} a rank\n", f.messages_per_step,
                       bytes_text(f.control_bytes_per_step), bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));

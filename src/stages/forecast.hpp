@@ -3,8 +3,7 @@
 
 #include "comm/stage_layout.hpp"
 #include "core/run_config.hpp"
-#include "model/weights.hpp"
-#include "text/tokenizer.hpp"
+#include "stages/memory.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,7 +15,8 @@ namespace rollcall::stages {
 struct RankRange {
   int first = 0, last = 0;
   std::vector<comm::Stage> stages;
-  std::uint64_t memory_bytes = 0;  ///< weights, optimizer, gradients, key/value cache and shard columns; not the libraries (about 150 MB)
+  MemoryNeed memory;
+  MemoryUse use;  ///< with a short prompt, as the run's own are not known before its task is read
 };
 
 struct Forecast {
@@ -43,14 +43,6 @@ struct Quota {
 };
 /// Throws ConfigError with the interval of packing that would fit.
 void check_quota(const Forecast& forecast, const Quota& quota);
-
-/// What a run holds in memory: the policy, and parameters of a reference and a teacher on every update rank.
-struct RunModels {
-  model::ModelConfig policy;
-  std::int64_t companion_parameters = 0;
-};
-/// Reads config.json of run.init_from or model.path, and of the teacher. Throws InputError, ConfigError.
-RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
 
 /// Throws EnvironmentError when the layout does not take that many ranks.
 Forecast forecast(const RunConfig& config, const RunModels& models, int ranks, int threads);

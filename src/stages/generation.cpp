@@ -12,8 +12,6 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::int64_t kBatchSequences = 128;  // most sequences that a thread advances together: full matrix kernels, a cache of a few MB; not measured
-
 /// A piece of a group small enough for one batch.
 struct Piece {
   std::size_t group;
@@ -95,25 +93,28 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   const auto beginnings = guide.prefixes(job, plan);
   const auto batches = make_batches(plan.groups, job.workers->threads());
   const auto stop = stop_rule(*job.format, plan.sampling.stop);
-  job.workers->run(std::int64_t(batches.size()), [&](std::int64_t b, int) {
-    const auto& batch = batches[std::size_t(b)];
-    std::vector<model::DecodeRequest> requests;
-    for (const auto& piece : batch) {
-      const auto& beginning = beginnings[piece.group];
-      requests.push_back({tokens[piece.group], std::uint64_t(job.config.run.seed), plan.step, prompt_address(plan, plan.groups[piece.group]),
-                          piece.first_sample, piece.count, std::int64_t(beginning.size())});
-      requests.back().prompt.insert(requests.back().prompt.end(), beginning.begin(), beginning.end());
-    }
-    auto decoded = model::decode(policy, requests, plan.sampling, stop);
-    for (std::size_t r = 0; r < batch.size(); ++r) {
-      const auto& piece = batch[r];
-      for (std::uint32_t i = 0; i < piece.count; ++i) {
-        const std::uint32_t sample = piece.first_sample + i;
-        shard.groups[piece.group].rollouts[sample - plan.groups[piece.group].first_sample] =
-            to_rollout(job, std::move(decoded[r][i]), tokens[piece.group], beginnings[piece.group], sample, policy.version());
-      }
-    }
-  });
+  job.workers->run(
+      std::int64_t(batches.size()),
+      [&](std::int64_t b, int) {
+        const auto& batch = batches[std::size_t(b)];
+        std::vector<model::DecodeRequest> requests;
+        for (const auto& piece : batch) {
+          const auto& beginning = beginnings[piece.group];
+          requests.push_back({tokens[piece.group], std::uint64_t(job.config.run.seed), plan.step, prompt_address(plan, plan.groups[piece.group]),
+                              piece.first_sample, piece.count, std::int64_t(beginning.size())});
+          requests.back().prompt.insert(requests.back().prompt.end(), beginning.begin(), beginning.end());
+        }
+        auto decoded = model::decode(policy, requests, plan.sampling, stop, job.memory.cache_bytes);
+        for (std::size_t r = 0; r < batch.size(); ++r) {
+          const auto& piece = batch[r];
+          for (std::uint32_t i = 0; i < piece.count; ++i) {
+            const std::uint32_t sample = piece.first_sample + i;
+            shard.groups[piece.group].rollouts[sample - plan.groups[piece.group].first_sample] =
+                to_rollout(job, std::move(decoded[r][i]), tokens[piece.group], beginnings[piece.group], sample, policy.version());
+          }
+        }
+      },
+      job.memory.decodes_at_once);
   return shard;
 }
 

@@ -7,6 +7,8 @@
 
 namespace rollcall::stages {
 
+constexpr std::int64_t kBatchSequences = 128;  ///< most sequences that a thread advances together: full matrix kernels, a cache of a few MB; not measured
+
 /// A shard, where it was published and the rank that scores it.
 struct Generated {
   RolloutShard shard;

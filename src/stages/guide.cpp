@@ -45,10 +45,12 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
     if (stream.uniform(0) < job.config.guide.share) chosen.push_back({g, std::size_t(1 + stream.below(1, std::uint64_t(job.config.guide.max_tokens)))});
   }
   const auto stop = stop_rule(*job.format, plan.sampling.stop);
-  job.workers->run((std::int64_t(chosen.size()) + kTogether - 1) / kTogether, [&](std::int64_t batch, int) {
-    const auto first = std::size_t(batch * kTogether), count = std::min<std::size_t>(kTogether, chosen.size() - first);
-    begin(job, plan, stop, std::span(chosen).subspan(first, count), all);
-  });
+  job.workers->run((std::int64_t(chosen.size()) + kTogether - 1) / kTogether,
+                   [&](std::int64_t batch, int) {
+                     const auto first = std::size_t(batch * kTogether), count = std::min<std::size_t>(kTogether, chosen.size() - first);
+                     begin(job, plan, stop, std::span(chosen).subspan(first, count), all);
+                   },
+                   job.memory.decodes_at_once);
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Assembly of a job from its run file.
 #include "stages/job.hpp"
 
+#include "base/byte_size.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
@@ -11,14 +12,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <span>
 #include <stdexcept>
 
 namespace rollcall::stages {
 
-PolicyStore::PolicyStore(model::ModelConfig config, std::span<const float> weights, PolicyVersion version)
-    : config_(std::move(config)), layout_(model::weight_layout(config_)), weights_(std::make_shared<model::AlignedFloats>(weights)) {
+PolicyStore::PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version)
+    : config_(std::move(config)), layout_(model::weight_layout(config_)), weights_(std::make_shared<model::AlignedFloats>(std::move(weights))) {
   expect(std::int64_t(weights_->size()) == layout_.size, "the buffer has the layout's size");
   publish(version);
 }
@@ -58,7 +60,7 @@ namespace {
 std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::filesystem::path& source, const text::Tokenizer& tokenizer, bool chosen) {
   if (source.empty()) {
     const auto config = model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos());
-    return std::make_unique<PolicyStore>(config, model::initial_weights(config, std::uint64_t(c.run.seed)), PolicyVersion{0});
+    return std::make_unique<PolicyStore>(config, model::AlignedFloats(model::initial_weights(config, std::uint64_t(c.run.seed))), PolicyVersion{0});
   }
   auto loaded = model::read_model_folder(source);
   const auto& config = loaded.config;
@@ -70,7 +72,7 @@ std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::files
                                    source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  return std::make_unique<PolicyStore>(config, loaded.weights, PolicyVersion{0});
+  return std::make_unique<PolicyStore>(config, std::move(loaded.weights), PolicyVersion{0});
 }
 
 io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash, const std::string& version) {
@@ -166,6 +168,8 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
   job.tokenizer = job.format->tokenizer();
   job.config.text = job.format->section();
+  job.models = models_of(config, *job.tokenizer);
+  job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   const auto& row = task::find_task(config.task.name);
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
   job.judge.emplace(reward::find_verifier(row.verifier), config.task);
@@ -178,6 +182,18 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   check_lengths(job);
   fill_examples(job, examples);
   return job;
+}
+
+void fit_memory(Job& job, int rank, std::uint64_t offered) {
+  std::size_t longest_prompt = 0;
+  for (const auto& split : job.prompt_tokens)
+    for (const auto& prompt : split) longest_prompt = std::max(longest_prompt, prompt.size());
+  const auto need = memory_need(job.config, job.models, job.layout, rank, std::int64_t(longest_prompt));
+  const bool given = !job.config.run.memory_limit.empty();
+  const std::uint64_t limit = given ? parse_bytes(job.config.run.memory_limit, "run.memory_limit") : offered;
+  job.memory = fit_memory(need, limit, given ? "run.memory_limit is" : "this node offers each", job.workers->threads());
+  spdlog::info("rank {}: up to {} of {} of memory, {} leaves of {} tokens at a time ({})", rank, bytes_text(job.memory.bytes), bytes_text(limit),
+               job.memory.leaves_at_once, job.config.train.leaf_tokens, items_text(need));
 }
 
 }  // namespace rollcall::stages

@@ -7,6 +7,7 @@
 #include "io/shard_file.hpp"
 #include "model/policy.hpp"
 #include "reward/verifier.hpp"
+#include "stages/memory.hpp"
 #include "stages/worker_pool.hpp"
 #include "task/task.hpp"
 #include "text/prompt_format.hpp"
@@ -25,7 +26,7 @@ namespace rollcall::stages {
 /// Weights of the moment and the packed policy made of them.
 class PolicyStore {
  public:
-  PolicyStore(model::ModelConfig config, std::span<const float> weights, PolicyVersion version);
+  PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version);
   const model::ModelConfig& config() const { return config_; }
   const model::WeightLayout& layout() const { return layout_; }
   std::span<float> weights() { return weights_->span(); }
@@ -58,6 +59,8 @@ struct Job {
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<PolicyStore> store;
+  RunModels models;
+  MemoryUse memory;  ///< of this rank, once fit_memory(job, ...) has set it
 };
 
 /// Tokens of one of the job's prompts as the policy sees it.
@@ -66,7 +69,10 @@ Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
 
 /// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. The job's settings are those given with
-/// what text.tokenizer and text.template came to. Throws ConfigError, InputError, EnvironmentError.
+/// what text.tokenizer, text.template and train.leaf_tokens came to. Throws ConfigError, InputError, EnvironmentError.
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version);
+
+/// Shares this rank's memory out: run.memory_limit, or `offered` by its node. Throws EnvironmentError where the run does not fit.
+void fit_memory(Job& job, int rank, std::uint64_t offered);
 
 }  // namespace rollcall::stages

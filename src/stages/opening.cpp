@@ -68,13 +68,14 @@ void tell_text(const Job& job) {
 
 }  // namespace
 
-Opening open_job(comm::Communicator& world, const JobRequest& request, int share) {
+Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share) {
   Opening opening;
   RunConfig config = load_run_config(request.run_file, request.assignments);
   if (request.kind == JobKind::eval) open_evaluation(request, config);
   start_log(config.run.log_level, world.rank(), world.size());
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
-  config = opening.job->config;  // with what text.tokenizer and text.template came to
+  config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
+  fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);
   make_scheduler(*opening.job);
   const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
@@ -109,6 +110,6 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   return opening;
 }
 
-int thread_count(const RunConfig& config, int share) { return config.run.threads > 0 ? int(config.run.threads) : share; }
+int thread_count(const RunConfig& config, const comm::NodeShare& share) { return config.run.threads > 0 ? int(config.run.threads) : share.cores; }
 
 }  // namespace rollcall::stages

@@ -30,8 +30,8 @@ struct Opening {
   std::optional<Job> job;
 };
 
-/// `share`: cores of the node divided by the ranks on it. Throws InputError, ConfigError, EnvironmentError, StorageError.
-Opening open_job(comm::Communicator& world, const JobRequest& request, int share);
-int thread_count(const RunConfig& config, int share);
+/// Throws InputError, ConfigError, EnvironmentError, StorageError.
+Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share);
+int thread_count(const RunConfig& config, const comm::NodeShare& share);
 
 }  // namespace rollcall::stages

@@ -99,14 +99,15 @@ void Rank::restore(const std::string& name) {
     return it->second;
   };
   auto state = parse_coordinator_state(file(kCoordinatorState), name + "/" + kCoordinatorState);
-  const auto weights = model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors");
-  std::copy(weights.begin(), weights.end(), job_.store->weights().begin());
+  model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors", job_.store->weights());
   job_.store->publish(PolicyVersion{state.policy_version});
   if (update_) {
     update_->restore(checkpoint.files, name);
     update_->restore_replay(state.unpacked);
   }
-  if (world_->rank() == 0) resumed_ = {std::move(state), std::move(checkpoint)};
+  if (world_->rank() != 0) return;
+  std::erase_if(checkpoint.files, [](const auto& part) { return part.first.ends_with(".safetensors"); });  // taken, and as large as the model
+  resumed_ = {std::move(state), std::move(checkpoint)};
 }
 
 /// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names it.
@@ -263,7 +264,7 @@ void require_same_start(const io::RunIdentity& own, const Preamble& first) {
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
-  const int share = std::max(1, comm::cores_available() / comm::ranks_on_node(world));  // collective: before anything only rank 0 does
+  const auto share = comm::node_share(world);  // collective: before anything only rank 0 does
   Opening opening;
   if (world.rank() == 0) {
     try {
@@ -286,6 +287,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
       require_same_start(opening.job->identity, opening.preamble);
       opening.job->identity.weights_hash = opening.preamble.weights_hash;
+      fit_memory(*opening.job, world.rank(), share.memory);
     }
     catch_stop_signals();
     comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure", world.rank());

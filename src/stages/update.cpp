@@ -81,12 +81,15 @@ bool Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temper
   const auto own = own_leaves(std::int64_t(leaves.size()), *ranks_);
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     sum_.start();
-    job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) {
-      const auto& [leaf, derivative, logprob] = leaves[std::size_t(own[std::size_t(i)])];
-      const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
-      see(own[std::size_t(i)], model::forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
-      sum_.end_leaf();
-    });
+    job_->workers->run(
+        std::int64_t(own.size()),
+        [&](std::int64_t i, int) {
+          const auto& [leaf, derivative, logprob] = leaves[std::size_t(own[std::size_t(i)])];
+          const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
+          see(own[std::size_t(i)], model::forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
+          sum_.end_leaf();
+        },
+        job_->memory.leaves_at_once);
     const auto outcome = sum_.finish(*ranks_);
     if (outcome != model::GradientSum::Outcome::repeat) return outcome == model::GradientSum::Outcome::ready;
   }

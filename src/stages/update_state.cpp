@@ -148,8 +148,7 @@ void Update::on_rollback(const std::string& name) {
   const auto file = checkpoint.files.find("model.safetensors");
   require<StorageError>(file != checkpoint.files.end(), fmt::format("checkpoint {} has no model.safetensors", name), "the run cannot go back to it",
                         "remove it to use the one before");
-  const auto weights = model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors");
-  std::copy(weights.begin(), weights.end(), job_->store->weights().begin());
+  model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors", job_->store->weights());
   restore(checkpoint.files, name);
   // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});

@@ -30,7 +30,7 @@ void WorkerPool::serve(int thread) {
 }
 
 void WorkerPool::drain(int thread, std::unique_lock<std::mutex>& lock) {
-  while (next_ < count_) {
+  while (next_ < count_ && busy_ < most_busy_) {  // who finds enough at work leaves them the rest
     const std::int64_t index = next_++;
     ++busy_;
     lock.unlock();
@@ -47,9 +47,9 @@ void WorkerPool::drain(int thread, std::unique_lock<std::mutex>& lock) {
   if (busy_ == 0) done_.notify_all();
 }
 
-void WorkerPool::run(std::int64_t count, const std::function<void(std::int64_t, int)>& work) {
+void WorkerPool::run(std::int64_t count, const std::function<void(std::int64_t, int)>& work, int together) {
   std::unique_lock lock(mutex_);
-  work_ = &work, next_ = 0, count_ = count, failed_index_ = -1, failure_ = nullptr;
+  work_ = &work, next_ = 0, count_ = count, most_busy_ = together > 0 ? together : threads(), failed_index_ = -1, failure_ = nullptr;
   ++round_;
   wake_.notify_all();
   drain(0, lock);

@@ -20,8 +20,9 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int threads() const { return int(workers_.size()) + 1; }
-  /// Calls work(index, thread) for every index in [0, count), each once, in any order. Rethrows the exception of the lowest index that threw.
-  void run(std::int64_t count, const std::function<void(std::int64_t index, int thread)>& work);
+  /// Calls work(index, thread) for every index in [0, count), each once, in any order, at most `together` at a time (0: as many as there are threads).
+  /// Rethrows the exception of the lowest index that threw.
+  void run(std::int64_t count, const std::function<void(std::int64_t index, int thread)>& work, int together = 0);
 
  private:
   void serve(int thread);
@@ -30,7 +31,7 @@ class WorkerPool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(std::int64_t, int)>* work_ = nullptr;
-  std::int64_t next_ = 0, count_ = 0, busy_ = 0, failed_index_ = -1;
+  std::int64_t next_ = 0, count_ = 0, busy_ = 0, most_busy_ = 0, failed_index_ = -1;
   std::uint64_t round_ = 0;
   std::exception_ptr failure_;
   bool closing_ = false;

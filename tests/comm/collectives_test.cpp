@@ -144,6 +144,9 @@ TEST(Collectives, SplitMakesGroupsByColorInRankOrder) {
 TEST(Collectives, NodeHoldsAllRanksOfThisTest) {
   in_world([](Communicator& world) { EXPECT_EQ(ranks_on_node(world), world.size()); });
   EXPECT_GE(cores_available(), 1);
+  EXPECT_GT(memory_available(), std::uint64_t(1) << 20);
+  EXPECT_LT(memory_available(), std::uint64_t(1) << 50);
+  in_world([](Communicator& world) { EXPECT_LE(node_share(world).memory, memory_available() / std::uint64_t(world.size()) * 2); });
 }
 
 }  // namespace

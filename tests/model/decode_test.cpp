@@ -94,6 +94,9 @@ TEST(Decode, TokensDoNotDependOnCompanyOrSplitOrThread) {
       EXPECT_EQ(result[0][0].logprob, together[r][sample].logprob);
     }
   }
+  const auto one_at_a_time = decode(policy, requests, sampling, {}, 1);  // a cache with room for nothing still takes one sequence
+  for (std::size_t r = 0; r < requests.size(); ++r)
+    for (std::uint32_t sample = 0; sample < requests[r].count; ++sample) EXPECT_EQ(one_at_a_time[r][sample].logprob, together[r][sample].logprob);
 }
 
 TEST(Decode, MoreSamplesThanSlotsAreServedInTurn) {

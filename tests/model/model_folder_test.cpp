@@ -75,7 +75,7 @@ TEST(ModelFolder, Bf16RoundsToNearestEven) {
   for (std::size_t i = 0; i < bits.size(); ++i) weights[i] = std::bit_cast<float>(bits[i]);
   write_model_folder(folder.path(), kConfig, weights, {Dtype::bf16, {}});
   const auto read = read_model_folder(folder.path()).weights;
-  for (std::size_t i = 0; i < bits.size(); ++i) EXPECT_EQ(std::bit_cast<std::uint32_t>(read[i]), rounded[i]) << i;
+  for (std::size_t i = 0; i < bits.size(); ++i) EXPECT_EQ(std::bit_cast<std::uint32_t>(read.span()[i]), rounded[i]) << i;
   EXPECT_EQ(Json::parse(read_file(folder / "config.json")).at("torch_dtype"), "bfloat16");
 }
 

@@ -20,7 +20,7 @@ void check_ranges(const Forecast& f, int ranks) {
   for (const auto& range : f.ranks) {
     ASSERT_EQ(range.first, next);
     ASSERT_LE(range.first, range.last);
-    EXPECT_GT(range.memory_bytes, std::uint64_t(f.parameters) * 2 * sizeof(float) - 1);  // flat and packed weights at least
+    EXPECT_GT(range.use.bytes, std::uint64_t(f.parameters) * 2 * sizeof(float) - 1);  // flat and packed weights at least
     EXPECT_FALSE(range.stages.empty());
     for (const int rank : {range.first, (range.first + range.last) / 2, range.last}) {
       std::vector<comm::Stage> hosted;
@@ -97,14 +97,14 @@ TEST(Forecast, CountsTheModelsThatTheRunWillHold) {
   write_file_atomic(folder / "config.json", model::to_config_json(large));
   config.model.path = folder.string();
   EXPECT_EQ(planned(config, 1).parameters, model::weight_layout(large).size);
-  EXPECT_GT(planned(config, 1).ranks[0].memory_bytes, small.ranks[0].memory_bytes);
+  EXPECT_GT(planned(config, 1).ranks[0].use.bytes, small.ranks[0].use.bytes);
   config.model.path = (folder / "nothing").string();
   EXPECT_THROW(planned(config, 1), InputError);
   std::filesystem::remove_all(folder);
   config.model.path.clear();
   config.objective.pieces.emplace_back("regularizer", "kl");
   config.objective.knobs.emplace_back("kl_anchor", "reference");
-  EXPECT_EQ(planned(config, 1).ranks[0].memory_bytes, small.ranks[0].memory_bytes + 2 * sizeof(float) * std::uint64_t(small.parameters));
+  EXPECT_EQ(planned(config, 1).ranks[0].use.bytes, small.ranks[0].use.bytes + 2 * sizeof(float) * std::uint64_t(small.parameters));
 }
 
 TEST(Forecast, RefusesALayoutThatDoesNotFit) {

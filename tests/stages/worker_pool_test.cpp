@@ -7,6 +7,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rollcall::stages {
@@ -30,6 +31,26 @@ TEST(WorkerPool, CallsEveryIndexOnce) {
     for (const std::int64_t count : {1, 2, 7, 1000}) expect_each_once(pool, count);
     for (int round = 0; round < 300; ++round) expect_each_once(pool, 3);  // rounds so short that workers meet the next one late
   }
+}
+
+TEST(WorkerPool, RunsNoMoreAtATimeThanAsked) {
+  WorkerPool pool(5);
+  for (const int together : {1, 2, 5, 9}) {
+    std::atomic<int> running = 0, most = 0, calls = 0;
+    pool.run(
+        200,
+        [&](std::int64_t, int) {
+          const int now = ++running;
+          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
+          ++calls;
+          std::this_thread::yield();
+          --running;
+        },
+        together);
+    EXPECT_LE(most, together);
+    EXPECT_EQ(calls, 200);
+  }
+  expect_each_once(pool, 50);  // the bound is that of one call
 }
 
 TEST(WorkerPool, HasNothingToDoForZeroIndices) {

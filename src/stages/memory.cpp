@@ -1,0 +1,137 @@
+// The sizes of what lives longest and of what lives most.
+#include "stages/memory.hpp"
+
+#include "base/byte_size.hpp"
+#include "base/error.hpp"
+#include "model/model_folder.hpp"
+#include "model/optimizer.hpp"
+#include "objective/columns.hpp"
+#include "objective/objective.hpp"
+#include "stages/generation.hpp"
+#include "stages/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace rollcall::stages {
+namespace {
+
+constexpr std::uint64_t kFloat = sizeof(float);
+constexpr std::uint64_t kKept = 4;                     // thirds of what a pass uses: the allocator keeps pieces of it (SmolLM2: 1.13 GB for 0.85)
+constexpr std::uint64_t kLibraries = 200'000'000;      // LibTorch, MPI and HDF5 with what they allocate, measured on an idle rank
+constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;   // columns of a token (io/README.md), as read and as trained on
+constexpr std::uint64_t kHeadRows = 256;               // rows of logits at a time (model/row_engine.hpp)
+constexpr std::uint64_t kScratchRows = 1024;           // rows that a prompt's forward pass takes at a time (model/decode.cpp)
+constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
+constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
+constexpr std::uint64_t kLeafShare = 8;                // of a limit
+
+/// Bytes that the tape keeps of a token: what each operation of a block saves for its backward pass.
+std::uint64_t tape_bytes(const model::ModelConfig& c) {
+  const std::int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
+  const std::int64_t norms = c.qk_norm ? q + kv : 0;
+  const std::int64_t block = 4 * c.hidden_size + 2 * q + 2 * kv + norms + 3 * c.intermediate_size;
+  return std::uint64_t(c.num_hidden_layers * block) * kFloat;
+}
+
+std::uint64_t cache_bytes(const model::ModelConfig& c) { return 2 * std::uint64_t(c.num_hidden_layers * c.num_key_value_heads * c.head_dim) * kFloat; }
+
+std::uint64_t largest_slice(const model::WeightLayout& layout) {
+  std::int64_t most = 0;
+  for (const auto& slice : layout.slices) most = std::max(most, slice.count);
+  return std::uint64_t(most) * kFloat;
+}
+
+std::uint64_t sum_of(const std::vector<MemoryItem>& items) {
+  std::uint64_t sum = 0;
+  for (const auto& item : items) sum += item.bytes;
+  return sum;
+}
+
+}  // namespace
+
+RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
+  const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
+  RunModels models;
+  models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
+  const auto parameters = [](const std::string& folder) { return model::weight_layout(model::read_folder_config(folder)).size; };
+  const auto columns = objective::Objective(c.objective.recipe, c.objective.pieces, c.objective.knobs).columns();
+  const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
+  if (wants(objective::column::reference_logprob)) models.companion_parameters += model::weight_layout(models.policy).size;
+  if ((wants(objective::column::teacher_logprob) || wants(objective::column::teacher_kl)) && !c.teacher.model.empty())
+    models.companion_parameters += parameters(c.teacher.model);
+  if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guide_parameters = parameters(c.guide.model);
+  return models;
+}
+
+std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy) {
+  if (config.train.leaf_tokens > 0) return config.train.leaf_tokens;
+  const std::uint64_t target = config.run.memory_limit.empty() ? kLeafTarget : parse_bytes(config.run.memory_limit, "run.memory_limit") / kLeafShare;
+  const std::uint64_t tokens = std::bit_floor(std::max<std::uint64_t>(target / tape_bytes(policy), 1));
+  return std::clamp(std::int64_t(std::min<std::uint64_t>(tokens, kMostLeaf)), kLeastLeaf, kMostLeaf);
+}
+
+MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout, int rank, std::int64_t longest_prompt) {
+  const model::ModelConfig& policy = models.policy;
+  const auto weight_layout = model::weight_layout(policy);
+  const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
+  const std::uint64_t longest = std::uint64_t(longest_prompt + c.sampling.max_new_tokens);
+  MemoryNeed need;
+  const auto holds = [&](const char* what, std::uint64_t bytes) {
+    if (bytes > 0) need.held.push_back({what, bytes});
+  };
+  holds("weights and their packed copy", 2 * weights);
+  holds("libraries", kLibraries);
+  if (layout.hosts_stage(rank, comm::Stage::generation)) {
+    holds("guide", 2 * std::uint64_t(models.guide_parameters) * kFloat);
+    need.decode_bytes = kScratchRows * std::uint64_t(6 * policy.hidden_size + 3 * policy.intermediate_size) * kFloat +
+                        kHeadRows * std::uint64_t(policy.vocab_size + 2 * policy.hidden_size) * kFloat;
+    need.sequence_bytes = (longest + std::uint64_t(longest_prompt)) * cache_bytes(policy);
+    need.sequences = kBatchSequences;
+  }
+  if (layout.hosts_stage(rank, comm::Stage::update)) {
+    const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
+    const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
+    holds("sum of gradients", 2 * weights);  // 64 bits each
+    holds("share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
+    holds("reference and teacher", 2 * std::uint64_t(models.companion_parameters) * kFloat);
+    holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
+    const std::uint64_t tokens = std::max(std::uint64_t(c.train.leaf_tokens), longest);
+    need.leaf_bytes = (tokens * tape_bytes(policy) + 2 * largest_slice(weight_layout) + 2 * kHeadRows * std::uint64_t(policy.vocab_size) * kFloat) * kKept / 3;
+  }
+  return need;
+}
+
+MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose, int threads) {
+  const std::uint64_t held = sum_of(need.held), decode = need.decode_bytes > 0 ? need.decode_bytes + need.sequence_bytes : 0;
+  const std::uint64_t least = held + std::max(need.leaf_bytes, decode);
+  require<EnvironmentError>(least <= limit, fmt::format("a rank of this run needs {} of memory, and {} {}", bytes_text(least), whose, bytes_text(limit)),
+                            fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
+                            "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.leaf_tokens or "
+                            "sampling.max_new_tokens");
+  const std::uint64_t left = limit - held;
+  const auto at_once = [&](std::uint64_t each) { return each == 0 ? threads : int(std::clamp<std::uint64_t>(left / each, 1, std::uint64_t(threads))); };
+  MemoryUse use;
+  use.leaves_at_once = at_once(need.leaf_bytes), use.decodes_at_once = at_once(decode);
+  if (decode > 0) use.cache_bytes = std::int64_t(std::min(left / std::uint64_t(use.decodes_at_once) - need.decode_bytes, std::uint64_t(model::kMostCacheBytes)));
+  const std::uint64_t cache = std::min(std::uint64_t(use.cache_bytes), std::uint64_t(need.sequences) * need.sequence_bytes);
+  const std::uint64_t decoding = decode == 0 ? 0 : std::uint64_t(use.decodes_at_once) * (need.decode_bytes + cache);
+  use.bytes = held + std::max(std::uint64_t(need.leaf_bytes > 0 ? use.leaves_at_once : 0) * need.leaf_bytes, decoding);
+  return use;
+}
+
+std::string items_text(const MemoryNeed& need) {
+  std::string text;
+  const auto add = [&](const std::string& what, std::uint64_t bytes) {
+    if (bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, bytes_text(bytes));
+  };
+  for (const auto& item : need.held) add(item.what, item.bytes);
+  add("a leaf", need.leaf_bytes);
+  add("a thread that samples", need.decode_bytes);
+  add("the longest sequence", need.sequence_bytes);
+  return text;
+}
+
+}  // namespace rollcall::stages

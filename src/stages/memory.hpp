@@ -1,0 +1,59 @@
+// What a rank holds in memory, item by item, and what follows from how much of it there may be. One table for `rollcall plan`, for the refusal at the start
+// and for the run itself.
+#pragma once
+
+#include "comm/stage_layout.hpp"
+#include "core/run_config.hpp"
+#include "model/policy.hpp"
+#include "model/weights.hpp"
+#include "text/tokenizer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// The models of a run: the policy, and parameters of those beside it.
+struct RunModels {
+  model::ModelConfig policy;
+  std::int64_t companion_parameters = 0;  ///< of a reference and a teacher, on every update rank
+  std::int64_t guide_parameters = 0;      ///< on every generation rank
+};
+/// Reads config.json of run.init_from or model.path, and of the models beside it. Throws InputError, ConfigError.
+RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
+
+/// train.leaf_tokens, or where that is 0 the power of two in [64, 1024] whose backward pass takes an eighth of run.memory_limit (without a limit: 1 GB).
+/// It decides how gradients round, so it follows from run file and model alone: not from ranks, threads, or what a node has.
+std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy);
+
+struct MemoryItem {
+  std::string what;
+  std::uint64_t bytes = 0;
+};
+
+/// What one rank needs.
+struct MemoryNeed {
+  std::vector<MemoryItem> held;      ///< from beginning to end
+  std::uint64_t leaf_bytes = 0;      ///< a leaf's forward and backward pass; 0: no update stage
+  std::uint64_t decode_bytes = 0;    ///< a thread's scratch while it samples; 0: no generation stage
+  std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and its prompt
+  std::int64_t sequences = 0;        ///< most that a thread samples at a time
+};
+/// `longest_prompt` in tokens; `config.train.leaf_tokens` as leaf_tokens() gave it.
+MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, std::int64_t longest_prompt);
+
+/// What the rank does with the memory it may use. Bits do not depend on it.
+struct MemoryUse {
+  int leaves_at_once = 0, decodes_at_once = 0;  ///< threads that work at a time; 0: all
+  std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
+  std::uint64_t bytes = 0;                            ///< in all, at most
+};
+constexpr std::uint64_t kNoLimit = UINT64_MAX;
+/// Throws EnvironmentError with the largest items when even one thread does not fit. `whose`: "run.memory_limit is", "the node offers each rank".
+MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose, int threads);
+
+/// "weights 1.1 GB, sum of gradients 1.1 GB, ..."
+std::string items_text(const MemoryNeed& need);
+
+}  // namespace rollcall::stages

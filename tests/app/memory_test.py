@@ -1,0 +1,53 @@
+"""run.memory_limit: what `plan` says is what a run takes, a limit changes how much runs at once and no bit, and a run that does not fit is refused before it begins."""
+import os
+import re
+
+from harness import check, main, policy_line, sets
+
+MISCONFIGURED = 2
+# 10 million parameters: large beside what the libraries take. Leaves of 512 tokens, so that four of them make a step.
+LARGER = sets(model__hidden_size=384, model__intermediate_size=1024, model__num_hidden_layers=6, model__num_attention_heads=6, model__num_key_value_heads=3,
+              model__head_dim=64, train__steps=1, train__prompts_per_step=64, train__rollouts_per_prompt=4, train__leaf_tokens=512, sft__steps=1, sft__batch_size=64,
+              run__threads=2, eval__before="false", eval__after="false")
+UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+def peak_bytes(harness, *arguments):
+    """Largest resident set of a process, and what it printed."""
+    process = harness.start(*arguments)
+    out, err = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    check(process.returncode == 0, f"exit code {process.returncode}\n{out}\n{err}")
+    return usage.ru_maxrss * 1024, out
+
+
+def planned_bytes(harness, *arguments):
+    text = harness.succeed("plan", harness.tiny, *arguments)
+    number, unit = re.search(r"coordinator, generation, scoring, update +([\d.]+) (kB|MB|GB)", text).groups()
+    return float(number) * UNITS[unit]
+
+
+def plan_says_what_a_run_takes(harness):
+    planned = planned_bytes(harness, *LARGER)
+    taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "free"), *LARGER)
+    check(0.6 * planned < taken < 1.15 * planned, f"plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+
+
+def a_limit_changes_no_bit(harness):
+    free = planned_bytes(harness, *LARGER)
+    tight = [*LARGER, *sets(run__memory_limit=int(0.8 * free))]
+    check(planned_bytes(harness, *tight) < 0.8 * free, "plan does not keep to the limit")
+    taken, out = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "tight"), *tight)
+    reference = harness.succeed("train", harness.tiny, "--resume", *sets(run__dir=harness.work / "free"), *LARGER)
+    check(policy_line(out) == policy_line(reference), f"a limit changes the policy:\n{out}\n{reference}")
+
+
+def what_does_not_fit_is_refused(harness):
+    for limit, needed in (("100M", "needs"), ("6X", "which is no size")):
+        code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "none", run__memory_limit=limit), *LARGER)
+        check(code == MISCONFIGURED and needed in err, f"run.memory_limit={limit}: exit code {code}\n{out}\n{err}")
+        check(not (harness.work / "none").exists(), "a refused run left a folder")
+
+
+main(plan_says_what_a_run_takes, a_limit_changes_no_bit, what_does_not_fit_is_refused)

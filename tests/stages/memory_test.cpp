@@ -1,0 +1,86 @@
+// Memory: what is held is counted once, what follows from a limit stays inside it, and the leaf size follows from run file and model alone.
+#include "stages/memory.hpp"
+
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::stages {
+namespace {
+
+constexpr std::uint64_t kMB = 1'000'000;
+
+/// 100 MB held, leaves of 40 MB, 10 MB of scratch and sequences of 1 MB.
+const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 10 * kMB, 1 * kMB, 16};
+
+TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
+  const auto use = fit_memory(kNeed, kNoLimit, "", 8);
+  EXPECT_EQ(use.leaves_at_once, 8);
+  EXPECT_EQ(use.decodes_at_once, 8);
+  EXPECT_EQ(use.cache_bytes, model::kMostCacheBytes);
+  EXPECT_EQ(use.bytes, 100 * kMB + 8 * 40 * kMB);  // more than 8 x (10 + 16 x 1)
+}
+
+TEST(Memory, ALimitBoundsWhatRunsAtOnce) {
+  const auto use = fit_memory(kNeed, 190 * kMB, "", 8);
+  EXPECT_EQ(use.leaves_at_once, 2);
+  EXPECT_EQ(use.decodes_at_once, 8);  // 90 / 11
+  EXPECT_EQ(use.cache_bytes, std::int64_t(90 * kMB / 8 - 10 * kMB));
+  EXPECT_LE(use.bytes, 190 * kMB);
+  for (std::uint64_t limit = 140; limit < 600; ++limit) EXPECT_LE(fit_memory(kNeed, limit * kMB, "", 8).bytes, limit * kMB);
+}
+
+TEST(Memory, RefusesWhatDoesNotFitByNamingTheItems) {
+  EXPECT_NO_THROW(fit_memory(kNeed, 140 * kMB, "", 1));
+  try {
+    fit_memory(kNeed, 139 * kMB, "run.memory_limit is", 1);
+    FAIL() << "accepted";
+  } catch (const EnvironmentError& e) {
+    for (const char* part : {"needs 140 MB", "run.memory_limit is 139 MB", "weights 60 MB", "a leaf 40 MB"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << part << " in " << e.what();
+  }
+}
+
+/// SmolLM2-135M keeps 4 x 576 + 2 x 576 + 2 x 192 + 3 x 1536 = 8,448 floats of a token and block, 1.01 MB in 30 blocks.
+TEST(Memory, TheLeafFollowsFromModelAndLimit) {
+  model::ModelConfig smollm2;
+  smollm2.hidden_size = 576, smollm2.intermediate_size = 1536, smollm2.num_hidden_layers = 30;
+  smollm2.num_attention_heads = 9, smollm2.num_key_value_heads = 3, smollm2.head_dim = 64;
+  RunConfig config;
+  EXPECT_EQ(leaf_tokens(config, smollm2), 512);  // 1 GB / 1.01 MB = 986
+  config.run.memory_limit = "6G";
+  EXPECT_EQ(leaf_tokens(config, smollm2), 512);  // an eighth: 794
+  config.run.memory_limit = "2G";
+  EXPECT_EQ(leaf_tokens(config, smollm2), 256);  // 264
+  config.run.memory_limit = "1K";
+  EXPECT_EQ(leaf_tokens(config, smollm2), 64);
+  config.train.leaf_tokens = 300;
+  EXPECT_EQ(leaf_tokens(config, smollm2), 300);
+  EXPECT_EQ(leaf_tokens(RunConfig(), model::model_config(RunConfig().model, 20, 0)), 1024);
+}
+
+TEST(Memory, CountsWhatEachStageHolds) {
+  RunConfig config;
+  config.run.layout = "disaggregated", config.train.leaf_tokens = 1024;
+  const RunModels models{.policy = model::model_config(config.model, 20, 0), .companion_parameters = 1000, .guide_parameters = 500};
+  const auto layout = comm::make_layout("disaggregated", 8);
+  const std::uint64_t weights = 4 * std::uint64_t(model::weight_layout(models.policy).size);
+  const auto bytes_of = [](const MemoryNeed& need, const std::string& what) {
+    for (const auto& item : need.held)
+      if (item.what == what) return item.bytes;
+    return std::uint64_t(0);
+  };
+  for (int rank = 0; rank < 8; ++rank) {
+    const auto need = memory_need(config, models, layout, rank, 30);
+    const bool generates = layout.hosts_stage(rank, comm::Stage::generation), updates = layout.hosts_stage(rank, comm::Stage::update);
+    EXPECT_EQ(bytes_of(need, "weights and their packed copy"), 2 * weights);
+    EXPECT_EQ(bytes_of(need, "guide"), generates ? 4000U : 0U);
+    EXPECT_EQ(bytes_of(need, "sum of gradients"), updates ? 2 * weights : 0U);
+    EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 8000U : 0U);
+    EXPECT_EQ(need.leaf_bytes > 0, updates);
+    EXPECT_EQ(need.decode_bytes > 0, generates);
+  }
+}
+
+}  // namespace
+}  // namespace rollcall::stages
