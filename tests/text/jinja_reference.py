@@ -29,6 +29,24 @@ def raise_exception(message):
     raise jinja2.exceptions.TemplateError(message)
 
 
+class Namespace(jinja2.utils.Namespace):
+    """As transformers 5 has it: names that begin with an underscore are refused."""
+
+    def __init__(*arguments, **attributes):
+        for name in dict(*arguments[1:], **attributes):
+            refuse_private(name)
+        jinja2.utils.Namespace.__init__(*arguments, **attributes)
+
+    def __setitem__(self, name, value):
+        refuse_private(name)
+        super().__setitem__(name, value)
+
+
+def refuse_private(name):
+    if isinstance(name, str) and name.startswith("_"):
+        raise jinja2.exceptions.SecurityError(f"Chat templates cannot store underscore-prefixed attributes on a namespace, but got {name!r}.")
+
+
 def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
@@ -37,6 +55,7 @@ def own_environment():
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
     environment.filters["tojson"] = tojson
     environment.globals["raise_exception"] = raise_exception
+    environment.globals["namespace"] = Namespace
     return environment
 
 
