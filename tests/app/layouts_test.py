@@ -1,9 +1,13 @@
-"""One policy and one archive, whoever hosts what: every layout at 1, 3, 4 and 6 ranks, with one thread or three, ends with the same bits."""
+"""One policy and one archive, whoever hosts what: every layout at 1, 3, 4 and 6 ranks, with one thread or three, ends with the same bits. Ranks that compute other bits are
+found out."""
+import subprocess
+
 from harness import check, main, metrics, policy_line, result, sets
 
 # ranks, layout, threads
 LAYOUTS = [(1, "single", 1), (1, "colocated", 3), (3, "colocated", 1), (3, "colocated", 3), (4, "colocated", 1), (4, "disaggregated", 1), (6, "colocated", 1),
            (6, "disaggregated", 1)]
+FAILED = 3
 SMALL = sets(sft__steps=20, train__steps=4)
 
 
@@ -44,4 +48,14 @@ def the_quickstart_agrees(harness):
     ends_agree(ends)
 
 
-main(layouts_agree, the_quickstart_agrees)
+def other_bits_are_found_out(harness):
+    """Rank 1 runs the reference kernels, which round otherwise: the training forward of its leaves is not what rank 0 sampled."""
+    folder, count = harness.work / "mixed", harness.launcher[-1]
+    train = [harness.binary, "train", harness.tiny, *SMALL, *sets(run__dir=folder)]
+    command = [*harness.launcher, "1", *train, ":", count, "1", "env", "ROLLCALL_KERNELS=reference", *train]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=harness.work, timeout=60)
+    check(ended.returncode == FAILED and "gives other log-probs than generation stored" in ended.stderr, f"exit code {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
+    check(not list(folder.glob("checkpoints/train_*")), "a step was trained on what another policy sampled")
+
+
+main(layouts_agree, the_quickstart_agrees, other_bits_are_found_out)
