@@ -90,7 +90,7 @@ std::uint64_t memory_available();        ///< bytes: what the node has free, or 
 /// What the node leaves each of the ranks on it: the default of a rank's threads and memory.
 struct NodeShare {
   int cores = 1;
-  std::uint64_t memory = 0;  ///< bytes
+  std::vector<std::uint64_t> memory;  ///< [ranks] bytes, of every rank of the world
 };
 NodeShare node_share(Communicator& world);  ///< collective
 /// Where the ranks are and what they are bound to, a line a node: "n1: ranks 0-1 on cores 0-3, rank 2 on cores 4,5". Collective; for the log at start.

@@ -67,6 +67,22 @@ int cores_available() {
   return own.empty() ? int(sysconf(_SC_NPROCESSORS_ONLN)) : int(own.size());
 }
 
+namespace {
+
+/// Bytes that the processes of a control group may still take; file pages that the kernel can drop count as free. A group without a limit: all there is.
+std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
+  std::uint64_t limit = 0, used = 0, file = 0;
+  if (!(std::ifstream(group / (unified ? "memory.max" : "memory.limit_in_bytes")) >> limit)) return std::numeric_limits<std::uint64_t>::max();  // "max"
+  std::ifstream(group / (unified ? "memory.current" : "memory.usage_in_bytes")) >> used;
+  std::ifstream statistics(group / "memory.stat");
+  for (std::string name, value; statistics >> name >> value;) {
+    if (name == (unified ? "inactive_file" : "total_inactive_file")) file = std::stoull(value);
+  }
+  return limit - std::min(limit, used - std::min(used, file));
+}
+
+}  // namespace
+
 std::uint64_t memory_available() {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   std::ifstream system("/proc/meminfo");
@@ -74,16 +90,16 @@ std::uint64_t memory_available() {
   for (std::string name, rest; system >> name >> kib; std::getline(system, rest)) {
     if (name == "MemAvailable:") least = std::min(least, kib << 10);
   }
-  // Of a control group every group above it counts as well. A line is "0::/path" (version 2) or "9:memory:/path"; "max" or a huge number is no limit.
+  // Of a control group every group above it counts as well. A line is "0::/path" (version 2) or "9:cpu,memory:/path".
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    const bool second = line.starts_with("0::");
-    if (!second && line.find(":memory:") == std::string::npos) continue;
-    const std::filesystem::path root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    const char* const file = second ? "memory.max" : "memory.limit_in_bytes";
-    for (auto group = std::filesystem::path(line.substr(line.rfind(':') + 1)).relative_path();; group = group.parent_path()) {
-      std::uint64_t bytes = 0;
-      if (std::ifstream(root / group / file) >> bytes) least = std::min(least, bytes);
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const bool unified = second == first + 1;
+    if (!unified && fmt::format(",{},", line.substr(first + 1, second - first - 1)).find(",memory,") == std::string::npos) continue;
+    const std::filesystem::path root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    for (auto group = std::filesystem::path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
+      least = std::min(least, left_in_group(root / group, unified));
       if (group.empty()) break;
     }
   }
@@ -93,7 +109,9 @@ std::uint64_t memory_available() {
 NodeShare node_share(Communicator& world) {
   const std::uint64_t memory = memory_available();  // before a neighbour has taken its part
   const int ranks = ranks_on_node(world);
-  return {std::max(1, cores_available() / ranks), memory / std::uint64_t(ranks)};
+  NodeShare share{std::max(1, cores_available() / ranks), {}};
+  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(ranks)))) share.memory.push_back(std::stoull(text));
+  return share;
 }
 
 std::vector<std::string> rank_map(Communicator& world) {

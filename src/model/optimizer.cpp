@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <numbers>
 #include <numeric>
@@ -77,7 +78,7 @@ GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> b
 
 void GradientSum::start() {
   const std::lock_guard lock(*mutex_);
-  std::memset(sum_.data(), 0, sum_.size() * sizeof(std::int64_t));
+  std::uninitialized_fill(sum_.data(), sum_.data() + sum_.size(), 0);  // the last gradient may stand there
   std::fill(largest_.begin(), largest_.end(), 0.0);
   leaves_ = 0;
 }

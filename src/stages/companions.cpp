@@ -89,7 +89,10 @@ void Companions::after_step(std::uint64_t step) {
   if (!changes_reference(step)) return;
   const auto& settings = job_->config.reference;
   const auto policy = std::as_const(*job_->store).weights();
-  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) return set_reference(model::AlignedFloats(policy));
+  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
+    reference_.reset(), reference_weights_.reset();  // or two of them would be in memory
+    return set_reference(model::AlignedFloats(policy));
+  }
   const auto reference = reference_weights_->span();
   for (std::size_t i = 0; i < policy.size(); ++i) reference[i] = float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
   reference_.reset();
@@ -102,7 +105,12 @@ void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, 
   const auto leaves = std::int64_t(train.leaves.size()), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
   const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
   std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};
-  job_->workers->run(mine, [&](std::int64_t i, int) { own[std::size_t(i)] = {first + i * stride, pass(train.leaves[std::size_t(first + i * stride)].leaf)}; });
+  job_->workers->run(
+      mine,
+      [&](std::int64_t i, int) {
+        own[std::size_t(i)] = {first + i * stride, pass(train.leaves[std::size_t(first + i * stride)].leaf)};
+      },
+      job_->memory.leaves_at_once);
   std::vector<LeafColumns> all{std::size_t(leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
     for (auto& [leaf, columns] : from_bytes<std::vector<std::pair<std::int64_t, LeafColumns>>>(bytes)) all.at(std::size_t(leaf)) = std::move(columns);

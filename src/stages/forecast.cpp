@@ -58,6 +58,7 @@ void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std
 Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int threads) {
   Forecast f;
   f.layout = comm::make_layout(c.run.layout, ranks);
+  f.threads = threads;
   f.parameters = model::weight_layout(models.policy).size;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
@@ -69,7 +70,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
       f.ranks.back().last = rank;
       continue;
     }
-    RankRange range{rank, rank, {}, memory_need(resolved, models, f.layout, rank, kPrompt), {}};
+    RankRange range{rank, rank, {}, memory_need(resolved, models, f.layout, rank, {kPrompt, 0}), {}};
     range.use = fit_memory(range.memory, limit, "run.memory_limit is", threads);
     for (std::size_t s = 0; s < f.layout.hosts.size(); ++s) {
       if (f.layout.hosts_stage(rank, comm::Stage(s))) range.stages.push_back(comm::Stage(s));
@@ -108,7 +109,7 @@ void check_quota(const Forecast& f, const Quota& quota) {
 
 std::string to_text(const Forecast& f) {
   std::string text = fmt::format("layout {} on {} ranks, {} parameters\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, f.parameters, "ranks", "stages",
-                                 "memory a rank");
+                                 fmt::format("memory a rank, {} threads", f.threads));
   for (const auto& range : f.ranks) {
     std::string stages;
     for (const auto stage : range.stages) stages += fmt::format("{}{}", stages.empty() ? "" : ", ", comm::stage_name(stage));

@@ -21,6 +21,7 @@ struct RankRange {
 
 struct Forecast {
   comm::StageLayout layout;
+  int threads = 1;  ///< of a rank
   std::int64_t parameters = 0;
   std::vector<RankRange> ranks;
   std::uint64_t messages_per_step = 0;                       ///< control messages

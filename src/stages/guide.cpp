@@ -67,7 +67,7 @@ void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& s
                         .prompt_address = prompt_address(plan, group),
                         .first_sample = kGuideSample});
   }
-  auto said = model::decode(*policy_, requests, sampling, stop);
+  auto said = model::decode(*policy_, requests, sampling, stop, job.memory.cache_bytes);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     auto& [tokens, logprob, entropy, stopped] = said[i].front();
     if (stopped) tokens.pop_back();  // the policy ends every answer itself

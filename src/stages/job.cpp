@@ -184,16 +184,27 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   return job;
 }
 
-void fit_memory(Job& job, int rank, std::uint64_t offered) {
-  std::size_t longest_prompt = 0;
+void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
+  Longest longest;
   for (const auto& split : job.prompt_tokens)
-    for (const auto& prompt : split) longest_prompt = std::max(longest_prompt, prompt.size());
-  const auto need = memory_need(job.config, job.models, job.layout, rank, std::int64_t(longest_prompt));
-  const bool given = !job.config.run.memory_limit.empty();
-  const std::uint64_t limit = given ? parse_bytes(job.config.run.memory_limit, "run.memory_limit") : offered;
-  job.memory = fit_memory(need, limit, given ? "run.memory_limit is" : "this node offers each", job.workers->threads());
-  spdlog::info("rank {}: up to {} of {} of memory, {} leaves of {} tokens at a time ({})", rank, bytes_text(job.memory.bytes), bytes_text(limit),
-               job.memory.leaves_at_once, job.config.train.leaf_tokens, items_text(need));
+    for (const auto& prompt : split) longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
+  for (const auto& example : job.examples) longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
+  const std::string& given = job.config.run.memory_limit;
+  const auto fit = [&](int r) {
+    const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) : parse_bytes(given, "run.memory_limit");
+    const auto need = memory_need(job.config, job.models, job.layout, r, longest);
+    const auto use = fit_memory(need, limit, given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is", job.workers->threads());
+    if (r == rank)
+      spdlog::info("memory of rank {}: up to {} of {}, {} leaves of {} tokens at a time ({})", rank, bytes_text(use.bytes), bytes_text(limit),
+                   use.leaves_at_once, job.config.train.leaf_tokens, items_text(need));
+    return use;
+  };
+  job.memory = fit(rank);
+  if (rank != 0) return;
+  for (int r = 1; r < job.layout.ranks; ++r) fit(r);
+  const std::uint64_t least = *std::min_element(offered.begin(), offered.end());
+  if (!given.empty() && parse_bytes(given, "run.memory_limit") > least)
+    spdlog::warn("run.memory_limit is {}, but a node offers a rank only {}", given, bytes_text(least));
 }
 
 }  // namespace rollcall::stages

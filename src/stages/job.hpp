@@ -72,7 +72,8 @@ const char* purpose_name(Purpose purpose);
 /// what text.tokenizer, text.template and train.leaf_tokens came to. Throws ConfigError, InputError, EnvironmentError.
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version);
 
-/// Shares this rank's memory out: run.memory_limit, or `offered` by its node. Throws EnvironmentError where the run does not fit.
-void fit_memory(Job& job, int rank, std::uint64_t offered);
+/// Shares this rank's memory out: run.memory_limit, or what its node offers (`offered`: [ranks]). Throws EnvironmentError where the run does not fit; rank 0,
+/// which asks before anything is written, where it does not fit any rank.
+void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered);
 
 }  // namespace rollcall::stages

@@ -19,14 +19,14 @@ namespace rollcall::stages {
 namespace {
 
 constexpr std::uint64_t kFloat = sizeof(float);
-constexpr std::uint64_t kKept = 4;                     // thirds of what a pass uses: the allocator keeps pieces of it (SmolLM2: 1.13 GB for 0.85)
-constexpr std::uint64_t kLibraries = 200'000'000;      // LibTorch, MPI and HDF5 with what they allocate, measured on an idle rank
-constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;   // columns of a token (io/README.md), as read and as trained on
-constexpr std::uint64_t kHeadRows = 256;               // rows of logits at a time (model/row_engine.hpp)
-constexpr std::uint64_t kScratchRows = 1024;           // rows that a prompt's forward pass takes at a time (model/decode.cpp)
+constexpr std::uint64_t kKept = 4;                    // thirds of what a pass uses: the allocator keeps pieces of it (SmolLM2: 1.13 GB for 0.85)
+constexpr std::uint64_t kLibraries = 200'000'000;     // LibTorch, MPI and HDF5 with what they allocate, measured on an idle rank
+constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
+constexpr std::uint64_t kHeadRows = 256;              // rows of logits at a time (model/row_engine.hpp)
+constexpr std::uint64_t kScratchRows = 1024;          // least rows that a decoding thread has room for (model/decode.cpp)
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
-constexpr std::uint64_t kLeafShare = 8;                // of a limit
+constexpr std::uint64_t kLeafShare = 8;               // of a limit
 
 /// Bytes that the tape keeps of a token: what each operation of a block saves for its backward pass.
 std::uint64_t tape_bytes(const model::ModelConfig& c) {
@@ -37,6 +37,11 @@ std::uint64_t tape_bytes(const model::ModelConfig& c) {
 }
 
 std::uint64_t cache_bytes(const model::ModelConfig& c) { return 2 * std::uint64_t(c.num_hidden_layers * c.num_key_value_heads * c.head_dim) * kFloat; }
+
+/// Scratch of a forward pass over so many rows, and its logits (model/row_engine.cpp).
+std::uint64_t forward_bytes(const model::ModelConfig& c, std::uint64_t rows) {
+  return rows * std::uint64_t(6 * c.hidden_size + 3 * c.intermediate_size) * kFloat + kHeadRows * std::uint64_t(c.vocab_size + 2 * c.hidden_size) * kFloat;
+}
 
 std::uint64_t largest_slice(const model::WeightLayout& layout) {
   std::int64_t most = 0;
@@ -73,11 +78,12 @@ std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& poli
   return std::clamp(std::int64_t(std::min<std::uint64_t>(tokens, kMostLeaf)), kLeastLeaf, kMostLeaf);
 }
 
-MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout, int rank, std::int64_t longest_prompt) {
+MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout, int rank, const Longest& given) {
   const model::ModelConfig& policy = models.policy;
   const auto weight_layout = model::weight_layout(policy);
   const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
-  const std::uint64_t longest = std::uint64_t(longest_prompt + c.sampling.max_new_tokens);
+  const std::uint64_t prompt = std::uint64_t(given.prompt), longest = prompt + std::uint64_t(c.sampling.max_new_tokens);
+  const bool trains = c.train.steps > 0 || c.sft.steps > 0;
   MemoryNeed need;
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
@@ -86,27 +92,30 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   holds("libraries", kLibraries);
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", 2 * std::uint64_t(models.guide_parameters) * kFloat);
-    need.decode_bytes = kScratchRows * std::uint64_t(6 * policy.hidden_size + 3 * policy.intermediate_size) * kFloat +
-                        kHeadRows * std::uint64_t(policy.vocab_size + 2 * policy.hidden_size) * kFloat;
-    need.sequence_bytes = (longest + std::uint64_t(longest_prompt)) * cache_bytes(policy);
+    need.decode_bytes = forward_bytes(policy, std::max(kScratchRows, prompt));
+    need.sequence_bytes = (longest + prompt) * cache_bytes(policy);
     need.sequences = kBatchSequences;
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
-    holds("sum of gradients", 2 * weights);  // 64 bits each
+    if (trains) holds("sum of gradients", 2 * weights);  // 64 bits each
     holds("share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", 2 * std::uint64_t(models.companion_parameters) * kFloat);
     holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
-    const std::uint64_t tokens = std::max(std::uint64_t(c.train.leaf_tokens), longest);
-    need.leaf_bytes = (tokens * tape_bytes(policy) + 2 * largest_slice(weight_layout) + 2 * kHeadRows * std::uint64_t(policy.vocab_size) * kFloat) * kKept / 3;
+    const std::uint64_t tokens = std::max({std::uint64_t(c.train.leaf_tokens), longest, std::uint64_t(given.example)});
+    if (trains)
+      need.leaf_bytes =
+          (tokens * tape_bytes(policy) + 2 * largest_slice(weight_layout) + 2 * kHeadRows * std::uint64_t(policy.vocab_size) * kFloat) * kKept / 3;
+    need.leaf_bytes = std::max(need.leaf_bytes, trains ? forward_bytes(policy, std::uint64_t(c.scheduler.max_rollouts) * longest) : 0);  // a group's at a time
   }
+  need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companion_parameters > 0 ? 4 : 3) * weights : weights;
   return need;
 }
 
 MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose, int threads) {
   const std::uint64_t held = sum_of(need.held), decode = need.decode_bytes > 0 ? need.decode_bytes + need.sequence_bytes : 0;
-  const std::uint64_t least = held + std::max(need.leaf_bytes, decode);
+  const std::uint64_t least = held + std::max({need.leaf_bytes, decode, need.resume_bytes});
   require<EnvironmentError>(least <= limit, fmt::format("a rank of this run needs {} of memory, and {} {}", bytes_text(least), whose, bytes_text(limit)),
                             fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
                             "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.leaf_tokens or "
@@ -115,10 +124,11 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const auto at_once = [&](std::uint64_t each) { return each == 0 ? threads : int(std::clamp<std::uint64_t>(left / each, 1, std::uint64_t(threads))); };
   MemoryUse use;
   use.leaves_at_once = at_once(need.leaf_bytes), use.decodes_at_once = at_once(decode);
-  if (decode > 0) use.cache_bytes = std::int64_t(std::min(left / std::uint64_t(use.decodes_at_once) - need.decode_bytes, std::uint64_t(model::kMostCacheBytes)));
+  if (decode > 0)
+    use.cache_bytes = std::int64_t(std::min(left / std::uint64_t(use.decodes_at_once) - need.decode_bytes, std::uint64_t(model::kMostCacheBytes)));
   const std::uint64_t cache = std::min(std::uint64_t(use.cache_bytes), std::uint64_t(need.sequences) * need.sequence_bytes);
   const std::uint64_t decoding = decode == 0 ? 0 : std::uint64_t(use.decodes_at_once) * (need.decode_bytes + cache);
-  use.bytes = held + std::max(std::uint64_t(need.leaf_bytes > 0 ? use.leaves_at_once : 0) * need.leaf_bytes, decoding);
+  use.bytes = held + std::max({std::uint64_t(need.leaf_bytes > 0 ? use.leaves_at_once : 0) * need.leaf_bytes, decoding, need.resume_bytes});
   return use;
 }
 
@@ -131,6 +141,7 @@ std::string items_text(const MemoryNeed& need) {
   add("a leaf", need.leaf_bytes);
   add("a thread that samples", need.decode_bytes);
   add("the longest sequence", need.sequence_bytes);
+  add("a checkpoint that is read", need.resume_bytes);
   return text;
 }
 

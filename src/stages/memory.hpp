@@ -38,19 +38,25 @@ struct MemoryNeed {
   std::uint64_t leaf_bytes = 0;      ///< a leaf's forward and backward pass; 0: no update stage
   std::uint64_t decode_bytes = 0;    ///< a thread's scratch while it samples; 0: no generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and its prompt
+  std::uint64_t resume_bytes = 0;    ///< a checkpoint's files while they are taken over, before anything runs
   std::int64_t sequences = 0;        ///< most that a thread samples at a time
 };
-/// `longest_prompt` in tokens; `config.train.leaf_tokens` as leaf_tokens() gave it.
-MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, std::int64_t longest_prompt);
+/// The longest of what is given, in tokens.
+struct Longest {
+  std::int64_t prompt = 0;
+  std::int64_t example = 0;  ///< of the supervised steps
+};
+/// `config.train.leaf_tokens` as leaf_tokens() gave it.
+MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, const Longest& longest);
 
 /// What the rank does with the memory it may use. Bits do not depend on it.
 struct MemoryUse {
-  int leaves_at_once = 0, decodes_at_once = 0;  ///< threads that work at a time; 0: all
+  int leaves_at_once = 0, decodes_at_once = 0;        ///< threads that work at a time; 0: all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
   std::uint64_t bytes = 0;                            ///< in all, at most
 };
 constexpr std::uint64_t kNoLimit = UINT64_MAX;
-/// Throws EnvironmentError with the largest items when even one thread does not fit. `whose`: "run.memory_limit is", "the node offers each rank".
+/// Throws EnvironmentError with the items when even one thread does not fit. `whose` begins what the message says of the limit: "run.memory_limit is".
 MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose, int threads);
 
 /// "weights 1.1 GB, sum of gradients 1.1 GB, ..."

@@ -73,6 +73,9 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   RunConfig config = load_run_config(request.run_file, request.assignments);
   if (request.kind == JobKind::eval) open_evaluation(request, config);
   start_log(config.run.log_level, world.rank(), world.size());
+  // Of a run that goes on, whatever its limit is now: another size would round gradients otherwise.
+  if (request.resume && config.train.leaf_tokens == 0 && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
+    config.train.leaf_tokens = read_run_folder(config.run.dir).train.leaf_tokens;
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   fit_memory(*opening.job, world.rank(), share.memory);

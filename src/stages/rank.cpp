@@ -91,7 +91,9 @@ Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : 
 
 void Rank::restore(const std::string& name) {
   if (world_->rank() != 0) io::await_checkpoint(job_.run_dir, name);  // rank 0 has read it
-  auto checkpoint = io::read_checkpoint(job_.run_dir, name);
+  const bool partly = !update_ && world_->rank() != 0;                // without the moments, which are twice as large as the weights
+  auto checkpoint = io::read_checkpoint(job_.run_dir, name, partly ? kCoordinatorState : "");
+  if (partly) checkpoint.files.merge(io::read_checkpoint(job_.run_dir, name, "model.safetensors").files);
   const auto file = [&](const char* part) -> const std::string& {
     const auto it = checkpoint.files.find(part);
     require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot go on from it",

@@ -197,10 +197,13 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
   std::vector<LossShare> shares(own.size());
   for (int attempt = 0;; ++attempt) {
     if (critic != nullptr) critic->start();
-    job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) {
-      const auto leaf = own[std::size_t(i)];
-      shares[std::size_t(i)] = evaluate_leaf(train, leaf, prepared, stored, critic);
-    });
+    job_->workers->run(
+        std::int64_t(own.size()),
+        [&](std::int64_t i, int) {
+          const auto leaf = own[std::size_t(i)];
+          shares[std::size_t(i)] = evaluate_leaf(train, leaf, prepared, stored, critic);
+        },
+        job_->memory.leaves_at_once);
     using Outcome = model::GradientSum::Outcome;
     const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
     if (outcome == Outcome::nonfinite) return std::nullopt;

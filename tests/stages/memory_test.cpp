@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kMB = 1'000'000;
 
 /// 100 MB held, leaves of 40 MB, 10 MB of scratch and sequences of 1 MB.
-const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 10 * kMB, 1 * kMB, 16};
+const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 10 * kMB, 1 * kMB, 20 * kMB, 16};
 
 TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   const auto use = fit_memory(kNeed, kNoLimit, "", 8);
@@ -71,7 +71,7 @@ TEST(Memory, CountsWhatEachStageHolds) {
     return std::uint64_t(0);
   };
   for (int rank = 0; rank < 8; ++rank) {
-    const auto need = memory_need(config, models, layout, rank, 30);
+    const auto need = memory_need(config, models, layout, rank, {30, 0});
     const bool generates = layout.hosts_stage(rank, comm::Stage::generation), updates = layout.hosts_stage(rank, comm::Stage::update);
     EXPECT_EQ(bytes_of(need, "weights and their packed copy"), 2 * weights);
     EXPECT_EQ(bytes_of(need, "guide"), generates ? 4000U : 0U);
