@@ -3,10 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "text/folder_template.hpp"
 #include "text/json_tokenizer/json_tokenizer.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -39,11 +41,6 @@ class Settings {
     return ok;
   }
 
-  std::string text(const Json& value, const char* key) const {
-    check(value.is_string(), fmt::format("\"{}\" is not a string", key));
-    return value.get<std::string>();
-  }
-
   template <class T>
   std::optional<T> number(const char* key) const {
     const Json& value = at(key);
@@ -74,35 +71,6 @@ class Settings {
   std::filesystem::path path_;
   Json json_ = Json::object();
 };
-
-/// A special token is its text, or an object with `content`.
-std::map<std::string, std::string> special_tokens(const Settings& config) {
-  std::map<std::string, std::string> tokens;
-  for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
-    const Json& value = config.at(key);
-    if (value.is_null()) continue;
-    config.check(value.is_string() || (value.is_object() && value.contains("content")),
-                 fmt::format("\"{}\" is neither a string nor an object with \"content\"", key));
-    tokens[key] = config.text(value.is_string() ? value : value["content"], key);
-  }
-  return tokens;
-}
-
-/// The template's text, or, of a list of named ones, the default's.
-std::string chat_template(const std::filesystem::path& folder, const Settings& config) {
-  const auto file = folder / "chat_template.jinja";
-  if (std::filesystem::exists(file)) return read_file(file);
-  const Json& value = config.at("chat_template");
-  if (value.is_null()) return "";
-  if (!value.is_array()) return config.text(value, "chat_template");
-  for (const Json& named : value) {
-    config.check(named.is_object() && named.contains("name") && named.contains("template"),
-                 "\"chat_template\" is a list with something else than names and templates");
-    if (named["name"] == "default") return config.text(named["template"], "chat_template");
-  }
-  config.check(false, "\"chat_template\" is a list without one named default");
-  return "";
-}
 
 SuggestedSampling suggested(const Settings& generation) {
   SuggestedSampling sampling;
@@ -137,10 +105,10 @@ std::string valid_utf8(std::string_view text) { return json_tokenizer::is_valid_
 bool has_tokenizer(const std::filesystem::path& folder) { return std::filesystem::exists(folder / "tokenizer.json"); }
 
 TextFiles read_text_files(const std::filesystem::path& folder) {
-  const Settings config(folder, "tokenizer_config.json"), generation(folder, "generation_config.json"), model(folder, "config.json");
+  const Settings generation(folder, "generation_config.json"), model(folder, "config.json");
+  const FolderTemplate own = read_folder_template(folder);
   TextFiles files;
-  files.special_tokens = special_tokens(config);
-  files.chat_template = chat_template(folder, config);
+  files.special_tokens = own.special_tokens, files.chat_template = own.chat_template;
   files.suggested = suggested(generation);
   const auto eos = files.special_tokens.find("eos_token");
   const auto file = folder / "tokenizer.json";
