@@ -84,6 +84,17 @@ TEST(ChatTemplate, FaultsHaveLineColumnAndAClearText) {
   }
 }
 
+TEST(ChatTemplate, NumbersAtTheEndOf64Bits) {
+  const std::string least = "(-9223372036854775807 - 1)";
+  EXPECT_EQ(render("{{ 9223372036854775804 | round(-1) }}"), "9223372036854775800");
+  EXPECT_EQ(render("{{ -9223372036854775804 | round(-1) }} {{ -15 | round(-1) }} {{ -25 | round(-1) }}"), "-9223372036854775800 -20 -20");
+  EXPECT_EQ(render("{{ " + least + " | round(-18) }}"), "-9000000000000000000");
+  for (const std::string& source : {std::string("{{ 9223372036854775807 | round(-1) }}"), "{{ " + least + " | round(-1) }}"})
+    EXPECT_NE(message_of(source).find("a whole number beyond 64 bits"), std::string::npos) << message_of(source);
+  EXPECT_NE(message_of("{{ '%*d' % (" + least + ", 1) }}").find("width too big"), std::string::npos);
+  EXPECT_NE(message_of("{{ '%.*f' % (9223372036854775807, 1.0) }}").find("width too big"), std::string::npos);
+}
+
 TEST(ChatTemplate, StepsBytesAndDepthAreBounded) {
   const auto loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
   EXPECT_NE(message_of(loops).find("too many steps"), std::string::npos);

@@ -58,11 +58,7 @@ Steps read_replace(const Field& field) {
   const auto pattern = Pattern::read(field.at("pattern"));
   const std::string content = field.at("content").text();
   return {[pattern, content](Texts& texts) {
-    for (auto& text : texts) {
-      std::string changed;
-      pattern.each(text, [&](std::string_view stretch, bool matches) { changed += matches ? std::string_view(content) : stretch; });
-      text = std::move(changed);
-    }
+    for (auto& text : texts) text = pattern.replace(text, content);
   }};
 }
 
