@@ -44,16 +44,16 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
           "the model has no position beyond them", "shorten the prompt, or begin anew");
   sampling.max_new_tokens = std::min(sampling.max_new_tokens, room);
   const auto stop = stages::stop_rule(format, sampling.stop);
-  text::TextStream stream;
+  text::TextStream stream(*format.tokenizer());
   const auto ends = [&](std::span<const std::int32_t> tokens) {
-    std::cout << stream.more(format.answer_text(tokens)) << std::flush;
+    std::cout << stream.more(format.spoken(tokens)) << std::flush;
     return stop(tokens);
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
   const auto decoded = model::decode(policy, std::span(&request, 1), sampling, ends);
-  const std::string text = format.answer_text(decoded[0][0].tokens);
-  std::cout << stream.rest(text) << "\n" << std::flush;
-  return text;
+  const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
+  std::cout << stream.rest(format.spoken(tokens)) << "\n" << std::flush;
+  return format.answer_text(tokens);
 }
 
 }  // namespace rollcall::app

@@ -145,10 +145,12 @@ Supervised PromptFormat::supervised(std::string_view prompt, std::string_view so
   return example;
 }
 
-std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const {
+std::span<const std::int32_t> PromptFormat::spoken(std::span<const std::int32_t> tokens) const {
   const bool ended = !tokens.empty() && std::find(files_.end_tokens.begin(), files_.end_tokens.end(), tokens.back()) != files_.end_tokens.end();
-  return files_.tokenizer->decode(ended ? tokens.first(tokens.size() - 1) : tokens);
+  return ended ? tokens.first(tokens.size() - 1) : tokens;
 }
+
+std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const { return files_.tokenizer->decode(spoken(tokens)); }
 
 std::vector<std::int32_t> PromptFormat::chat_tokens(std::span<const Message> messages) const {
   return files_.tokenizer->encode(render(messages, Turn::open) + section_.assistant_prefix);

@@ -52,6 +52,7 @@ class PromptFormat {
   /// Prompt and worked answer: the tokens of the prompt, then those to learn, which end as the template ends an answer.
   Supervised supervised(std::string_view prompt, std::string_view solution) const;
 
+  std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;  ///< without the end token that closes them
   /// What the policy said: without special tokens, and without the end token even where the tokenizer does not call it special.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
 
