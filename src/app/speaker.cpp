@@ -18,7 +18,7 @@ namespace rollcall::app {
 Speaker open_speaker(const std::string& reference, const std::vector<std::string>& defaults, const std::vector<std::string>& assignments) {
   const auto run_file = stages::run_of(reference) / "config.toml";
   const bool is_run = std::filesystem::exists(run_file);
-  std::vector<std::string> settings = is_run ? std::vector<std::string>() : defaults;
+  std::vector<std::string> settings = is_run ? stages::kept_settings(stages::run_of(reference)) : defaults;
   settings.insert(settings.end(), assignments.begin(), assignments.end());
   const RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = stages::checkpoint_folder(reference);

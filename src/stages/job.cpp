@@ -163,7 +163,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.version = binary_version;
   job.layout = comm::make_layout(config.run.layout, ranks);
   const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
-  job.format = std::make_shared<const text::PromptFormat>(config.text, text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
+  job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
   job.tokenizer = job.format->tokenizer();
   job.config.text = job.format->section();
   const auto& row = task::find_task(config.task.name);

@@ -90,7 +90,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   if (checkpoint) check_same_text(*opening.job, state);
   const bool compared = open_run_folder(config, request.resume);
-  keep_text_files(text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from), config.run.dir);
+  keep_text_files(text_source(config), *opening.job->format, config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {

@@ -152,13 +152,27 @@ fs::path checkpoint_folder(const std::string& reference) {
 namespace {
 
 /// Files of a model folder that are about text; transformers finds them by these names.
-constexpr std::array kTextFiles{
-    "tokenizer.json",      "tokenizer_config.json",  "tokenizer.model", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt",
-    "chat_template.jinja", "generation_config.json", "LICENSE"};
+constexpr const char *kTemplate = "chat_template.jinja", *kGeneration = "generation_config.json", *kLicense = "LICENSE";
+constexpr std::array kTextFiles{"tokenizer.json",    "tokenizer_config.json",
+                                "tokenizer.model",   "special_tokens_map.json",
+                                "added_tokens.json", "vocab.json",
+                                "merges.txt",        kTemplate,
+                                kGeneration,         kLicense};
 constexpr const char* kTextFolder = "tokenizer";
 
 bool has_text_files(const fs::path& folder) {
   return std::any_of(kTextFiles.begin(), kTextFiles.end(), [&](const char* name) { return fs::exists(folder / name); });
+}
+
+/// Whether a text.template names a file.
+bool is_path(const std::string& chat_template) { return chat_template != "auto" && chat_template != "model" && chat_template != "none"; }
+
+/// A file or folder that may be there.
+void remove_if_there(const fs::path& path) {
+  std::error_code ec;
+  fs::remove_all(path, ec);
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it belongs to another model",
+                        "check permissions of the folder");
 }
 
 }  // namespace
@@ -166,20 +180,36 @@ bool has_text_files(const fs::path& folder) {
 void copy_text_files(const fs::path& from, const fs::path& to) {
   make_folder(to);
   for (const char* name : kTextFiles) {
-    if (fs::exists(from / name)) write_file_atomic(to / name, read_file(from / name));
+    if (!from.empty() && fs::exists(from / name)) write_file_atomic(to / name, read_file(from / name));
+    else if (name != kLicense) remove_if_there(to / name);
   }
 }
 
-void keep_text_files(const fs::path& source, const fs::path& run_dir) {
+fs::path text_source(const RunConfig& config) {
+  const bool continues = !config.run.init_from.empty();
+  const std::string& reference = continues ? config.run.init_from : config.model.path;
+  require(reference.empty() || fs::is_directory(run_of(reference)),
+          fmt::format("{} is {}, and there is no such folder", continues ? "run.init_from" : "model.path", reference),
+          "weights, tokenizer and chat template are read from it", "correct the path, or copy the model there");
+  return text_folder(reference);
+}
+
+void keep_text_files(const fs::path& source, const text::PromptFormat& format, const fs::path& run_dir) {
   const fs::path kept = run_dir / kTextFolder;
-  if (source.empty() || fs::exists(kept) || !has_text_files(source)) return;
-  const fs::path unfinished = run_dir / (std::string(kTextFolder) + ".partial");  // the folder's name says that all of it is there
-  copy_text_files(source, unfinished);
-  std::error_code ec;
-  fs::rename(unfinished, kept, ec);
-  require<StorageError>(!ec, fmt::format("cannot rename {}: {}", unfinished.string(), ec.message()), "the run keeps its tokenizer there",
-                        "check the run folder");
-  fsync_path(run_dir);
+  const bool own_template = is_path(format.section().chat_template), own_tokenizer = format.section().tokenizer == "model";
+  if (!own_template && source.empty()) return remove_if_there(kept);
+  copy_text_files(source, kept);
+  if (own_template) write_file_atomic(kept / kTemplate, format.chat_template());
+  if (!own_tokenizer) return;
+  const fs::path generation = kept / kGeneration;
+  const std::string suggested = fs::exists(generation) ? read_file(generation) : std::string();
+  if (const auto whole = text::with_end_tokens(suggested, format.end_tokens()); whole != suggested) write_file_atomic(generation, whole);
+}
+
+std::vector<std::string> kept_settings(const fs::path& run_dir) {
+  const fs::path kept = run_dir / kTextFolder / kTemplate;
+  if (!fs::exists(run_dir / "config.toml") || !fs::exists(kept) || !is_path(read_run_folder(run_dir).text.chat_template)) return {};
+  return {"text.template=" + kept.string()};
 }
 
 fs::path text_folder(const std::string& reference) {

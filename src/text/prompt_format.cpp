@@ -77,7 +77,7 @@ void PromptFormat::choose_template(const std::string& origin) {
   require<ConfigError>(choice != "model" || !files_.chat_template.empty(), fmt::format("text.template is model, and {} has no chat template", origin),
                        "prompts could not be formatted as its makers did", "name a .jinja file, or set text.template to none");
   if (choice == "model") template_.emplace(files_.chat_template, origin + ", chat template");
-  else if (choice != "none") template_.emplace(read_file(choice), choice);
+  else if (choice != "none") files_.chat_template = read_file(choice), template_.emplace(files_.chat_template, choice);
   require<ConfigError>(template_ || (section_.system.empty() && section_.variables.empty()),
                        fmt::format("text.{} is set, but prompts have no chat template", section_.system.empty() ? "variables" : "system"),
                        "there is nowhere to put it", "set text.template to model or to a .jinja file");
@@ -190,7 +190,7 @@ std::string PromptFormat::fingerprint() const {
   Sha256 digest;
   const auto add = [&](const std::string& text) { digest.add(fmt::format("{} ", text.size())).add(text); };  // lengths: no character moves to a neighbour
   add(files_.tokenizer->fingerprint());
-  add(section_.chat_template == "model" ? files_.chat_template : is_chat() ? read_file(section_.chat_template) : std::string());
+  add(is_chat() ? files_.chat_template : std::string());
   add(prompt_text("What is asked"));  // system message, variables, and the date where a template writes one
   add(fmt::format("{}", fmt::join(files_.end_tokens, " ")));
   return digest.hex();

@@ -41,6 +41,7 @@ class PromptFormat {
   const TextSection& section() const { return section_; }  ///< with what "auto" came to
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return files_.tokenizer; }
   bool is_chat() const { return template_.has_value(); }
+  const std::string& chat_template() const { return files_.chat_template; }          ///< of a chat: the text, wherever it is from
   const std::vector<std::int32_t>& end_tokens() const { return files_.end_tokens; }  ///< any of them ends an answer
   const SuggestedSampling& suggested() const { return files_.suggested; }
   /// Hex digest of tokenizer, template, and a prompt as they render it; empty where prompts are the task's own text and the tokenizer is built in.

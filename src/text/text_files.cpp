@@ -100,6 +100,16 @@ std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path
   return make(read_file(file), file.string(), eos);
 }
 
+std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens) {
+  using Ordered = nlohmann::ordered_json;  // a file that people read keeps its order
+  Ordered settings = json.empty() ? Ordered::object() : Ordered::parse(json);
+  const Ordered said = settings.value("eos_token_id", Ordered());
+  const auto is_said = [&](std::int32_t id) { return said == id || (said.is_array() && std::find(said.begin(), said.end(), id) != said.end()); };
+  if (std::all_of(end_tokens.begin(), end_tokens.end(), is_said)) return json;
+  settings["eos_token_id"] = end_tokens;
+  return settings.dump(2) + "\n";
+}
+
 std::string valid_utf8(std::string_view text) { return json_tokenizer::is_valid_utf8(text) ? std::string(text) : json_tokenizer::replace_invalid_utf8(text); }
 
 bool has_tokenizer(const std::filesystem::path& folder) { return std::filesystem::exists(folder / "tokenizer.json"); }

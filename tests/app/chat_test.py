@@ -69,6 +69,20 @@ def another_template_is_no_resume(harness):
     check(code == MISCONFIGURED and "not what the run began with" in err, f"a resume with another template: exit code {code}\n{err}")
 
 
+def a_template_of_its_own_is_kept(harness):
+    model, run, out, own = folder_with_template(harness), harness.work / "own", harness.work / "own_exported", harness.work / "own.jinja"
+    own.write_text(TEMPLATE.replace("{{ m.role }}", "the {{ m.role }}").replace("assistant", "the assistant"))
+    harness.train(run, *TASK, *sets(model__path=model, text__template=own, sft__steps=2, train__steps=1, eval__before="false", eval__after="false"))
+    greedy, text = sets(sampling__temperature=0, sampling__max_new_tokens=8), own.read_text()
+    ask = [("generate", run, "7", *greedy), ("chat", run, *greedy)]
+    before = [harness.succeed(*words, input="7\n") for words in ask]
+    own.write_text("{{ raise_exception('changed') }}")
+    check([harness.succeed(*words, input="7\n") for words in ask] == before, "a run answers by another template than it was trained with")
+    harness.succeed("eval", run)
+    harness.succeed("export", run, out)
+    check((out / "chat_template.jinja").read_text() == text, "the export has another template")
+
+
 def learns_from_a_file_of_conversations(harness):
     run, file = harness.work / "learnt", harness.work / "examples.jsonl"
     talk = [{"role": "user", "content": "Say a."}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "And b?"}, {"role": "assistant", "content": "b"}]
@@ -105,5 +119,4 @@ def refusals_by_name(harness):
         check(code == MISCONFIGURED and words in err, f"{arguments}: exit code {code}\n{err}")
 
 
-main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, learns_from_a_file_of_conversations,
-     raw_prompts_have_no_template, refusals_by_name)
+main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)
