@@ -14,6 +14,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <ctime>
+
 namespace rollcall::stages {
 namespace {
 
@@ -61,6 +64,11 @@ void check_same_text(const Job& job, const CoordinatorState& state) {
 void tell_text(const Job& job) {
   const auto suggestion = text::differing_suggestion(job.format->suggested(), job.config.sampling);
   if (!suggestion.empty()) spdlog::info("generation_config.json suggests {}: the run file decides", suggestion);
+  if (job.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
+    spdlog::warn(
+        "the chat template writes the date into every prompt: the run cannot be resumed on another day, nor equal one of another day; set it in "
+        "[text.variables] if the template has a variable for it, or start and resume with SOURCE_DATE_EPOCH={} in the environment",
+        std::time(nullptr));
   if (job.format->is_chat() && !job.prompts.train.empty())
     spdlog::info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front()).size(),
                  job.format->prompt_text(job.prompts.train.front().text));

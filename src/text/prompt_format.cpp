@@ -104,17 +104,23 @@ std::size_t PromptFormat::end_token_at(std::string_view text, std::size_t at) co
   return std::string::npos;
 }
 
+ordered_json PromptFormat::variables(std::span<const Message> messages, Turn turn) const {
+  ordered_json all{{"messages", ordered_json::array()}, {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", turn == Turn::open}};
+  const bool own_system = !messages.empty() && messages.front().role == "system";
+  if (!own_system && !section_.system.empty()) all["messages"].push_back({{"role", "system"}, {"content", section_.system}});
+  for (const auto& message : messages) all["messages"].push_back({{"role", message.role}, {"content", message.content}});
+  for (const auto& [name, token] : files_.special_tokens) all[name] = token;
+  for (const auto& [name, value] : section_.variables) all[name] = value_of(value);
+  return all;
+}
+
 std::string PromptFormat::render(std::span<const Message> messages, Turn turn) const {
   require(template_.has_value(), "a conversation was given, but there is no chat template", "how its messages become one text is not known",
           "set text.template to model or to a .jinja file");
-  ordered_json variables{{"messages", ordered_json::array()}, {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", turn == Turn::open}};
-  const bool own_system = !messages.empty() && messages.front().role == "system";
-  if (!own_system && !section_.system.empty()) variables["messages"].push_back({{"role", "system"}, {"content", section_.system}});
-  for (const auto& message : messages) variables["messages"].push_back({{"role", message.role}, {"content", message.content}});
-  for (const auto& [name, token] : files_.special_tokens) variables[name] = token;
-  for (const auto& [name, value] : section_.variables) variables[name] = value_of(value);
-  return template_->render(variables);
+  return template_->render(variables(messages, turn));
 }
+
+bool PromptFormat::reads_clock() const { return template_ && template_->reads_clock(variables(messages_of("What is asked"), Turn::open)); }
 
 std::string PromptFormat::asked(std::string_view prompt) const {
   std::string text = section_.user;

@@ -7,6 +7,8 @@
 #include "text/text_files.hpp"
 #include "text/tokenizer.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -46,6 +48,7 @@ class PromptFormat {
   const SuggestedSampling& suggested() const { return files_.suggested; }
   /// Hex digest of tokenizer, template, and a prompt as they render it; empty where prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
+  bool reads_clock() const;  ///< the template writes the date or time into a prompt: another day's prompts are others
 
   // A prompt is the task's text in text.user's place for it: one message of a chat, white space at its ends aside, or the text itself without a template.
   std::string prompt_text(std::string_view prompt) const;  ///< what the policy sees, special tokens spelt out
@@ -65,6 +68,7 @@ class PromptFormat {
 
  private:
   enum class Turn { complete, open };
+  nlohmann::ordered_json variables(std::span<const Message> messages, Turn turn) const;
   std::string render(std::span<const Message> messages, Turn turn) const;
   std::string asked(std::string_view prompt) const;
   std::vector<Message> messages_of(std::string_view prompt) const;

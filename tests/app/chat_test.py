@@ -83,6 +83,15 @@ def a_template_of_its_own_is_kept(harness):
     check((out / "chat_template.jinja").read_text() == text, "the export has another template")
 
 
+def a_template_that_writes_the_date_is_told(harness):
+    dated = harness.work / "dated.jinja"
+    dated.write_text(TEMPLATE + "{% if date is defined %}{{ date }}{% else %}{{ strftime_now('%Y') }}{% endif %}")
+    start = ("train", harness.tiny, *TASK, *sets(model__path=folder_with_template(harness), text__template=dated, train__steps=0, sft__steps=0))
+    for i, (settings, env, told) in enumerate((([], {}, True), ([], {"SOURCE_DATE_EPOCH": "1"}, False), (sets(text__variables__date="today"), {}, False))):
+        code, _, err, _ = harness.run(*start, *sets(run__dir=harness.work / f"dated_{i}"), *settings, env=env)
+        check(code == 0 and ("SOURCE_DATE_EPOCH=" in err) == told, f"{settings} {env}: exit code {code}\n{err}")
+
+
 def learns_from_a_file_of_conversations(harness):
     run, file = harness.work / "learnt", harness.work / "examples.jsonl"
     talk = [{"role": "user", "content": "Say a."}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "And b?"}, {"role": "assistant", "content": "b"}]
@@ -119,4 +128,5 @@ def refusals_by_name(harness):
         check(code == MISCONFIGURED and words in err, f"{arguments}: exit code {code}\n{err}")
 
 
-main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)
+main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
+     a_template_that_writes_the_date_is_told, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)

@@ -95,6 +95,13 @@ TEST(ChatTemplate, NumbersAtTheEndOf64Bits) {
   EXPECT_NE(message_of("{{ '%.*f' % (9223372036854775807, 1.0) }}").find("width too big"), std::string::npos);
 }
 
+TEST(ChatTemplate, TellsWhetherItReadsTheClock) {
+  const ChatTemplate dated("{{ date_string if date_string is defined else strftime_now('%Y') }}", "t.jinja");
+  EXPECT_TRUE(dated.reads_clock(Json::object()));
+  EXPECT_FALSE(dated.reads_clock({{"date_string", "1 Jan 2026"}})) << "named, not called";
+  EXPECT_FALSE(ChatTemplate("strftime_now", "t.jinja").reads_clock(Json::object()));
+}
+
 TEST(ChatTemplate, StepsBytesAndDepthAreBounded) {
   const auto loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
   EXPECT_NE(message_of(loops).find("too many steps"), std::string::npos);
