@@ -133,10 +133,10 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
 }
 
 /// The data of a run: its prompts, and what else decides the tokens that it learns from.
-std::string data_hash(const Job& job, const task::ExampleSet& examples) {
+std::string data_hash(const Job& job) {
   const std::string text = job.format->fingerprint();
-  if (text.empty() && examples.hash.empty()) return job.prompts.hash;
-  return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, examples.hash)).hex();
+  if (text.empty() && job.examples_hash.empty()) return job.prompts.hash;
+  return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, job.examples_hash)).hex();
 }
 
 /// Found at the start: a prompt of the last step that does not fit would end the run after hours.
@@ -170,7 +170,8 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
   job.judge.emplace(reward::find_verifier(row.verifier), config.task);
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
-  job.identity = make_identity(job.config, data_hash(job, examples), binary_version);
+  job.examples_hash = examples.hash;
+  job.identity = make_identity(job.config, data_hash(job), binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
   job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
   job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));

@@ -52,12 +52,18 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   return checkpoint;
 }
 
-/// Settings are compared as settings; what lies in the files they name is compared here.
-void check_same_text(const Job& job, const CoordinatorState& state) {
-  require<ConfigError>(state.text_hash.empty() || state.text_hash == job.format->fingerprint(),
-                       "the tokenizer, the chat template or what it makes of a prompt is not what the run began with",
-                       "a resumed run must equal the uninterrupted one",
-                       "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
+/// Settings are compared as settings; what lies in the files they name is compared here. An empty hash is that of an earlier format.
+void check_same_data(const Job& job, const CoordinatorState& state) {
+  const auto check = [](const std::string& before, const std::string& now, const std::string& what, const char* suggestion) {
+    require<ConfigError>(before.empty() || before == now, what + " not what the run began with", "a resumed run must equal the uninterrupted one", suggestion);
+  };
+  const auto& task = job.config.task;
+  const char* restore = "restore the file, or start a new run with --set run.dir=... and --init-from";
+  check(state.prompts_hash, job.prompts.hash,
+        fmt::format("the prompts of task.name {}, task.file \"{}\" and task.heldout_file \"{}\" are", task.name, task.file, task.heldout_file), restore);
+  check(state.examples_hash, job.examples_hash, fmt::format("the examples of sft.file ({}) are", job.config.sft.file), restore);
+  check(state.text_hash, job.format->fingerprint(), "the tokenizer, the chat template or what it makes of a prompt is",
+        "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
 }
 
 /// What a reader should know of a model's own text files before the run.
@@ -96,7 +102,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, int share
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
-  if (checkpoint) check_same_text(*opening.job, state);
+  if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state);
   const bool compared = open_run_folder(config, request.resume);
   keep_text_files(text_source(config), *opening.job->format, config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed

@@ -56,11 +56,17 @@ std::map<std::string, std::string> flatten(const std::string& toml) {
   return values;
 }
 
-void compare_with_earlier(const fs::path& path, const std::string& now) {
-  RunConfig earlier;
-  ConfigSchema schema = bind(earlier);
-  schema.load(path);
-  const auto old_values = flatten(schema.to_toml()), new_values = flatten(now);
+std::string toml_of(RunConfig config) { return bind(config).to_toml(); }
+
+void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
+  const std::int64_t before = earlier.train.steps, steps = now.train.steps;
+  if (before != 0 && before != steps && earlier.train.optimizer.min_lr_ratio < 1.0)
+    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone", before,
+                 steps);
+}
+
+void compare(const fs::path& path, const RunConfig& earlier, const RunConfig& now) {
+  const auto old_values = flatten(toml_of(earlier)), new_values = flatten(toml_of(now));
   std::map<std::string, std::string> all = old_values;  // a knob that is no longer given has changed as well
   all.insert(new_values.begin(), new_values.end());
   const auto value_in = [](const auto& values, const std::string& key) { return values.contains(key) ? values.at(key) : std::string("unset"); };
@@ -70,11 +76,12 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
                          fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
                          "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
   }
-  if (const std::string steps = "train.steps";
-      old_values.at(steps) != "0" && old_values.at(steps) != new_values.at(steps) && earlier.train.optimizer.min_lr_ratio < 1.0) {
-    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone",
-                 old_values.at(steps), new_values.at(steps));
-  }
+}
+
+RunConfig read_settings(const fs::path& path) {
+  RunConfig config;
+  bind(config).load(path);
+  return config;
 }
 
 const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
@@ -106,6 +113,11 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
                             "choose a run.dir on a file system that all nodes of the job share");
 }
 
+void check_same_settings(const RunConfig& config) {
+  const fs::path path = fs::path(config.run.dir) / "config.toml";
+  if (fs::exists(path)) compare(path, read_settings(path), config);
+}
+
 bool open_run_folder(const RunConfig& config, bool resume) {
   const fs::path dir = config.run.dir, path = dir / "config.toml";
   const bool earlier = fs::exists(path);
@@ -114,16 +126,15 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   require<EnvironmentError>(resume || list_folder(dir / "checkpoints").empty(), fmt::format("run folder {} holds checkpoints and no config.toml", dir.string()),
                             "a new run would mix with what another left",
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
-  RunConfig copy = config;
-  const std::string toml = bind(copy).to_toml();
-  if (earlier) compare_with_earlier(path, toml);
+  check_same_settings(config);
+  if (earlier) tell_other_steps(read_settings(path), config);
   for (const char* name : {"stop", "failure", "failure.roll"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
     std::error_code ec;
     fs::remove(dir / name, ec);
     require<StorageError>(!ec, fmt::format("cannot remove {}: {}", (dir / name).string(), ec.message()),
                           "what an earlier start left would end or silence this one", "check permissions of the run folder");
   }
-  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml);
+  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml_of(config));
   return earlier;
 }
 

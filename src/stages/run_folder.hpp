@@ -26,6 +26,9 @@ void make_run_folder(const std::filesystem::path& run_dir);
 /// On the ranks that did not make it: returns when the run file that rank 0 wrote can be seen here. Throws EnvironmentError.
 void await_run_folder(const std::filesystem::path& run_dir, double longest_s = kLateName_s);
 
+/// Throws ConfigError when a setting that fixes the result is not that of an earlier start in the folder.
+void check_same_settings(const RunConfig& config);
+
 /// Prepares the folder of a run, which must exist: compares the run file with the one of an earlier start, writes config.toml.
 /// Throws EnvironmentError when the folder holds a run and `resume` is false, ConfigError when a setting that fixes the result has changed.
 /// Returns whether an earlier start was found.
