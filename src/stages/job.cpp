@@ -117,12 +117,19 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
   const bool own = job.config.sft.file.empty();
   const std::size_t conversations = set.conversations.size(), count = own ? job.prompts.train.size() : set.size();
   job.examples.resize(count);
+  const auto make = [&](std::size_t i) {
+    if (own) return job.format->supervised(job.prompts.train[i].text, job.prompts.train[i].solution);
+    if (i < conversations) return job.format->supervised(set.conversations[i]);
+    return job.format->supervised(set.answers[i - conversations].first, set.answers[i - conversations].second);
+  };
   job.workers->run(std::int64_t(count), [&](std::int64_t at, int) {
     const auto i = std::size_t(at);
-    auto& example = job.examples[i];
-    if (own) example = job.format->supervised(job.prompts.train[i].text, job.prompts.train[i].solution);
-    else if (i < conversations) example = job.format->supervised(set.conversations[i]);
-    else example = job.format->supervised(set.answers[i - conversations].first, set.answers[i - conversations].second);
+    try {
+      job.examples[i] = make(i);
+    } catch (const InputError& e) {
+      if (own) throw;
+      throw InputError(fmt::format("{}:{}: {}", job.config.sft.file, set.lines[i], e.what()));
+    }
   });
   const std::int64_t positions = job.store->config().max_position_embeddings;
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });

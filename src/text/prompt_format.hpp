@@ -62,8 +62,8 @@ class PromptFormat {
 
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
   std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;  ///< up to where the assistant speaks next
-  /// Everything the assistant says is learnt. Throws InputError where the template shows earlier answers in other words than it was given, so that what is
-  /// learnt cannot be told.
+  /// Everything the assistant says is learnt, but for text.assistant_prefix, which goes before an answer that does not begin with it. Throws InputError where
+  /// the template shows earlier answers in other words than it was given, so that what is learnt cannot be told.
   Supervised supervised(std::span<const Message> messages) const;
 
  private:
@@ -74,7 +74,13 @@ class PromptFormat {
   std::vector<Message> messages_of(std::string_view prompt) const;
   void choose_template(const std::string& origin);
   void find_answer_marks();
-  std::size_t end_token_at(std::string_view text, std::size_t at) const;  ///< end of one of the end tokens spelt out there, white space before it; npos: none
+  std::string_view end_token_at(std::string_view text, std::size_t at) const;  ///< the end token spelt out there, white space before it aside; empty: none
+  bool has_end_token(std::string_view text) const;
+  /// Where of `text` the words of messages[i] are, what the assistant is given aside; `done`: where the answer before them ends.
+  struct Answer {
+    std::size_t begin, end;
+  };
+  Answer find_answer(std::string_view text, std::span<const Message> messages, std::size_t i, std::size_t done) const;
 
   TextSection section_;
   TextFiles files_;

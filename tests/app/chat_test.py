@@ -109,6 +109,14 @@ def other_data_is_no_resume(harness):
     harness.succeed(*longer)
 
 
+def examples_are_named_by_their_line(harness):
+    file = harness.work / "odd.jsonl"
+    file.write_text('{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
+                    '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": " "}]}\n')
+    code, _, err, _ = harness.run("sft", harness.tiny, *TASK[:-6], *sets(run__dir=harness.work / "odd", model__path=folder_with_template(harness), sft__file=file))
+    check(code == MISCONFIGURED and "odd.jsonl:2: message 2 of a conversation" in err, f"exit code {code}\n{err}")
+
+
 def learns_from_a_file_of_conversations(harness):
     run, file = harness.work / "learnt", harness.work / "examples.jsonl"
     talk = [{"role": "user", "content": "Say a."}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "And b?"}, {"role": "assistant", "content": "b"}]
@@ -146,4 +154,4 @@ def refusals_by_name(harness):
 
 
 main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
-     a_template_that_writes_the_date_is_told, other_data_is_no_resume, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)
+     a_template_that_writes_the_date_is_told, other_data_is_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)

@@ -19,6 +19,7 @@ TEST(Examples, BothKindsInOneFile) {
                               "{\"prompt\": \"p\", \"completion\": \"c\"}\n{\"question\": \"q\", \"answer\": 7}");
   const auto set = read_examples(section);
   EXPECT_EQ(set.conversations, (std::vector<std::vector<text::Message>>{{{"user", "a"}, {"assistant", "b"}}}));
+  EXPECT_EQ(set.lines, (std::vector<std::size_t>{1, 3, 4}));
   EXPECT_EQ(set.answers, (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
   section.file = folder.write("f.jsonl", "{\"x\": \"p\", \"y\": \"c\"}");
   section.prompt_key.assign(1, 'x'), section.answer_key.assign(1, 'y');
