@@ -36,9 +36,11 @@ void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
   command->callback([flags, arguments, &action] {
     action = [flags, arguments] {
       const auto folder = stages::checkpoint_folder(flags->weights);
-      stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), flags->assignments, false, version_with_libraries(), folder.string()};
-      const std::filesystem::path own = stages::run_of(flags->weights) / ("eval-" + folder.filename().string());
-      request.assignments.push_back("run.dir=" + (flags->out.empty() ? own.string() : flags->out));
+      const auto run = stages::run_of(flags->weights);
+      std::vector<std::string> assignments = flags->run_file.empty() ? stages::kept_settings(run) : std::vector<std::string>();
+      assignments.insert(assignments.end(), flags->assignments.begin(), flags->assignments.end());
+      assignments.push_back("run.dir=" + (flags->out.empty() ? (run / ("eval-" + folder.filename().string())).string() : flags->out));
+      const stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), assignments, false, version_with_libraries(), folder.string()};
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);
     };

@@ -33,11 +33,11 @@ ExitCode export_weights(const ExportFlags& flags) {
   const auto text = stages::text_folder(flags.weights);
   const auto [config, weights] = model::read_model_folder(source);  // verifies names, shapes and sizes
   const std::filesystem::path out = flags.out;
-  require(flags.force || !std::filesystem::exists(out / "model.safetensors"), out.string() + " already holds a model", "it would be overwritten",
-          "choose another folder or add --force");
+  const bool replaces = std::filesystem::exists(out / "model.safetensors");
+  require(flags.force || !replaces, out.string() + " already holds a model", "it would be overwritten", "choose another folder or add --force");
   const std::string sha256 = model::weights_sha256(model::weight_layout(config), weights);
   model::write_model_folder(out, config, weights, {flags.dtype == "bf16" ? model::Dtype::bf16 : model::Dtype::f32, origin_of(flags.weights, source, sha256)});
-  if (!text.empty()) stages::copy_text_files(text, out);
+  if (!text.empty() || replaces) stages::copy_text_files(text, out);  // with another model's, ids would mean something else
   std::cout << "exported " << source.string() << " to " << out.string() << "\n";
   if (!text.empty()) std::cout << "tokenizer and what belongs to it from " << text.string() << "\n";
   std::cout << "policy sha256 " << sha256 << std::endl;

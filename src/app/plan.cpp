@@ -26,7 +26,7 @@ void add_plan(CLI::App& app, Action& action) {
   command->callback([flags, &action] {
     action = [flags] {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
-      const text::PromptFormat format(config.text, stages::text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
+      const text::PromptFormat format(config.text, stages::text_source(config));
       const int threads = config.run.threads > 0 ? int(config.run.threads) : 1;
       const auto forecast = stages::forecast(config, stages::models_of(config, *format.tokenizer()), flags->ranks, threads);
       std::cout << stages::to_text(forecast) << std::flush;

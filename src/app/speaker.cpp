@@ -18,7 +18,7 @@ namespace rollcall::app {
 Speaker open_speaker(const std::string& reference, const std::vector<std::string>& defaults, const std::vector<std::string>& assignments) {
   const auto run_file = stages::run_of(reference) / "config.toml";
   const bool is_run = std::filesystem::exists(run_file);
-  std::vector<std::string> settings = is_run ? std::vector<std::string>() : defaults;
+  std::vector<std::string> settings = is_run ? stages::kept_settings(stages::run_of(reference)) : defaults;
   settings.insert(settings.end(), assignments.begin(), assignments.end());
   const RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = stages::checkpoint_folder(reference);
@@ -44,16 +44,16 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
           "the model has no position beyond them", "shorten the prompt, or begin anew");
   sampling.max_new_tokens = std::min(sampling.max_new_tokens, room);
   const auto stop = stages::stop_rule(format, sampling.stop);
-  text::TextStream stream;
+  text::TextStream stream(*format.tokenizer());
   const auto ends = [&](std::span<const std::int32_t> tokens) {
-    std::cout << stream.more(format.answer_text(tokens)) << std::flush;
+    std::cout << stream.more(format.spoken(tokens)) << std::flush;
     return stop(tokens);
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
   const auto decoded = model::decode(policy, std::span(&request, 1), sampling, ends);
-  const std::string text = format.answer_text(decoded[0][0].tokens);
-  std::cout << stream.rest(text) << "\n" << std::flush;
-  return text;
+  const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
+  std::cout << stream.rest(format.spoken(tokens)) << "\n" << std::flush;
+  return format.answer_text(tokens);
 }
 
 }  // namespace rollcall::app

@@ -119,12 +119,19 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
   const bool own = job.config.sft.file.empty();
   const std::size_t conversations = set.conversations.size(), count = own ? job.prompts.train.size() : set.size();
   job.examples.resize(count);
+  const auto make = [&](std::size_t i) {
+    if (own) return job.format->supervised(job.prompts.train[i].text, job.prompts.train[i].solution);
+    if (i < conversations) return job.format->supervised(set.conversations[i]);
+    return job.format->supervised(set.answers[i - conversations].first, set.answers[i - conversations].second);
+  };
   job.workers->run(std::int64_t(count), [&](std::int64_t at, int) {
     const auto i = std::size_t(at);
-    auto& example = job.examples[i];
-    if (own) example = job.format->supervised(job.prompts.train[i].text, job.prompts.train[i].solution);
-    else if (i < conversations) example = job.format->supervised(set.conversations[i]);
-    else example = job.format->supervised(set.answers[i - conversations].first, set.answers[i - conversations].second);
+    try {
+      job.examples[i] = make(i);
+    } catch (const InputError& e) {
+      if (own) throw;
+      throw InputError(fmt::format("{}:{}: {}", job.config.sft.file, set.lines[i], e.what()));
+    }
   });
   const std::int64_t positions = job.store->config().max_position_embeddings;
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
@@ -135,10 +142,10 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
 }
 
 /// The data of a run: its prompts, and what else decides the tokens that it learns from.
-std::string data_hash(const Job& job, const task::ExampleSet& examples) {
+std::string data_hash(const Job& job) {
   const std::string text = job.format->fingerprint();
-  if (text.empty() && examples.hash.empty()) return job.prompts.hash;
-  return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, examples.hash)).hex();
+  if (text.empty() && job.examples_hash.empty()) return job.prompts.hash;
+  return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, job.examples_hash)).hex();
 }
 
 /// Found at the start: a prompt of the last step that does not fit would end the run after hours.
@@ -165,7 +172,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.version = binary_version;
   job.layout = comm::make_layout(config.run.layout, ranks);
   const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
-  job.format = std::make_shared<const text::PromptFormat>(config.text, text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from));
+  job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
   job.tokenizer = job.format->tokenizer();
   job.config.text = job.format->section();
   job.models = models_of(config, *job.tokenizer);
@@ -174,7 +181,8 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
   job.judge.emplace(reward::find_verifier(row.verifier), config.task);
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
-  job.identity = make_identity(job.config, data_hash(job, examples), binary_version);
+  job.examples_hash = examples.hash;
+  job.identity = make_identity(job.config, data_hash(job), binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
   job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
   job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));

@@ -55,6 +55,7 @@ struct Job {
   task::PromptSet prompts;
   std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;  ///< [split][prompt id] as the policy sees it
   std::vector<text::Supervised> examples;                               ///< what supervised steps draw from; only where there are such steps
+  std::string examples_hash;                                            ///< of sft.file; empty where nothing is learnt from one
   std::optional<reward::Judge> judge;
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;

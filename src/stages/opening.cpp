@@ -14,6 +14,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <ctime>
+
 namespace rollcall::stages {
 namespace {
 
@@ -49,18 +52,29 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   return checkpoint;
 }
 
-/// Settings are compared as settings; what lies in the files they name is compared here.
-void check_same_text(const Job& job, const CoordinatorState& state) {
-  require<ConfigError>(state.text_hash.empty() || state.text_hash == job.format->fingerprint(),
-                       "the tokenizer, the chat template or what it makes of a prompt is not what the run began with",
-                       "a resumed run must equal the uninterrupted one",
-                       "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
+/// Settings are compared as settings; what lies in the files they name is compared here. An empty hash is that of an earlier format.
+void check_same_data(const Job& job, const CoordinatorState& state) {
+  const auto check = [](const std::string& before, const std::string& now, const std::string& what, const char* suggestion) {
+    require<ConfigError>(before.empty() || before == now, what + " not what the run began with", "a resumed run must equal the uninterrupted one", suggestion);
+  };
+  const auto& task = job.config.task;
+  const char* restore = "restore the file, or start a new run with --set run.dir=... and --init-from";
+  check(state.prompts_hash, job.prompts.hash,
+        fmt::format("the prompts of task.name {}, task.file \"{}\" and task.heldout_file \"{}\" are", task.name, task.file, task.heldout_file), restore);
+  check(state.examples_hash, job.examples_hash, fmt::format("the examples of sft.file ({}) are", job.config.sft.file), restore);
+  check(state.text_hash, job.format->fingerprint(), "the tokenizer, the chat template or what it makes of a prompt is",
+        "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
 }
 
 /// What a reader should know of a model's own text files before the run.
 void tell_text(const Job& job) {
   const auto suggestion = text::differing_suggestion(job.format->suggested(), job.config.sampling);
   if (!suggestion.empty()) spdlog::info("generation_config.json suggests {}: the run file decides", suggestion);
+  if (job.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
+    spdlog::warn(
+        "the chat template writes the date into every prompt: the run cannot be resumed on another day, nor equal one of another day; set it in "
+        "[text.variables] if the template has a variable for it, or start and resume with SOURCE_DATE_EPOCH={} in the environment",
+        std::time(nullptr));
   if (job.format->is_chat() && !job.prompts.train.empty())
     spdlog::info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front()).size(),
                  job.format->prompt_text(job.prompts.train.front().text));
@@ -92,9 +106,9 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
-  if (checkpoint) check_same_text(*opening.job, state);
+  if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state);
   const bool compared = open_run_folder(config, request.resume);
-  keep_text_files(text_folder(config.run.init_from.empty() ? config.model.path : config.run.init_from), config.run.dir);
+  keep_text_files(text_source(config), *opening.job->format, config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {

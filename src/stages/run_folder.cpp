@@ -57,11 +57,17 @@ std::map<std::string, std::string> flatten(const std::string& toml) {
   return values;
 }
 
-void compare_with_earlier(const fs::path& path, const std::string& now) {
-  RunConfig earlier;
-  ConfigSchema schema = bind(earlier);
-  schema.load(path);
-  const auto old_values = flatten(schema.to_toml()), new_values = flatten(now);
+std::string toml_of(RunConfig config) { return bind(config).to_toml(); }
+
+void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
+  const std::int64_t before = earlier.train.steps, steps = now.train.steps;
+  if (before != 0 && before != steps && earlier.train.optimizer.min_lr_ratio < 1.0)
+    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone", before,
+                 steps);
+}
+
+void compare(const fs::path& path, const RunConfig& earlier, const RunConfig& now) {
+  const auto old_values = flatten(toml_of(earlier)), new_values = flatten(toml_of(now));
   std::map<std::string, std::string> all = old_values;  // a knob that is no longer given has changed as well
   all.insert(new_values.begin(), new_values.end());
   const auto value_in = [](const auto& values, const std::string& key) { return values.contains(key) ? values.at(key) : std::string("unset"); };
@@ -71,11 +77,12 @@ void compare_with_earlier(const fs::path& path, const std::string& now) {
                          fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
                          "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
   }
-  if (const std::string steps = "train.steps";
-      old_values.at(steps) != "0" && old_values.at(steps) != new_values.at(steps) && earlier.train.optimizer.min_lr_ratio < 1.0) {
-    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run is no longer that of either number alone",
-                 old_values.at(steps), new_values.at(steps));
-  }
+}
+
+RunConfig read_settings(const fs::path& path) {
+  RunConfig config;
+  bind(config).load(path);
+  return config;
 }
 
 const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
@@ -107,6 +114,11 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
                             "choose a run.dir on a file system that all nodes of the job share");
 }
 
+void check_same_settings(const RunConfig& config) {
+  const fs::path path = fs::path(config.run.dir) / "config.toml";
+  if (fs::exists(path)) compare(path, read_settings(path), config);
+}
+
 bool open_run_folder(const RunConfig& config, bool resume) {
   const fs::path dir = config.run.dir, path = dir / "config.toml";
   const bool earlier = fs::exists(path);
@@ -115,16 +127,15 @@ bool open_run_folder(const RunConfig& config, bool resume) {
   require<EnvironmentError>(resume || list_folder(dir / "checkpoints").empty(), fmt::format("run folder {} holds checkpoints and no config.toml", dir.string()),
                             "a new run would mix with what another left",
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
-  RunConfig copy = config;
-  const std::string toml = bind(copy).to_toml();
-  if (earlier) compare_with_earlier(path, toml);
+  check_same_settings(config);
+  if (earlier) tell_other_steps(read_settings(path), config);
   for (const char* name : {"stop", "failure", "failure.roll"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
     std::error_code ec;
     fs::remove(dir / name, ec);
     require<StorageError>(!ec, fmt::format("cannot remove {}: {}", (dir / name).string(), ec.message()),
                           "what an earlier start left would end or silence this one", "check permissions of the run folder");
   }
-  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml);
+  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml_of(config));
   return earlier;
 }
 
@@ -153,13 +164,27 @@ fs::path checkpoint_folder(const std::string& reference) {
 namespace {
 
 /// Files of a model folder that are about text; transformers finds them by these names.
-constexpr std::array kTextFiles{
-    "tokenizer.json",      "tokenizer_config.json",  "tokenizer.model", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt",
-    "chat_template.jinja", "generation_config.json", "LICENSE"};
+constexpr const char *kTemplate = "chat_template.jinja", *kGeneration = "generation_config.json", *kLicense = "LICENSE";
+constexpr std::array kTextFiles{"tokenizer.json",    "tokenizer_config.json",
+                                "tokenizer.model",   "special_tokens_map.json",
+                                "added_tokens.json", "vocab.json",
+                                "merges.txt",        kTemplate,
+                                kGeneration,         kLicense};
 constexpr const char* kTextFolder = "tokenizer";
 
 bool has_text_files(const fs::path& folder) {
   return std::any_of(kTextFiles.begin(), kTextFiles.end(), [&](const char* name) { return fs::exists(folder / name); });
+}
+
+/// Whether a text.template names a file.
+bool is_path(const std::string& chat_template) { return chat_template != "auto" && chat_template != "model" && chat_template != "none"; }
+
+/// A file or folder that may be there.
+void remove_if_there(const fs::path& path) {
+  std::error_code ec;
+  fs::remove_all(path, ec);
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "it belongs to another model",
+                        "check permissions of the folder");
 }
 
 }  // namespace
@@ -167,20 +192,36 @@ bool has_text_files(const fs::path& folder) {
 void copy_text_files(const fs::path& from, const fs::path& to) {
   make_folder(to);
   for (const char* name : kTextFiles) {
-    if (fs::exists(from / name)) write_file_atomic(to / name, read_file(from / name));
+    if (!from.empty() && fs::exists(from / name)) write_file_atomic(to / name, read_file(from / name));
+    else if (name != kLicense) remove_if_there(to / name);
   }
 }
 
-void keep_text_files(const fs::path& source, const fs::path& run_dir) {
+fs::path text_source(const RunConfig& config) {
+  const bool continues = !config.run.init_from.empty();
+  const std::string& reference = continues ? config.run.init_from : config.model.path;
+  require(reference.empty() || fs::is_directory(run_of(reference)),
+          fmt::format("{} is {}, and there is no such folder", continues ? "run.init_from" : "model.path", reference),
+          "weights, tokenizer and chat template are read from it", "correct the path, or copy the model there");
+  return text_folder(reference);
+}
+
+void keep_text_files(const fs::path& source, const text::PromptFormat& format, const fs::path& run_dir) {
   const fs::path kept = run_dir / kTextFolder;
-  if (source.empty() || fs::exists(kept) || !has_text_files(source)) return;
-  const fs::path unfinished = run_dir / (std::string(kTextFolder) + ".partial");  // the folder's name says that all of it is there
-  copy_text_files(source, unfinished);
-  std::error_code ec;
-  fs::rename(unfinished, kept, ec);
-  require<StorageError>(!ec, fmt::format("cannot rename {}: {}", unfinished.string(), ec.message()), "the run keeps its tokenizer there",
-                        "check the run folder");
-  fsync_path(run_dir);
+  const bool own_template = is_path(format.section().chat_template), own_tokenizer = format.section().tokenizer == "model";
+  if (!own_template && source.empty()) return remove_if_there(kept);
+  copy_text_files(source, kept);
+  if (own_template) write_file_atomic(kept / kTemplate, format.chat_template());
+  if (!own_tokenizer) return;
+  const fs::path generation = kept / kGeneration;
+  const std::string suggested = fs::exists(generation) ? read_file(generation) : std::string();
+  if (const auto whole = text::with_end_tokens(suggested, format.end_tokens()); whole != suggested) write_file_atomic(generation, whole);
+}
+
+std::vector<std::string> kept_settings(const fs::path& run_dir) {
+  const fs::path kept = run_dir / kTextFolder / kTemplate;
+  if (!fs::exists(run_dir / "config.toml") || !fs::exists(kept) || !is_path(read_run_folder(run_dir).text.chat_template)) return {};
+  return {"text.template=" + kept.string()};
 }
 
 fs::path text_folder(const std::string& reference) {

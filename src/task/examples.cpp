@@ -37,15 +37,19 @@ std::string key_of(const nlohmann::json& object, const std::string& named, const
 
 ExampleSet read_examples(const SftSection& section) {
   ExampleSet set;
+  std::vector<std::size_t> of_answers;
   set.hash = Sha256().add(read_file(section.file)).hex();
   each_json_line(section.file, [&](const nlohmann::json& object, const Line& line) {
     if (const auto messages = object.find(section.messages_key); messages != object.end()) {
       set.conversations.push_back(conversation(*messages, line));
+      set.lines.push_back(line.number);
       return;
     }
     const auto prompt = text_at(object, key_of(object, section.prompt_key, "prompt", "question"), "sft.prompt_key or sft.messages_key", line);
     set.answers.emplace_back(prompt, text_at(object, key_of(object, section.answer_key, "answer", "completion"), "sft.answer_key", line));
+    of_answers.push_back(line.number);
   });
+  set.lines.insert(set.lines.end(), of_answers.begin(), of_answers.end());
   require(set.size() > 0, fmt::format("{} holds no example", section.file), "there is nothing to learn", "name a file with one JSON object a line");
   return set;
 }

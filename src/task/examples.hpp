@@ -4,7 +4,9 @@
 #include "core/run_config.hpp"
 #include "text/prompt_format.hpp"
 
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::task {
@@ -12,6 +14,7 @@ namespace rollcall::task {
 struct ExampleSet {
   std::vector<std::vector<text::Message>> conversations;     ///< each with something that the assistant says
   std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
+  std::vector<std::size_t> lines;                            ///< of the file: those of the conversations, then those of the answers
   std::string hash;                                          ///< SHA-256 of the file
   std::size_t size() const { return conversations.size() + answers.size(); }
 };

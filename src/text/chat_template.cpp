@@ -77,6 +77,11 @@ struct ChatTemplate::Parsed {
   std::string origin;
 };
 
+struct ChatTemplate::Rendering {
+  std::string text;
+  bool clock_read;
+};
+
 ChatTemplate::ChatTemplate(std::string_view source, std::string origin) {
   try {
     parsed_ = std::make_unique<Parsed>(Parsed{parse(source), origin});
@@ -89,7 +94,11 @@ ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
-std::string ChatTemplate::render(const nlohmann::ordered_json& variables, const TemplateLimits& limits) const {
+std::string ChatTemplate::render(const nlohmann::ordered_json& variables, const TemplateLimits& limits) const { return run(variables, limits).text; }
+
+bool ChatTemplate::reads_clock(const nlohmann::ordered_json& variables) const { return run(variables, {}).clock_read; }
+
+ChatTemplate::Rendering ChatTemplate::run(const nlohmann::ordered_json& variables, const TemplateLimits& limits) const {
   require(variables.is_object(), "the variables of a chat template are no JSON object", "each of them has a name", "pass {\"messages\": [...], ...}");
   Renderer renderer(parsed_->tree, Budget{limits.steps, limits.bytes});
   try {
@@ -98,7 +107,8 @@ std::string ChatTemplate::render(const nlohmann::ordered_json& variables, const 
     for (const auto& [name, value] : variables.items()) {
       if (renderer.mentions(name)) renderer.set(name, value_of(renderer.context(), value, 1));
     }
-    return renderer.run();
+    std::string text = renderer.run();
+    return {std::move(text), renderer.context().clock_read};
   } catch (Fault& fault) {
     if (fault.place.line == 0) fault.place = {1, 1};
     tell(fault, parsed_->origin);

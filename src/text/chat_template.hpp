@@ -30,9 +30,13 @@ class ChatTemplate {
   /// messages, tools and documents are none and add_generation_prompt is false unless given. SOURCE_DATE_EPOCH in the environment sets strftime_now's moment.
   /// Throws InputError with line and column: a wrong operation, the template's own raise_exception, or a limit reached.
   std::string render(const nlohmann::ordered_json& variables, const TemplateLimits& limits = {}) const;
+  /// Whether the text depends on when it is rendered: strftime_now is called.
+  bool reads_clock(const nlohmann::ordered_json& variables) const;
 
  private:
   struct Parsed;
+  struct Rendering;
+  Rendering run(const nlohmann::ordered_json& variables, const TemplateLimits& limits) const;
   std::unique_ptr<const Parsed> parsed_;
 };
 

@@ -62,12 +62,13 @@ void read_template(const Json& config, const std::filesystem::path& file, Folder
 FolderTemplate read_folder_template(const std::filesystem::path& folder) {
   FolderTemplate out;
   const auto config_file = folder / "tokenizer_config.json", template_file = folder / "chat_template.jinja";
+  const bool has_file = std::filesystem::exists(template_file);
   if (std::filesystem::exists(config_file)) {
     const Json config = read_config(config_file);
     read_special_tokens(config, config_file, out);
-    read_template(config, config_file, out);
+    if (!has_file) read_template(config, config_file, out);
   }
-  if (std::filesystem::exists(template_file)) {
+  if (has_file) {
     out.chat_template = out.with_tools = read_file(template_file);
     out.origin = template_file.string();
   }

@@ -77,7 +77,7 @@ void PromptFormat::choose_template(const std::string& origin) {
   require<ConfigError>(choice != "model" || !files_.chat_template.empty(), fmt::format("text.template is model, and {} has no chat template", origin),
                        "prompts could not be formatted as its makers did", "name a .jinja file, or set text.template to none");
   if (choice == "model") template_.emplace(files_.chat_template, origin + ", chat template");
-  else if (choice != "none") template_.emplace(read_file(choice), choice);
+  else if (choice != "none") files_.chat_template = read_file(choice), template_.emplace(files_.chat_template, choice);
   require<ConfigError>(template_ || (section_.system.empty() && section_.variables.empty()),
                        fmt::format("text.{} is set, but prompts have no chat template", section_.system.empty() ? "variables" : "system"),
                        "there is nowhere to put it", "set text.template to model or to a .jinja file");
@@ -93,28 +93,38 @@ void PromptFormat::find_answer_marks() {
   const std::size_t at = text.rfind(kAnswer);
   require(at != std::string::npos, "the chat template leaves out what the assistant says", "it is of no use for a model that answers",
           "name another one in text.template");
-  const std::size_t behind = at + kAnswer.size(), end = end_token_at(text, behind);
-  if (end != std::string::npos) answer_end_ = text.substr(behind, end - behind);
+  const std::size_t behind = at + kAnswer.size();
+  if (const auto end = end_token_at(text, behind); !end.empty()) answer_end_ = text.substr(behind, std::size_t(end.data() + end.size() - text.data()) - behind);
 }
 
-std::size_t PromptFormat::end_token_at(std::string_view text, std::size_t at) const {
-  at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+bool PromptFormat::has_end_token(std::string_view text) const {
+  return std::any_of(end_texts_.begin(), end_texts_.end(), [&](const std::string& end) { return text.find(end) != std::string_view::npos; });
+}
+
+std::string_view PromptFormat::end_token_at(std::string_view text, std::size_t at) const {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n", at), text.size()));
   for (const auto& end : end_texts_)
-    if (text.substr(at).starts_with(end)) return at + end.size();
-  return std::string::npos;
+    if (text.starts_with(end)) return text.substr(0, end.size());
+  return {};
+}
+
+ordered_json PromptFormat::variables(std::span<const Message> messages, Turn turn) const {
+  ordered_json all{{"messages", ordered_json::array()}, {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", turn == Turn::open}};
+  const bool own_system = !messages.empty() && messages.front().role == "system";
+  if (!own_system && !section_.system.empty()) all["messages"].push_back({{"role", "system"}, {"content", section_.system}});
+  for (const auto& message : messages) all["messages"].push_back({{"role", message.role}, {"content", message.content}});
+  for (const auto& [name, token] : files_.special_tokens) all[name] = token;
+  for (const auto& [name, value] : section_.variables) all[name] = value_of(value);
+  return all;
 }
 
 std::string PromptFormat::render(std::span<const Message> messages, Turn turn) const {
   require(template_.has_value(), "a conversation was given, but there is no chat template", "how its messages become one text is not known",
           "set text.template to model or to a .jinja file");
-  ordered_json variables{{"messages", ordered_json::array()}, {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", turn == Turn::open}};
-  const bool own_system = !messages.empty() && messages.front().role == "system";
-  if (!own_system && !section_.system.empty()) variables["messages"].push_back({{"role", "system"}, {"content", section_.system}});
-  for (const auto& message : messages) variables["messages"].push_back({{"role", message.role}, {"content", message.content}});
-  for (const auto& [name, token] : files_.special_tokens) variables[name] = token;
-  for (const auto& [name, value] : section_.variables) variables[name] = value_of(value);
-  return template_->render(variables);
+  return template_->render(variables(messages, turn));
 }
+
+bool PromptFormat::reads_clock() const { return template_ && template_->reads_clock(variables(messages_of("What is asked"), Turn::open)); }
 
 std::string PromptFormat::asked(std::string_view prompt) const {
   std::string text = section_.user;
@@ -145,39 +155,54 @@ Supervised PromptFormat::supervised(std::string_view prompt, std::string_view so
   return example;
 }
 
-std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const {
+std::span<const std::int32_t> PromptFormat::spoken(std::span<const std::int32_t> tokens) const {
   const bool ended = !tokens.empty() && std::find(files_.end_tokens.begin(), files_.end_tokens.end(), tokens.back()) != files_.end_tokens.end();
-  return files_.tokenizer->decode(ended ? tokens.first(tokens.size() - 1) : tokens);
+  return ended ? tokens.first(tokens.size() - 1) : tokens;
 }
+
+std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const { return files_.tokenizer->decode(spoken(tokens)); }
 
 std::vector<std::int32_t> PromptFormat::chat_tokens(std::span<const Message> messages) const {
   return files_.tokenizer->encode(render(messages, Turn::open) + section_.assistant_prefix);
 }
 
-Supervised PromptFormat::supervised(std::span<const Message> messages) const {
+PromptFormat::Answer PromptFormat::find_answer(std::string_view text, std::span<const Message> messages, std::size_t i, std::size_t done) const {
+  // What the assistant is given before it speaks is what stands before its words here; where the template shows a past turn otherwise, they are looked
+  // for behind the message before them.
+  const std::string before = render(messages.first(i), Turn::open);
+  const bool as_given = before.size() >= done && text.starts_with(before);
+  std::size_t begin = before.size();
+  if (!as_given) begin = find_behind(text, answer_begin_, i == 0 ? done : find_behind(text, trim(messages[i - 1].content), done));
+  const std::string_view words = trim(messages[i].content), prefix = section_.assistant_prefix;
+  const std::size_t at = words.empty() || begin == std::string::npos ? std::string::npos : text.find(words, begin);
+  const bool is_marked = as_given || !answer_begin_.empty();  // an end token behind the mark is this turn's: what follows it is said by others
+  const bool is_there = at != std::string::npos && !(is_marked && has_end_token(text.substr(begin, at - begin)));
+  require(is_there, fmt::format("message {} of a conversation, \"{}\", is not in the text that the chat template makes of it", i + 1, words.substr(0, 40)),
+          words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be determined",
+          "use another text.template, or shorter conversations");
+  return {!prefix.empty() && words.starts_with(prefix) ? at + prefix.size() : begin, at + words.size()};
+}
+
+Supervised PromptFormat::supervised(std::span<const Message> given) const {
+  std::vector<Message> messages(given.begin(), given.end());
+  for (auto& message : messages)
+    if (message.role == "assistant" && !trim(message.content).starts_with(section_.assistant_prefix)) message.content.insert(0, section_.assistant_prefix);
   const std::string text = render(messages, Turn::complete);
   Supervised example;
-  std::size_t done = 0;
+  std::size_t done = 0, apart = 0;  // `apart`: an end token begins there, and no token reaches over it
+  const auto append = [&](std::size_t to) {
+    append_stretch(*files_.tokenizer, std::string_view(text).substr(apart), done - apart, to - apart, example.tokens);
+    done = to;
+  };
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].role != "assistant") continue;
-    // What the assistant is given before it speaks is what stands before its words here; where the template shows a past turn otherwise, they are looked
-    // for behind the message before them.
-    const std::string before = render(messages.first(i), Turn::open);
-    const bool as_given = before.size() >= done && text.starts_with(before);
-    const std::string words(trim(messages[i].content));
-    std::size_t begin = before.size();
-    if (!as_given) begin = find_behind(text, answer_begin_, i == 0 ? done : find_behind(text, trim(messages[i - 1].content), done));
-    const std::size_t at = words.empty() || begin == std::string::npos ? std::string::npos : text.find(words, begin);
-    require(at != std::string::npos,
-            fmt::format("message {} of a conversation, \"{}\", is not in the text that the chat template makes of it", i + 1, words.substr(0, 40)),
-            words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be determined",
-            "use another text.template, or shorter conversations");
-    const std::size_t behind = at + words.size(), end = end_token_at(text, behind);
-    append_stretch(*files_.tokenizer, text, done, begin, example.tokens);
+    const Answer answer = find_answer(text, messages, i, done);
+    const std::string_view end = end_token_at(text, answer.end);
+    append(answer.begin);
     const auto first = std::int64_t(example.tokens.size());
-    done = end == std::string::npos ? behind : end;
-    append_stretch(*files_.tokenizer, text, begin, done, example.tokens);
-    if (end == std::string::npos && i + 1 == messages.size()) example.tokens.push_back(files_.tokenizer->eos());
+    append(end.empty() ? answer.end : std::size_t(end.data() + end.size() - text.data()));
+    if (!end.empty()) apart = done - end.size();
+    else if (i + 1 == messages.size()) example.tokens.push_back(files_.tokenizer->eos());
     example.learnt.emplace_back(first, std::int64_t(example.tokens.size()));
   }
   return example;
@@ -188,7 +213,7 @@ std::string PromptFormat::fingerprint() const {
   Sha256 digest;
   const auto add = [&](const std::string& text) { digest.add(fmt::format("{} ", text.size())).add(text); };  // lengths: no character moves to a neighbour
   add(files_.tokenizer->fingerprint());
-  add(section_.chat_template == "model" ? files_.chat_template : is_chat() ? read_file(section_.chat_template) : std::string());
+  add(is_chat() ? files_.chat_template : std::string());
   add(prompt_text("What is asked"));  // system message, variables, and the date where a template writes one
   add(fmt::format("{}", fmt::join(files_.end_tokens, " ")));
   return digest.hex();

@@ -7,6 +7,8 @@
 #include "text/text_files.hpp"
 #include "text/tokenizer.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -41,10 +43,12 @@ class PromptFormat {
   const TextSection& section() const { return section_; }  ///< with what "auto" came to
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return files_.tokenizer; }
   bool is_chat() const { return template_.has_value(); }
+  const std::string& chat_template() const { return files_.chat_template; }          ///< of a chat: the text, wherever it is from
   const std::vector<std::int32_t>& end_tokens() const { return files_.end_tokens; }  ///< any of them ends an answer
   const SuggestedSampling& suggested() const { return files_.suggested; }
   /// Hex digest of tokenizer, template, and a prompt as they render it; empty where prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
+  bool reads_clock() const;  ///< the template writes the date or time into a prompt: another day's prompts are others
 
   // A prompt is the task's text in text.user's place for it: one message of a chat, white space at its ends aside, or the text itself without a template.
   std::string prompt_text(std::string_view prompt) const;  ///< what the policy sees, special tokens spelt out
@@ -52,23 +56,31 @@ class PromptFormat {
   /// Prompt and worked answer: the tokens of the prompt, then those to learn, which end as the template ends an answer.
   Supervised supervised(std::string_view prompt, std::string_view solution) const;
 
+  std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;  ///< without the end token that closes them
   /// What the policy said: without special tokens, and without the end token even where the tokenizer does not call it special.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
 
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
   std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;  ///< up to where the assistant speaks next
-  /// Everything the assistant says is learnt. Throws InputError where the template shows earlier answers in other words than it was given, so that what is
-  /// learnt cannot be told.
+  /// Everything the assistant says is learnt, but for text.assistant_prefix, which goes before an answer that does not begin with it. Throws InputError where
+  /// the template shows earlier answers in other words than it was given, so that what is learnt cannot be told.
   Supervised supervised(std::span<const Message> messages) const;
 
  private:
   enum class Turn { complete, open };
+  nlohmann::ordered_json variables(std::span<const Message> messages, Turn turn) const;
   std::string render(std::span<const Message> messages, Turn turn) const;
   std::string asked(std::string_view prompt) const;
   std::vector<Message> messages_of(std::string_view prompt) const;
   void choose_template(const std::string& origin);
   void find_answer_marks();
-  std::size_t end_token_at(std::string_view text, std::size_t at) const;  ///< end of one of the end tokens spelt out there, white space before it; npos: none
+  std::string_view end_token_at(std::string_view text, std::size_t at) const;  ///< the end token spelt out there, white space before it aside; empty: none
+  bool has_end_token(std::string_view text) const;
+  /// Where of `text` the words of messages[i] are, what the assistant is given aside; `done`: where the answer before them ends.
+  struct Answer {
+    std::size_t begin, end;
+  };
+  Answer find_answer(std::string_view text, std::span<const Message> messages, std::size_t i, std::size_t done) const;
 
   TextSection section_;
   TextFiles files_;

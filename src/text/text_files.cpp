@@ -3,10 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "text/folder_template.hpp"
 #include "text/json_tokenizer/json_tokenizer.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -37,11 +39,6 @@ class Settings {
     require(ok, fmt::format("{} cannot be used: {}", path_.string(), fault), "the model would be driven other than its makers meant",
             "correct the file or copy it again");
     return ok;
-  }
-
-  std::string text(const Json& value, const char* key) const {
-    check(value.is_string(), fmt::format("\"{}\" is not a string", key));
-    return value.get<std::string>();
   }
 
   template <class T>
@@ -75,35 +72,6 @@ class Settings {
   Json json_ = Json::object();
 };
 
-/// A special token is its text, or an object with `content`.
-std::map<std::string, std::string> special_tokens(const Settings& config) {
-  std::map<std::string, std::string> tokens;
-  for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
-    const Json& value = config.at(key);
-    if (value.is_null()) continue;
-    config.check(value.is_string() || (value.is_object() && value.contains("content")),
-                 fmt::format("\"{}\" is neither a string nor an object with \"content\"", key));
-    tokens[key] = config.text(value.is_string() ? value : value["content"], key);
-  }
-  return tokens;
-}
-
-/// The template's text, or, of a list of named ones, the default's.
-std::string chat_template(const std::filesystem::path& folder, const Settings& config) {
-  const auto file = folder / "chat_template.jinja";
-  if (std::filesystem::exists(file)) return read_file(file);
-  const Json& value = config.at("chat_template");
-  if (value.is_null()) return "";
-  if (!value.is_array()) return config.text(value, "chat_template");
-  for (const Json& named : value) {
-    config.check(named.is_object() && named.contains("name") && named.contains("template"),
-                 "\"chat_template\" is a list with something else than names and templates");
-    if (named["name"] == "default") return config.text(named["template"], "chat_template");
-  }
-  config.check(false, "\"chat_template\" is a list without one named default");
-  return "";
-}
-
 SuggestedSampling suggested(const Settings& generation) {
   SuggestedSampling sampling;
   sampling.temperature = generation.number<double>("temperature"), sampling.top_p = generation.number<double>("top_p");
@@ -132,15 +100,25 @@ std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path
   return make(read_file(file), file.string(), eos);
 }
 
+std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens) {
+  using Ordered = nlohmann::ordered_json;  // a file that people read keeps its order
+  Ordered settings = json.empty() ? Ordered::object() : Ordered::parse(json);
+  const Ordered said = settings.value("eos_token_id", Ordered());
+  const auto is_said = [&](std::int32_t id) { return said == id || (said.is_array() && std::find(said.begin(), said.end(), id) != said.end()); };
+  if (std::all_of(end_tokens.begin(), end_tokens.end(), is_said)) return json;
+  settings["eos_token_id"] = end_tokens;
+  return settings.dump(2) + "\n";
+}
+
 std::string valid_utf8(std::string_view text) { return json_tokenizer::is_valid_utf8(text) ? std::string(text) : json_tokenizer::replace_invalid_utf8(text); }
 
 bool has_tokenizer(const std::filesystem::path& folder) { return std::filesystem::exists(folder / "tokenizer.json"); }
 
 TextFiles read_text_files(const std::filesystem::path& folder) {
-  const Settings config(folder, "tokenizer_config.json"), generation(folder, "generation_config.json"), model(folder, "config.json");
+  const Settings generation(folder, "generation_config.json"), model(folder, "config.json");
+  const FolderTemplate own = read_folder_template(folder);
   TextFiles files;
-  files.special_tokens = special_tokens(config);
-  files.chat_template = chat_template(folder, config);
+  files.special_tokens = own.special_tokens, files.chat_template = own.chat_template;
   files.suggested = suggested(generation);
   const auto eos = files.special_tokens.find("eos_token");
   const auto file = folder / "tokenizer.json";

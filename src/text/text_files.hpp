@@ -35,6 +35,9 @@ bool has_tokenizer(const std::filesystem::path& folder);  ///< a tokenizer.json 
 /// Throws InputError naming the file and the fault.
 TextFiles read_text_files(const std::filesystem::path& folder);
 
+/// generation_config.json (`json`; empty: there is none) with every one of `end_tokens` under eos_token_id. A text that names them all is returned as it is.
+std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens);
+
 /// The text itself, or with one U+FFFD for each maximal ill-formed part of it, as Python's errors="replace" and Rust's from_utf8_lossy have it (Unicode, 3.9).
 std::string valid_utf8(std::string_view text);
 

@@ -25,6 +25,10 @@ class Tokenizer {
   /// Throws InputError on a negative id.
   virtual std::string decode(std::span<const std::int32_t> tokens, Special special = Special::skip) const = 0;
 
+  /// Whether the text of tokens that end with this one stays as it is whatever follows, an unfinished character at its end aside. Not so where a decoder
+  /// judges a run of tokens at its end.
+  virtual bool is_settled(std::int32_t) const { return true; }
+
   virtual std::int64_t vocab_size() const = 0;  ///< largest id + 1
   virtual std::int32_t eos() const = 0;         ///< ends a response
   virtual std::string name() const = 0;

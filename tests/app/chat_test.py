@@ -69,6 +69,54 @@ def another_template_is_no_resume(harness):
     check(code == MISCONFIGURED and "not what the run began with" in err, f"a resume with another template: exit code {code}\n{err}")
 
 
+def a_template_of_its_own_is_kept(harness):
+    model, run, out, own = folder_with_template(harness), harness.work / "own", harness.work / "own_exported", harness.work / "own.jinja"
+    own.write_text(TEMPLATE.replace("{{ m.role }}", "the {{ m.role }}").replace("assistant", "the assistant"))
+    harness.train(run, *TASK, *sets(model__path=model, text__template=own, sft__steps=2, train__steps=1, eval__before="false", eval__after="false"))
+    greedy, text = sets(sampling__temperature=0, sampling__max_new_tokens=8), own.read_text()
+    ask = [("generate", run, "7", *greedy), ("chat", run, *greedy)]
+    before = [harness.succeed(*words, input="7\n") for words in ask]
+    own.write_text("{{ raise_exception('changed') }}")
+    check([harness.succeed(*words, input="7\n") for words in ask] == before, "a run answers by another template than it was trained with")
+    harness.succeed("eval", run)
+    harness.succeed("export", run, out)
+    check((out / "chat_template.jinja").read_text() == text, "the export has another template")
+
+
+def a_template_that_writes_the_date_is_told(harness):
+    dated = harness.work / "dated.jinja"
+    dated.write_text(TEMPLATE + "{% if date is defined %}{{ date }}{% else %}{{ strftime_now('%Y') }}{% endif %}")
+    start = ("train", harness.tiny, *TASK, *sets(model__path=folder_with_template(harness), text__template=dated, train__steps=0, sft__steps=0))
+    for i, (settings, env, told) in enumerate((([], {}, True), ([], {"SOURCE_DATE_EPOCH": "1"}, False), (sets(text__variables__date="today"), {}, False))):
+        code, _, err, _ = harness.run(*start, *sets(run__dir=harness.work / f"dated_{i}"), *settings, env=env)
+        check(code == 0 and ("SOURCE_DATE_EPOCH=" in err) == told, f"{settings} {env}: exit code {code}\n{err}")
+
+
+def other_data_is_no_resume(harness):
+    examples, questions = harness.work / "data.jsonl", harness.work / "questions.jsonl"
+    examples.write_text('{"prompt": "1+1=", "answer": "2"}\n')
+    questions.write_text("".join(json.dumps({"question": f"{n}+1=", "answer": f"#### {n + 1}"}) + "\n" for n in range(200)))
+    run = harness.work / "data"
+    settings = sets(task__name="jsonl", task__file=questions, task__answer_marker="####", sft__file=examples, sft__steps=2, train__steps=2)
+    harness.train(run, *settings)
+    longer = ("train", harness.tiny, "--resume", *settings, *sets(run__dir=run, train__steps=3))
+    for file, words in ((examples, "the examples of sft.file"), (questions, "the prompts of task.name jsonl")):
+        before = file.read_text()
+        file.write_text(before.replace("2", "3"))
+        code, _, err, _ = harness.run(*longer)
+        check(code == MISCONFIGURED and words in err and file.name in err, f"a resume with another {file.name}: exit code {code}\n{err}")
+        file.write_text(before)
+    harness.succeed(*longer)
+
+
+def examples_are_named_by_their_line(harness):
+    file = harness.work / "odd.jsonl"
+    file.write_text('{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
+                    '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": " "}]}\n')
+    code, _, err, _ = harness.run("sft", harness.tiny, *TASK[:-6], *sets(run__dir=harness.work / "odd", model__path=folder_with_template(harness), sft__file=file))
+    check(code == MISCONFIGURED and "odd.jsonl:2: message 2 of a conversation" in err, f"exit code {code}\n{err}")
+
+
 def learns_from_a_file_of_conversations(harness):
     run, file = harness.work / "learnt", harness.work / "examples.jsonl"
     talk = [{"role": "user", "content": "Say a."}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "And b?"}, {"role": "assistant", "content": "b"}]
@@ -105,5 +153,5 @@ def refusals_by_name(harness):
         check(code == MISCONFIGURED and words in err, f"{arguments}: exit code {code}\n{err}")
 
 
-main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, learns_from_a_file_of_conversations,
-     raw_prompts_have_no_template, refusals_by_name)
+main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
+     a_template_that_writes_the_date_is_told, other_data_is_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)

@@ -33,6 +33,9 @@ def exports_say_where_they_are_from(harness):
     check(metadata["policy_sha256"] in policy_line(said), "the digest of the metadata is not the one printed")
     _, _, err, _ = harness.run("export", run, out)
     check("already holds a model" in err, f"an export was overwritten:\n{err}")
+    (out / "tokenizer.json").write_text("another model's")
+    harness.succeed("export", run, out, "--force")
+    check(not (out / "tokenizer.json").exists(), "another model's tokenizer stays beside the weights")
     half = harness.work / "half"
     harness.succeed("export", run, half, "--dtype", "bf16")
     header = tensors(half)

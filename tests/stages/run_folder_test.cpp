@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 
 namespace rollcall::stages {
 namespace {
@@ -153,6 +154,70 @@ TEST_F(Folder, RefusesWeightsThatTheRunDidNotWrite) {
   io::write_checkpoint(run, {"train_000004", {{"config.json", "{}"}}});
   write_file_atomic(folder / "model.safetensors", "weights of another run");
   all_say("model.safetensors: the manifest does not name it");
+}
+
+constexpr const char* kTokenizer =
+    R"({"version": "1.0", "added_tokens": [{"id": 2, "content": "<end>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+    "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
+    "model": {"type": "BPE", "dropout": null, "unk_token": null, "vocab": {"a": 0, "b": 1}, "merges": []}})";
+constexpr const char* kTemplate = "{% for m in messages %}{{ m.content }}<end>{% endfor %}";
+
+/// Files of a model folder: name, content.
+using Files = std::map<std::string, std::string>;
+
+void write_all(const fs::path& folder, const Files& files) {
+  make_folder(folder);
+  for (const auto& [name, content] : files) write_file_atomic(folder / name, content);
+}
+
+Files files_of(const fs::path& folder) {
+  Files files;
+  for (const auto& entry : list_folder(folder)) files[entry.path().filename().string()] = read_file(entry.path());
+  return files;
+}
+
+TEST_F(Folder, KeepsTheTextFilesThatTheRunUses) {
+  const fs::path model = root / "model", kept = fs::path(config.run.dir) / "tokenizer";
+  const auto keep = [&](const Files& files, const std::string& chat_template) {
+    fs::remove_all(model);
+    write_all(model, files);
+    config.model.path = model.string(), config.text.chat_template = chat_template;
+    keep_text_files(text_source(config), text::PromptFormat(config.text, text_source(config)), config.run.dir);
+    open_run_folder(config, fs::exists(fs::path(config.run.dir) / "config.toml"));
+  };
+  const Files plain{{"tokenizer.json", kTokenizer}, {"generation_config.json", R"({"eos_token_id": 2})"}, {"chat_template.jinja", kTemplate}};
+  keep(plain, "auto");
+  EXPECT_EQ(files_of(kept), plain);
+  EXPECT_TRUE(kept_settings(config.run.dir).empty());
+  fs::remove(fs::path(config.run.dir) / "config.toml");
+  // A start that ended before its first checkpoint, and another with an own template and end tokens that only config.json names.
+  const std::string own = root.write("own.jinja", std::string(kTemplate) + "!");
+  keep({{"tokenizer.json", kTokenizer}, {"config.json", R"({"eos_token_id": [2, 1]})"}, {"chat_template.jinja", kTemplate}}, own);
+  EXPECT_EQ(read_file(kept / "chat_template.jinja"), read_file(own));
+  EXPECT_EQ(text::read_text_files(kept).end_tokens, (std::vector<std::int32_t>{2, 1}));
+  EXPECT_EQ(kept_settings(config.run.dir), std::vector<std::string>{"text.template=" + (kept / "chat_template.jinja").string()});
+  EXPECT_EQ(text_folder(config.run.dir), kept);
+  fs::remove(fs::path(config.run.dir) / "config.toml");
+  keep({}, "none");
+  EXPECT_FALSE(fs::exists(kept)) << "a tokenizer that the run does not use";
+}
+
+TEST_F(Folder, LeavesNoTextFilesOfAnotherModel) {
+  const fs::path from = root / "from", to = root / "to";
+  const Files one{{"tokenizer.json", kTokenizer}, {"merges.txt", "m"}, {"LICENSE", "free"}, {"README", "mine"}};
+  write_all(to, one);
+  write_all(from, {{"tokenizer.json", "{}"}, {"vocab.json", "{}"}, {"README", "theirs"}});
+  copy_text_files(from, to);
+  EXPECT_EQ(files_of(to), (Files{{"tokenizer.json", "{}"}, {"vocab.json", "{}"}, {"LICENSE", "free"}, {"README", "mine"}}));
+  copy_text_files({}, to);
+  EXPECT_EQ(files_of(to), (Files{{"LICENSE", "free"}, {"README", "mine"}}));
+}
+
+TEST_F(Folder, NamesAModelFolderThatIsNotThere) {
+  config.model.path = (root / "none").string();
+  EXPECT_NE(refusal<InputError>([&] { text_source(config); }).find("model.path is " + config.model.path), std::string::npos);
+  config.run.init_from = "nowhere@3";
+  EXPECT_NE(refusal<InputError>([&] { text_source(config); }).find("run.init_from is nowhere@3"), std::string::npos);
 }
 
 TEST_F(Folder, TakesAModelFolderAsItIs) {

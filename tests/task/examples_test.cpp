@@ -19,6 +19,7 @@ TEST(Examples, BothKindsInOneFile) {
                               "{\"prompt\": \"p\", \"completion\": \"c\"}\n{\"question\": \"q\", \"answer\": 7}");
   const auto set = read_examples(section);
   EXPECT_EQ(set.conversations, (std::vector<std::vector<text::Message>>{{{"user", "a"}, {"assistant", "b"}}}));
+  EXPECT_EQ(set.lines, (std::vector<std::size_t>{1, 3, 4}));
   EXPECT_EQ(set.answers, (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
   section.file = folder.write("f.jsonl", "{\"x\": \"p\", \"y\": \"c\"}");
   section.prompt_key.assign(1, 'x'), section.answer_key.assign(1, 'y');
@@ -41,6 +42,9 @@ TEST(Examples, FaultsAreNamedWithTheirLine) {
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   has(refusal(""), "holds no example");
   has(refusal("{\"prompt\": \"p\", \"answer\": \"c\"}\n{"), "e.jsonl:2: not JSON");
+  EXPECT_EQ(refusal("{\"a\": 1e999}\n").find("json.exception"), std::string::npos);
+  EXPECT_EQ(refusal("\n{\"a\": x}").find("line 1"), std::string::npos) << "the reader's own count of lines";
+  has(refusal("\n{\"a\": x}"), "e.jsonl:2: not JSON, as byte 7 shows");
   has(refusal("{\"messages\": \"a\"}"), "e.jsonl:1: the conversation is no list");
   has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"), "message 1 is not one of role and content");
   has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}"), "the assistant says nothing");

@@ -84,6 +84,24 @@ TEST(ChatTemplate, FaultsHaveLineColumnAndAClearText) {
   }
 }
 
+TEST(ChatTemplate, NumbersAtTheEndOf64Bits) {
+  const std::string least = "(-9223372036854775807 - 1)";
+  EXPECT_EQ(render("{{ 9223372036854775804 | round(-1) }}"), "9223372036854775800");
+  EXPECT_EQ(render("{{ -9223372036854775804 | round(-1) }} {{ -15 | round(-1) }} {{ -25 | round(-1) }}"), "-9223372036854775800 -20 -20");
+  EXPECT_EQ(render("{{ " + least + " | round(-18) }}"), "-9000000000000000000");
+  for (const std::string& source : {std::string("{{ 9223372036854775807 | round(-1) }}"), "{{ " + least + " | round(-1) }}"})
+    EXPECT_NE(message_of(source).find("a whole number beyond 64 bits"), std::string::npos) << message_of(source);
+  EXPECT_NE(message_of("{{ '%*d' % (" + least + ", 1) }}").find("width too big"), std::string::npos);
+  EXPECT_NE(message_of("{{ '%.*f' % (9223372036854775807, 1.0) }}").find("width too big"), std::string::npos);
+}
+
+TEST(ChatTemplate, TellsWhetherItReadsTheClock) {
+  const ChatTemplate dated("{{ date_string if date_string is defined else strftime_now('%Y') }}", "t.jinja");
+  EXPECT_TRUE(dated.reads_clock(Json::object()));
+  EXPECT_FALSE(dated.reads_clock({{"date_string", "1 Jan 2026"}})) << "named, not called";
+  EXPECT_FALSE(ChatTemplate("strftime_now", "t.jinja").reads_clock(Json::object()));
+}
+
 TEST(ChatTemplate, StepsBytesAndDepthAreBounded) {
   const auto loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
   EXPECT_NE(message_of(loops).find("too many steps"), std::string::npos);

@@ -41,6 +41,8 @@ TEST(FolderTemplate, TheFileComesBeforeTheConfig) {
   const auto found = read_folder_template(folder.path);
   EXPECT_EQ(found.for_tools(false), "file");
   EXPECT_EQ(found.for_tools(true), "file");
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}], "eos_token": "</s>", "pad_token": "<p>"})");
+  EXPECT_EQ(read_folder_template(folder.path).chat_template, "file") << "the config's is not asked then";
   EXPECT_EQ(found.special_tokens, (std::map<std::string, std::string>{{"eos_token", "</s>"}, {"pad_token", "<p>"}}));
 }
 

@@ -113,6 +113,21 @@ TEST(JsonRefusals, Parts) {
   expect_refused("/added_tokens/0", R"({"id": 3})", "added_tokens[0] has no \"content\"");
 }
 
+/// Each step makes ten of one: a hundred steps would fill any memory.
+TEST(JsonRefusals, ReplacementsThatGrowWithoutEnd) {
+  const std::string step = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"})";
+  std::string steps = step;
+  for (int i = 0; i < 20; ++i) steps += ", " + step;
+  Json json = small();
+  json["normalizer"] = Json::parse(R"({"type": "Sequence", "normalizers": [)" + steps + "]}");
+  try {
+    parse_tokenizer_json(json.dump(), "t.json")->encode("a");
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("a Replace step makes more than"), std::string::npos) << e.what();
+  }
+}
+
 /// Expressions that would take longer than anybody waits end with an error.
 TEST(JsonRefusals, ExpressionsThatBacktrackWithoutEnd) {
   Json json = small();

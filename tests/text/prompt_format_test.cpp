@@ -16,7 +16,7 @@ constexpr const char* kTemplate =
     "and mood %}(calm){% endif %}{% endif %}";
 
 /// A byte tokenizer whose end token is spelt <end>, as a tokenizer.json of a chat model spells its own.
-class Marked final : public Tokenizer {
+class Marked : public Tokenizer {
  public:
   static constexpr std::int32_t kEnd = 300, kBegin = 301;
   std::vector<std::int32_t> encode(std::string_view text) const override {
@@ -136,6 +136,13 @@ TEST(PromptFormat, FindsAnswersWhereATemplateShowsPastTurnsOtherwise) {
   EXPECT_EQ(marked_text(f.supervised(std::span(kTalk).subspan(1))), "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
 }
 
+TEST(PromptFormat, GivesTheBeginningOfEveryAnswerOfAConversation) {
+  TextSection s = section();
+  s.assistant_prefix = "It is ";
+  const std::vector<Message> talk = {{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "It is d"}};
+  EXPECT_EQ(marked_text(format(s).supervised(talk)), "<user>a<end>\n<assistant>It is [b<end>]\n<user>c<end>\n<assistant>It is [d<end>]");
+}
+
 template <class E, class F>
 std::string refusal(const F& what) {
   try {
@@ -144,6 +151,34 @@ std::string refusal(const F& what) {
     return e.what();
   }
   return "accepted";
+}
+
+/// A template that leaves out the first answer: its words stand in the next question too, which the assistant did not say.
+TEST(PromptFormat, TakesNobodyElsesWordsForAnAnswer) {
+  const auto f = format(section(),
+                        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' or loop.last %}{{ m.content }}{% endif %}<end>\n{% endfor %}"
+                        "{% if add_generation_prompt %}<assistant>{% endif %}");
+  EXPECT_NE(refusal<InputError>([&] { f.supervised(std::span(kTalk).subspan(1)); }).find("message 2 of a conversation, \"b\""), std::string::npos);
+}
+
+/// What is encoded grows with the conversation, not with its square.
+TEST(PromptFormat, EncodesALongConversationInPieces) {
+  struct Counting final : Marked {
+    mutable std::size_t bytes = 0;
+    std::vector<std::int32_t> encode(std::string_view text) const override {
+      bytes += text.size();
+      return Marked::encode(text);
+    }
+  };
+  const auto tokenizer = std::make_shared<Counting>();
+  TextFiles files;
+  files.tokenizer = tokenizer, files.chat_template = kTemplate;
+  const PromptFormat f(section(), std::move(files), "the test");
+  std::vector<Message> talk;
+  for (int i = 0; i < 100; ++i) talk.push_back({i % 2 == 0 ? "user" : "assistant", std::string(100, 'x')});
+  tokenizer->bytes = 0;
+  const auto tokens = f.supervised(talk).tokens;
+  EXPECT_LT(tokenizer->bytes, 10 * tokens.size());
 }
 
 TEST(PromptFormat, RefusesByName) {

@@ -66,20 +66,38 @@ TEST(TextFiles, WithoutAnEosTokenTheFirstIdEnds) {
   EXPECT_EQ(read_text_files(folder.path()).end_tokens, (std::vector<std::int32_t>{5, 6}));
 }
 
+TEST(TextFiles, EndTokensCanBeWrittenDown) {
+  EXPECT_EQ(with_end_tokens("", {}), "");
+  const std::string kept = R"({"top_k": 1, "eos_token_id": [7, 1]})", one = R"({ "eos_token_id": 7 })";
+  EXPECT_EQ(with_end_tokens(kept, {1, 7}), kept) << "nothing is missing";
+  EXPECT_EQ(with_end_tokens(one, {7}), one);
+  const Folder folder;
+  folder.write("tokenizer_config.json", R"({"eos_token": "</s>"})");
+  folder.write("config.json", R"({"eos_token_id": 9})");
+  folder.write("generation_config.json", one);
+  const auto ends = read_text_files(folder.path()).end_tokens;
+  folder.write("config.json", "{}");
+  folder.write("generation_config.json", with_end_tokens(R"({"eos_token_id": 7, "top_k": 3})", ends));
+  EXPECT_EQ(read_text_files(folder.path()).end_tokens, ends) << "without config.json";
+  EXPECT_EQ(read_text_files(folder.path()).suggested.top_k, 3);
+}
+
 TEST(TextFiles, FaultsAreNamed) {
   const Folder folder;
   EXPECT_TRUE(has_tokenizer(folder.path()));
   folder.write("tokenizer_config.json", "{");
-  folder.expect_refused("tokenizer_config.json cannot be used: it is not a JSON object");
+  folder.expect_refused("tokenizer_config.json is no JSON object");
   folder.write("tokenizer_config.json", R"({"eos_token": 3})");
-  folder.expect_refused("\"eos_token\" is neither a string nor an object");
+  folder.expect_refused("eos_token is neither a string nor an object");
   folder.write("tokenizer_config.json", R"({"eos_token": "<end>"})");
   folder.expect_refused("has no token \"<end>\"");
   folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}]})");
-  folder.expect_refused("without one named default");
+  folder.expect_refused("without \"default\"");
   folder.write("tokenizer_config.json", std::string(3000, '['));
-  folder.expect_refused("nested too deep");
+  folder.expect_refused("tokenizer_config.json is no JSON object");
   folder.write("tokenizer_config.json", "{}");
+  folder.write("generation_config.json", std::string(3000, '['));
+  folder.expect_refused("nested too deep");
   folder.write("generation_config.json", R"({"eos_token_id": "x"})");
   folder.expect_refused("generation_config.json cannot be used: \"eos_token_id\" is not an id");
   folder.write("generation_config.json", R"({"top_k": 0.5})");

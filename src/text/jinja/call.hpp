@@ -8,10 +8,11 @@
 
 namespace rollcall::text::jinja {
 
-/// What one rendering shares: its budget, and the objects that may come to hold themselves, which are emptied at its end.
+/// What one rendering shares: its budget, the objects that may come to hold themselves, which are emptied at its end, and whether it asked for the time.
 struct Context {
   Budget budget;
   std::vector<Value> changing;
+  bool clock_read = false;
 };
 
 struct Arguments {

@@ -77,7 +77,10 @@ Value make_joiner(Call& call) {
 
 Value raise_exception(Call& call) { throw Fault{FaultKind::refused, str(call.context, call[0])}; }
 
-Value strftime_now(Call& call) { return string(call.budget(), time_text(text_argument(call[0], "strftime() argument 1"))); }
+Value strftime_now(Call& call) {
+  call.context.clock_read = true;
+  return string(call.budget(), time_text(text_argument(call[0], "strftime() argument 1")));
+}
 
 Value lipsum(Call&) { fail_unsupported("the function lipsum"); }
 

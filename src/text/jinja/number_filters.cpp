@@ -55,8 +55,11 @@ Value rounded_whole(std::int64_t value, std::int64_t precision) {
   std::int64_t unit = 1;
   for (std::int64_t i = 0; i < -precision; ++i) unit *= 10;
   const std::int64_t rest = ((value % unit) + unit) % unit, half = unit / 2;
-  const std::int64_t down = value - rest;
-  return integer(rest > half || (rest == half && (down / unit) % 2 != 0) ? down + unit : down);
+  const std::int64_t units = value / unit - (value < 0 && rest != 0 ? 1 : 0);  // value - rest may be beyond 64 bits
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(rest > half || (rest == half && units % 2 != 0) ? units + 1 : units, unit, &result))
+    fail_unsupported("a whole number beyond 64 bits");
+  return integer(result);
 }
 
 Value rounded(Call& call) {

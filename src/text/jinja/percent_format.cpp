@@ -52,15 +52,14 @@ class Percent {
   }
 
   std::int64_t number() {
+    std::int64_t n = 0;
     if (front() == '*') {
       take();
-      return whole_argument(argument());
+      n = whole_argument(argument());
+    } else {
+      while (front() >= '0' && front() <= '9' && n <= INT32_MAX) n = n * 10 + (take() - '0');
     }
-    std::int64_t n = 0;
-    while (front() >= '0' && front() <= '9') {
-      n = n * 10 + (take() - '0');
-      if (n > INT32_MAX) fail("width too big");
-    }
+    if (n > INT32_MAX || n < -INT32_MAX) fail("width too big");
     return n;
   }
 

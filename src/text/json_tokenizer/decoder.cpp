@@ -19,13 +19,16 @@ void decode_byte_level(Texts& texts) {
   texts.assign(1, is_valid_utf8(bytes) ? bytes : replace_invalid_utf8(bytes));
 }
 
-/// "<0x0A>" to 10; -1: another text.
+}  // namespace
+
 int fallback_byte(const std::string& text) {
   if (text.size() != 6 || text.rfind("<0x", 0) != 0 || text[5] != '>') return -1;
   const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   if (text[3] == '+') return digit(text[4]);  // Rust's from_str_radix takes a sign
   return digit(text[3]) < 0 || digit(text[4]) < 0 ? -1 : digit(text[3]) * 16 + digit(text[4]);
 }
+
+namespace {
 
 /// Runs of byte tokens become their text; a run that is no UTF-8 becomes one U+FFFD a byte.
 void decode_byte_fallback(Texts& texts) {
@@ -58,11 +61,7 @@ Steps read_replace(const Field& field) {
   const auto pattern = Pattern::read(field.at("pattern"));
   const std::string content = field.at("content").text();
   return {[pattern, content](Texts& texts) {
-    for (auto& text : texts) {
-      std::string changed;
-      pattern.each(text, [&](std::string_view stretch, bool matches) { changed += matches ? std::string_view(content) : stretch; });
-      text = std::move(changed);
-    }
+    for (auto& text : texts) text = pattern.replace(text, content);
   }};
 }
 

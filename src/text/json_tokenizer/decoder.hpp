@@ -15,4 +15,7 @@ using DecoderStep = std::function<void(Texts&)>;
 /// Supported: ByteLevel, Metaspace, ByteFallback, Fuse, Replace, Strip, BPEDecoder, Sequence. Others are refused by name and place.
 std::vector<DecoderStep> read_decoder(const Field& field);
 
+/// "<0x0A>", a byte token's text, to 10; -1: another text.
+int fallback_byte(const std::string& text);
+
 }  // namespace rollcall::text::json_tokenizer

@@ -118,13 +118,23 @@ std::vector<std::int32_t> JsonTokenizer::encode_sequence(std::string_view text) 
   return tokens;
 }
 
+const std::string* JsonTokenizer::text_of(std::int32_t id) const {
+  const AddedToken* added = added_.find(id);
+  return added != nullptr ? &added->pattern : model_.vocabulary().text(id);
+}
+
+/// Byte tokens become text when their run ends, and what leaves no text ends none.
+bool JsonTokenizer::is_settled(std::int32_t token) const {
+  const std::string* text = text_of(token);
+  return text != nullptr && !added_.is_special(*text) && fallback_byte(*text) < 0;
+}
+
 std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special special) const {
   Texts texts;
   texts.reserve(tokens.size());
   for (const std::int32_t id : tokens) {
     require(id >= 0, fmt::format("{} is no token", id), "ids count from 0", "use the tokens that a tokenizer or a model gave");
-    const AddedToken* added = added_.find(id);
-    const std::string* text = added != nullptr ? &added->pattern : model_.vocabulary().text(id);
+    const std::string* text = text_of(id);
     if (text == nullptr || (special == Special::skip && added_.is_special(*text))) continue;
     texts.push_back(*text);
   }

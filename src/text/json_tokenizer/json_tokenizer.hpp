@@ -24,6 +24,7 @@ class JsonTokenizer final : public Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::vector<std::int32_t> encode_sequence(std::string_view text) const override;
   std::string decode(std::span<const std::int32_t> tokens, Special special) const override;
+  bool is_settled(std::int32_t token) const override;
   std::int64_t vocab_size() const override;
   std::int32_t eos() const override;
   std::string name() const override { return origin_; }
@@ -40,6 +41,7 @@ class JsonTokenizer final : public Tokenizer {
   void encode_original(std::string_view text, bool starts_original, EncodeSpace& space, std::vector<std::int32_t>& tokens) const;
   void encode_normalized(Piece piece, EncodeSpace& space, std::vector<std::int32_t>& tokens) const;
   std::unique_ptr<EncodeSpace> take_space() const;
+  const std::string* text_of(std::int32_t id) const;  ///< null: no token
   void return_space(std::unique_ptr<EncodeSpace> space) const;
 
   std::string origin_;

@@ -48,14 +48,8 @@ Steps read_replace(const Field& field) {
   const auto pattern = Pattern::read(field.at("pattern"));
   const std::string content = field.at("content").text();
   return {[pattern, content](Normalized& it) {
-    std::string text;
-    bool is_first = true;
-    pattern.each(it.text, [&](std::string_view stretch, bool matches) {
-      if (matches) text += content;
-      else text += stretch;
-      if (std::exchange(is_first, false) && matches && content.empty() && !stretch.empty()) it.starts_original = false;
-    });
-    it.text = std::move(text);
+    if (content.empty() && pattern.begins(it.text)) it.starts_original = false;
+    it.text = pattern.replace(it.text, content);
   }};
 }
 

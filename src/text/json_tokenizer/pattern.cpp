@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <pcre2.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace rollcall::text::json_tokenizer {
@@ -18,6 +19,7 @@ constexpr std::uint32_t kMatchLimit = 10'000'000;     // PCRE2's default: some t
 constexpr std::uint32_t kHeapLimit_KiB = 256 * 1024;  // of the interpreter, where a match needs more stack than the compiled code has
 constexpr std::size_t kSmallStack = 32 * 1024, kLargeStack = std::size_t(64) << 20;
 constexpr std::size_t kLongestExpression = 64 * 1024;
+constexpr std::size_t kMostReplaced = std::size_t(64) << 20;
 
 /// What a thread needs to search: room for one match, and a stack that grows.
 struct Search {
@@ -157,6 +159,26 @@ void Pattern::each(std::string_view text, const Stretch& stretch) const {
     from = last_end = covered = found.end;
   }
   if (covered < text.size()) stretch(text.substr(covered), false);
+}
+
+bool Pattern::begins(std::string_view text) const {
+  if (text.empty() || scanner_ != nullptr) return !text.empty();
+  if (is_in_ != nullptr) return is_in_(decode(text, 0).code);
+  Found found{};
+  return find(text, 0, found) && found.begin == 0 && found.end > 0;
+}
+
+std::string Pattern::replace(std::string_view text, std::string_view content) const {
+  const std::size_t longest = std::max(kMostReplaced, 4 * text.size());
+  std::string changed;
+  each(text, [&](std::string_view stretch, bool matches) {
+    const std::string_view part = matches ? content : stretch;
+    if (part.size() > longest - changed.size())
+      throw InputError(error_message(fmt::format("a Replace step makes more than {} bytes of a text of {}", longest, text.size()),
+                                     "a tokenizer.json is foreign data and is bounded", "take one whose steps replace by less"));
+    changed += part;
+  });
+  return changed;
 }
 
 }  // namespace rollcall::text::json_tokenizer

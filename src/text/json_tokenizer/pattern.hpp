@@ -30,6 +30,12 @@ class Pattern {
   /// limits of backtracking.
   void each(std::string_view text, const Stretch& stretch) const;
 
+  bool begins(std::string_view text) const;  ///< a match that is not empty stands at the beginning
+
+  /// The text with `content` in place of each match. Throws InputError where it would become longer than 64 MiB and four times the text: of steps that
+  /// replace one after the other, each could multiply what the one before made.
+  std::string replace(std::string_view text, std::string_view content) const;
+
  private:
   struct Compiled;  // an expression, compiled
   struct Found {
