@@ -203,8 +203,9 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
     const auto need = memory_need(job.config, job.models, job.layout, r, longest);
     const auto use = fit_memory(need, limit, given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is", job.workers->threads());
     if (r == rank)
-      spdlog::info("memory of rank {}: up to {} of {}, {} leaves of {} tokens at a time ({})", rank, bytes_text(use.bytes), bytes_text(limit),
-                   use.leaves_at_once, job.config.train.leaf_tokens, items_text(need));
+      spdlog::info("memory of rank {}: up to {} of {}{} ({})", rank, bytes_text(use.bytes), bytes_text(limit),
+                   need.leaf_bytes > 0 ? fmt::format(", {} leaves of {} tokens at a time", use.leaves_at_once, job.config.train.leaf_tokens) : "",
+                   items_text(need));
     return use;
   };
   job.memory = fit(rank);

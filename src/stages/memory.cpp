@@ -109,7 +109,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
           (tokens * tape_bytes(policy) + 2 * largest_slice(weight_layout) + 2 * kHeadRows * std::uint64_t(policy.vocab_size) * kFloat) * kKept / 3;
     need.leaf_bytes = std::max(need.leaf_bytes, trains ? forward_bytes(policy, std::uint64_t(c.scheduler.max_rollouts) * longest) : 0);  // a group's at a time
   }
-  need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companion_parameters > 0 ? 4 : 3) * weights : weights;
+  if (trains) need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companion_parameters > 0 ? 4 : 3) * weights : weights;
   return need;
 }
 

@@ -31,7 +31,7 @@ def planned_bytes(harness, *arguments):
 def plan_says_what_a_run_takes(harness):
     planned = planned_bytes(harness, *LARGER)
     taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "free"), *LARGER)
-    check(0.6 * planned < taken < 1.15 * planned, f"plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+    check(0.5 * planned < taken < 1.15 * planned, f"plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
 
 
 def a_limit_changes_no_bit(harness):
