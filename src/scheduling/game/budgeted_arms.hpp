@@ -21,7 +21,7 @@ class BudgetedArms {
   BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget, std::int64_t most_slack);
   /// Summed weight of all combinations within the slack; with weights of one, their number.
   double mass(std::int64_t slack) const;
-  void condition(std::int64_t slack);                             ///< what follows is given this; needs mass(slack) > 0
+  void condition(std::int64_t slack);                                              ///< what follows is given this; needs mass(slack) > 0
   const std::vector<std::vector<double>>& marginals() const { return marginal_; }  ///< [bins][arms] chance of each arm
   /// [bins] arms. Uses the numbers `index` (the total) and `index` + 1 + b (bin b, the last bin first).
   std::vector<std::size_t> draw(const RandomStream& random, std::uint64_t index) const;
@@ -30,7 +30,7 @@ class BudgetedArms {
   std::size_t arms() const { return bins_.front().weight.size(); }
   std::vector<std::vector<double>> backward() const;
   std::vector<Bin> bins_;
-  std::int64_t above_;                        // budget less what the lowest arms cost
+  std::int64_t above_;  // budget less what the lowest arms cost
   std::int64_t slack_ = 0;
   std::vector<std::vector<double>> forward_;  // [bins + 1][rollouts above the lowest arms] weight of the bins so far, each row up to a power of two
   int exponent_ = 0;                          // of the last row
