@@ -23,7 +23,8 @@ double variance(const GroupReport& report, std::size_t n) {
 }  // namespace
 
 void ArmSignal::bind(ConfigSchema& knobs) {
-  knobs.bind("arm_signal", &kind_, "what a prompt's n rollouts are worth: informative = their rewards differ, variance_proxy = -variance / n, solved = one is correct", {},
+  knobs.bind("arm_signal", &kind_,
+             "what a prompt's n rollouts are worth: informative = their rewards differ, variance_proxy = -variance / n, solved = one is correct", {},
              {"informative", "variance_proxy", "solved", "failure_rate", "surrogate_loss"});
 }
 

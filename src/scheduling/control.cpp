@@ -36,8 +36,8 @@ void exchange(std::vector<GroupReport>& reports, const RandomStream& random) {
 }  // namespace
 
 void Control::bind(ConfigSchema& knobs) {
-  knobs.bind("control", &kind_, "makes the policy deaf, to compare with: what it hears of a step's results is constant, shuffled among its groups, or inverted", {},
-             {"none", "constant", "shuffled", "inverted"});
+  knobs.bind("control", &kind_, "makes the policy deaf, to compare with: what it hears of a step's results is constant, shuffled among its groups, or inverted",
+             {}, {"none", "constant", "shuffled", "inverted"});
 }
 
 std::vector<GroupReport> Control::heard(std::vector<GroupReport> reports, const RandomStream& random) const {

@@ -14,6 +14,7 @@ namespace rollcall::scheduling {
 ///   constant   every reward 1/2, all correct, loss 0, mean absolute advantage 1/2
 ///   shuffled   the step's rollouts (reward with correctness) change places over all its groups, whose sizes stay; so do the groups' losses and advantages
 ///   inverted   signals of the games change their sign, the pay x of bandits becomes 1 - x
+/// Shuffled results keep the step's mean: a bandit that fills whole steps with one arm still hears it, and `constant` is its control.
 /// The pass rates that sort prompts into difficulty bins hear the truth: the controls of a game keep its bins.
 class Control {
  public:

@@ -28,8 +28,8 @@ TEST(ArmSignal, ByHand) {
   EXPECT_EQ(named("informative").gain(r, 2), 0.0);
   EXPECT_EQ(named("informative").gain(r, 3), 1.0);
   EXPECT_EQ(named("informative").gain(r, 1), 0.0);
-  EXPECT_NEAR(named("variance_proxy").gain(r, 3), -(1.0 / 3) / 3, 1e-15);   // mean 2/3: (1/9 + 1/9 + 4/9) / 2, over 3
-  EXPECT_NEAR(named("variance_proxy").gain(r, 4), -0.25 / 4, 1e-15);        // mean 3/4: (3/16 + 9/16) / 3, over 4
+  EXPECT_NEAR(named("variance_proxy").gain(r, 3), -(1.0 / 3) / 3, 1e-15);  // mean 2/3: (1/9 + 1/9 + 4/9) / 2, over 3
+  EXPECT_NEAR(named("variance_proxy").gain(r, 4), -0.25 / 4, 1e-15);       // mean 3/4: (3/16 + 9/16) / 3, over 4
   EXPECT_TRUE(std::isnan(named("variance_proxy").gain(r, 1)));
   EXPECT_EQ(named("solved").gain(r, 3), 0.0);
   EXPECT_EQ(named("solved").gain(r, 4), 1.0);
@@ -49,7 +49,8 @@ TEST(ArmSignal, WhatCannotRankCountsIsRefusedByName) {
         EXPECT_NE(std::string(e.what()).find("informative"), std::string::npos) << e.what();
       }
     }
-    for (const std::string signal : {"informative", "variance_proxy", "solved"}) EXPECT_TRUE(make_policy({row}, {{"arm_signal", signal}}, prompt_table(4), 1)->warnings().empty());
+    for (const std::string signal : {"informative", "variance_proxy", "solved"})
+      EXPECT_TRUE(make_policy({row}, {{"arm_signal", signal}}, prompt_table(4), 1)->warnings().empty());
   }
 }
 

@@ -62,8 +62,8 @@ TEST(Control, ConstantAndInverted) {
 }
 
 TEST(Control, EveryPolicyThatLearnsHasIt) {
-  const std::set<std::string> nothing_learned = {"uniform", "rmt",  "dapo", "dler",  "brorl", "reinforce_ada", "reinforce_ada_positive", "dars_et", "dars_hw",
-                                                 "xrpo",    "pods", "d3s",  "arrol"};
+  const std::set<std::string> nothing_learned = {"uniform", "rmt",     "dapo", "dler", "brorl", "reinforce_ada", "reinforce_ada_positive",
+                                                 "dars_et", "dars_hw", "xrpo", "pods", "d3s",   "arrol"};
   for (const auto& row : policy_names()) {
     const bool has = describe_knobs({.row = row}).find("control") != std::string::npos;
     EXPECT_EQ(has, !nothing_learned.contains(row)) << row;
@@ -73,7 +73,8 @@ TEST(Control, EveryPolicyThatLearnsHasIt) {
 }
 
 TEST(Control, DifficultyBinsHearTheTruth) {
-  const auto plain = make_policy({"gdro_resample"}, {}, prompt_table(40), 3), deaf = make_policy({"gdro_resample"}, {{"control", "constant"}, {"eta", "0"}}, prompt_table(40), 3);
+  const auto plain = make_policy({"gdro_resample"}, {}, prompt_table(40), 3),
+             deaf = make_policy({"gdro_resample"}, {{"control", "constant"}, {"eta", "0"}}, prompt_table(40), 3);
   GroupReport r = no_results({0, {7}, 0}, 2);
   r.rewards = {0.0, 0.0}, r.correct = {0, 0};
   for (const auto* policy : {&plain, &deaf}) (*policy)->end_step({r});
