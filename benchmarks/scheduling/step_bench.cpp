@@ -35,10 +35,13 @@ double seconds() {
   return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-void step(benchmark::State& state, const std::string& row) {
+void step(benchmark::State& state, const std::string& row, const Knobs& knobs = {}) {
   PromptTable table;
-  for (std::int64_t p = 0; p < kPopulation; ++p) table.level.push_back(std::int32_t(p % 5));
-  const auto policy = make_policy({row}, {}, table, 1);
+  for (std::int64_t p = 0; p < kPopulation; ++p) {
+    table.level.push_back(std::int32_t(p % 5));
+    table.prior.push_back(float(p % 100) / 100.0F);
+  }
+  const auto policy = make_policy({row}, knobs, table, 1);
   double worst = 0.0;
   std::uint64_t number = 0;
   for (auto _ : state) {
@@ -66,6 +69,11 @@ int main(int argc, char** argv) {
        {"uniform", "uniform_sqrt", "ucb", "thompson", "gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt"}) {
     benchmark::RegisterBenchmark(row.c_str(), [row](benchmark::State& state) { step(state, row); })->UseManualTime()->Unit(benchmark::kMillisecond);
   }
+  // Prior success spreads the prompts over all bins from the first step, and the widest margin keeps most of them there.
+  const Knobs ten = {{"bin_edges", "[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]"}, {"bin_margin", "0.5"}};
+  benchmark::RegisterBenchmark("rollout_gdro, ten bins", [ten](benchmark::State& state) { step(state, "rollout_gdro", ten); })
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

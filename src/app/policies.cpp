@@ -72,6 +72,7 @@ ExitCode show(const std::string& name) {
   const auto policy = make_policy(choice, {}, PromptTable{.level = {0}}, 0);
   std::cout << "  " << (policy->traits().exact_total ? "spends the step's budget exactly" : "hard cap: never draws more than a step's cap, may draw fewer")
             << "\n";
+  for (const auto& warning : policy->warnings()) std::cout << "  note: " << warning << "\n";
   if (const std::string knobs = describe_knobs(choice); !knobs.empty()) std::cout << "knobs, with their defaults in this row:\n" << knobs;
   std::cout << fmt::format("use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, selection; knobs: [scheduler.knobs]\n", name)
             << std::flush;

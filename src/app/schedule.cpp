@@ -1,6 +1,7 @@
 // rollcall schedule: a policy as a filter, one JSON object a step from standard input to standard output.
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
 #include "scheduling/trace.hpp"
 
 #include <fmt/format.h>
@@ -49,6 +50,7 @@ scheduling::Trace make_trace(const Flags& flags) {
 
 ExitCode run(const Flags& flags) {
   auto trace = make_trace(flags);
+  for (const auto& warning : trace.warnings()) spdlog::warn("{}: {}", flags.choice.row, warning);
   std::string line;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

@@ -54,18 +54,21 @@ double Signal::of(const GroupReport& report) const {
   return 1.0 - mean_reward(report);
 }
 
-BinResults results_by_bin(const std::vector<GroupReport>& reports, const std::vector<std::int32_t>& bin, std::size_t bins, const Signal& signal) {
+BinResults results_by_bin(const std::vector<GroupReport>& reports, const std::vector<std::int32_t>& bin, std::size_t bins, const Signal& signal,
+                          const ArmSignal& arm_signal) {
   BinResults results{.groups = std::vector<std::int64_t>(bins), .rollouts = std::vector<std::int64_t>(bins)};
-  Means signals(bins), passes(bins), variances(bins);
+  Means signals(bins), gains(bins), passes(bins), variances(bins);
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin[i]);
     ++results.groups[b];
     results.rollouts[b] += std::int64_t(reports[i].correct.size());
     signals.add(b, signal.of(reports[i]));
+    gains.add(b, arm_signal.gain(reports[i], reports[i].rewards.size()));
     passes.add(b, double(any_correct(reports[i])));
     variances.add(b, reward_variance(reports[i]));
   }
   results.signal = signals.values();
+  results.gain = gains.values();
   results.pass_rate = passes.values();
   results.variance = variances.values();
   return results;

@@ -3,6 +3,7 @@
 
 #include "base/config.hpp"
 #include "core/plan.hpp"
+#include "scheduling/arm_signal.hpp"
 
 #include <cstdint>
 #include <string>
@@ -27,11 +28,13 @@ class Signal {
 struct BinResults {
   std::vector<std::int64_t> groups{}, rollouts{};
   std::vector<double> signal{};     ///< mean over the bin's groups (eq. 13); NaN: no group told
+  std::vector<double> gain{};       ///< mean of the groups' gains, each with all its rollouts; NaN: no group told
   std::vector<double> pass_rate{};  ///< share of groups with a correct rollout; NaN: no groups
   std::vector<double> variance{};   ///< mean unbiased variance of a group's rewards; NaN: no group of two or more
 };
 
 /// bin[i]: of reports[i].
-BinResults results_by_bin(const std::vector<GroupReport>& reports, const std::vector<std::int32_t>& bin, std::size_t bins, const Signal& signal);
+BinResults results_by_bin(const std::vector<GroupReport>& reports, const std::vector<std::int32_t>& bin, std::size_t bins, const Signal& signal,
+                          const ArmSignal& arm_signal);
 
 }  // namespace rollcall::scheduling

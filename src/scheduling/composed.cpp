@@ -146,8 +146,9 @@ Training ComposedPolicy::settle(const StepRequest& request, const std::vector<Gr
 
 void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   knowledge_.learn(reports);
+  const std::vector<GroupReport>& heard = knowledge_.heard(reports);
   for (const auto& [name, piece] : named_pieces()) {
-    piece->learn(reports);
+    piece->learn(heard);
     for (auto& metric : piece->metrics()) {
       const auto same = [&](const auto& told) { return told.first == metric.first; };  // two pieces may play the same game, by the same knobs and results
       if (std::none_of(metrics_.begin(), metrics_.end(), same)) metrics_.push_back(std::move(metric));

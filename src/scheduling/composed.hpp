@@ -31,6 +31,7 @@ class ComposedPolicy final : public Policy {
   void end_step(const std::vector<GroupReport>& reports) override;
   PolicyTraits traits() const override { return {.exact_total = pieces_.rounds->exact_total()}; }
   std::vector<Need> needs() const override;
+  std::vector<std::string> warnings() const override { return knowledge_.warnings(); }
   std::int64_t hard_cap(const StepRequest& request) const override { return pieces_.rounds->hard_cap(request); }
   std::string save() const override;
   LoadReport load(const std::string& state) override;

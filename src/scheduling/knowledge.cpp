@@ -10,6 +10,11 @@
 #include <cmath>
 
 namespace rollcall::scheduling {
+namespace {
+
+constexpr std::uint64_t kControlDraws = 303;  // the random numbers of a step's control
+
+}  // namespace
 
 Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::move(prompts)), seed_(seed), success_(estimate_) {
   require<ConfigError>(size() > 0, "there are no training prompts", "the scheduler has nothing to choose from", "check the task section");
@@ -22,6 +27,8 @@ Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed) : prompts_(std::mo
 
 void Knowledge::bind(ConfigSchema& schema) {
   if (uses_signal_) signal_.bind(schema);
+  if (uses_arm_signal_) arm_signal_.bind(schema);
+  if (uses_history_ || uses_success_ || uses_pay_ || uses_outcomes_) control_.bind(schema);
   if (uses_history_ || uses_success_) schema.bind("prior_success", &estimate_.prior_success, "pass rate assumed of a prompt without results", {0, 1});
   if (uses_success_) {
     schema.bind("prior_required", &prior_required_, "a value model's prediction must be there for every prompt; the level's results do not stand in for it");
@@ -38,6 +45,10 @@ void Knowledge::bind(ConfigSchema& schema) {
 }
 
 void Knowledge::start() {
+  require<ConfigError>(!uses_arm_signal_ || !must_rank_ || arm_signal_.ranks_arms(), fmt::format("scheduler.knobs.arm_signal = {}", arm_signal_.name()),
+                       "its mean is the same for any number of rollouts, so it cannot rank counts", "choose informative, variance_proxy or solved");
+  require<ConfigError>(!control_.inverted() || uses_signal_ || uses_arm_signal_ || uses_pay_, "scheduler.knobs.control = inverted",
+                       "nothing that this policy learns from has a sign", "choose constant or shuffled");
   if (uses_success_) success_.expect(size());
   changed_.assign(uses_history_ || uses_success_ ? size() : 0, false);
   changed_list_.clear();
@@ -60,6 +71,11 @@ std::vector<Need> Knowledge::needs() const {
   return {{"prior", "its budgets follow the success that a value model predicts of each prompt"}};
 }
 
+std::vector<std::string> Knowledge::warnings() const {
+  if (!uses_arm_signal_ || arm_signal_.ranks_arms()) return {};
+  return {fmt::format("arm_signal {} has the same mean for any number of rollouts: these bandits cannot hear which count is better", arm_signal_.name())};
+}
+
 double Knowledge::pass_rate(PromptId prompt) const {
   const int seen = history_.seen(prompt);
   if (seen > 0) return double(history_.passed(prompt)) / seen;
@@ -71,10 +87,25 @@ double Knowledge::success(std::uint64_t step, PromptId prompt) const {
   return prompts_.prior.empty() ? success_.success(step, prompt, level) : success_.success(step, prompt, level, double(prompts_.prior.at(prompt.value)));
 }
 
-BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
+const std::vector<GroupReport>& Knowledge::heard(const std::vector<GroupReport>& reports) {
+  if (!control_.on() || reports.empty()) return reports;
+  heard_ = control_.heard(reports, random(reports.front().id.step, kControlDraws));
+  return heard_;
+}
+
+std::vector<std::int32_t> Knowledge::bins_of(const std::vector<GroupReport>& reports) const {
   std::vector<std::int32_t> bin(reports.size());
   for (std::size_t i = 0; i < reports.size(); ++i) bin[i] = bins_.of(reports[i].id.prompt);
-  return results_by_bin(reports, bin, bins_.size(), signal_);
+  return bin;
+}
+
+BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
+  const auto results = [&](const std::vector<GroupReport>& told) { return results_by_bin(told, bins_of(told), bins_.size(), signal_, arm_signal_); };
+  if (!control_.on() || reports.empty()) return results(reports);
+  BinResults heard = results(control_.heard(reports, random(reports.front().id.step, kControlDraws)));
+  for (double& x : heard.signal) x *= control_.sign();
+  for (double& x : heard.gain) x *= control_.sign();
+  return heard;
 }
 
 void Knowledge::note_change(std::uint32_t prompt) {
@@ -95,12 +126,12 @@ void Knowledge::learn(const std::vector<GroupReport>& reports) {
   for (const GroupReport& report : reports) {
     if (uses_bins_) bins_.prefetch_place(report.id.prompt);
   }
-  if (uses_success_) success_.learn(reports);
+  if (uses_success_) success_.learn(heard(reports));
   if (!changed_.empty()) {
     for (const GroupReport& report : reports) note_change(std::uint32_t(report.id.prompt.value));
   }
   if (!uses_history_) return;
-  if (uses_bins_) latest_ = by_bin(reports);
+  if (uses_bins_) latest_ = by_bin(reports), latest_bins_ = bins_of(reports);
   for (const GroupReport& report : reports) {
     const PromptId prompt = report.id.prompt;
     history_.add(prompt, std::any_of(report.correct.begin(), report.correct.end(), [](std::uint8_t c) { return c != 0; }));
@@ -219,6 +250,7 @@ std::vector<std::pair<std::string, double>> Knowledge::metrics() const {
     add("budget", b, double(latest_.rollouts[b]) / double(latest_.groups[b]));
     add("pass_rate", b, latest_.pass_rate[b]);
     if (uses_signal_) add("signal", b, latest_.signal[b]);
+    if (uses_arm_signal_) add("arm_signal", b, latest_.gain[b]);
   }
   return metrics;
 }

@@ -18,6 +18,13 @@ inline double right(const GroupReport& report) {
 /// 0 for a group without rollouts.
 inline double success(const GroupReport& report) { return report.correct.empty() ? 0.0 : right(report) / double(report.correct.size()); }
 
+/// What a bandit is paid for a group: its mean absolute advantage, or, where nobody told, that of standardised 0/1 rewards.
+inline double pay(const GroupReport& report) {
+  if (!std::isnan(report.mean_abs_advantage)) return report.mean_abs_advantage;
+  const double p = success(report);
+  return 2.0 * std::sqrt(p * (1.0 - p));
+}
+
 /// Do its rewards differ, so that a group-relative advantage is not zero everywhere?
 inline bool informative(const GroupReport& report) {
   return std::adjacent_find(report.rewards.begin(), report.rewards.end(), std::not_equal_to<>()) != report.rewards.end();

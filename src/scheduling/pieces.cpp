@@ -2,6 +2,7 @@
 #include "scheduling/allocator/bin_square_root.hpp"
 #include "scheduling/allocator/equal.hpp"
 #include "scheduling/allocator/gdro.hpp"
+#include "scheduling/allocator/gdro_paper.hpp"
 #include "scheduling/allocator/knapsack.hpp"
 #include "scheduling/allocator/square_root.hpp"
 #include "scheduling/policies.hpp"
@@ -71,7 +72,8 @@ constexpr PieceRow<Sampler> kSamplers[] = {
 constexpr PieceRow<Allocator> kAllocators[] = {
   {"equal", "n_i = budget / prompts", make<Allocator, EqualAllocator>},
   {"bin_square_root", "n_b ~ sqrt(v_b), v_b the fading reward variance of difficulty bin b", knowing<Allocator, BinSquareRootAllocator>},
-  {"gdro", "n_b drawn by one EXP3.P a bin for the loss -J_b(n) + mu n, jointly at sum_b q_b n_b = n_bar", knowing<Allocator, GdroAllocator>},
+  {"gdro", "n_b drawn jointly from (1 - g) Q_w + g Q_u given sum_b q_b n_b = n_bar, Q_w ~ prod_b exp(L_b(n_b)), L_b what further rollouts added", knowing<Allocator, GdroAllocator>},
+  {"gdro_paper", "n_b by one EXP3.P a bin for the loss -J_b(n) + mu n, jointly most probable at sum_b q_b n_b = n_bar", knowing<Allocator, PaperGdroAllocator>},
   {"knapsack", "argmax sum_i (1 - p^n - (1 - p)^n) p (1 - p)^2 under the exact budget", knowing<Allocator, KnapsackAllocator>},
   {"square_root", "n_i ~ sqrt(p_i (1 - p_i)), p_i the fading success estimate", knowing<Allocator, SquareRootAllocator>},
 };

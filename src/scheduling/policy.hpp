@@ -92,6 +92,7 @@ class Policy {
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual PolicyTraits traits() const = 0;
   virtual std::vector<Need> needs() const { return {}; }                ///< of the stages that feed it
+  virtual std::vector<std::string> warnings() const { return {}; }      ///< what a user should know of its knobs, one sentence each
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
   virtual std::string save() const = 0;                                 ///< JSON text with a format number
   /// The same in parts. Rows::changed: the rows complete those of the call before, which update() of prompt_rows.hpp puts together.

@@ -100,6 +100,8 @@ Trace::Trace(PolicyChoice choice, Knobs knobs, std::uint64_t seed, std::optional
 
 Trace::~Trace() = default;
 
+std::vector<std::string> Trace::warnings() const { return make_policy(choice_, knobs_, PromptTable{.level = {0}}, seed_)->warnings(); }
+
 std::uint64_t Trace::index_of(const json& id) const {
   if (dense_) {
     check(id.is_number_integer() && id >= 0 && id < *dense_, fmt::format("prompt {} is none of 0 .. {}", id.dump(), *dense_ - 1), "raise --prompts",

@@ -30,6 +30,7 @@ class Trace {
   ~Trace();
   /// `selected`, `counts`, `bins`, `weights`, `probabilities` where the policy states them, `state_sha256` after the report. Throws InputError naming the line.
   std::string step(std::string_view line, std::size_t number);
+  std::vector<std::string> warnings() const;  ///< of the policy's knobs
 
  private:
   struct Line;

@@ -99,7 +99,7 @@ def state_survives_a_stop_on_any_ranks(harness):
                 mine = {key: value for key, value in one.items() if key.startswith(("rollout_alloc/", "gdro/"))}
                 check(mine == {key: other.get(key) for key in mine}, f"{name} on {ranks} ranks: other metrics in step {one['step']}")
     page = (harness.work / "gdro_both_whole/report.html").read_text()
-    for title in ("Difficulty bins", "Prompts by bin", "Pass rate by bin", "Weight of the advantages by bin", "Rollouts per prompt by bin", "Price of a rollout"):
+    for title in ("Difficulty bins", "Prompts by bin", "Pass rate by bin", "Weight of the advantages by bin", "Rollouts per prompt by bin"):
         check(title in page, f"report.html does not show: {title}")
 
 

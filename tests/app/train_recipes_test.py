@@ -64,7 +64,7 @@ def the_study_of_gdro(harness):
     whole = json.loads((runs / "gdro_both-1.json").read_text())
     (runs / "gdro_both-1.json").unlink()
     (runs / "gdro_both-1.key").write_text(whole["key"])  # as a kill leaves it: a folder with half of the steps, and no record
-    half = sets(scheduler__policy="gdro_both", scheduler__knobs__arm_horizon=300, sft__steps=0, train__steps=4, eval__after="false", run__seed=1)
+    half = sets(scheduler__policy="gdro_both", sft__steps=0, train__steps=4, eval__after="false", run__seed=1)
     words = [harness.binary, "train", harness.tiny, "--init-from", "warm_start", "--set", "run.dir=gdro_both-1", *half]
     subprocess.run(words, cwd=runs, capture_output=True, check=True, timeout=LIMIT_S)
     check("1 of 8 runs to do" in driver(), "finished runs were repeated")

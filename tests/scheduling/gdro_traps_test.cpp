@@ -1,5 +1,6 @@
 // The eight traps of GDRO, each with the rule that avoids it: arXiv:2601.19280 against the code its authors released.
 #include "scheduling/allocator/gdro.hpp"
+#include "scheduling/allocator/gdro_paper.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/simulated_run.hpp"
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace rollcall::scheduling {
 namespace {
@@ -30,8 +32,9 @@ std::map<std::string, double> metrics_of(const Policy& policy) {
 PromptTable two_kinds() { return {.level = std::vector<std::int32_t>(8, 2), .prior = {0, 0, 0, 0, 1, 1, 1, 1}}; }
 
 /// An allocator over two_kinds() whose every input is given by the test.
+template <class A = GdroAllocator>
 struct Bandits {
-  explicit Bandits(const std::vector<std::string>& settings = {}) : knowledge(two_kinds(), 1), allocator(knowledge) {
+  explicit Bandits(const std::vector<std::string>& settings = {}, const PromptTable& table = two_kinds()) : knowledge(table, 1), allocator(knowledge) {
     ConfigSchema schema;
     knowledge.bind(schema);
     allocator.bind(schema);
@@ -43,7 +46,7 @@ struct Bandits {
     allocator.learn(reports);
   }
   Knowledge knowledge;
-  GdroAllocator allocator;
+  A allocator;
 };
 
 TEST(GdroTraps, T1TheSignalCarriesDifficulty) {
@@ -69,9 +72,39 @@ TEST(GdroTraps, T1ASurrogateLossThatNobodyToldChangesNothing) {
   EXPECT_EQ(policy->weight({4}), 1.0);
 }
 
-TEST(GdroTraps, T2AnArmOfLowerPenalisedLossGainsProbability) {
+std::vector<GroupPlan> plans(std::uint64_t step, std::uint64_t prompts) {
+  std::vector<GroupPlan> groups;
+  for (std::uint64_t p = 0; p < prompts; ++p) groups.push_back({.id = {step, {p}, 0}});
+  return groups;
+}
+
+TEST(GdroTraps, T2ACountThatAddsGainsWeight) {
+  Bandits b({"arm_fade=0"});
+  // Arms 2 and 3 only, 20 rollouts for two bins of 4: one plays 2, the other 3, each with chance 1/2.
+  const auto n = b.allocator.counts({.step = 0, .prompts = 8, .budget = 20, .min_rollouts = 2, .max_rollouts = 3}, plans(0, 8));
+  std::vector<GroupReport> reports;
+  for (std::uint64_t p = 0; p < 8; ++p) {
+    reports.push_back(report(0, p, int(n[p]), 0));
+    if (n[p] == 3) reports.back().rewards = {1.0, 1.0, 0.0};   // the third rollout makes them differ
+    reports.back().correct.assign(std::size_t(n[p]), p >= 4);  // every prompt stays in its bin
+  }
+  b.learn(reports);
+  const std::size_t more = n[0] == 3 ? 0 : 5, less = 5 - more;
+  EXPECT_NEAR(b.allocator.log_weight(more, 3), 0.25 / 0.55, 1e-12);  // rate, over the chance of a third rollout and 0.05
+  EXPECT_NEAR(b.allocator.log_weight(more, 12), 0.25 / 0.55, 1e-12);
+  EXPECT_EQ(b.allocator.log_weight(more, 2), 0.0);
+  for (const std::int64_t count : {2, 3, 12}) EXPECT_EQ(b.allocator.log_weight(less, count), 0.0);  // its two were equal, more was not seen
+  int times = 0;
+  for (std::uint64_t step = 1; step <= 4000; ++step) {
+    times += b.allocator.counts({.step = step, .prompts = 8, .budget = 20, .min_rollouts = 2, .max_rollouts = 3}, plans(step, 8))[more == 0 ? 0 : 4] == 3;
+  }
+  // 0.95 e / (e + 1) + 0.05 / 2 with e = exp(0.454545): the price that the budget sets is the same for both and cancels.
+  EXPECT_NEAR(times / 4000.0, 0.6061, 0.025);  // three deviations
+}
+
+TEST(GdroTraps, T2InThePaperAnArmOfLowerPenalisedLossGainsProbability) {
   const auto gain = [](int right, int wrong, double price) {
-    Bandits b;
+    Bandits<PaperGdroAllocator> b({"arm_signal=failure_rate"});
     b.allocator.load({{"price", price}, {"log_weights", nlohmann::json::array()}});
     b.learn({report(0, 0, right, wrong)});
     return b.allocator.probabilities(0)[std::size_t(right + wrong - 2)] - 1.0 / 11;
@@ -84,8 +117,8 @@ TEST(GdroTraps, T2AnArmOfLowerPenalisedLossGainsProbability) {
   EXPECT_LT(gain(2, 2, -0.1), gain(6, 6, -0.1));
 }
 
-TEST(GdroTraps, T2TheUpdateByHand) {
-  Bandits b;
+TEST(GdroTraps, T2ThePapersUpdateByHand) {
+  Bandits<PaperGdroAllocator> b({"arm_signal=failure_rate"});
   b.learn({report(7, 0, 3, 1)});
   // Reward 1 - 0.25 for arm 4 (price 0). K = 11, T = 1000: gamma = 2 sqrt(0.6 * 11 * ln 11 / 1000) = 0.251605; the arm's log-weight leads by
   // gamma / 33 * 0.75 * 11 = 0.0629012, so p = 0.748395 e / (e + 10) + 0.251605 / 11 with e = exp(0.0629012).
@@ -96,22 +129,25 @@ TEST(GdroTraps, T2TheUpdateByHand) {
 
 TEST(GdroTraps, T3BudgetsAndHistoriesBelongToPrompts) {
   Bandits b;
-  std::vector<GroupPlan> forward, backward;
-  for (std::uint64_t p = 0; p < 8; ++p) forward.push_back({.id = {4, {p}, 0}});
-  backward.assign(forward.rbegin(), forward.rend());
-  const StepRequest request{.step = 4, .prompts = 8, .budget = 48, .min_rollouts = 1, .max_rollouts = 16};
+  const std::vector<GroupPlan> forward = plans(5, 8), backward(forward.rbegin(), forward.rend());
+  const StepRequest request{.step = 5, .prompts = 8, .budget = 48, .min_rollouts = 1, .max_rollouts = 16};
   const auto there = b.allocator.counts(request, forward), back = b.allocator.counts(request, backward);
   EXPECT_NE(there.front(), there.back());  // else this test would show nothing
   EXPECT_EQ(there, std::vector<std::int64_t>(back.rbegin(), back.rend()));
   // The counts come back with the prompts they were spent on, whatever stood there in another step: prompt 5 teaches the bin of prompt 5.
-  b.learn({report(4, 5, 12, 0)});
-  EXPECT_GT(b.allocator.probabilities(5)[10], 1.0 / 11);
-  EXPECT_NEAR(b.allocator.probabilities(0)[10], 1.0 / 11, 1e-12);
+  const std::uint64_t p = there[5] > there[1] ? 5 : 1;  // of the bin that played more
+  const std::size_t own = p == 5 ? 5 : 0, other = 5 - own;
+  GroupReport late = report(5, p, int(there[p]), 0);
+  late.rewards.back() = 0.0;  // its last rollout makes its rewards differ
+  b.learn({late});
+  EXPECT_GT(b.allocator.log_weight(own, there[p]), 0.0);
+  EXPECT_EQ(b.allocator.log_weight(own, there[p] - 1), 0.0);
+  EXPECT_EQ(b.allocator.log_weight(other, 12), 0.0);
 }
 
 TEST(GdroTraps, T4WhereNoArmsMeetTheBudgetTheRemainderIsSpreadExactly) {
   Bandits b;
-  const std::vector<GroupPlan> two = {{.id = {0, {0}, 0}}, {.id = {0, {1}, 0}}};
+  const std::vector<GroupPlan> two = plans(0, 2);
   EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 9, .min_rollouts = 1, .max_rollouts = 16}, two),
             (std::vector<std::int64_t>{5, 4}));  // two prompts, one bin: 2 a = 9
   EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 31, .min_rollouts = 1, .max_rollouts = 16}, two),
@@ -120,8 +156,49 @@ TEST(GdroTraps, T4WhereNoArmsMeetTheBudgetTheRemainderIsSpreadExactly) {
   EXPECT_EQ(b.allocator.counts({.prompts = 2, .budget = 8, .min_rollouts = 3, .max_rollouts = 4}, two), (std::vector<std::int64_t>{4, 4}));  // reached by arms
 }
 
+TEST(GdroTraps, T4FewCombinationsGetSlackAndSingleRolloutsMakeThemWhole) {
+  // Bins of 37 and 27 prompts and 256 rollouts: only 4 and 4 meet it. 12 rollouts of slack leave several, and what is missing is spread one by one.
+  PromptTable table{.level = std::vector<std::int32_t>(64, 2), .prior = std::vector<float>(64, 1.0F)};
+  std::fill(table.prior.begin(), table.prior.begin() + 37, 0.0F);
+  Bandits slack({}, table), none({"total_slack=0"}, table);
+  std::map<std::pair<std::int64_t, std::int64_t>, int> arms;
+  double repaired = 0.0;
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    const StepRequest request{.step = step, .prompts = 64, .budget = 256, .min_rollouts = 1, .max_rollouts = 16};
+    const auto n = slack.allocator.counts(request, plans(step, 64));
+    ASSERT_EQ(std::accumulate(n.begin(), n.end(), std::int64_t{0}), 256);
+    ++arms[{n[36], n[63]}];
+    for (std::size_t i = 1; i < 37; ++i) ASSERT_TRUE(std::abs(n[i] - n[36]) <= 1) << step;
+    for (std::size_t i = 37; i < 63; ++i) ASSERT_EQ(n[i], n[63]) << step;  // at most 12 of the first 37 are touched
+    repaired += slack.allocator.metrics().front().second;
+    for (const std::int64_t four : none.allocator.counts(request, plans(step, 64))) ASSERT_EQ(four, 4);
+  }
+  EXPECT_EQ(arms.size(), 4U);  // 4 and 4, 3 and 5 (246), 5 and 3 (266), 2 and 7 (263)
+  EXPECT_LE(repaired / 100, 12.0);
+  EXPECT_GT(repaired / 100, 0.5);
+}
+
+TEST(GdroTraps, T4ARepairedGroupCreditsNoCountItDidNotPlay) {
+  PromptTable table{.level = std::vector<std::int32_t>(64, 2), .prior = std::vector<float>(64, 1.0F)};
+  std::fill(table.prior.begin(), table.prior.begin() + 37, 0.0F);
+  Bandits b({"arm_signal=solved"}, table);
+  for (std::uint64_t step = 0;; ++step) {
+    ASSERT_LT(step, 100U);
+    const auto n = b.allocator.counts({.step = step, .prompts = 64, .budget = 256, .min_rollouts = 1, .max_rollouts = 16}, plans(step, 64));
+    if (n[0] >= n[36] || n[0] < 3) continue;
+    // Prompt 0 lost a rollout. That its last one is solved says nothing of its bin.
+    GroupReport cut = report(step, 0, 0, int(n[0]));
+    cut.correct.back() = 1;
+    b.learn({cut});
+    for (std::int64_t count = 2; count <= 12; ++count) EXPECT_EQ(b.allocator.log_weight(0, count), 0.0);
+    break;
+  }
+}
+
 class GdroRows : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Rows, GdroRows, testing::Values("gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt"));
+INSTANTIATE_TEST_SUITE_P(Rows, GdroRows,
+                         testing::Values("gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt", "gdro_paper",
+                                         "gdro_paper_rollout"));
 
 TEST_P(GdroRows, T5BinsScoresAndPriceSurviveAResume) {
   const auto table = prompt_table(40);
@@ -139,8 +216,15 @@ TEST_P(GdroRows, T5BinsScoresAndPriceSurviveAResume) {
   EXPECT_GT(bins.size(), 1U);
   for (std::uint64_t step = 30; step < 40; ++step) EXPECT_EQ(describe(simulate_step(*resumed, request(step))), describe(simulate_step(*whole, request(step))));
   EXPECT_EQ(resumed->save(), whole->save());
-  const auto m = metrics_of(*whole);
-  EXPECT_TRUE(!m.contains("gdro/price") || m.at("gdro/price") != 0.0);  // there was a price to forget
+}
+
+TEST(GdroTraps, T5ThePapersPriceSurvivesAResume) {
+  Bandits<PaperGdroAllocator> whole, resumed;
+  whole.allocator.counts({.step = 0, .prompts = 8, .budget = 8, .min_rollouts = 1, .max_rollouts = 16}, plans(0, 8));
+  whole.learn({report(0, 0, 1, 0)});
+  EXPECT_EQ(whole.allocator.price(), 0.05);
+  resumed.allocator.load(whole.allocator.save());
+  EXPECT_EQ(resumed.allocator.price(), 0.05);
 }
 
 TEST(GdroTraps, T6UnevenGroupsCountOnceEach) {
@@ -168,7 +252,7 @@ TEST(GdroTraps, T7ANewPromptStartsAtItsPrior) {
   EXPECT_EQ(by_model->bin({1}), 5);  // its first outcome is all the history there is (eq. 10)
 }
 
-TEST(GdroTraps, T8BothGamesPlayTogetherOnOneSignal) {
+TEST(GdroTraps, T8BothGamesPlayTogetherEachOnItsSignal) {
   const auto policy = make_policy({"gdro_both"}, {{"signal", "fail_at_k"}, {"bin_edges", "[0.25, 0.75]"}}, two_kinds(), 1);
   const StepRequest request{.step = 0, .prompts = 8, .budget = 48, .min_rollouts = 1, .max_rollouts = 16};
   const auto groups = policy->begin_step(request).groups;
@@ -178,13 +262,14 @@ TEST(GdroTraps, T8BothGamesPlayTogetherOnOneSignal) {
   const Training training = policy->settle(request, reports);
   ASSERT_EQ(training.groups.size(), 4U);  // the solved ones keep weight 1
   EXPECT_EQ(training.drawn, 48);
-  // S = 0.12 with this step's results; `signal` reached both games.
+  // S = 0.12 with this step's results.
   for (const auto& g : training.groups) EXPECT_NEAR(g.weight, std::exp(0.65 * 0.12), 1e-15);
   policy->end_step(reports);
   EXPECT_EQ(policy->weight({0}), training.groups.front().weight);  // what settled the step is what was learned from it
   EXPECT_EQ(policy->weight({4}), 1.0);
   const auto m = metrics_of(*policy);
-  for (const std::string name : {"gdro/weight/0", "gdro/probability/0", "gdro/budget/0", "gdro/pass_rate/0", "gdro/signal/0", "gdro/price"})
+  for (const std::string name :
+       {"gdro/weight/0", "gdro/probability/0", "gdro/budget/0", "gdro/pass_rate/0", "gdro/signal/0", "gdro/arm_signal/0", "gdro/repaired"})
     EXPECT_TRUE(m.contains(name)) << name;
 }
 

@@ -1,4 +1,4 @@
-// Draws of the bandits, made to meet the budget together; results back to the arms that were really played.
+// Arms drawn at the budget; what each further rollout added, back to the counts that it tells of.
 #include "scheduling/allocator/gdro.hpp"
 
 #include "base/error.hpp"
@@ -13,125 +13,175 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr std::uint64_t kArmDraws = 301;  // this piece's random numbers of a step
+constexpr std::uint64_t kArmDraws = 301;  // this piece's random numbers of a step: 0 which of the two, 1 the total, 2 + i the i-th bin with prompts
+constexpr double kFewCombinations = 50;   // below these a total leaves bins no choice: it gets some slack
+constexpr double kLeastChance = 0.05;     // c: an estimate counts at most 1 / c times; 0.02 to 0.2 do alike (benchmarks/README.md)
+constexpr double kSteepest = 64.0;        // prices of one rollout that are looked at: exp(64) leaves a bin one arm
+constexpr int kHalvings = 40;
+
+/// Single rollouts, one a group in the order of the decision and again from the start, until the total is met.
+std::int64_t repair(std::vector<std::int64_t>& count, std::int64_t missing, const StepRequest& request) {
+  const std::int64_t unit = missing > 0 ? 1 : -1, repaired = std::abs(missing);
+  for (std::size_t i = 0; missing != 0; i = (i + 1) % count.size()) {
+    const std::int64_t next = count[i] + unit;
+    if (next < request.min_rollouts || next > request.max_rollouts) continue;
+    count[i] = next;
+    missing -= unit;
+  }
+  return repaired;
+}
 
 }  // namespace
 
 GdroAllocator::GdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
   knowledge.use_bins();
-  knowledge.use_signal();
+  knowledge.use_arm_signal(true);
 }
 
 void GdroAllocator::bind(ConfigSchema& s) {
-  s.bind("least_arm", &least_arm_, "fewest rollouts a bandit plays", {1, 1e6});
-  s.bind("most_arm", &most_arm_, "most rollouts a bandit plays", {1, 1e6});
-  s.bind("arm_horizon", &horizon_, "steps that the bandits are tuned for", {2, 1e9});
-  s.bind("arm_delta", &delta_, "chance that the bandits' regret bound fails", {1e-9, 1});
-  s.bind("arm_draw", &draw_, "1: arms are drawn by their probabilities; 0: the most probable ones are played", {0, 1});
-  s.bind("price_rate", &price_rate_, "how fast the price of a rollout follows the excess demand", {0, 10});
-  s.bind("score_cap", &score_cap_, "a surrogate loss counts between minus and plus this", {0, 1e3});
+  s.bind("least_arm", &least_arm_, "fewest rollouts a bin plays", {1, 1e6});
+  s.bind("most_arm", &most_arm_, "most rollouts a bin plays", {1, 1e6});
+  s.bind("arm_rate", &rate_, "learning rate of the counts' weights", {0, 100});
+  s.bind("arm_fade", &fade_, "share of what is known of a bin's counts that a step of it takes away", {0, 1});
+  s.bind("arm_explore", &explore_, "chance of a step whose counts are drawn whatever is known of them", {0, 1});
+  s.bind("total_slack", &slack_,
+         "share of the budget that the drawn total may miss where under 50 combinations of counts meet it; single rollouts make it whole", {0, 0.25});
 }
 
 std::size_t GdroAllocator::arms() const {
-  require<ConfigError>(most_arm_ > least_arm_ && most_arm_ - least_arm_ < 256, fmt::format("bandits that play from {} to {} rollouts", least_arm_, most_arm_),
-                       "a bandit chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
+  require<ConfigError>(most_arm_ > least_arm_ && most_arm_ - least_arm_ < 256, fmt::format("counts from {} to {} rollouts", least_arm_, most_arm_),
+                       "a bin chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
   return std::size_t(most_arm_ - least_arm_ + 1);
 }
 
-Exp3p GdroAllocator::bandit(std::size_t bin) const {
-  Exp3p bandit(arms(), double(horizon_), delta_);
-  if (bin < log_weights_.size()) bandit.restore(log_weights_[bin]);
-  return bandit;
+double GdroAllocator::log_weight(std::size_t bin, std::int64_t count) const {
+  return bin < log_weights_.size() ? log_weights_[bin][std::size_t(count - least_arm_)] : 0.0;
 }
 
-std::vector<double> GdroAllocator::probabilities(std::size_t bin) const { return bandit(bin).probabilities(); }
+/// exp(L_b(n) - price (n - low)) of the arms from `first` on, relative to the largest.
+std::vector<double> GdroAllocator::weights(std::size_t bin, std::size_t first, std::size_t size, double price) const {
+  std::vector<double> w(size);
+  for (std::size_t a = 0; a < size; ++a) w[a] = (log_weights_.empty() ? 0.0 : log_weights_[bin][first + a]) - price * double(a);
+  const double most = *std::max_element(w.begin(), w.end());
+  for (double& x : w) x = std::exp(x - most);
+  return w;
+}
 
-/// log p_a + draw * Gumbel noise: their maximum over the arms is a draw from p when draw = 1 (Gumbel 1954), and its budgeted maximum perturbs and optimises
-/// (Papandreou and Yuille 2011). Always the most probable arm would never try another: the arm played first gains most.
-std::vector<double> GdroAllocator::drawn_scores(std::uint64_t step, std::size_t bin) const {
-  std::vector<double> score = probabilities(bin);
-  const RandomStream random = knowledge_->random(step, kArmDraws);
-  for (std::size_t a = 0; a < score.size(); ++a) {
-    const double u = (double(random.bits(bin << 32 | a) >> 11) + 0.5) * 0x1.0p-53;  // in (0, 1)
-    score[a] = std::log(score[a]) - draw_ * std::log(-std::log(u));
+/// The price a rollout would have if every bin drew for itself and all together spent the budget on average. Given the total it cancels: all it does is keep the
+/// weights of the combinations that meet the budget within the range of a double, and choose among totals where there is slack.
+double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin, std::int64_t low,
+                            const StepRequest& request) const {
+  const std::size_t first = std::size_t(low - least_arm_);
+  double below = -kSteepest, above = kSteepest;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (below + above);
+    double spent = 0.0;
+    for (std::size_t k = 0; k < bins.size(); ++k) {
+      const auto w = weights(bin[k], first, bins[k].weight.size(), middle * plays_[bin[k]].share);
+      double sum = 0.0, counts = 0.0;
+      for (std::size_t a = 0; a < w.size(); ++a) sum += w[a], counts += w[a] * double(low + std::int64_t(a));
+      spent += double(bins[k].prompts) * counts / sum;
+    }
+    (spent > double(request.budget) ? below : above) = middle;
   }
-  return score;
+  return 0.5 * (below + above);
+}
+
+/// Draws every present bin's arm into plays_. False where no combination comes near enough to the budget.
+bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int64_t>& prompts) {
+  const std::int64_t low = std::max(least_arm_, request.min_rollouts), high = std::min(most_arm_, request.max_rollouts);
+  if (low > high) return false;
+  std::vector<BudgetedArms::Bin> bins;
+  std::vector<std::size_t> bin;
+  for (std::size_t b = 0; b < prompts.size(); ++b) {
+    if (prompts[b] == 0) continue;
+    bins.push_back({prompts[b], std::vector<double>(std::size_t(high - low + 1), 1.0)});
+    bin.push_back(b);
+  }
+  const auto groups = double(std::accumulate(prompts.begin(), prompts.end(), std::int64_t{0}));
+  for (const std::size_t b : bin) plays_[b].share = double(prompts[b]) * double(bin.size()) / groups;
+
+  const auto most_slack = std::int64_t(slack_ * double(request.budget));
+  BudgetedArms uniform(bins, low, request.budget, most_slack);
+  std::int64_t slack = 0;
+  while (slack < most_slack && uniform.mass(slack) < kFewCombinations) ++slack;
+  if (uniform.mass(slack) < 1.0) return false;
+  uniform.condition(slack);
+  const double at = price(bins, bin, low, request);
+  for (std::size_t k = 0; k < bins.size(); ++k)
+    bins[k].weight = weights(bin[k], std::size_t(low - least_arm_), bins[k].weight.size(), at * plays_[bin[k]].share);
+  BudgetedArms weighted(bins, low, request.budget, most_slack);
+  const double explore = weighted.mass(slack) > 0.0 ? explore_ : 1.0;  // beyond the range of a double
+  if (explore < 1.0) weighted.condition(slack);
+
+  const RandomStream random = knowledge_->random(request.step, kArmDraws);
+  const auto arm = (random.uniform(0) < explore ? uniform : weighted).draw(random, 1);
+  for (std::size_t k = 0; k < bins.size(); ++k) {
+    Play& play = plays_[bin[k]];
+    play.count = low + std::int64_t(arm[k]);
+    play.reached.assign(arms(), 1.0);  // below `low` always
+    double sum = 0.0;
+    for (std::int64_t n = high; n >= low; --n) {
+      const auto a = std::size_t(n - low);
+      sum += explore * uniform.marginals()[k][a] + (explore < 1.0 ? (1.0 - explore) * weighted.marginals()[k][a] : 0.0);
+      play.reached[std::size_t(n - least_arm_)] = sum;
+    }
+  }
+  return true;
 }
 
 std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
-  const std::size_t bins = knowledge_->bins().size();
-  std::vector<BinArms> present(bins);
+  std::vector<std::int64_t> prompts(knowledge_->bins().size());
   std::vector<std::size_t> bin_of(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) ++present[bin_of[i] = std::size_t(knowledge_->bins().of(groups[i].id.prompt))].prompts;
-
-  const std::int64_t low = std::max(least_arm_, request.min_rollouts), high = std::min(most_arm_, request.max_rollouts);
-  std::vector<double> share(groups.size(), 1.0);  // no arm within the bounds: equal
-  if (low <= high) {
-    std::vector<std::int64_t> count(std::size_t(high - low + 1));
-    std::iota(count.begin(), count.end(), low);
-    for (std::size_t b = 0; b < bins; ++b) {
-      const auto score = drawn_scores(request.step, b);
-      present[b].score.assign(score.begin() + (low - least_arm_), score.begin() + (high - least_arm_ + 1));
-    }
-    const JointArms joint = most_probable_arms(present, count, request.budget);
-    std::vector<std::int64_t> exact(groups.size());
-    for (std::size_t i = 0; i < groups.size(); ++i) exact[i] = count[joint.arm[bin_of[i]]];
-    if (joint.total == request.budget) return exact;
-    share.assign(exact.begin(), exact.end());
-  }
-  return apportion(share, request.budget, request.min_rollouts, request.max_rollouts);
-}
-
-/// The penalised loss of eq. 20 turned into EXP3.P's reward in [0, 1] by the range it can have at this price: lower loss, more reward.
-double GdroAllocator::reward(double signal, std::int64_t count) const {
-  const Signal& kind = knowledge_->signal();
-  const double loss = std::clamp(signal, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
-  const double cheap = std::min(price_ * double(least_arm_), price_ * double(most_arm_)),
-               dear = std::max(price_ * double(least_arm_), price_ * double(most_arm_));
-  const double least = kind.least(score_cap_) + cheap, most = kind.most(score_cap_) + dear;
-  return most > least ? (most - loss) / (most - least) : 0.0;
+  for (std::size_t i = 0; i < groups.size(); ++i) ++prompts[bin_of[i] = std::size_t(knowledge_->bins().of(groups[i].id.prompt))];
+  plays_.assign(prompts.size(), {});
+  repaired_ = 0;
+  arms();  // refuses arms that cannot be
+  if (!play(request, prompts)) return apportion(std::vector<double>(groups.size(), 1.0), request.budget, request.min_rollouts, request.max_rollouts);
+  std::vector<std::int64_t> count(groups.size());
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) total += count[i] = plays_[bin_of[i]].count;
+  repaired_ = repair(count, request.budget - total, request);
+  return count;
 }
 
 void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
-  if (reports.empty()) return;
-  const BinResults& results = knowledge_->latest();
-  const std::size_t bins = results.groups.size();
-  auto weights = log_weights_;
-  weights.resize(bins, std::vector<double>(arms(), 0.0));
-  for (std::size_t b = 0; b < bins; ++b) {
-    if (results.groups[b] == 0 || !std::isfinite(results.signal[b])) continue;
-    const std::int64_t played = std::llround(double(results.rollouts[b]) / double(results.groups[b]));  // after repairs and later rounds
-    if (played < least_arm_ || played > most_arm_) continue;
-    Exp3p arm_player = bandit(b);
-    arm_player.learn(std::size_t(played - least_arm_), reward(results.signal[b], played));
-    weights[b] = arm_player.log_weights();
+  std::vector<Play> plays = std::move(plays_);
+  plays_.clear();
+  const std::vector<std::int32_t>& bin_of = knowledge_->latest_bins();
+  if (plays.empty() || bin_of.size() != reports.size()) return;
+  log_weights_.resize(plays.size(), std::vector<double>(arms()));
+  std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms())), groups = added;  // [bins][arms] sum of J(n) - J(n - 1), and of how many
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto b = std::size_t(bin_of[i]);
+    if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;  // cut short by a repair: it did not play its bin's arm
+    for (std::int64_t n = least_arm_ + 1; n <= plays[b].count; ++n) {
+      const double step = knowledge_->gain(reports[i], std::size_t(n)) - knowledge_->gain(reports[i], std::size_t(n - 1));
+      if (!std::isfinite(step)) continue;
+      added[b][std::size_t(n - least_arm_)] += step;
+      groups[b][std::size_t(n - least_arm_)] += 1.0;
+    }
   }
-  move_price(results);
-  log_weights_ = std::move(weights);
+  for (std::size_t b = 0; b < plays.size(); ++b) {
+    if (plays[b].count == 0) continue;
+    double sum = 0.0;
+    for (std::size_t a = 0; a < arms(); ++a) {
+      if (groups[b][a] > 0.0) sum += added[b][a] / groups[b][a] / (plays[b].reached[a] + kLeastChance);
+      log_weights_[b][a] = (1.0 - fade_) * log_weights_[b][a] + rate_ * plays[b].share * sum;
+    }
+  }
 }
 
-void GdroAllocator::move_price(const BinResults& results) {
-  double wanted = 0.0, spent = 0.0, prompts = 0.0;
-  for (std::size_t b = 0; b < results.groups.size(); ++b) {
-    if (results.groups[b] == 0) continue;
-    const auto p = bandit(b).preferences();
-    for (std::size_t a = 0; a < p.size(); ++a) wanted += double(results.groups[b]) * p[a] * double(least_arm_ + std::int64_t(a));
-    spent += double(results.rollouts[b]);
-    prompts += double(results.groups[b]);
-  }
-  price_ = shadow_price(price_, price_rate_, wanted / prompts, spent / prompts);
-}
-
-nlohmann::json GdroAllocator::save() const { return {{"price", price_}, {"log_weights", log_weights_}}; }
+nlohmann::json GdroAllocator::save() const { return {{"weights", log_weights_}}; }
 
 void GdroAllocator::load(const nlohmann::json& state) {
-  auto weights = state.at("log_weights").get<std::vector<std::vector<double>>>();
+  auto weights = state.at("weights").get<std::vector<std::vector<double>>>();
   const bool fits = (weights.empty() || weights.size() == knowledge_->bins().size()) &&
                     std::all_of(weights.begin(), weights.end(), [&](const auto& w) { return w.size() == arms(); });
-  require<StorageError>(fits, "the saved bandits have other bins or arms", "the run would not continue where it stopped",
+  require<StorageError>(fits, "the saved weights are of other bins or counts", "the run would not continue where it stopped",
                         "resume with the knobs it was started with");
-  price_ = state.at("price").get<double>();
   log_weights_ = std::move(weights);
+  plays_.clear();
 }
 
 }  // namespace rollcall::scheduling

@@ -1,8 +1,7 @@
-// The allocator `gdro`: Rollout-GDRO, one bandit over rollout counts for each difficulty bin under a common budget (arXiv:2601.19280, section 3.3).
+// The allocator `gdro`: Rollout-GDRO, the bins' rollout counts drawn jointly at the exact budget (arXiv:2601.19280, section 3.3, played another way).
 #pragma once
 
-#include "scheduling/game/exp3p.hpp"
-#include "scheduling/game/joint_arms.hpp"
+#include "scheduling/game/budgeted_arms.hpp"
 #include "scheduling/piece.hpp"
 
 #include <string>
@@ -11,14 +10,12 @@
 
 namespace rollcall::scheduling {
 
-/// mu <- mu + alpha (n - n_bar), eq. 21.
-inline double shadow_price(double mu, double alpha, double n, double n_bar) { return mu + alpha * (n - n_bar); }
-
-/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n, J_b = minus the bin's mean signal (18, 20). Every bin plays an EXP3.P over the arms; a
-/// dynamic program makes the bins' draws meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), where n_realised is what the bandits would
-/// spend on average by their own preferences: what is spent in the end equals the budget at every step, and a price that looked at that would never move. Their
-/// forced exploration is left out: it spends the arms' mean at any price, and where that alone exceeds the budget the price would rise for ever.
-/// Where no combination of arms meets the budget, the nearest one is made whole by largest remainders.
+/// Maximises sum_b q(b) J_b(n_b) at sum_b q(b) n_b = n_bar (eq. 19) by exponential weights over the bins' counts. All bins draw together, given the budget, from
+///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(L_b(n_b)), Q_u uniform.
+/// A prompt's n rollouts show what fewer would have been worth, so every step up that was played teaches, not the played arm alone: with D_b(a) the mean of
+/// J(a) - J(a - 1) over the bin's groups and x_b its share of the step's prompts relative to the mean bin,
+///   L_b(a) <- (1 - fade) L_b(a) + rate x_b sum_{a' <= min(a, n_b)} D_b(a') / (P(N_b >= a') + c).
+/// Differences within a group need no baseline. METHODS.md has the rest, to the last random number.
 class GdroAllocator final : public Allocator {
  public:
   explicit GdroAllocator(Knowledge& knowledge);
@@ -28,25 +25,29 @@ class GdroAllocator final : public Allocator {
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/price", price_}}; }
-  double price() const { return price_; }
-  std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit
+  std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/repaired", double(repaired_)}}; }
+  double log_weight(std::size_t bin, std::int64_t count) const;  ///< L_b(n)
 
  private:
+  /// What a bin was given in the step at hand.
+  struct Play {
+    std::int64_t count = 0;         // of its arm; 0: none, and nothing is learned
+    double share = 0.0;             // x_b
+    std::vector<double> reached{};  // [arms] chance of at least this arm
+  };
   std::size_t arms() const;
-  Exp3p bandit(std::size_t bin) const;
-  std::vector<double> drawn_scores(std::uint64_t step, std::size_t bin) const;
-  double reward(double signal, std::int64_t count) const;
-  void move_price(const BinResults& results);
+  std::vector<double> weights(std::size_t bin, std::size_t first, std::size_t size, double price) const;
+  double price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin, std::int64_t low, const StepRequest& request) const;
+  bool play(const StepRequest& request, const std::vector<std::int64_t>& prompts);
 
   Knowledge* knowledge_;
-  std::int64_t least_arm_ = 2, most_arm_ = 12, horizon_ = 1000;  // the released launchers' arms and steps
-  double delta_ = 0.05;                                          // the regret bound holds with probability 1 - delta
-  double price_rate_ = 0.05;                                     // alpha_mu: released dual learning rate
-  double draw_ = 1.0;
-  double score_cap_ = 3.0;
-  double price_ = 0.0;                            // state: mu
+  std::int64_t least_arm_ = 2, most_arm_ = 12;    // the released launchers'
+  double rate_ = 0.25, fade_ = 0.002;             // measured: benchmarks/README.md
+  double explore_ = 0.05;                         // g
+  double slack_ = 0.05;                           // of the budget
   std::vector<std::vector<double>> log_weights_;  // state: [bins][arms]; empty before the first step
+  std::vector<Play> plays_;                       // [bins] of the step at hand; empty between steps
+  std::int64_t repaired_ = 0;
 };
 
 }  // namespace rollcall::scheduling

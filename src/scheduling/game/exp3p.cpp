@@ -13,17 +13,11 @@ Exp3p::Exp3p(std::size_t arms, double horizon, double delta) : horizon_(horizon)
   alpha_ = 2.0 * std::sqrt(std::log(k * horizon / delta));
 }
 
-std::vector<double> Exp3p::preferences() const {
+std::vector<double> Exp3p::probabilities() const {
   std::vector<double> p(arms());
   for (std::size_t j = 0; j < p.size(); ++j) p[j] = std::exp(log_weight_[j]);
   const double sum = std::accumulate(p.begin(), p.end(), 0.0);
-  for (double& x : p) x /= sum;
-  return p;
-}
-
-std::vector<double> Exp3p::probabilities() const {
-  std::vector<double> p = preferences();
-  for (double& x : p) x = (1.0 - gamma_) * x + gamma_ / double(arms());
+  for (double& x : p) x = (1.0 - gamma_) * x / sum + gamma_ / double(arms());
   return p;
 }
 

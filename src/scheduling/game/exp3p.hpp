@@ -16,7 +16,6 @@ class Exp3p {
   Exp3p() = default;
   Exp3p(std::size_t arms, double horizon, double delta);
   std::vector<double> probabilities() const;
-  std::vector<double> preferences() const;  ///< w_j / sum w: probabilities without the exploration
   void learn(std::size_t arm, double reward);
   std::size_t arms() const { return log_weight_.size(); }
   double exploration() const { return gamma_; }

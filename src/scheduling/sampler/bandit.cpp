@@ -15,17 +15,9 @@
 #include <numeric>
 
 namespace rollcall::scheduling {
-namespace {
-
-double pay(const GroupReport& report) {
-  if (!std::isnan(report.mean_abs_advantage)) return report.mean_abs_advantage;
-  const double p = success(report);
-  return 2.0 * std::sqrt(p * (1.0 - p));
-}
-
-}  // namespace
 
 BanditSampler::BanditSampler(Knowledge& knowledge, Rule rule) : ArmSampler(knowledge, rule == Rule::softmax ? "level" : "bin"), rule_(rule) {
+  knowledge.use_pay();
   if (rule != Rule::softmax) knowledge.use_bins();
 }
 

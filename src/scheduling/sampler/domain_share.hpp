@@ -9,7 +9,7 @@ namespace rollcall::scheduling {
 /// update is inferred from the paper's description (arXiv:2604.02007); a ratio counts at most 4 and at least 1/4 in one step, so that a small step cannot upset it.
 class DomainShareSampler final : public ArmSampler {
  public:
-  explicit DomainShareSampler(Knowledge& knowledge) : ArmSampler(knowledge, "domain") {}
+  explicit DomainShareSampler(Knowledge& knowledge) : ArmSampler(knowledge, "domain") { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;

@@ -11,7 +11,7 @@ namespace rollcall::scheduling {
 /// (arXiv:2504.20571), copied to fill the step. The paper ranks in a separate run of 500 steps.
 class HistoricalDeviationSampler final : public Sampler {
  public:
-  explicit HistoricalDeviationSampler(Knowledge& knowledge) : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed()) {}
+  explicit HistoricalDeviationSampler(Knowledge& knowledge) : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed()) { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   void learn(const std::vector<GroupReport>& reports) override;

@@ -11,7 +11,7 @@ namespace rollcall::scheduling {
 /// run out, prompts without results, then any. The paper measures its pairs before training and names no bounds; both bounds are inferred.
 class PairSampler final : public Sampler {
  public:
-  explicit PairSampler(Knowledge& knowledge) : knowledge_(&knowledge) {}
+  explicit PairSampler(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   void learn(const std::vector<GroupReport>& reports) override;

@@ -30,7 +30,7 @@ class SkippingSampler : public Sampler {
 /// 0.05 .. 0.95 (arXiv:2506.02177 and its published code).
 class SkipUninformativeSampler final : public SkippingSampler {
  public:
-  explicit SkipUninformativeSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {}
+  explicit SkipUninformativeSampler(Knowledge& knowledge) : SkippingSampler(knowledge) { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
@@ -48,7 +48,7 @@ class SkipUninformativeSampler final : public SkippingSampler {
 /// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is never drawn again (arXiv:2510.13786).
 class SkipSolvedSampler final : public SkippingSampler {
  public:
-  explicit SkipSolvedSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {}
+  explicit SkipSolvedSampler(Knowledge& knowledge) : SkippingSampler(knowledge) { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

@@ -10,7 +10,7 @@ namespace rollcall::scheduling {
 /// prompt was sampled, then the group's outcomes are added. The decays' form and size are inferred: the paper's listing names two rates without values.
 class ThompsonVarianceSampler final : public RankedSampler {
  public:
-  explicit ThompsonVarianceSampler(Knowledge& knowledge) : RankedSampler(knowledge) {}
+  explicit ThompsonVarianceSampler(Knowledge& knowledge) : RankedSampler(knowledge) { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

@@ -11,7 +11,7 @@ namespace rollcall::scheduling {
 /// Start: N0 = 1 / (1 - memory_min) pseudo-counts at PromptTable::prior, which carries the paper's smoothed offline rate (k + 0.5) / (n0 + 1), else at 0.5.
 class TrackedDeviationSampler final : public RankedSampler {
  public:
-  explicit TrackedDeviationSampler(Knowledge& knowledge) : RankedSampler(knowledge) {}
+  explicit TrackedDeviationSampler(Knowledge& knowledge) : RankedSampler(knowledge) { knowledge.use_outcomes(); }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

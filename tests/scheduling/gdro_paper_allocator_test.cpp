@@ -1,6 +1,6 @@
-// The bandits over counts: price by hand, what they learn, and why arms are drawn rather than always the most probable ones played.
+// The paper's own bandits over counts: price by hand, what they learn, and that always the most probable arms try no other.
 #include "scheduling/allocator/bin_square_root.hpp"
-#include "scheduling/allocator/gdro.hpp"
+#include "scheduling/allocator/gdro_paper.hpp"
 
 #include "base/error.hpp"
 #include "scheduling/simulated_run.hpp"
@@ -58,8 +58,9 @@ struct Setting {
 // Bin 0 does better the more rollouts it gets, bin 5 does not care: with 4 on average of arms 2 to 6, (6, 2) is best.
 double worth(std::uint64_t prompt, std::int64_t n) { return prompt < 8 ? double(n - 2) / 4.0 : 0.5; }
 
-TEST(GdroAllocator, DrawnArmsFindWhereRolloutsPay) {
-  Setting<GdroAllocator> drawn({"arm_horizon=4000", "most_arm=6"}), fixed({"arm_horizon=4000", "most_arm=6", "arm_draw=0"});
+TEST(PaperGdroAllocator, DrawnArmsFindWhereRolloutsPay) {
+  Setting<PaperGdroAllocator> drawn({"arm_signal=failure_rate", "arm_horizon=4000", "most_arm=6", "arm_draw=1"}),
+      fixed({"arm_signal=failure_rate", "arm_horizon=4000", "most_arm=6"});
   std::set<std::int64_t> tried_drawn, tried_fixed;
   double early = 0.0, late = 0.0;
   for (std::uint64_t step = 0; step < 4000; ++step) {
@@ -75,33 +76,20 @@ TEST(GdroAllocator, DrawnArmsFindWhereRolloutsPay) {
   EXPECT_EQ(tried_fixed.size(), 1U);  // always the most probable arms: the first ones stay so, since nothing else is ever tried
 }
 
-TEST(GdroAllocator, ThePriceRisesWhileTheBanditsWantMoreThanThereIs) {
-  Setting<GdroAllocator> scarce, plenty;
-  for (std::uint64_t step = 0; step < 20; ++step) {
-    scarce.step(step, 3 * 16, worth);  // the middle of arms 2 to 12 is 7
-    plenty.step(step, 11 * 16, worth);
-    if (step > 0) continue;
-    EXPECT_NEAR(scarce.allocator.price(), 0.05 * (7 - 3), 0.01);  // probabilities are nearly equal after one step
-    EXPECT_NEAR(plenty.allocator.price(), 0.05 * (7 - 11), 0.01);
-  }
-  EXPECT_GT(scarce.allocator.price(), 1.0);
-  EXPECT_LT(plenty.allocator.price(), -1.0);
+TEST(PaperGdroAllocator, ThePriceFollowsWhatArmsSpendOverTheBudget) {
+  Setting<PaperGdroAllocator> met, missed;
+  for (std::uint64_t step = 0; step < 3; ++step) met.step(step, 4 * 16, worth);
+  EXPECT_EQ(met.allocator.price(), 0.0);
+  missed.step(0, 1 * 16, worth);  // two rollouts is the smallest arm
+  EXPECT_NEAR(missed.allocator.price(), 0.05 * (2 - 1), 1e-15);
+  missed.step(1, 14 * 16, worth);  // and twelve the largest
+  EXPECT_NEAR(missed.allocator.price(), 0.05 * (2 - 1) + 0.05 * (12 - 14), 1e-15);
 }
 
-TEST(GdroAllocator, ForcedExplorationIsNoDemand) {
-  // With a horizon of 2 exploration is at its most, 3/5: arms are played 0.6 * 7 + 0.4 * n on average. Bandits that only want 2 rollouts are at 2 for the price.
-  Setting<GdroAllocator> s({"arm_horizon=2"});
-  std::vector<double> two(11, -1e3);
-  two[0] = 0.0;
-  s.allocator.load({{"price", 1.0}, {"log_weights", std::vector<std::vector<double>>(6, two)}});
-  s.step(0, 4 * 16, worth);
-  EXPECT_NEAR(s.allocator.price(), 1.0 + 0.05 * (2 - 4), 1e-9);
-}
-
-TEST(GdroAllocator, RefusesStatesAndArmsThatCannotBe) {
-  Setting<GdroAllocator> s;
+TEST(PaperGdroAllocator, RefusesStatesAndArmsThatCannotBe) {
+  Setting<PaperGdroAllocator> s;
   EXPECT_THROW(s.allocator.load({{"price", 0.0}, {"log_weights", {{0.0, 0.0}}}}), StorageError);
-  Setting<GdroAllocator> upside_down({"least_arm=5", "most_arm=3"});
+  Setting<PaperGdroAllocator> upside_down({"least_arm=5", "most_arm=3"});
   EXPECT_THROW(upside_down.step(0, 64, worth), ConfigError);
 }
 

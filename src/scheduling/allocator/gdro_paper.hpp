@@ -1,0 +1,50 @@
+// The allocator `gdro_paper`: Rollout-GDRO as its paper states it, an EXP3.P a difficulty bin and a shadow price (arXiv:2601.19280, section 3.3).
+#pragma once
+
+#include "scheduling/game/exp3p.hpp"
+#include "scheduling/game/joint_arms.hpp"
+#include "scheduling/piece.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// mu <- mu + alpha (n - n_bar), eq. 21.
+inline double shadow_price(double mu, double alpha, double n, double n_bar) { return mu + alpha * (n - n_bar); }
+
+/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (18, 20). Every bin plays an EXP3.P over the arms with its own constants and exploration; a
+/// dynamic program takes the arms that are jointly most probable and meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), n_realised what the
+/// arms spend: where they meet the budget it does not move. Where no combination does, the nearest one is made whole by largest remainders.
+class PaperGdroAllocator final : public Allocator {
+ public:
+  explicit PaperGdroAllocator(Knowledge& knowledge);
+  void bind(ConfigSchema& knobs) override;
+  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  void learn(const std::vector<GroupReport>& reports) override;
+  nlohmann::json save() const override;
+  void load(const nlohmann::json& state) override;
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
+  std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/price", price_}}; }
+  double price() const { return price_; }
+  std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit
+
+ private:
+  std::size_t arms() const;
+  Exp3p bandit(std::size_t bin) const;
+  std::vector<double> drawn_scores(std::uint64_t step, std::size_t bin) const;
+  double reward(double gain, std::int64_t count) const;
+
+  Knowledge* knowledge_;
+  std::int64_t least_arm_ = 2, most_arm_ = 12, horizon_ = 1000;  // the released launchers' arms and steps
+  double delta_ = 0.05;                                          // the regret bound holds with probability 1 - delta
+  double price_rate_ = 0.05;                                     // alpha_mu: released dual learning rate
+  double draw_ = 0.0;                                            // the paper's text plays the most probable arms
+  double score_cap_ = 3.0;                                       // C: z_cap of the released code
+  double excess_ = 0.0;                                          // n_realised - n_bar of the step at hand
+  double price_ = 0.0;                                           // state: mu
+  std::vector<std::vector<double>> log_weights_;                 // state: [bins][arms]; empty before the first step
+};
+
+}  // namespace rollcall::scheduling
