@@ -94,7 +94,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);
-  make_scheduler(*opening.job);
+  for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
   const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   check_experts(*opening.job, objective);
   check_replay(config, objective);
