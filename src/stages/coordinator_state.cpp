@@ -13,7 +13,7 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4 tokenizers and templates from files, 5 prompts and examples
+// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4 tokenizers and templates from files, 5 examples
 constexpr int kFormat = 6, kOldest = 2;
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
@@ -98,7 +98,6 @@ std::string to_json(const CoordinatorState& s) {
          {"best_checkpoint", s.best_checkpoint},
          {"packed_steps", s.packed_steps},
          {"text_hash", s.text_hash},
-         {"prompts_hash", s.prompts_hash},
          {"examples_hash", s.examples_hash},
          {"archive_digest", s.archive_digest},
          {"seconds", s.seconds},
@@ -123,7 +122,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
     j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds), j.at("packed_steps").get_to(s.packed_steps);
     if (format > 4) j.at("text_hash").get_to(s.text_hash);
-    if (format > 5) j.at("prompts_hash").get_to(s.prompts_hash), j.at("examples_hash").get_to(s.examples_hash);
+    if (format > 5) j.at("examples_hash").get_to(s.examples_hash);
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& f : j.at("unpacked"))

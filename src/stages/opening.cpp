@@ -52,16 +52,14 @@ std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, Coordinat
   return checkpoint;
 }
 
-/// Settings are compared as settings; what lies in the files they name is compared here. An empty hash is that of an earlier format.
+/// Settings are compared as settings; what lies in the files they name is compared here, but for prompts, which may change: the scheduler tells them apart.
+/// An empty hash is that of an earlier format.
 void check_same_data(const Job& job, const CoordinatorState& state) {
   const auto check = [](const std::string& before, const std::string& now, const std::string& what, const char* suggestion) {
     require<ConfigError>(before.empty() || before == now, what + " not what the run began with", "a resumed run must equal the uninterrupted one", suggestion);
   };
-  const auto& task = job.config.task;
-  const char* restore = "restore the file, or start a new run with --set run.dir=... and --init-from";
-  check(state.prompts_hash, job.prompts.hash,
-        fmt::format("the prompts of task.name {}, task.file \"{}\" and task.heldout_file \"{}\" are", task.name, task.file, task.heldout_file), restore);
-  check(state.examples_hash, job.examples_hash, fmt::format("the examples of sft.file ({}) are", job.config.sft.file), restore);
+  check(state.examples_hash, job.examples_hash, fmt::format("the examples of sft.file ({}) are", job.config.sft.file),
+        "restore the file, or start a new run with --set run.dir=... and --init-from");
   check(state.text_hash, job.format->fingerprint(), "the tokenizer, the chat template or what it makes of a prompt is",
         "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
 }
@@ -90,6 +88,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   // Of a run that goes on, whatever its limit is now: another size would round gradients otherwise.
   if (request.resume && config.train.leaf_tokens == 0 && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
     config.train.leaf_tokens = read_run_folder(config.run.dir).train.leaf_tokens;
+  check_guide(config);
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   fit_memory(*opening.job, world.rank(), share.memory);
@@ -99,7 +98,6 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   check_experts(*opening.job, objective);
   check_replay(config, objective);
   check_from_archive(*opening.job, objective);
-  check_guide(config);
   check_keep_best(config);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());

@@ -92,20 +92,17 @@ def a_template_that_writes_the_date_is_told(harness):
         check(code == 0 and ("SOURCE_DATE_EPOCH=" in err) == told, f"{settings} {env}: exit code {code}\n{err}")
 
 
-def other_data_is_no_resume(harness):
-    examples, questions = harness.work / "data.jsonl", harness.work / "questions.jsonl"
+def other_examples_are_no_resume(harness):
+    examples, run = harness.work / "data.jsonl", harness.work / "data"
     examples.write_text('{"prompt": "1+1=", "answer": "2"}\n')
-    questions.write_text("".join(json.dumps({"question": f"{n}+1=", "answer": f"#### {n + 1}"}) + "\n" for n in range(200)))
-    run = harness.work / "data"
-    settings = sets(task__name="jsonl", task__file=questions, task__answer_marker="####", sft__file=examples, sft__steps=2, train__steps=2)
+    settings = sets(sft__file=examples, sft__steps=2, train__steps=2)
     harness.train(run, *settings)
     longer = ("train", harness.tiny, "--resume", *settings, *sets(run__dir=run, train__steps=3))
-    for file, words in ((examples, "the examples of sft.file"), (questions, "the prompts of task.name jsonl")):
-        before = file.read_text()
-        file.write_text(before.replace("2", "3"))
-        code, _, err, _ = harness.run(*longer)
-        check(code == MISCONFIGURED and words in err and file.name in err, f"a resume with another {file.name}: exit code {code}\n{err}")
-        file.write_text(before)
+    before = examples.read_text()
+    examples.write_text(before.replace("2", "3"))
+    code, _, err, _ = harness.run(*longer)
+    check(code == MISCONFIGURED and "the examples of sft.file" in err and examples.name in err, f"a resume with other examples: exit code {code}\n{err}")
+    examples.write_text(before)
     harness.succeed(*longer)
 
 
@@ -154,4 +151,4 @@ def refusals_by_name(harness):
 
 
 main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
-     a_template_that_writes_the_date_is_told, other_data_is_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)
+     a_template_that_writes_the_date_is_told, other_examples_are_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)
