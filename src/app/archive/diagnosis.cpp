@@ -140,7 +140,7 @@ void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>
   for (const std::string& path : lost) checkpoint.files.erase(path);
 }
 
-/// From the newest on: a checkpoint that cannot be gone on with is set aside, so that a resume finds the one before and draws again what was broken. Where
+/// From the newest on: a checkpoint that cannot be resumed is set aside, so that a resume finds the one before and draws again what was broken. Where
 /// there is none, a run that has lost steps is more than none.
 void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   const auto names = io::list_checkpoints(run_dir);
@@ -151,7 +151,7 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
     try {
       Committed checkpoint = read_committed(run_dir, *name, Depth::whole);
       const auto broken = broken_files(run_dir, checkpoint, d);
-      if (!broken.empty()) moves.push_back({"checkpoints/" + *name, fmt::format("it goes on with {}, which is damaged or missing", broken.front())});
+      if (!broken.empty()) moves.push_back({"checkpoints/" + *name, fmt::format("it needs {}, which is damaged or missing", broken.front())});
       if (broken.empty()) d.resume = std::move(checkpoint);
       else if (!holed) holed.emplace(std::move(checkpoint), broken);
     } catch (const EnvironmentError&) {

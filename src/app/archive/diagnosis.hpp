@@ -1,4 +1,4 @@
-// What is damaged or not committed in a run folder, and what can be gone on with: found out before anything is moved. Only a manifest is written at once.
+// What is damaged or not committed in a run folder, and what can be resumed: found out before anything is moved. Only a manifest is written at once.
 #pragma once
 
 #include "app/archive/committed.hpp"

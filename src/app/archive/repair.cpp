@@ -107,7 +107,7 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
     out.write("replay     replay.share is above 0: where the run would have replayed what is lost, it replays other groups and ends with other weights\n");
   if (!again.empty()) out.write(fmt::format("again      a resume draws {} again, with the same numbers\n", steps_text(again)));
   out.write(d.resume ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint, d.resume->state.train_steps)
-                     : "resume     no checkpoint can be gone on with: a run begins anew, an evaluation is made again\n");
+                     : "resume     no checkpoint can be resumed: a run starts from the beginning, an evaluation is repeated\n");
 }
 
 ExitCode repair(const fs::path& run_dir) {

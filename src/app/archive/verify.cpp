@@ -64,7 +64,7 @@ Findings verify_run(const fs::path& run_dir) {
   }
   for (const auto& [path, published] : committed) {
     if (!fs::exists(run_dir / path) && !is_packed(io::read_manifest(run_dir), path))
-      findings.faults.push_back({path, "it is missing, and the newest checkpoint goes on with it"});
+      findings.faults.push_back({path, "it is missing, and the newest checkpoint needs it"});
   }
   return findings;
 }
