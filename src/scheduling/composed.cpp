@@ -17,7 +17,7 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr int kFormat = 3;  // of the saved state; raise it when a key changes its meaning
+constexpr int kFormat = 4;  // of the saved state; raise it when a key changes its meaning
 constexpr const char* kWhy = "the run could not continue where it stopped";
 
 /// Few values among many: no copy of the many.

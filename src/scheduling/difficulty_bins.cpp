@@ -10,12 +10,18 @@ constexpr std::uint32_t kNobody = 0xFFFFFFFF;
 
 }  // namespace
 
-DifficultyBins::DifficultyBins(std::vector<double> edges, double margin, PromptHistory& where)
-    : edges_(std::move(edges)), margin_(margin), history_(&where), members_(edges_.size() - 1), slot_(where.size()) {}
+DifficultyBins::DifficultyBins(std::vector<double> edges, double margin, bool exclude_extremes, PromptHistory& where)
+    : edges_(std::move(edges)),
+      margin_(margin),
+      exclude_extremes_(exclude_extremes),
+      history_(&where),
+      members_(edges_.size() - 1 + (exclude_extremes ? 1 : 0)),
+      slot_(where.size()) {}
 
 std::int32_t DifficultyBins::of(PromptId prompt) const { return history_->entry(prompt).bin; }
 
 std::int32_t DifficultyBins::bin_of(double estimate) const {
+  if (extreme(estimate)) return std::int32_t(size()) - 1;
   const auto above = std::upper_bound(edges_.begin() + 1, edges_.end() - 1, estimate);
   return std::int32_t(above - edges_.begin()) - 1;
 }
@@ -29,7 +35,8 @@ void DifficultyBins::place(PromptId prompt, double estimate) {
 
 DifficultyBins::Moved DifficultyBins::update(PromptId prompt, double estimate) {
   const auto here = std::size_t(of(prompt));
-  if (edges_[here] - margin_ <= estimate && estimate < edges_[here + 1] + margin_) return {};
+  const bool excluded = here + 1 == edges_.size();
+  if (!excluded && !extreme(estimate) && edges_[here] - margin_ <= estimate && estimate < edges_[here + 1] + margin_) return {};
   return put(prompt, bin_of(estimate));
 }
 

@@ -13,7 +13,7 @@
 namespace rollcall::scheduling {
 
 /// Bin b holds estimates in [edge_b, edge_{b+1}), the last one its upper edge too (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its
-/// estimate passes the edge by the margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1). They stand in blocks, so a list that grows is
+/// estimate passes the edge by the margin. Where extremes are excluded, estimates of exactly 0 and 1 have one more bin, the last, without a margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1). They stand in blocks, so a list that grows is
 /// never copied: no step is slow because of it, and no moment needs the memory of two lists.
 class DifficultyBins {
  public:
@@ -24,7 +24,7 @@ class DifficultyBins {
   };
   DifficultyBins() = default;
   /// `edges`: 0 = a_0 < ... < a_B = 1. `where` keeps each prompt's bin and must outlive this object; every prompt is then placed once, in ascending order.
-  DifficultyBins(std::vector<double> edges, double margin, PromptHistory& where);
+  DifficultyBins(std::vector<double> edges, double margin, bool exclude_extremes, PromptHistory& where);
   std::size_t size() const { return members_.size(); }
   std::int32_t of(PromptId prompt) const;
   void place(PromptId prompt, double estimate);  ///< without hysteresis: the start
@@ -44,9 +44,11 @@ class DifficultyBins {
 
  private:
   std::int32_t bin_of(double estimate) const;
+  bool extreme(double estimate) const { return exclude_extremes_ && (estimate <= 0.0 || estimate >= 1.0); }
   std::array<std::uint32_t, 2> move(PromptId prompt, std::int32_t to);
   std::vector<double> edges_;
   double margin_ = 0.0;
+  bool exclude_extremes_ = false;
   PromptHistory* history_ = nullptr;                // keeps each prompt's bin
   std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids
   std::vector<std::uint32_t> slot_;                 // [prompts] place in its bin's list

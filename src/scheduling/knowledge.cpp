@@ -42,6 +42,7 @@ void Knowledge::bind(ConfigSchema& schema) {
   if (!uses_bins_) return;
   schema.bind("bin_edges", &inner_edges_, "inner edges of the difficulty bins over the pass rate, ascending", {0, 1});
   schema.bind("bin_margin", &margin_, "how far past an edge an estimate must lie before the prompt changes its bin", {0, 0.5});
+  schema.bind("exclude_extremes", &exclude_extremes_, "prompts at exactly 0 % or 100 % have one bin of their own, the last");
 }
 
 void Knowledge::start() {
@@ -60,9 +61,9 @@ void Knowledge::start() {
   edges.insert(edges.end(), inner_edges_.begin(), inner_edges_.end());
   edges.push_back(1.0);
   const bool ascending = std::adjacent_find(edges.begin(), edges.end(), [](double a, double b) { return a >= b; }) == edges.end();
-  require<ConfigError>(ascending && edges.size() <= 256, fmt::format("scheduler.knobs.bin_edges = [{}]", fmt::join(inner_edges_, ", ")),
-                       "the inner edges cut (0, 1) into at most 255 bins", "write them ascending, strictly between 0 and 1");
-  bins_ = DifficultyBins(std::move(edges), margin_, history_);
+  require<ConfigError>(ascending && edges.size() <= 255, fmt::format("scheduler.knobs.bin_edges = [{}]", fmt::join(inner_edges_, ", ")),
+                       "the inner edges cut (0, 1) into at most 254 bins", "write them ascending, strictly between 0 and 1");
+  bins_ = DifficultyBins(std::move(edges), margin_, exclude_extremes_, history_);
   for (std::uint64_t p = 0; p < size(); ++p) bins_.place({p}, pass_rate({p}));
 }
 
@@ -91,6 +92,12 @@ const std::vector<GroupReport>& Knowledge::heard(const std::vector<GroupReport>&
   if (!control_.on() || reports.empty()) return reports;
   heard_ = control_.heard(reports, random(reports.front().id.step, kControlDraws));
   return heard_;
+}
+
+StepBins Knowledge::step_bins(const std::vector<GroupPlan>& groups) const {
+  StepBins bins{std::vector<std::int64_t>(bins_.size()), {}};
+  for (const GroupPlan& group : groups) ++bins.prompts[bins.of.emplace_back(std::size_t(bins_.of(group.id.prompt)))];
+  return bins;
 }
 
 std::vector<std::int32_t> Knowledge::bins_of(const std::vector<GroupReport>& reports) const {

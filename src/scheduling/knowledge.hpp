@@ -19,6 +19,12 @@
 
 namespace rollcall::scheduling {
 
+/// Where the groups of a step stand.
+struct StepBins {
+  std::vector<std::int64_t> prompts{};  ///< [bins] how many groups
+  std::vector<std::size_t> of{};        ///< [groups] bin of each
+};
+
 class Knowledge {
  public:
   Knowledge(PromptTable prompts, std::uint64_t seed);
@@ -63,6 +69,7 @@ class Knowledge {
   /// The step learned last, by the bins its prompts had when it was decided.
   const BinResults& latest() const { return latest_; }
   const std::vector<std::int32_t>& latest_bins() const { return latest_bins_; }  ///< of its reports, one each
+  StepBins step_bins(const std::vector<GroupPlan>& groups) const;
   /// Random numbers of one step: `use` keeps pieces apart.
   RandomStream random(std::uint64_t step, std::uint64_t use) const { return {seed_, RandomPurpose::schedule, step, 0, use}; }
 
@@ -87,6 +94,7 @@ class Knowledge {
   EstimateKnobs estimate_;                                                           // prior_success 0.5 is shared: a new prompt starts in the middle
   std::vector<double> inner_edges_ = {1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6, 5.0 / 6};  // "about 6 bins" were best in the paper's sweeps
   double margin_ = 0.03;                                                             // hysteresis of the released launchers
+  bool exclude_extremes_ = false;                                                    // as two of the released launchers do
   Signal signal_;
   ArmSignal arm_signal_;
   Control control_;

@@ -3,6 +3,7 @@
 #include "scheduling/allocator/equal.hpp"
 #include "scheduling/allocator/gdro.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
+#include "scheduling/allocator/gdro_released.hpp"
 #include "scheduling/allocator/knapsack.hpp"
 #include "scheduling/allocator/square_root.hpp"
 #include "scheduling/policies.hpp"
@@ -72,8 +73,9 @@ constexpr PieceRow<Sampler> kSamplers[] = {
 constexpr PieceRow<Allocator> kAllocators[] = {
   {"equal", "n_i = budget / prompts", make<Allocator, EqualAllocator>},
   {"bin_square_root", "n_b ~ sqrt(v_b), v_b the fading reward variance of difficulty bin b", knowing<Allocator, BinSquareRootAllocator>},
-  {"gdro", "n_b drawn jointly from (1 - g) Q_w + g Q_u given sum_b q_b n_b = n_bar, Q_w ~ prod_b exp(L_b(n_b)), L_b what further rollouts added", knowing<Allocator, GdroAllocator>},
+  {"gdro", "n_b drawn jointly from (1 - g) Q_w + g Q_u given sum_b q_b n_b = n_bar, Q_w ~ prod_b exp(x_b L_b(n_b)), x_b the share of b, L_b what further rollouts added", knowing<Allocator, GdroAllocator>},
   {"gdro_paper", "n_b by one EXP3.P a bin for the loss -J_b(n) + mu n, jointly most probable at sum_b q_b n_b = n_bar", knowing<Allocator, PaperGdroAllocator>},
+  {"gdro_released", "n_b of largest joint p at sum_b q_b n_b = n_bar, p_b(n) = (1 - gamma) softmax(eta sum of the losses of n) + gamma / K", knowing<Allocator, ReleasedGdroAllocator>},
   {"knapsack", "argmax sum_i (1 - p^n - (1 - p)^n) p (1 - p)^2 under the exact budget", knowing<Allocator, KnapsackAllocator>},
   {"square_root", "n_i ~ sqrt(p_i (1 - p_i)), p_i the fading success estimate", knowing<Allocator, SquareRootAllocator>},
 };
@@ -89,7 +91,7 @@ constexpr PieceRow<Rounds> kRounds[] = {
 
 constexpr PieceRow<Selection> kSelections[] = {
   {"all", "every rollout trains", make<Selection, SelectAll>},
-  {"gdro_reweight", "A_ij <- A_ij min(w_t(b_i), w_max), w_t(b) = exp(eta clip(S_t(b), -C, C))", knowing<Selection, GdroReweight>},
+  {"gdro_reweight", "A_ij <- A_ij min(w_t(b_i), w_max), w_t(b) = exp(eta clip(S_t(b), -C, C)); or by q_t", knowing<Selection, GdroReweight>},
   {"informative", "groups whose rewards differ, at most as many as prompts were asked for", knowing<Selection, InformativeSelection>},
   {"balanced_keep", "n of each group, half right and half wrong, statistics of the whole group", make<Selection, BalancedKeepSelection>},
   {"max_variance", "of each group the m rollouts of largest reward variance", make<Selection, MaxVarianceSelection>},

@@ -8,16 +8,16 @@
 
 namespace rollcall::scheduling {
 
-/// 12 bytes a prompt: 80 outcome bits, newest lowest, 8 bits of length, 8 bits that the owner may use.
+/// 16 bytes a prompt: 112 outcome bits (the released GDRO launchers remember up to 100), newest lowest, 8 bits of length, 8 bits that the owner may use.
 class PromptHistory {
  public:
-  static constexpr int kLongest = 80;
+  static constexpr int kLongest = 112;
   struct Entry {
-    std::uint32_t low = 0, middle = 0;
+    std::uint32_t low = 0, middle = 0, upper = 0;
     std::uint16_t high = 0;
     std::uint8_t length = 0, bin = 0;
   };
-  static_assert(sizeof(Entry) == 12);
+  static_assert(sizeof(Entry) == 16);
 
   PromptHistory() = default;
   PromptHistory(std::uint64_t prompts, int window) : entries_(prompts), window_(window) {}

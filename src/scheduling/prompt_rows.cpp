@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "rows are written as they lie in memory, and the format is little-endian");
 
 constexpr char kMagic[8] = {'r', 'o', 'l', 'l', 'r', 'o', 'w', 's'};
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 
 struct Table {
   std::uint32_t width = 0, zero = 0;
@@ -101,7 +101,7 @@ void update(PromptRows& rows, const PromptRows& newer) {
 
 nlohmann::json to_json(const std::vector<HistoryRow>& rows) {
   auto list = nlohmann::json::array();
-  for (const auto& [p, e, slot] : rows) list.push_back({p, e.low, e.middle, e.high, e.length, e.bin, slot});
+  for (const auto& [p, e, slot] : rows) list.push_back({p, e.low, e.middle, e.upper, e.high, e.length, e.bin, slot});
   return list;
 }
 
@@ -115,9 +115,9 @@ std::vector<HistoryRow> history_rows(const nlohmann::json& rows) {
   std::vector<HistoryRow> read;
   for (const auto& row : rows) {
     read.push_back({prompt_of(row),
-                    {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint16_t>(), row.at(4).get<std::uint8_t>(),
-                     row.at(5).get<std::uint8_t>()},
-                    row.at(6).get<std::uint32_t>()});
+                    {row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>(), row.at(3).get<std::uint32_t>(), row.at(4).get<std::uint16_t>(),
+                     row.at(5).get<std::uint8_t>(), row.at(6).get<std::uint8_t>()},
+                    row.at(7).get<std::uint32_t>()});
   }
   return read;
 }

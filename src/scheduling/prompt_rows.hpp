@@ -18,7 +18,7 @@ struct HistoryRow {
   PromptHistory::Entry entry{};
   std::uint32_t slot = 0;
 };
-static_assert(sizeof(HistoryRow) == 20);
+static_assert(sizeof(HistoryRow) == 24);
 
 /// Fading counts of a prompt's right and wrong rollouts, as of the step of its last result.
 struct SuccessRow {
@@ -33,7 +33,7 @@ struct PromptRows {
   std::size_t size() const { return history.size() + success.size(); }
 };
 
-/// Format 1, little-endian: "rollrows", format (u32), number of tables (u32); of each table width of a row (u32), zero (u32), rows (u64); then the rows of the
+/// Format 2, little-endian: "rollrows", format (u32), number of tables (u32); of each table width of a row (u32), zero (u32), rows (u64); then the rows of the
 /// tables one after the other, as the structures above lie in memory.
 std::string to_bytes(const PromptRows& rows);
 /// Throws StorageError when the bytes are not such a file.
@@ -42,7 +42,7 @@ PromptRows rows_from_bytes(std::string_view bytes);
 /// Takes newer rows in: those of the same prompts are replaced.
 void update(PromptRows& rows, const PromptRows& newer);
 
-/// As JSON: [prompt, low, middle, high, length, bin, slot] and [prompt, right, wrong, step]; doubles print shortest and read back exactly.
+/// As JSON: [prompt, low, middle, upper, high, length, bin, slot] and [prompt, right, wrong, step]; doubles print shortest and read back exactly.
 nlohmann::json to_json(const std::vector<HistoryRow>& rows);
 nlohmann::json to_json(const std::vector<SuccessRow>& rows);
 std::vector<HistoryRow> history_rows(const nlohmann::json& rows);

@@ -11,8 +11,8 @@ namespace rollcall::scheduling {
 namespace {
 
 struct Bins {
-  explicit Bins(std::uint64_t prompts, double margin = 0.03, std::vector<double> edges = {0, 0.25, 0.5, 0.75, 1})
-      : where(prompts, 10), bins(std::move(edges), margin, where) {
+  explicit Bins(std::uint64_t prompts, double margin = 0.03, bool exclude_extremes = false)
+      : where(prompts, 10), bins({0, 0.25, 0.5, 0.75, 1}, margin, exclude_extremes, where) {
     for (std::uint64_t p = 0; p < prompts; ++p) bins.place({p}, 0.5);
   }
   PromptHistory where;
@@ -41,10 +41,25 @@ TEST(DifficultyBins, APromptLeavesOnlyPastTheMargin) {
   EXPECT_EQ(after(0.0), 0);
 }
 
+TEST(DifficultyBins, ExtremesHaveABinOfTheirOwnWithoutAMargin) {
+  Bins b(1, 0.1, true);
+  ASSERT_EQ(b.bins.size(), 5U);
+  const auto after = [&](double estimate) {
+    b.bins.update({0}, estimate);
+    return b.bins.of({0});
+  };
+  EXPECT_EQ(after(1.0), 4);
+  EXPECT_EQ(after(0.74), 2);  // wherever it was before
+  EXPECT_EQ(after(0.76), 2);  // within the margin
+  EXPECT_EQ(after(0.0), 4);
+  EXPECT_EQ(after(0.0), 4);
+  EXPECT_EQ(after(0.01), 0);
+}
+
 TEST(DifficultyBins, MembersAreAlwaysAPartition) {
   EXPECT_TRUE(rc::check("every prompt in one list, at its slot; only reported prompts change place", [] {
     const auto prompts = std::uint64_t(*rc::gen::inRange(1, 30));
-    Bins b(prompts);
+    Bins b(prompts, 0.03, *rc::gen::arbitrary<bool>());
     for (int i = 0; i < 60; ++i) {
       std::vector<std::uint32_t> before(prompts);
       for (std::uint64_t p = 0; p < prompts; ++p) before[p] = b.bins.slot({p});

@@ -44,6 +44,21 @@ TEST(GdroResample, FirstDrawsFollowTheProbabilitiesOfNonEmptyBins) {
   EXPECT_LT(chi, 24.3);  // 7 degrees of freedom: exceeded once in 1,000; the seed is fixed
 }
 
+TEST(GdroResample, ShareCorrectedABinIsDrawnByItsPromptsToo) {
+  Setting s;
+  ConfigSchema schema;
+  s.sampler.bind(schema);
+  schema.set("draw_by=probability_times_population");
+  const double hard = Setting::hard() * 2, easy = (1 - Setting::hard()) * 6;
+  int times = 0;
+  for (std::uint64_t step = 0; step < 20'000; ++step) {
+    const Draw draw = s.sampler.choose({.step = step, .prompts = 1}, {}).front();
+    times += draw.prompt.value < 2;
+    EXPECT_NEAR(draw.probability, draw.prompt.value < 2 ? hard / (hard + easy) / 2 : easy / (hard + easy) / 6, 1e-12);
+  }
+  EXPECT_NEAR(times / 20'000.0, hard / (hard + easy), 0.015);  // 5 standard deviations
+}
+
 TEST(GdroResample, DrawsWithoutReplacementAndStatesWhatIsLeft) {
   Setting s;
   for (std::uint64_t step = 0; step < 200; ++step) {

@@ -198,7 +198,7 @@ TEST(GdroTraps, T4ARepairedGroupCreditsNoCountItDidNotPlay) {
 class GdroRows : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Rows, GdroRows,
                          testing::Values("gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt", "gdro_paper",
-                                         "gdro_paper_rollout"));
+                                         "gdro_paper_rollout", "gdro_released", "gdro_released_rollout"));
 
 TEST_P(GdroRows, T5BinsScoresAndPriceSurviveAResume) {
   const auto table = prompt_table(40);

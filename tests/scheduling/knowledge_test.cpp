@@ -50,8 +50,8 @@ TEST(Knowledge, LoadsBitForBitWithTheOrderOfMembers) {
 
 TEST(Knowledge, RefusesStatesThatDoNotFit) {
   const auto k = knowing(prompt_table(5));
-  EXPECT_THROW(k->load({{"prompts", {{5, 0, 0, 0, 1, 3, 0}}}}), StorageError);  // no such prompt
-  EXPECT_THROW(k->load({{"prompts", {{0, 0, 0, 0, 1, 1, 0}}}}), StorageError);  // leaves a hole in bin 3
+  EXPECT_THROW(k->load({{"prompts", {{5, 0, 0, 0, 0, 1, 3, 0}}}}), StorageError);  // no such prompt
+  EXPECT_THROW(k->load({{"prompts", {{0, 0, 0, 0, 0, 1, 1, 0}}}}), StorageError);  // leaves a hole in bin 3
   EXPECT_THROW(k->load({{"prompts", {{0, 0}}}}), nlohmann::json::exception);
 }
 

@@ -42,7 +42,7 @@ TEST_P(EveryPolicy, ResumeEqualsNoInterruption) {
 TEST_P(EveryPolicy, RefusesStatesThatAreNotItsOwn) {
   const auto policy = make_policy({GetParam()}, {}, prompt_table(10), 1);
   auto state = nlohmann::json::parse(policy->save());
-  EXPECT_EQ(state.at("format"), 3);
+  EXPECT_EQ(state.at("format"), 4);
   for (const std::string broken : {"", "{}", "[1]", "not json"}) EXPECT_THROW(policy->load(broken), StorageError) << broken;
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, nlohmann::json>>{{"format", 2}, {"policy", "other"}, {"prompts", 11}, {"sampler", nullptr}, {"allocator", 3}}) {

@@ -22,6 +22,16 @@ TEST(PromptHistory, ByHandAcrossTheWordBoundaries) {
   EXPECT_EQ(history.passed({0}), 0);
 }
 
+TEST(PromptHistory, AHundredOutcomesAreRemembered) {
+  PromptHistory history(1, 100);
+  for (int i = 0; i < 100; ++i) history.add({0}, i < 3);  // the three oldest
+  EXPECT_EQ(history.passed({0}), 3);
+  for (int left = 2; left >= 0; --left) {
+    history.add({0}, false);
+    EXPECT_EQ(history.passed({0}), left);
+  }
+}
+
 TEST(PromptHistory, EqualsAListOfTheLastOutcomes) {
   EXPECT_TRUE(rc::check("any window, any outcomes", [] {
     const int window = *rc::gen::inRange(1, PromptHistory::kLongest + 1);

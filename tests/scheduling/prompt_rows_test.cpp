@@ -55,7 +55,7 @@ TEST(PromptRows, ChangesAreAsManyAsThePromptsTouched) {
 
 TEST(PromptRows, RefuseForeignBytes) {
   PromptRows rows;
-  rows.history.push_back({3, {1, 2, 3, 4, 5}, 6});
+  rows.history.push_back({3, {1, 2, 3, 4, 5, 0}, 6});
   rows.success.push_back({0.5, 1.5, 3, 7});
   const std::string good = to_bytes(rows);
   EXPECT_EQ(to_bytes(rows_from_bytes(good)), good);

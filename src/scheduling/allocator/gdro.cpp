@@ -1,9 +1,6 @@
 // Arms drawn at the budget; what each further rollout added, back to the counts that it tells of.
 #include "scheduling/allocator/gdro.hpp"
 
-#include "base/error.hpp"
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -39,8 +36,7 @@ GdroAllocator::GdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
 }
 
 void GdroAllocator::bind(ConfigSchema& s) {
-  s.bind("least_arm", &least_arm_, "fewest rollouts a bin plays", {1, 1e6});
-  s.bind("most_arm", &most_arm_, "most rollouts a bin plays", {1, 1e6});
+  table_.bind(s);
   s.bind("arm_rate", &rate_, "learning rate of the counts' weights", {0, 100});
   s.bind("arm_fade", &fade_, "share of what is known of a bin's counts that a step of it takes away", {0, 1});
   s.bind("arm_explore", &explore_, "chance of a step whose counts are drawn whatever is known of them", {0, 1});
@@ -48,20 +44,10 @@ void GdroAllocator::bind(ConfigSchema& s) {
          "share of the budget that the drawn total may miss where under 50 combinations of counts meet it; single rollouts make it whole", {0, 0.25});
 }
 
-std::size_t GdroAllocator::arms() const {
-  require<ConfigError>(most_arm_ > least_arm_ && most_arm_ - least_arm_ < 256, fmt::format("counts from {} to {} rollouts", least_arm_, most_arm_),
-                       "a bin chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
-  return std::size_t(most_arm_ - least_arm_ + 1);
-}
-
-double GdroAllocator::log_weight(std::size_t bin, std::int64_t count) const {
-  return bin < log_weights_.size() ? log_weights_[bin][std::size_t(count - least_arm_)] : 0.0;
-}
-
-/// exp(L_b(n) - price (n - low)) of the arms from `first` on, relative to the largest.
-std::vector<double> GdroAllocator::weights(std::size_t bin, std::size_t first, std::size_t size, double price) const {
+/// exp(x_b (L_b(n) - price (n - low))) of the arms from `low` on, relative to the largest.
+std::vector<double> GdroAllocator::weights(std::size_t bin, std::int64_t low, std::size_t size, double price) const {
   std::vector<double> w(size);
-  for (std::size_t a = 0; a < size; ++a) w[a] = (log_weights_.empty() ? 0.0 : log_weights_[bin][first + a]) - price * double(a);
+  for (std::size_t a = 0; a < size; ++a) w[a] = plays_[bin].share * (table_.at(bin, low + std::int64_t(a)) - price * double(a));
   const double most = *std::max_element(w.begin(), w.end());
   for (double& x : w) x = std::exp(x - most);
   return w;
@@ -71,13 +57,12 @@ std::vector<double> GdroAllocator::weights(std::size_t bin, std::size_t first, s
 /// weights of the combinations that meet the budget within the range of a double, and choose among totals where there is slack.
 double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin, std::int64_t low,
                             const StepRequest& request) const {
-  const std::size_t first = std::size_t(low - least_arm_);
   double below = -kSteepest, above = kSteepest;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = 0.5 * (below + above);
     double spent = 0.0;
     for (std::size_t k = 0; k < bins.size(); ++k) {
-      const auto w = weights(bin[k], first, bins[k].weight.size(), middle * plays_[bin[k]].share);
+      const auto w = weights(bin[k], low, bins[k].weight.size(), middle);
       double sum = 0.0, counts = 0.0;
       for (std::size_t a = 0; a < w.size(); ++a) sum += w[a], counts += w[a] * double(low + std::int64_t(a));
       spent += double(bins[k].prompts) * counts / sum;
@@ -89,7 +74,7 @@ double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins, const st
 
 /// Draws every present bin's arm into plays_. False where no combination comes near enough to the budget.
 bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int64_t>& prompts) {
-  const std::int64_t low = std::max(least_arm_, request.min_rollouts), high = std::min(most_arm_, request.max_rollouts);
+  const std::int64_t low = std::max(table_.least(), request.min_rollouts), high = std::min(table_.most(), request.max_rollouts);
   if (low > high) return false;
   std::vector<BudgetedArms::Bin> bins;
   std::vector<std::size_t> bin;
@@ -108,8 +93,7 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
   if (uniform.mass(slack) < 1.0) return false;
   uniform.condition(slack);
   const double at = price(bins, bin, low, request);
-  for (std::size_t k = 0; k < bins.size(); ++k)
-    bins[k].weight = weights(bin[k], std::size_t(low - least_arm_), bins[k].weight.size(), at * plays_[bin[k]].share);
+  for (std::size_t k = 0; k < bins.size(); ++k) bins[k].weight = weights(bin[k], low, bins[k].weight.size(), at);
   BudgetedArms weighted(bins, low, request.budget, most_slack);
   const double explore = weighted.mass(slack) > 0.0 ? explore_ : 1.0;  // beyond the range of a double
   if (explore < 1.0) weighted.condition(slack);
@@ -119,28 +103,26 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
   for (std::size_t k = 0; k < bins.size(); ++k) {
     Play& play = plays_[bin[k]];
     play.count = low + std::int64_t(arm[k]);
-    play.reached.assign(arms(), 1.0);  // below `low` always
+    play.reached.assign(table_.arms(), 1.0);  // below `low` always
     double sum = 0.0;
     for (std::int64_t n = high; n >= low; --n) {
       const auto a = std::size_t(n - low);
       sum += explore * uniform.marginals()[k][a] + (explore < 1.0 ? (1.0 - explore) * weighted.marginals()[k][a] : 0.0);
-      play.reached[std::size_t(n - least_arm_)] = sum;
+      play.reached[std::size_t(n - table_.least())] = sum;
     }
   }
   return true;
 }
 
 std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
-  std::vector<std::int64_t> prompts(knowledge_->bins().size());
-  std::vector<std::size_t> bin_of(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) ++prompts[bin_of[i] = std::size_t(knowledge_->bins().of(groups[i].id.prompt))];
-  plays_.assign(prompts.size(), {});
+  const StepBins bins = knowledge_->step_bins(groups);
+  plays_.assign(bins.prompts.size(), {});
   repaired_ = 0;
-  arms();  // refuses arms that cannot be
-  if (!play(request, prompts)) return apportion(std::vector<double>(groups.size(), 1.0), request.budget, request.min_rollouts, request.max_rollouts);
+  table_.arms();  // refuses arms that cannot be
+  if (!play(request, bins.prompts)) return apportion(std::vector<double>(groups.size(), 1.0), request.budget, request.min_rollouts, request.max_rollouts);
   std::vector<std::int64_t> count(groups.size());
   std::int64_t total = 0;
-  for (std::size_t i = 0; i < groups.size(); ++i) total += count[i] = plays_[bin_of[i]].count;
+  for (std::size_t i = 0; i < groups.size(); ++i) total += count[i] = plays_[bins.of[i]].count;
   repaired_ = repair(count, request.budget - total, request);
   return count;
 }
@@ -150,37 +132,33 @@ void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
   plays_.clear();
   const std::vector<std::int32_t>& bin_of = knowledge_->latest_bins();
   if (plays.empty() || bin_of.size() != reports.size()) return;
-  log_weights_.resize(plays.size(), std::vector<double>(arms()));
-  std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms())), groups = added;  // [bins][arms] sum of J(n) - J(n - 1), and of how many
+  const std::size_t arms = table_.arms();
+  auto& log_weight = table_.rows(plays.size());
+  std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms)), groups = added;  // [bins][arms] sum of J(n) - J(n - 1), and of how many
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin_of[i]);
     if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;  // cut short by a repair: it did not play its bin's arm
-    for (std::int64_t n = least_arm_ + 1; n <= plays[b].count; ++n) {
+    for (std::int64_t n = table_.least() + 1; n <= plays[b].count; ++n) {
       const double step = knowledge_->gain(reports[i], std::size_t(n)) - knowledge_->gain(reports[i], std::size_t(n - 1));
       if (!std::isfinite(step)) continue;
-      added[b][std::size_t(n - least_arm_)] += step;
-      groups[b][std::size_t(n - least_arm_)] += 1.0;
+      added[b][std::size_t(n - table_.least())] += step;
+      groups[b][std::size_t(n - table_.least())] += 1.0;
     }
   }
   for (std::size_t b = 0; b < plays.size(); ++b) {
     if (plays[b].count == 0) continue;
     double sum = 0.0;
-    for (std::size_t a = 0; a < arms(); ++a) {
+    for (std::size_t a = 0; a < arms; ++a) {
       if (groups[b][a] > 0.0) sum += added[b][a] / groups[b][a] / (plays[b].reached[a] + kLeastChance);
-      log_weights_[b][a] = (1.0 - fade_) * log_weights_[b][a] + rate_ * plays[b].share * sum;
+      log_weight[b][a] = (1.0 - fade_) * log_weight[b][a] + rate_ * sum;
     }
   }
 }
 
-nlohmann::json GdroAllocator::save() const { return {{"weights", log_weights_}}; }
+nlohmann::json GdroAllocator::save() const { return {{"weights", table_.save()}}; }
 
 void GdroAllocator::load(const nlohmann::json& state) {
-  auto weights = state.at("weights").get<std::vector<std::vector<double>>>();
-  const bool fits = (weights.empty() || weights.size() == knowledge_->bins().size()) &&
-                    std::all_of(weights.begin(), weights.end(), [&](const auto& w) { return w.size() == arms(); });
-  require<StorageError>(fits, "the saved weights are of other bins or counts", "the run would not continue where it stopped",
-                        "resume with the knobs it was started with");
-  log_weights_ = std::move(weights);
+  table_.load(state.at("weights"), knowledge_->bins().size());
   plays_.clear();
 }
 

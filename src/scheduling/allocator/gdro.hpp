@@ -1,6 +1,7 @@
 // The allocator `gdro`: Rollout-GDRO, the bins' rollout counts drawn jointly at the exact budget (arXiv:2601.19280, section 3.3, played another way).
 #pragma once
 
+#include "scheduling/game/arm_table.hpp"
 #include "scheduling/game/budgeted_arms.hpp"
 #include "scheduling/piece.hpp"
 
@@ -11,10 +12,10 @@
 namespace rollcall::scheduling {
 
 /// Maximises sum_b q(b) J_b(n_b) at sum_b q(b) n_b = n_bar (eq. 19) by exponential weights over the bins' counts. All bins draw together, given the budget, from
-///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(L_b(n_b)), Q_u uniform.
+///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(x_b L_b(n_b)), Q_u uniform, x_b the bin's share of the step's prompts relative to the mean bin.
 /// A prompt's n rollouts show what fewer would have been worth, so every step up that was played teaches, not the played arm alone: with D_b(a) the mean of
-/// J(a) - J(a - 1) over the bin's groups and x_b its share of the step's prompts relative to the mean bin,
-///   L_b(a) <- (1 - fade) L_b(a) + rate x_b sum_{a' <= min(a, n_b)} D_b(a') / (P(N_b >= a') + c).
+/// J(a) - J(a - 1) over the bin's groups,
+///   L_b(a) <- (1 - fade) L_b(a) + rate sum_{a' <= min(a, n_b)} D_b(a') / (P(N_b >= a') + c).
 /// Differences within a group need no baseline. METHODS.md has the rest, to the last random number.
 class GdroAllocator final : public Allocator {
  public:
@@ -26,7 +27,7 @@ class GdroAllocator final : public Allocator {
   void load(const nlohmann::json& state) override;
   bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
   std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/repaired", double(repaired_)}}; }
-  double log_weight(std::size_t bin, std::int64_t count) const;  ///< L_b(n)
+  double log_weight(std::size_t bin, std::int64_t count) const { return table_.at(bin, count); }  ///< L_b(n)
 
  private:
   /// What a bin was given in the step at hand.
@@ -35,18 +36,16 @@ class GdroAllocator final : public Allocator {
     double share = 0.0;             // x_b
     std::vector<double> reached{};  // [arms] chance of at least this arm
   };
-  std::size_t arms() const;
-  std::vector<double> weights(std::size_t bin, std::size_t first, std::size_t size, double price) const;
+  std::vector<double> weights(std::size_t bin, std::int64_t low, std::size_t size, double price) const;
   double price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin, std::int64_t low, const StepRequest& request) const;
   bool play(const StepRequest& request, const std::vector<std::int64_t>& prompts);
 
   Knowledge* knowledge_;
-  std::int64_t least_arm_ = 2, most_arm_ = 12;    // the released launchers'
-  double rate_ = 0.25, fade_ = 0.002;             // measured: benchmarks/README.md
-  double explore_ = 0.05;                         // g
-  double slack_ = 0.05;                           // of the budget
-  std::vector<std::vector<double>> log_weights_;  // state: [bins][arms]; empty before the first step
-  std::vector<Play> plays_;                       // [bins] of the step at hand; empty between steps
+  ArmTable table_;                     // state: L_b(n)
+  double rate_ = 0.25, fade_ = 0.002;  // measured: benchmarks/README.md
+  double explore_ = 0.05;              // g
+  double slack_ = 0.05;                // of the budget
+  std::vector<Play> plays_;            // [bins] of the step at hand; empty between steps
   std::int64_t repaired_ = 0;
 };
 

@@ -1,9 +1,6 @@
 // Arms of the bandits, made to meet the budget together; results back to the arms that were really played.
 #include "scheduling/allocator/gdro_paper.hpp"
 
-#include "base/error.hpp"
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -23,8 +20,7 @@ PaperGdroAllocator::PaperGdroAllocator(Knowledge& knowledge) : knowledge_(&knowl
 }
 
 void PaperGdroAllocator::bind(ConfigSchema& s) {
-  s.bind("least_arm", &least_arm_, "fewest rollouts a bandit plays", {1, 1e6});
-  s.bind("most_arm", &most_arm_, "most rollouts a bandit plays", {1, 1e6});
+  table_.bind(s);
   s.bind("arm_horizon", &horizon_, "steps that the bandits are tuned for", {2, 1e9});
   s.bind("arm_delta", &delta_, "chance that the bandits' regret bound fails", {1e-9, 1});
   s.bind("arm_draw", &draw_, "1: arms are drawn by their probabilities; 0: the most probable ones are played", {0, 1});
@@ -32,15 +28,9 @@ void PaperGdroAllocator::bind(ConfigSchema& s) {
   s.bind("score_cap", &score_cap_, "a surrogate loss counts between minus and plus this", {0, 1e3});
 }
 
-std::size_t PaperGdroAllocator::arms() const {
-  require<ConfigError>(most_arm_ > least_arm_ && most_arm_ - least_arm_ < 256, fmt::format("bandits that play from {} to {} rollouts", least_arm_, most_arm_),
-                       "a bandit chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
-  return std::size_t(most_arm_ - least_arm_ + 1);
-}
-
 Exp3p PaperGdroAllocator::bandit(std::size_t bin) const {
-  Exp3p bandit(arms(), double(horizon_), delta_);
-  if (bin < log_weights_.size()) bandit.restore(log_weights_[bin]);
+  Exp3p bandit(table_.arms(), double(horizon_), delta_);
+  bandit.restore(table_.row(bin));
   return bandit;
 }
 
@@ -59,25 +49,22 @@ std::vector<double> PaperGdroAllocator::drawn_scores(std::uint64_t step, std::si
 }
 
 std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
-  const std::size_t bins = knowledge_->bins().size();
-  std::vector<BinArms> present(bins);
-  std::vector<std::size_t> bin_of(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) ++present[bin_of[i] = std::size_t(knowledge_->bins().of(groups[i].id.prompt))].prompts;
-
-  const std::int64_t low = std::max(least_arm_, request.min_rollouts), high = std::min(most_arm_, request.max_rollouts);
+  const StepBins bins = knowledge_->step_bins(groups);
+  const std::int64_t low = std::max(table_.least(), request.min_rollouts), high = std::min(table_.most(), request.max_rollouts);
   std::vector<double> share(groups.size(), 1.0);  // no arm within the bounds: equal
   excess_ = 0.0;
   if (low <= high) {
     std::vector<std::int64_t> count(std::size_t(high - low + 1));
     std::iota(count.begin(), count.end(), low);
-    for (std::size_t b = 0; b < bins; ++b) {
+    std::vector<BinArms> present(bins.prompts.size());
+    for (std::size_t b = 0; b < present.size(); ++b) {
       const auto score = drawn_scores(request.step, b);
-      present[b].score.assign(score.begin() + (low - least_arm_), score.begin() + (high - least_arm_ + 1));
+      present[b] = {bins.prompts[b], {score.begin() + (low - table_.least()), score.begin() + (high - table_.least() + 1)}};
     }
     const JointArms joint = most_probable_arms(present, count, request.budget);
     excess_ = double(joint.total - request.budget) / double(groups.size());
     std::vector<std::int64_t> exact(groups.size());
-    for (std::size_t i = 0; i < groups.size(); ++i) exact[i] = count[joint.arm[bin_of[i]]];
+    for (std::size_t i = 0; i < groups.size(); ++i) exact[i] = count[joint.arm[bins.of[i]]];
     if (joint.total == request.budget) return exact;
     share.assign(exact.begin(), exact.end());
   }
@@ -88,7 +75,7 @@ std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
 double PaperGdroAllocator::reward(double gain, std::int64_t count) const {
   const ArmSignal& kind = knowledge_->arm_signal();
   const double loss = -std::clamp(gain, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
-  const auto [cheap, dear] = std::minmax({price_ * double(least_arm_), price_ * double(most_arm_)});
+  const auto [cheap, dear] = std::minmax({price_ * double(table_.least()), price_ * double(table_.most())});
   const double least = -kind.most(score_cap_) + cheap, most = -kind.least(score_cap_) + dear;
   return most > least ? (most - loss) / (most - least) : 0.0;
 }
@@ -97,31 +84,24 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   if (reports.empty()) return;
   const BinResults& results = knowledge_->latest();
   const std::size_t bins = results.groups.size();
-  auto weights = log_weights_;
-  weights.resize(bins, std::vector<double>(arms(), 0.0));
+  auto& weights = table_.rows(bins);
   for (std::size_t b = 0; b < bins; ++b) {
     if (results.groups[b] == 0 || !std::isfinite(results.gain[b])) continue;
     const std::int64_t played = std::llround(double(results.rollouts[b]) / double(results.groups[b]));  // after repairs and later rounds
-    if (played < least_arm_ || played > most_arm_) continue;
+    if (played < table_.least() || played > table_.most()) continue;
     Exp3p arm_player = bandit(b);
-    arm_player.learn(std::size_t(played - least_arm_), reward(results.gain[b], played));
+    arm_player.learn(std::size_t(played - table_.least()), reward(results.gain[b], played));
     weights[b] = arm_player.log_weights();
   }
   price_ = shadow_price(price_, price_rate_, excess_, 0.0);
   excess_ = 0.0;
-  log_weights_ = std::move(weights);
 }
 
-nlohmann::json PaperGdroAllocator::save() const { return {{"price", price_}, {"log_weights", log_weights_}}; }
+nlohmann::json PaperGdroAllocator::save() const { return {{"price", price_}, {"log_weights", table_.save()}}; }
 
 void PaperGdroAllocator::load(const nlohmann::json& state) {
-  auto weights = state.at("log_weights").get<std::vector<std::vector<double>>>();
-  const bool fits = (weights.empty() || weights.size() == knowledge_->bins().size()) &&
-                    std::all_of(weights.begin(), weights.end(), [&](const auto& w) { return w.size() == arms(); });
-  require<StorageError>(fits, "the saved bandits have other bins or arms", "the run would not continue where it stopped",
-                        "resume with the knobs it was started with");
+  table_.load(state.at("log_weights"), knowledge_->bins().size());
   price_ = state.at("price").get<double>();
-  log_weights_ = std::move(weights);
 }
 
 }  // namespace rollcall::scheduling

@@ -1,6 +1,7 @@
 // The allocator `gdro_paper`: Rollout-GDRO as its paper states it, an EXP3.P a difficulty bin and a shadow price (arXiv:2601.19280, section 3.3).
 #pragma once
 
+#include "scheduling/game/arm_table.hpp"
 #include "scheduling/game/exp3p.hpp"
 #include "scheduling/game/joint_arms.hpp"
 #include "scheduling/piece.hpp"
@@ -31,20 +32,19 @@ class PaperGdroAllocator final : public Allocator {
   std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit
 
  private:
-  std::size_t arms() const;
   Exp3p bandit(std::size_t bin) const;
   std::vector<double> drawn_scores(std::uint64_t step, std::size_t bin) const;
   double reward(double gain, std::int64_t count) const;
 
   Knowledge* knowledge_;
-  std::int64_t least_arm_ = 2, most_arm_ = 12, horizon_ = 1000;  // the released launchers' arms and steps
-  double delta_ = 0.05;                                          // the regret bound holds with probability 1 - delta
-  double price_rate_ = 0.05;                                     // alpha_mu: released dual learning rate
-  double draw_ = 0.0;                                            // the paper's text plays the most probable arms
-  double score_cap_ = 3.0;                                       // C: z_cap of the released code
-  double excess_ = 0.0;                                          // n_realised - n_bar of the step at hand
-  double price_ = 0.0;                                           // state: mu
-  std::vector<std::vector<double>> log_weights_;                 // state: [bins][arms]; empty before the first step
+  ArmTable table_;               // state: log weights of the bandits
+  std::int64_t horizon_ = 1000;  // the released launchers' steps
+  double delta_ = 0.05;          // the regret bound holds with probability 1 - delta
+  double price_rate_ = 0.05;     // alpha_mu: released dual learning rate
+  double draw_ = 0.0;            // the paper's text plays the most probable arms
+  double score_cap_ = 3.0;       // ours: a loss has no range of its own
+  double excess_ = 0.0;          // n_realised - n_bar of the step at hand
+  double price_ = 0.0;           // state: mu
 };
 
 }  // namespace rollcall::scheduling

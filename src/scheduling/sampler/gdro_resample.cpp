@@ -82,9 +82,22 @@ GdroResample::GdroResample(Knowledge& knowledge) : knowledge_(&knowledge) {
   knowledge.use_signal();
 }
 
+void GdroResample::bind(ConfigSchema& knobs) {
+  game_.bind(knobs);
+  knobs.bind("draw_by", &draw_by_, "chance of a bin: probability = q, however many prompts it has; probability_times_population = q times their number", {},
+             {"probability", "probability_times_population"});
+}
+
+/// Relative chances of the bins.
+std::vector<double> GdroResample::bin_weights() const {
+  auto q = game_.probabilities(knowledge_->bins().size());
+  for (std::size_t b = 0; draw_by_ != "probability" && b < q.size(); ++b) q[b] *= double(knowledge_->bins().members(std::int32_t(b)).size());
+  return q;
+}
+
 std::vector<Draw> GdroResample::choose(const StepRequest& request, const std::vector<PromptId>& held) {
   const DifficultyBins& bins = knowledge_->bins();
-  const auto q = game_.probabilities(bins.size());
+  const auto q = bin_weights();
   const RandomStream random = knowledge_->random(request.step, kBinDraws);
   std::uint64_t index = std::uint64_t(held.size()) << 32;  // a refill draws anew
   const auto wanted = std::size_t(request.prompts);

@@ -11,11 +11,12 @@
 namespace rollcall::scheduling {
 
 /// Each draw picks a bin by q_t (arXiv:2601.19280, eq. 15), renormalised over the bins that still hold prompts, then one of its prompts uniformly, without
-/// replacement. The stated probability is that of the draw, given those before it: q_t(b) / (sum of q_t over such bins) / (prompts left in b).
+/// replacement. `draw_by` probability_times_population draws bins by q_t times the number of their prompts: a bin counts by its share times its weight, as under
+/// reweighting. The stated probability is that of the draw, given those before it: q_t(b) / (sum of q_t over such bins) / (prompts left in b).
 class GdroResample final : public Sampler {
  public:
   explicit GdroResample(Knowledge& knowledge);
-  void bind(ConfigSchema& knobs) override { game_.bind(knobs); }
+  void bind(ConfigSchema& knobs) override;
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
@@ -24,7 +25,10 @@ class GdroResample final : public Sampler {
   std::vector<std::pair<std::string, double>> metrics() const override;                                    ///< gdro/probability/<bin>
 
  private:
+  std::vector<double> bin_weights() const;
+
   Knowledge* knowledge_;
+  std::string draw_by_ = "probability";
   PromptGame game_;  // state
 };
 

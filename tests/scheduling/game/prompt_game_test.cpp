@@ -38,6 +38,29 @@ TEST(PromptGame, ScoresAreFadingMeansByHand) {
   EXPECT_NEAR(game.score(2), 0.06, 1e-15);
 }
 
+TEST(PromptGame, AScoreMayBeginWithItsFirstSignal) {
+  PromptGame game = with({{"score_start", "first"}});
+  game.learn(results({3, 1}, {0.25, NAN}));
+  EXPECT_EQ(game.score(0), 0.25);
+  EXPECT_EQ(game.score(1), 0.0);  // nothing yet
+  PromptGame resumed = with({{"score_start", "first"}});
+  resumed.load(nlohmann::json::parse(game.save().dump()), 2);
+  for (PromptGame* g : {&game, &resumed}) {
+    g->learn(results({3, 1}, {1.0, -0.5}));
+    EXPECT_NEAR(g->score(0), 0.34, 1e-15);  // 0.88 * 0.25 + 0.12
+    EXPECT_EQ(g->score(1), -0.5);
+  }
+}
+
+TEST(PromptGame, ProbabilitiesOfTheBinsThatAreThere) {
+  PromptGame game;
+  game.load({{"scores", {0.0, 0.5, 2.0}}}, 3);
+  const auto q = game.probabilities(std::vector<std::int64_t>{7, 1, 0});
+  EXPECT_NEAR(q[0], 0.420263, 1e-6);  // as if the third were not
+  EXPECT_NEAR(q[1], 0.579737, 1e-6);
+  EXPECT_EQ(q[2], 0.0);
+}
+
 TEST(PromptGame, LossOverShareByHand) {
   PromptGame game = with({{"share_floor", "0.1"}, {"beta", "1"}});
   game.learn(results({5, 14, 1}, {0.2, 0.7, 0.2}));

@@ -1,0 +1,39 @@
+// The table, and what fits it.
+#include "scheduling/game/arm_table.hpp"
+
+#include "base/error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace rollcall::scheduling {
+
+void ArmTable::bind(ConfigSchema& knobs) {
+  knobs.bind("least_arm", &least_, "fewest rollouts a bin plays", {1, 1e6});
+  knobs.bind("most_arm", &most_, "most rollouts a bin plays", {1, 1e6});
+}
+
+std::size_t ArmTable::arms() const {
+  require<ConfigError>(most_ > least_ && most_ - least_ < 256, fmt::format("counts from {} to {} rollouts", least_, most_),
+                       "a bin chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
+  return std::size_t(most_ - least_ + 1);
+}
+
+std::vector<std::vector<double>>& ArmTable::rows(std::size_t bins) {
+  rows_.resize(bins, std::vector<double>(arms()));
+  return rows_;
+}
+
+nlohmann::json ArmTable::save() const { return rows_; }
+
+void ArmTable::load(const nlohmann::json& state, std::size_t bins) {
+  auto rows = state.get<std::vector<std::vector<double>>>();
+  const bool fits = (rows.empty() || rows.size() == bins) && std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == arms(); });
+  require<StorageError>(fits, "what was learned of rollout counts is of other bins or counts", "the run would not continue where it stopped",
+                        "resume with the knobs it was started with");
+  rows_ = std::move(rows);
+}
+
+}  // namespace rollcall::scheduling
