@@ -2,9 +2,11 @@
 
 A finished run is kept as one small file and not repeated, unless its key (run file, settings) has changed; a run that was killed goes on from its checkpoint."""
 import argparse
+import collections
 import concurrent.futures
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -12,6 +14,8 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -23,10 +27,13 @@ def parser(description, run_file, runs, out, seeds):
     made.add_argument("--run-file", default=str(run_file), help="what to train on")
     made.add_argument("--runs", type=pathlib.Path, default=runs, help="folder of the runs")
     made.add_argument("--out", type=pathlib.Path, default=out, help="folder of table and picture")
-    made.add_argument("--seeds", type=int, default=seeds, help="runs of a row")
+    made.add_argument("--seeds", type=int, default=seeds, help="runs of a row, at most")
     made.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time, one thread each")
     made.add_argument("--table-only", action="store_true", help="train nothing, write the table of the runs there are")
     return made
+
+
+Ended = collections.namedtuple("Ended", "returncode stdout stderr core_s")
 
 
 class Campaign:
@@ -40,7 +47,19 @@ class Campaign:
         self.text = pathlib.Path(self.run_file).read_text()
 
     def start(self, *words):
-        return subprocess.run([self.binary, *map(str, words)], cwd=self.runs, capture_output=True, text=True, timeout=self.limit_s, stdin=subprocess.DEVNULL)
+        """Return code, standard output and error, and core seconds: of a run with one thread the wall clock of an idle core."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            running = subprocess.Popen([self.binary, *map(str, words)], cwd=self.runs, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+            limit = threading.Timer(self.limit_s, running.kill)
+            limit.start()
+            _, status, usage = os.wait4(running.pid, 0)
+            late = not limit.is_alive()
+            limit.cancel()
+            running.returncode = os.waitstatus_to_exitcode(status)
+            if late:
+                raise subprocess.TimeoutExpired(running.args, self.limit_s)
+            out.seek(0), err.seek(0)
+            return Ended(running.returncode, out.read(), err.read(), usage.ru_utime + usage.ru_stime)
 
     def ask(self, *words):
         done = self.start(*words)
@@ -67,7 +86,7 @@ class Campaign:
         found = json.loads(path.read_text()) if path.exists() else {"key": None}
         return found if found["key"] == key else None
 
-    def train(self, label, key, settings, outcome):
+    def train(self, label, key, settings, outcome, init_from="warm_start"):
         """Trains, keeps `outcome(run folder)` or the failure, and removes the run folder."""
         folder, stamp = self.runs / label, self.runs / f"{label}.key"
         if not (stamp.exists() and stamp.read_text() == key):
@@ -76,9 +95,9 @@ class Campaign:
         began = time.monotonic()
         record = {"key": key}
         try:
-            done = self.start("train", self.run_file, "--resume", "--init-from", "warm_start", *(f"--set={s}" for s in [f"run.dir={label}", "sft.steps=0", *settings]))
+            done = self.start("train", self.run_file, "--resume", "--init-from", init_from, *(f"--set={s}" for s in [f"run.dir={label}", "sft.steps=0", *settings]))
             if done.returncode == 0:
-                record |= outcome(folder)
+                record |= {"core_s": done.core_s, **outcome(folder)}
             else:
                 record["failure"] = (done.stderr.strip().splitlines() or ["no message"])[-1].removeprefix("rollcall: ")
         except subprocess.TimeoutExpired:
@@ -113,6 +132,36 @@ def bootstrap(values, resamples=4_000, seed=1):
     stream = random.Random(seed)
     means = sorted(statistics.fmean(stream.choices(values, k=len(values))) for _ in range(resamples))
     return statistics.fmean(values), means[int(0.025 * resamples)], means[int(0.975 * resamples) - 1]
+
+
+def t_tail(t, freedom, steps=2_000):
+    """Chance that Student's t with so many degrees of freedom lies further from 0 than t: Simpson's rule over the angle atan(t / sqrt(freedom))."""
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    width = (math.pi / 2 - angle) / steps
+    heights = [math.cos(angle + i * width) ** (freedom - 1) for i in range(steps + 1)]
+    area = width / 3 * (heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2]))
+    return min(1.0, 2 * area * math.gamma((freedom + 1) / 2) / math.gamma(freedom / 2) / math.sqrt(math.pi))
+
+
+def t_interval(values, share=0.95):
+    """Mean, ends of its t interval, and the two-sided p of a mean of 0 (Student 1908). One value, or equal ones, say nothing: an infinite interval, p 1."""
+    mean, n = statistics.fmean(values), len(values)
+    error = statistics.stdev(values) / math.sqrt(n) if n > 1 else 0.0
+    if error == 0.0:
+        return mean, -math.inf, math.inf, 1.0
+    low, high = 0.0, 1e4
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_tail(middle, n - 1) > 1 - share else (low, middle)
+    return mean, mean - high * error, mean + high * error, t_tail(mean / error, n - 1)
+
+
+def holm(p):
+    """name -> p to name -> p corrected for asking all of them (Holm 1979)."""
+    corrected, least = {}, 0.0
+    for rank, name in enumerate(sorted(p, key=p.get)):
+        corrected[name] = least = max(least, min(1.0, (len(p) - rank) * p[name]))
+    return corrected
 
 
 INK, SOFT, GRID, BLUE, GREEN, GREY, RED = "#1b1f27", "#5c6573", "#e1e4ea", "#3b6fd4", "#17803d", "#8a929e", "#b42323"
