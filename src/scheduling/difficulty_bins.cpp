@@ -36,7 +36,7 @@ void DifficultyBins::place(PromptId prompt, double estimate) {
 DifficultyBins::Moved DifficultyBins::update(PromptId prompt, double estimate) {
   const auto here = std::size_t(of(prompt));
   const bool excluded = here + 1 == edges_.size();
-  if (!excluded && !extreme(estimate) && edges_[here] - margin_ <= estimate && estimate < edges_[here + 1] + margin_) return {};
+  if (!excluded && !extreme(estimate) && edges_[here] - margin_ < estimate && estimate < edges_[here + 1] + margin_) return {};
   return put(prompt, bin_of(estimate));
 }
 

@@ -13,7 +13,7 @@
 namespace rollcall::scheduling {
 
 /// Bin b holds estimates in [edge_b, edge_{b+1}), the last one its upper edge too (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its
-/// estimate passes the edge by the margin. Where extremes are excluded, estimates of exactly 0 and 1 have one more bin, the last, without a margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1). They stand in blocks, so a list that grows is
+/// estimate lies the margin past the edge, or further. Where extremes are excluded, estimates of exactly 0 and 1 have one more bin, the last, without a margin. Members are dense 32-bit ids: drawing one, and moving one, cost O(1). They stand in blocks, so a list that grows is
 /// never copied: no step is slow because of it, and no moment needs the memory of two lists.
 class DifficultyBins {
  public:

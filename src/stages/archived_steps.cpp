@@ -17,10 +17,11 @@
 namespace rollcall::stages {
 namespace {
 
-std::vector<std::int32_t> policy_ids(const Rollout& rollout) {
+/// What follows the prompt: the text of an answer holds a guide's beginning too.
+std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
   std::vector<std::int32_t> ids;
   for (const auto& turn : rollout.turns)
-    if (turn.role == Role::policy) ids.insert(ids.end(), turn.tokens.begin(), turn.tokens.end());
+    if (turn.role != Role::prompt) ids.insert(ids.end(), turn.tokens.begin(), turn.tokens.end());
   return ids;
 }
 
@@ -105,7 +106,7 @@ void ArchivedSteps::check(const Group& group) const {
                  "set text.tokenizer as that run did");
     }
     if (length > positions) refuse(fmt::format("{} tokens, where the model has {} positions", length, positions), "raise model.max_position_embeddings");
-    if (const std::string text = job_->tokenizer->decode(policy_ids(rollout)); text != rollout.text)
+    if (const std::string text = job_->format->answer_text(answer_ids(rollout)); text != rollout.text)
       refuse(fmt::format("tokens that read \"{}\" with the tokenizer \"{}\" and were \"{}\"", text, job_->tokenizer->name(), rollout.text),
              "set text.tokenizer as that run did");
   }

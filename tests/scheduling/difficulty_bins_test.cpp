@@ -41,6 +41,16 @@ TEST(DifficultyBins, APromptLeavesOnlyPastTheMargin) {
   EXPECT_EQ(after(0.0), 0);
 }
 
+TEST(DifficultyBins, TheWholeMarginIsEnoughEitherWay) {
+  Bins b(1, 0.25);
+  b.bins.update({0}, 0.75);  // bin 2 ends there: its margin ends at 1
+  EXPECT_EQ(b.bins.of({0}), 2);
+  b.bins.update({0}, 0.25);  // exactly 0.5 - 0.25
+  EXPECT_EQ(b.bins.of({0}), 1);
+  b.bins.update({0}, 0.75);  // exactly 0.5 + 0.25
+  EXPECT_EQ(b.bins.of({0}), 3);
+}
+
 TEST(DifficultyBins, ExtremesHaveABinOfTheirOwnWithoutAMargin) {
   Bins b(1, 0.1, true);
   ASSERT_EQ(b.bins.size(), 5U);

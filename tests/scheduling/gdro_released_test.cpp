@@ -81,7 +81,8 @@ TEST(ReleasedGdro, APromptWithoutHistoryCountsAsFailed) {
 
 /// The allocator over 8 prompts of bin 0 and 8 of bin 5, or as many as asked for.
 struct Counts {
-  explicit Counts(std::size_t hard = 8, std::size_t easy = 8) : knowledge({.level = std::vector<std::int32_t>(hard + easy, 2), .prior = prior(hard, easy)}, 1), allocator(knowledge) {
+  explicit Counts(std::size_t hard = 8, std::size_t easy = 8)
+      : knowledge({.level = std::vector<std::int32_t>(hard + easy, 2), .prior = prior(hard, easy)}, 1), allocator(knowledge) {
     ConfigSchema schema;
     knowledge.bind(schema);
     allocator.bind(schema);
@@ -136,7 +137,7 @@ TEST(ReleasedGdro, OnPolicyItPlaysOnForEver) {
 
 TEST(ReleasedGdro, WithoutAnExactCombinationTheRestGoesByQ) {
   Counts c(2, 4);
-  c.learn(0, 1.0, 0.0);  // S = (1, 0)
+  c.learn(0, 1.0, 0.0);            // S = (1, 0)
   const auto n = c.decide(1, 25);  // two and four prompts cannot spend an odd number
   // 2 each, 13 more by q = 0.6577 and 0.3423: 3.17 and 1.67
   EXPECT_EQ(n, (std::vector<std::int64_t>{5, 5, 4, 4, 4, 3}));

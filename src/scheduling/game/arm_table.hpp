@@ -21,7 +21,7 @@ class ArmTable {
   bool empty() const { return rows_.empty(); }
   double at(std::size_t bin, std::int64_t count) const { return bin < rows_.size() ? rows_[bin][std::size_t(count - least_)] : 0.0; }
   std::vector<double> row(std::size_t bin) const { return bin < rows_.size() ? rows_[bin] : std::vector<double>(arms()); }  ///< [arms]
-  std::vector<std::vector<double>>& rows(std::size_t bins);  ///< [bins][arms], to learn into
+  std::vector<std::vector<double>>& rows(std::size_t bins);                                                                 ///< [bins][arms], to learn into
   nlohmann::json save() const;
   void load(const nlohmann::json& state, std::size_t bins);  ///< throws StorageError when the state is of other bins or counts
 
