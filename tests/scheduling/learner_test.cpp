@@ -32,7 +32,7 @@ TEST(Learner, IsAdamAndAGainReachesItsNeighbours) {
     EXPECT_NEAR(learner.skill(kCell), (1 + 2 * 0.3 + 7 * 0.1) * theta, 1e-8) << t;
   }
   EXPECT_NEAR(learner.skill(3 * kSkillLevels + 2), (1 + 7 * 0.1) * theta, 1e-8);  // the same level of another domain
-  EXPECT_NEAR(learner.skill(kCell + 1), (1 + 0.3) * theta, 1e-8);            // a level above: it moved, and so did one of its neighbours
+  EXPECT_NEAR(learner.skill(kCell + 1), (1 + 0.3) * theta, 1e-8);                 // a level above: it moved, and so did one of its neighbours
   EXPECT_EQ(learner.skill(3 * kSkillLevels + 4), 0.0);
 }
 
@@ -61,6 +61,15 @@ TEST(Learner, NoiseCostsProgress) {
   EXPECT_NEAR(none, 200 * 0.01 * 2.3, 0.01);
   EXPECT_LT(some, 0.5 * none);
   EXPECT_NEAR(more / some, 0.5, 0.1);
+}
+
+TEST(Learner, NoiseIsOfEveryCoordinateItsOwn) {
+  Learner learner(0.01, 3.0, 1);
+  learner.step({.signal = {}, .squares = 1.0});  // Adam's first step: the rate, up or down
+  int up = 0, down = 0;
+  for (std::size_t cell = 0; cell < Skills{}.size(); ++cell) (learner.skill(cell) > 0 ? up : down) += 1;
+  EXPECT_GT(up, 8);
+  EXPECT_GT(down, 8);
 }
 
 TEST(Learner, NothingComesOfNothing) {

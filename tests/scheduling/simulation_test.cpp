@@ -133,6 +133,15 @@ TEST(Simulation, TheFirstStepIsTheRateWhateverTrains) {
   }
 }
 
+TEST(Simulation, WhatIsNotKeptDoesNotTrain) {
+  Simulation frozen = small();
+  frozen.rate = 0.0;
+  const auto all = run("uniform", frozen).back(), some = run("pods", frozen).back();
+  EXPECT_EQ(some.drawn, all.drawn);
+  EXPECT_LT(some.trained, all.trained);
+  EXPECT_LT(some.signal, 0.8 * all.signal);
+}
+
 TEST(Simulation, TwiceTheWeightBuysNothing) {
   const Simulation s = small();
   const Population population = population_of(s);
