@@ -8,8 +8,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kToNextLevel = 0.3, kToDomains = 0.1;                 // share of a gain that reaches a neighbouring level, the same level of another domain
-constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8;    // Kingma and Ba 2015, and every library since
+constexpr double kToNextLevel = 0.3, kToDomains = 0.1;               // share of a gain that reaches a neighbouring level, the same level of another domain
+constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8;  // Kingma and Ba 2015, and every library since
 
 /// M x; M is its own transpose.
 Skills transferred(const Skills& x) {
