@@ -116,6 +116,7 @@ SHORT = ("--prompts", "500", "--prompts-per-step", "16", "--rollouts", "4", "--s
 
 
 def short_but(change):
+    """SHORT without the flags that change."""
     return [word for flag in zip(SHORT[::2], SHORT[1::2]) if flag[0] not in change for word in flag]
 
 
@@ -125,7 +126,7 @@ def flags_reach_the_simulation(harness):
     check([line.split()[0] for line in everything.splitlines()[1:-1]] == names, everything)
 
     def table(*arguments):
-        return {line.split("  ")[0]: line for line in harness.succeed("simulate", *arguments, *SHORT).splitlines()[1:-1]}
+        return {line.split("  ")[0]: line for line in harness.succeed("simulate", *arguments, *short_but(arguments)).splitlines()[1:-1]}
 
     plain = table("--policy", "uniform_sqrt")["uniform_sqrt"].split()
     check(plain[7] == str(16 * 4 * 30), plain)
@@ -137,6 +138,8 @@ def flags_reach_the_simulation(harness):
     check(len({" ".join(end) for end in [plain[-3:], *ends.values()]}) == 3 and ends["uniform"] == ends["uniform_sqrt variance_floor=0.25"], f"{plain} {both}")
     several = table("--policy", "uniform", "--policy", "dapo", "--seeds", "3")
     check(several["uniform"].count("+-") == 4 and several["dapo"].count("+-") == 4 and "+-0.00" not in several["dapo"], several)
+    singly = [float(table("--policy", "uniform", "--seed", seed)["uniform"].split()[6]) for seed in (1, 2, 3)]
+    check(abs(sum(singly) / 3 - float(several["uniform"].split()[-3])) < 2e-5, f"{singly}\n{several}")
     for wrong, expected in ((["--policy", "unifrm"], "did you mean uniform"), (["--policy", "uniform", "--set", "most_arm=4"], "none of the policies"), (["--set", "seed=2"], "--seed"),
                             (["--policy", "rollout_gdro most_am=4"], "most_am"), (["--policy", "all", "--set", "most_am=4"], "did you mean most_arm"),
                             (["--set", "most_arm"], "key=value"), (["--max-rollouts", "3"], "--rollouts 4"), (["--prompts", "10"], "--prompts-per-step 16")):
