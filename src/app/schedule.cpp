@@ -1,12 +1,12 @@
 // rollcall schedule: a policy as a filter, one JSON object a step from standard input to standard output.
 #include "app/commands.hpp"
+#include "app/policy_settings.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "scheduling/trace.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -16,41 +16,21 @@ namespace rollcall::app {
 namespace {
 
 struct Flags {
-  scheduling::PolicyChoice choice;
+  std::string policy;
   std::vector<std::string> assignments;
   std::uint64_t prompts = 0;
 };
 
-std::uint64_t seed_of(const std::string& text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  require<ConfigError>(error == std::errc() && end == text.data() + text.size() && !text.empty(), fmt::format("--set seed={}", text),
-                       "it addresses all random draws", "write an integer from 0 on");
-  return seed;
-}
-
 scheduling::Trace make_trace(const Flags& flags) {
-  scheduling::PolicyChoice choice = flags.choice;
-  scheduling::Knobs knobs;
-  std::uint64_t seed = 1;
-  for (const auto& assignment : flags.assignments) {
-    const auto equals = assignment.find('=');
-    require<ConfigError>(equals != std::string::npos && equals > 0, fmt::format("--set {}", assignment), "a setting is a key and a value",
-                         "write --set key=value");
-    const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
-    if (key == "seed") seed = seed_of(value);
-    else if (key == "sampler") choice.sampler = value;
-    else if (key == "allocator") choice.allocator = value;
-    else if (key == "rounds") choice.rounds = value;
-    else if (key == "selection") choice.selection = value;
-    else knobs.emplace_back(key, value);
-  }
-  return {choice, knobs, seed, flags.prompts > 0 ? std::optional(flags.prompts) : std::nullopt};
+  PolicySettings settings{.choice = {.row = flags.policy}};
+  for (const auto& assignment : flags.assignments) settings.set(assignment);
+  return {settings.choice, settings.knobs, settings.seed.value_or(1), flags.prompts > 0 ? std::optional(flags.prompts) : std::nullopt};
 }
 
 ExitCode run(const Flags& flags) {
+  start_log("warn", 0, 1);  // to standard error: standard output is the decisions'
   auto trace = make_trace(flags);
-  for (const auto& warning : trace.warnings()) spdlog::warn("{}: {}", flags.choice.row, warning);
+  for (const auto& warning : trace.warnings()) spdlog::warn("{}: {}", flags.policy, warning);
   std::string line;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -62,11 +42,17 @@ ExitCode run(const Flags& flags) {
 }
 
 constexpr const char* kFooter =
-    R"(A line holds "prompts" (ids of the candidates), "budget" (rollouts), "select" (how many prompts), and optionally
-"min_rollouts" (1), "max_rollouts" (the budget), "step" (the line's number), "progress" (0), "levels" and "priors" (one each of "prompts", on the
-first line) and "report": what the step returned, a list of objects with "prompt", "rewards" and optionally "correct" (reward > 0.5), "lengths", "loss", "mean_abs_advantage". It is learned after the decision, whatever was decided.
-The answer holds "selected", "counts", "bins" (-1: the policy has none), "weights", "probabilities" where the policy states them, and
-"state_sha256" after the report.
+    R"(A line is a step. It holds "prompts" (ids of the candidates), "budget" (rollouts), "select" (how many prompts), and optionally
+"min_rollouts" (1), "max_rollouts" (the budget), "step" (its number among the steps), "progress" (0), "levels" and "priors" (one each of "prompts", on
+the first line), and results: a list of objects with "prompt", "rewards" and optionally "correct" (reward > 0.5), "lengths", "loss", "mean_abs_advantage".
+  "returned"  what the decision before came to, learned before this line's step is decided: a trainer needs one line a step
+  "report"    what this step came to, learned after its decision, whatever was decided: to replay a log
+The answer holds "selected", "counts", "bins" (-1: the policy has none), "weights", "probabilities" where the policy states them, and "state_sha256" of the
+state after the latest step that has ended: this one with "report", else the one before.
+A policy of several rounds answers "more": true. A line of {"returned": [...]} alone then gets the next round: what to draw in addition, and "more" again
+if that is not the last. Without "more" such a line ends the step. Where "returned" ends a step, the answer's "train" says how each of its groups trains:
+"prompt", "weight" (of its advantages) and "keep" (1 or 0 for each rollout, in the order returned) unless all its rollouts train.
+The next step's line ends a step too, rounds that were not asked for included; a step of which nothing returned is learned as one without results.
 The policy's table of prompts is 0 .. N-1 with --prompts N, else the candidates of the first line in ascending order of their ids.)";
 
 }  // namespace
@@ -74,7 +60,7 @@ The policy's table of prompts is 0 .. N-1 with --prompts N, else the candidates 
 void add_schedule(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   auto* command = app.add_subcommand("schedule", "a scheduling policy as a filter: steps in, decisions out, one JSON object a line");
-  command->add_option("policy", flags->choice.row, "row of the table; rollcall policies lists them")->required();
+  command->add_option("policy", flags->policy, "row of the table; rollcall policies lists them")->required();
   command->add_option("--set", flags->assignments, "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -40,6 +40,8 @@ std::unique_ptr<Policy> make_policy(const PolicyChoice& choice, const Knobs& kno
 
 std::string describe_knobs(const PolicyChoice& choice) { return ComposedPolicy(resolve(choice), {}, PromptTable{.level = {0}}, 0).knobs().describe(); }
 
+std::vector<std::string> knob_names(const PolicyChoice& choice) { return ComposedPolicy(resolve(choice), {}, PromptTable{.level = {0}}, 0).knobs().keys(); }
+
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;
   for (const PolicyRow& r : policies()) names.emplace_back(r.name);

@@ -29,5 +29,6 @@ std::span<const PieceRow<Selection>> selections();
 PolicyChoice resolve(const PolicyChoice& choice);
 /// Every knob of the resolved pieces: key, default as the row sets it, meaning; one line each.
 std::string describe_knobs(const PolicyChoice& choice);
+std::vector<std::string> knob_names(const PolicyChoice& choice);
 
 }  // namespace rollcall::scheduling

@@ -1,163 +1,167 @@
-// Bernoulli answers, the policy gradient of a logistic skill, and its transfer to neighbouring skills.
+// Answers by chance, the policy gradient of the answers, and a learner that follows it.
 #include "scheduling/simulation.hpp"
 
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "scheduling/composed.hpp"
+#include "scheduling/outcomes.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
 
 namespace rollcall::scheduling {
 namespace {
 
-constexpr std::int32_t kDomains = 8, kLevels = 5;
-constexpr double kLocation = 1.0, kScale = 1.5;         // of the difficulty: a third of the prompts is passed at skill 0
-constexpr double kToNextLevel = 0.3, kToDomains = 0.1;  // share of a gain that reaches a neighbouring level, the same level of another domain
-using Skills = std::array<double, std::size_t(kDomains* kLevels)>;
+constexpr double kHeadNoise = 2.0;       // of a quality head, around -1 for a wrong rollout and 1 for a right one: it ranks 76 % of such pairs rightly
+constexpr double kDiversityNoise = 0.1;  // of a measured share
+// A group's stream numbers its rollouts from 0: outcomes; from here: what the quality head sees of them; here: the error of its diversity.
+constexpr std::uint64_t kHead = std::uint64_t{1} << 32, kDiversity = std::uint64_t{1} << 33;
 
-double pass_probability(const Skills& skills, const Population& population, std::uint64_t p) {
-  return 1.0 / (1.0 + std::exp(double(population.difficulty[p]) - skills[population.cell[p]]));
+/// Columns of the reports that no rollout needs and some policy does.
+struct Columns {
+  bool predicted = false, diversity = false;
+};
+
+Columns columns_for(const Policy& policy) {
+  Columns columns;
+  for (const Need& need : policy.needs()) {
+    columns.predicted |= need.field == "predicted", columns.diversity |= need.field == "diversity";
+    const bool known = need.field == "predicted" || need.field == "diversity" || need.field == "prior" || need.field == "domain";
+    require<ConfigError>(known, fmt::format("the policy needs {}, which is not simulated", need.field), need.reason, "choose another policy");
+  }
+  return columns;
 }
 
-/// Student's t with 3 degrees of freedom: no fourth moment, a few prompts that nothing ever solves.
-double heavy_tailed(const RandomStream& stream) {
-  double square = 0.0;
-  for (std::uint64_t i = 1; i <= 3; ++i) square += stream.normal(i) * stream.normal(i);
-  return stream.normal(0) / std::sqrt(square / 3.0);
-}
+/// A run of a policy in the making.
+class Run {
+ public:
+  Run(Policy& policy, const Population& population, const Simulation& simulation)
+      : policy_(&policy), population_(&population), seed_(simulation.seed), columns_(columns_for(policy)), learner_(simulation.rate, simulation.noise, seed_) {}
+  void step(const StepRequest& request);
+  SimulationPoint point(std::int64_t step) const;
 
-GroupReport answer(const GroupPlan& plan, double probability, std::uint64_t seed) {
+ private:
+  RandomStream stream(const GroupId& id) const { return {seed_, RandomPurpose::sampling, id.step, id.prompt.value, id.draw}; }
+  double pass_probability(std::uint64_t prompt) const { return learner_.pass_probability(population_->difficulty[prompt], population_->cell[prompt]); }
+  GroupReport answer(const GroupPlan& plan) const;
+  double diversity(const GroupReport& report) const;
+  std::vector<GroupReport> draw(const StepRequest& request);
+  void train(GroupReport& report, const GroupTraining* training, StepGradient& gradient);
+
+  Policy* policy_;
+  const Population* population_;
+  std::uint64_t seed_;
+  Columns columns_;
+  Learner learner_;
+  SimulationPoint totals_;
+};
+
+GroupReport Run::answer(const GroupPlan& plan) const {
   GroupReport report;
   report.id = plan.id, report.level = plan.level;
-  const RandomStream stream(seed, RandomPurpose::sampling, plan.id.step, plan.id.prompt.value, plan.id.draw);
+  const double p = pass_probability(plan.id.prompt.value);
+  const RandomStream random = stream(plan.id);
   for (std::uint32_t s = plan.first_sample; s < plan.first_sample + plan.count; ++s) {
-    const bool right = stream.uniform(s) < probability;
-    report.rewards.push_back(right), report.correct.push_back(right), report.lengths.push_back(1);
+    const bool correct = random.uniform(s) < p;
+    report.rewards.push_back(correct), report.correct.push_back(correct), report.lengths.push_back(1);
+    if (!columns_.predicted) continue;
+    const double seen = (correct ? 1.0 : -1.0) + kHeadNoise * random.normal(kHead + s);
+    const double against = (1.0 - p) / p * std::exp(-2.0 * seen / (kHeadNoise * kHeadNoise));  // Bayes' rule for normals at -1 and 1: the head is calibrated
+    report.predicted.push_back(1.0 / (1.0 + against));
   }
   return report;
 }
 
-/// All rounds of a step.
-std::vector<GroupReport> draw(Policy& policy, const StepRequest& request, const Population& population, const Skills& skills, std::uint64_t seed) {
-  std::vector<GroupReport> all;
-  for (Decision decision = policy.begin_step(request);;) {
-    std::vector<GroupReport> reports;
-    for (const GroupPlan& plan : decision.groups) reports.push_back(answer(plan, pass_probability(skills, population, plan.id.prompt.value), seed));
-    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-    merge_reports(all, reports);
-    if (decision.last_round) return all;
-    decision = policy.next_round(request, reports);
-  }
+/// Right answers are the same text and wrong ones all different: the share of distinct texts, measured with an error.
+double Run::diversity(const GroupReport& report) const {
+  const double n = double(report.correct.size()), passed = right(report);
+  return std::clamp((n - passed + (passed > 0 ? 1.0 : 0.0)) / n + kDiversityNoise * stream(report.id).normal(kDiversity), 0.0, 1.0);
 }
 
-/// sum_j w A_j (r_j - p) over the trained rollouts: the gradient of log-probability times advantage by the skill. Fills in what the update would report.
-double gradient(GroupReport& report, const GroupTraining* training, double probability) {
+/// All rounds of a step.
+std::vector<GroupReport> Run::draw(const StepRequest& request) {
+  std::vector<GroupReport> all;
+  for (Decision decision = policy_->begin_step(request);;) {
+    std::vector<GroupReport> reports;
+    for (const GroupPlan& plan : decision.groups) reports.push_back(answer(plan));
+    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    merge_reports(all, reports);
+    if (decision.last_round) break;
+    decision = policy_->next_round(request, reports);
+  }
+  for (GroupReport& report : all) {
+    if (columns_.diversity) report.diversity = diversity(report);
+  }
+  return all;
+}
+
+/// Adds the trained rollouts' A (r - p) and A^2. Fills in what the update would report.
+void Run::train(GroupReport& report, const GroupTraining* training, StepGradient& gradient) {
+  const std::uint64_t prompt = report.id.prompt.value;
   const auto n = double(report.rewards.size());
-  const double mean = std::accumulate(report.rewards.begin(), report.rewards.end(), 0.0) / n;
-  double sum = 0.0, size = 0.0;
+  const double mean = std::accumulate(report.rewards.begin(), report.rewards.end(), 0.0) / n, p = pass_probability(prompt);
+  double signal = 0.0, squares = 0.0, size = 0.0;
   for (std::size_t j = 0; j < report.rewards.size(); ++j) {
     const double advantage = report.rewards[j] - mean;
     const bool trains = training == nullptr || training->keep.empty() || training->keep[j] != 0;
-    if (trains) sum += advantage * (report.rewards[j] - probability);
+    if (trains) signal += advantage * (report.rewards[j] - p), squares += advantage * advantage;
     size += std::abs(advantage);
   }
   report.loss = 0.0;  // a centred advantage sums to zero over its group, and so does the on-policy surrogate
   report.mean_abs_advantage = size / n;
-  return training == nullptr ? sum : training->weight * sum;
+  const double weight = training == nullptr ? 1.0 : training->weight;
+  gradient.signal[population_->cell[prompt]] += weight * signal;
+  gradient.squares += weight * weight * squares;
+  totals_.signal += signal;
+  totals_.groups += 1, totals_.zero_variance += informative(report) ? 0 : 1;
 }
 
-void transfer(Skills& skills, const Skills& gained) {
-  for (std::int32_t d = 0; d < kDomains; ++d) {
-    for (std::int32_t l = 0; l < kLevels; ++l) {
-      const auto gain = [&](std::int32_t domain, std::int32_t level) { return gained[std::size_t(domain * kLevels + level)]; };
-      double& skill = skills[std::size_t(d * kLevels + l)];
-      skill += gain(d, l);
-      if (l > 0) skill += kToNextLevel * gain(d, l - 1);
-      if (l + 1 < kLevels) skill += kToNextLevel * gain(d, l + 1);
-      for (std::int32_t other = 0; other < kDomains; ++other) skill += other == d ? 0.0 : kToDomains * gain(other, l);
-    }
-  }
-}
-
-void measure(SimulationPoint& point, const Population& population, const Skills& skills) {
-  double all = 0.0, hard = 0.0, count = 0.0;
-  for (std::uint64_t p = 0; p < population.difficulty.size(); ++p) {
-    const double passed = pass_probability(skills, population, p);
-    all += passed;
-    hard += population.hard[p] * passed, count += population.hard[p];
-  }
-  point.pass_rate = all / double(population.difficulty.size());
-  point.hardest_fifth = hard / count;
-}
-
-/// Learner and policy learn the step; the point's totals go on.
-void learn(Policy& policy, const StepRequest& request, std::vector<GroupReport> reports, const Population& population, double rate, Skills& skills,
-           SimulationPoint& point) {
-  const Training training = policy.settle(request, reports);
+void Run::step(const StepRequest& request) {
+  std::vector<GroupReport> reports = draw(request);
+  const Training training = policy_->settle(request, reports);
   std::map<GroupId, const GroupTraining*> chosen;
   for (const auto& group : training.groups) chosen[group.id] = &group;
-  Skills gained{};
+  StepGradient gradient;
   for (GroupReport& report : reports) {
     const auto found = chosen.find(report.id);
-    const std::uint64_t p = report.id.prompt.value;
-    const double signal = gradient(report, found == chosen.end() ? nullptr : found->second, pass_probability(skills, population, p));
-    gained[population.cell[p]] += rate * signal / double(std::max<std::int64_t>(training.trained, 1));
-    point.signal += signal;
-    point.zero_variance += std::adjacent_find(report.rewards.begin(), report.rewards.end(), std::not_equal_to<>()) == report.rewards.end() ? 1 : 0;
+    train(report, found == chosen.end() ? nullptr : found->second, gradient);
   }
-  point.groups += std::int64_t(reports.size());
-  point.drawn += training.drawn, point.trained += training.trained;
-  transfer(skills, gained);
-  policy.end_step(reports);
+  totals_.drawn += training.drawn, totals_.trained += training.trained;
+  learner_.step(gradient);
+  policy_->end_step(reports);
+}
+
+SimulationPoint Run::point(std::int64_t step) const {
+  SimulationPoint point = totals_;
+  double all = 0.0, hard = 0.0, count = 0.0;
+  for (std::uint64_t p = 0; p < population_->difficulty.size(); ++p) {
+    const double passed = pass_probability(p);
+    all += passed;
+    hard += population_->hard[p] * passed, count += population_->hard[p];
+  }
+  point.step = step;
+  point.pass_rate = all / double(population_->difficulty.size());
+  point.hardest_fifth = hard / count;
+  return point;
 }
 
 }  // namespace
 
-Population make_population(const Simulation& s) {
-  require<ConfigError>(s.prompts >= 5 && s.prompts < (std::uint64_t{1} << 32), "a simulation of so few or so many prompts",
-                       "it is divided into fifths, and prompts are numbered with 32 bits", "choose from 5 to 4e9 prompts");
-  Population population;
-  for (std::uint64_t p = 0; p < s.prompts; ++p) {
-    population.difficulty.push_back(float(kLocation + kScale * heavy_tailed(RandomStream(s.seed, RandomPurpose::task, 0, p))));
-  }
-  std::vector<std::uint32_t> order(s.prompts);
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return std::pair(population.difficulty[a], a) < std::pair(population.difficulty[b], b); });
-  population.table.level.resize(s.prompts), population.table.domain.resize(s.prompts);
-  population.cell.resize(s.prompts), population.hard.resize(s.prompts);
-  for (std::uint64_t i = 0; i < s.prompts; ++i) {
-    const std::uint32_t p = order[i];
-    const auto level = std::int32_t(i * std::uint64_t(kLevels) / s.prompts);
-    const auto domain = std::int32_t(RandomStream(s.seed, RandomPurpose::task, 1, p).below(0, std::uint64_t(kDomains)));
-    population.table.level[p] = level + 1, population.table.domain[p] = domain;
-    population.cell[p] = std::uint8_t(domain * kLevels + level);
-    population.hard[p] = level + 1 == kLevels ? 1 : 0;
-  }
-  return population;
-}
-
 std::vector<SimulationPoint> simulate(Policy& policy, const Population& population, const Simulation& s) {
-  Skills skills{};
-  SimulationPoint point;
-  measure(point, population, skills);
-  std::vector<SimulationPoint> curve = {point};
+  Run run(policy, population, s);
+  std::vector<SimulationPoint> curve = {run.point(0)};
   for (std::int64_t step = 1; step <= s.steps; ++step) {
-    const StepRequest request{.step = std::uint64_t(step),
-                              .prompts = s.prompts_per_step,
-                              .budget = s.prompts_per_step * s.rollouts_per_prompt,
-                              .min_rollouts = s.min_rollouts,
-                              .max_rollouts = s.max_rollouts,
-                              .progress = double(step - 1) / double(s.steps)};
-    learn(policy, request, draw(policy, request, population, skills, s.seed), population, s.rate, skills, point);
-    if (step * s.points / s.steps == (step - 1) * s.points / s.steps) continue;
-    point.step = step;
-    measure(point, population, skills);
-    curve.push_back(point);
+    run.step({.step = std::uint64_t(step),
+              .prompts = s.prompts_per_step,
+              .budget = s.prompts_per_step * s.rollouts_per_prompt,
+              .min_rollouts = s.min_rollouts,
+              .max_rollouts = s.max_rollouts,
+              .progress = double(step - 1) / double(s.steps)});
+    if (step * s.points / s.steps != (step - 1) * s.points / s.steps) curve.push_back(run.point(step));
   }
   return curve;
 }

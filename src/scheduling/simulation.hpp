@@ -1,10 +1,11 @@
-// A learner without a model: prompts of heavy-tailed difficulty, skills that follow the gradient signal a policy buys. SIMULATION.md says what it can tell.
+// A run without a model: a policy chooses, prompts are answered by chance, a learner follows the noisy gradient that the policy buys. SIMULATION.md says what it
+// can tell.
 #pragma once
 
 #include "scheduling/policy.hpp"
+#include "scheduling/population.hpp"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace rollcall::scheduling {
@@ -17,19 +18,10 @@ struct Simulation {
   std::int64_t prompts_per_step = 256;
   std::int64_t rollouts_per_prompt = 8;  ///< mean
   std::int64_t min_rollouts = 2, max_rollouts = 32;
-  double rate = 4.0;         ///< skill gained per unit of signal
+  double rate = 0.01;        ///< of the learner
+  double noise = 3.0;        ///< of a rollout's gradient, by coordinate
   std::int64_t points = 40;  ///< of the curves
 };
-
-/// Prompts of a simulation, the same for every policy.
-struct Population {
-  std::vector<float> difficulty{};   ///< [prompts] logit of failure at skill 0
-  std::vector<std::uint8_t> cell{};  ///< [prompts] which skill answers it
-  std::vector<std::uint8_t> hard{};  ///< [prompts] 1 for the hardest fifth
-  PromptTable table{};               ///< level: fifth of the difficulty, from 1; domain
-};
-
-Population make_population(const Simulation& simulation);
 
 /// State of a run after some of its steps; rollouts, groups and signal are totals so far.
 struct SimulationPoint {
@@ -37,11 +29,11 @@ struct SimulationPoint {
   double pass_rate = 0.0, hardest_fifth = 0.0;  ///< exact means over the prompts
   std::int64_t drawn = 0, trained = 0;          ///< rollouts
   std::int64_t groups = 0, zero_variance = 0;   ///< groups; those whose rewards were all equal
-  double signal = 0.0;                          ///< sum over rollouts of the gained gradient
+  double signal = 0.0;                          ///< sum of A (r - p) over the trained rollouts, without weights
 };
 
 /// Runs a policy from skill 0; the first point is before the first step. Outcomes are addressed by (step, prompt, draw, sample), so that policies that draw
-/// the same rollouts see the same answers.
+/// the same rollouts see the same answers. Throws ConfigError when the policy needs what the simulation has no source for.
 std::vector<SimulationPoint> simulate(Policy& policy, const Population& population, const Simulation& simulation);
 
 }  // namespace rollcall::scheduling

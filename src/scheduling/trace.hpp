@@ -2,8 +2,7 @@
 #pragma once
 
 #include "scheduling/policy.hpp"
-
-#include <nlohmann/json_fwd.hpp>
+#include "scheduling/trace_prompts.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -14,42 +13,54 @@
 
 namespace rollcall::scheduling {
 
-/// A line holds `prompts` (candidate ids), `budget` (rollouts), `select` (how many prompts), and may hold `min_rollouts`, `max_rollouts`, `step`, `progress`,
-/// `levels` and `priors` (one each of `prompts`) and `report` (list of `prompt`, `rewards`, optional `correct`, `lengths`, `loss`, `mean_abs_advantage`).
+/// A line is a step: `prompts` (candidate ids), `budget` (rollouts), `select` (how many prompts); it may hold `min_rollouts`, `max_rollouts`, `step`, `progress`,
+/// `levels` and `priors` (one each of `prompts`) and results, as lists of `prompt`, `rewards`, optional `correct`, `lengths`, `loss`, `mean_abs_advantage`:
 ///
-/// The policy works on a fixed table of prompts. Where `prompts` is given to the constructor it is 0 .. prompts - 1; otherwise the first line's candidates,
-/// in ascending order of their ids (integers, then text), so that the order in which a line names them changes nothing.
-/// A line's candidates restrict its choice.
-/// Levels and priors are those of the first line; later lines may repeat them.
+///   returned   what the decision before came to. It is learned before this line's step is decided: how a trainer drives a policy.
+///   report     what this step came to. It is learned after the decision, whatever was decided: how a log is replayed. Policies of several rounds are asked for
+///              the next one as long as it holds the rewards of all that the round before drew.
 ///
-/// The report is what the step returned. It is learned after the decision, whatever was decided; policies of several rounds are asked for the next round as long
-/// as it holds the rewards of all that the round before drew.
+/// A line of `returned` alone answers an open step. Where that step's latest answer says `more`, the policy decides the next round by it; otherwise the step
+/// ends. The next step's line ends an open step too, with whatever has come back until then.
+///
+/// The policy works on a fixed table of prompts, that of TracePrompts; a line's candidates restrict its choice.
 class Trace {
  public:
   Trace(PolicyChoice choice, Knobs knobs, std::uint64_t seed, std::optional<std::uint64_t> prompts);
   ~Trace();
-  /// `selected`, `counts`, `bins`, `weights`, `probabilities` where the policy states them, `state_sha256` after the report. Throws InputError naming the line.
+  /// Decided: `selected`, `counts`, `bins`, `weights`, `probabilities` where the policy states them, `more` where it wants to see results before it closes
+  /// the step. Where results end a step: `train`. Between steps: `state_sha256`, of the state after the latest step that has ended. Throws InputError naming
+  /// the line.
   std::string step(std::string_view line, std::size_t number);
   std::vector<std::string> warnings() const;  ///< of the policy's knobs
 
  private:
   struct Line;
+  /// A step that was decided and has not ended.
+  struct Open {
+    StepRequest request;
+    Decision round;                      // the latest
+    std::vector<GroupReport> reports{};  // of all rounds so far, ascending
+  };
   Line parse(std::string_view text, std::size_t number);
-  void make_table(const nlohmann::json& object);
-  void compare_with_table(const nlohmann::json& object) const;
+  StepRequest parse_request(const nlohmann::json& object, std::size_t number);
+  std::vector<GroupReport> read_report(const nlohmann::json& entries, std::uint64_t step) const;
+  std::vector<GroupReport> read_returned(const nlohmann::json& entries) const;
+  void hear(const std::vector<GroupReport>& returned);
+  bool go_on(const std::vector<GroupReport>& returned, nlohmann::ordered_json& out);
+  void end(nlohmann::ordered_json* out);
+  void replay(const StepRequest& request, const std::vector<GroupReport>& report, nlohmann::ordered_json& out);
+  void tell(const std::vector<GroupPlan>& groups, const std::vector<double>& probability, nlohmann::ordered_json& out) const;
   std::string play(const Line& line);
-  std::uint64_t index_of(const nlohmann::json& id) const;
-  nlohmann::json id_of(PromptId prompt) const;
-  std::vector<GroupReport> read_report(const nlohmann::json& list, std::uint64_t step) const;
 
   PolicyChoice choice_;
   Knobs knobs_;
   std::uint64_t seed_;
-  std::optional<std::uint64_t> dense_;  // the table is 0 .. dense_ - 1
-  std::vector<nlohmann::json> ids_;     // otherwise: ascending
-  PromptTable table_;
+  TracePrompts prompts_;
   std::unique_ptr<Policy> policy_;  // once the first line has come
+  std::optional<Open> open_;
   std::uint64_t last_step_ = 0;
+  std::size_t answers_ = 0;  // lines of results alone: steps are numbered by the others
 };
 
 }  // namespace rollcall::scheduling

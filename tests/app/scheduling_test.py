@@ -45,6 +45,7 @@ def a_policy_is_a_filter(harness):
     check(all(d["counts"] == [4, 4] for d in flat) and decisions != flat, "a knob changes nothing")
     dense = schedule(harness, {"prompts": [999999, 5], "select": 2, "budget": 4}, arguments=("uniform", "--prompts", "1000000"))
     check(dense[0]["selected"] == [5, 999999], dense)
+    check(len(schedule(harness, STEP, arguments=("gdro_paper_rollout",))) == 1, "a warning is no decision")
 
 
 def it_answers_line_by_line(harness):
@@ -53,6 +54,41 @@ def it_answers_line_by_line(harness):
         process.stdin.write(json.dumps(STEP) + "\n")
         process.stdin.flush()
         check(len(json.loads(process.stdout.readline())["selected"]) == 2, "no decision before the next line")
+    process.stdin.close()
+    check(process.wait(30) == 0, f"exit code {process.returncode}")
+
+
+def a_trainer_drives_it(harness):
+    """One line a step while a policy has one round, else as many as it asks for. A log of the same results ends in the same states."""
+    def results(answer):
+        return [{"prompt": p, "rewards": [int((p + j) % 3 == 0) for j in range(n)]} for p, n in zip(answer["selected"], answer["counts"])]
+
+    def trainer(policy):
+        process = harness.start("schedule", policy, stdin=subprocess.PIPE)
+
+        def ask(line):
+            process.stdin.write(json.dumps(line) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        return process, ask
+
+    process, ask = trainer("uniform_sqrt")
+    answers = [ask(STEP)]
+    for _ in range(4):
+        answers.append(ask(STEP | {"returned": results(answers[-1])}))
+    log = schedule(harness, *[STEP | {"report": results(answer)} for answer in answers])
+    check([a["counts"] for a in log] == [a["counts"] for a in answers], f"other decisions:\n{log}\n{answers}")
+    check([a["state_sha256"] for a in log[:-1]] == [a["state_sha256"] for a in answers[1:]], f"other states:\n{log}\n{answers}")
+    check(all(len(a["train"]) == 2 for a in answers[1:]) and "train" not in answers[0], answers)
+    process.stdin.close()
+    process.wait(30)
+
+    process, ask = trainer("reinforce_ada")
+    rounds = [ask(STEP | {"max_rollouts": 16})]
+    while "selected" in rounds[-1]:
+        rounds.append(ask({"returned": results(rounds[-1])}))
+    check(len(rounds) > 2 and rounds[0]["more"] and len(rounds[-1]["train"]) == 2 and "state_sha256" in rounds[-1], rounds)
     process.stdin.close()
     check(process.wait(30) == 0, f"exit code {process.returncode}")
 
@@ -70,12 +106,45 @@ def policies_are_compared(harness):
     picture = harness.work / "compared.svg"
     out = harness.succeed("simulate", "--policy", "uniform", "--policy", "uniform_sqrt", "--prompts", "1000000", "--steps", "20", "--out", picture)
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
-    check(float(rows["uniform_sqrt"][4]) > float(rows["uniform"][4]), f"the square-root law buys no signal:\n{out}")
-    check(rows["uniform"][5] == rows["uniform_sqrt"][5] == str(20 * 256 * 8), out)
+    check(float(rows["uniform_sqrt"][6]) > float(rows["uniform"][6]), f"the square-root law buys no signal:\n{out}")
+    check(rows["uniform"][7] == rows["uniform_sqrt"][7] == str(20 * 256 * 8) and rows["uniform"][2] == "+0.00", out)
     svg = picture.read_text()
-    check(svg.startswith("<svg") and "uniform_sqrt" in svg, "no picture")
-    code, _, err, _ = harness.run("simulate", "--policy", "unifrm", "--out", picture)
-    check(code == 2 and "did you mean uniform" in err, err)
+    check(svg.startswith("<svg") and "uniform_sqrt" in svg and "rollouts drawn" in svg, "no picture")
+
+
+SHORT = ("--prompts", "500", "--prompts-per-step", "16", "--rollouts", "4", "--steps", "30", "--out", "short.svg")
+
+
+def short_but(change):
+    """SHORT without the flags that change."""
+    return [word for flag in zip(SHORT[::2], SHORT[1::2]) if flag[0] not in change for word in flag]
+
+
+def flags_reach_the_simulation(harness):
+    everything = harness.succeed("simulate", "--policy", "all", *SHORT)
+    names = [line.split()[0] for line in harness.succeed("policies").splitlines()[:-1]]
+    check([line.split()[0] for line in everything.splitlines()[1:-1]] == names, everything)
+
+    def table(*arguments):
+        return {line.split("  ")[0]: line for line in harness.succeed("simulate", *arguments, *short_but(arguments)).splitlines()[1:-1]}
+
+    plain = table("--policy", "uniform_sqrt")["uniform_sqrt"].split()
+    check(plain[7] == str(16 * 4 * 30), plain)
+    for change in (["--rollouts", "6"], ["--min-rollouts", "4", "--max-rollouts", "4"], ["--seed", "2"], ["--set", "variance_floor=0.25"], ["--set", "allocator=knapsack"]):
+        out = harness.succeed("simulate", "--policy", "uniform_sqrt", *short_but(change), *change)
+        check(out.splitlines()[1].split() != plain, f"{change} changes nothing")
+    both = table("--policy", "uniform_sqrt", "--policy", "uniform_sqrt variance_floor=0.25", "--policy", "uniform", "--set", "prior_success=0.9")
+    ends = {name: line.split()[-3:] for name, line in both.items()}
+    check(len({" ".join(end) for end in [plain[-3:], *ends.values()]}) == 3 and ends["uniform"] == ends["uniform_sqrt variance_floor=0.25"], f"{plain} {both}")
+    several = table("--policy", "uniform", "--policy", "dapo", "--seeds", "3")
+    check(several["uniform"].count("+-") == 4 and several["dapo"].count("+-") == 4 and "+-0.00" not in several["dapo"], several)
+    singly = [float(table("--policy", "uniform", "--seed", seed)["uniform"].split()[6]) for seed in (1, 2, 3)]
+    check(abs(sum(singly) / 3 - float(several["uniform"].split()[-3])) < 2e-5, f"{singly}\n{several}")
+    for wrong, expected in ((["--policy", "unifrm"], "did you mean uniform"), (["--policy", "uniform", "--set", "most_arm=4"], "none of the policies"), (["--set", "seed=2"], "--seed"),
+                            (["--policy", "rollout_gdro most_am=4"], "most_am"), (["--policy", "all", "--set", "most_am=4"], "did you mean most_arm"),
+                            (["--set", "most_arm"], "key=value"), (["--max-rollouts", "3"], "--rollouts 4"), (["--prompts", "10"], "--prompts-per-step 16")):
+        code, out, err, _ = harness.run("simulate", *short_but(wrong), *wrong)
+        check(code == 2 and expected in err and not out, f"simulate {wrong}: exit code {code}\n{out}\n{err}")
 
 
 SMALL = sets(sft__steps=10, train__steps=4, train__min_lr_ratio=1, eval__before="false", eval__after="false", checkpoint__every=2)
@@ -159,5 +228,5 @@ def changed_prompts_are_told(harness):
     check([row["step"] for row in metrics(folder)] == [1, 2, 3, 4], "the resumed run did not go on")
 
 
-main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, bad_lines_end_it, policies_are_compared, a_large_step_is_spent_exactly, rollouts_end_a_run, weights_reach_the_update,
+main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, a_trainer_drives_it, bad_lines_end_it, policies_are_compared, flags_reach_the_simulation, a_large_step_is_spent_exactly, rollouts_end_a_run, weights_reach_the_update,
      losses_reach_the_policy, changed_prompts_are_told, state_survives_a_stop_on_any_ranks)

@@ -87,6 +87,10 @@ TEST(Trace, BadLinesAreToldByNumber) {
       {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1}]})", "\"rewards\" is missing"},
       {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1, "rewards": [1, "x"]}]})", "write a number"},
       {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1, "rewards": [1], "correct": [1, 0]}]})", "has 2 entries, not 1"},
+      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "returned": {}})", "\"returned\" is not a list"},
+      {R"({"returned": [7]})", "an entry of \"returned\" is not an object"},
+      {R"({"returned": [{"prompt": 1, "rewards": [1], "reward": 1}]})", "an entry of \"returned\" has no key \"reward\""},
+      {R"({"returned": [], "report": []})", "\"prompts\" is missing"},
   };
   for (const auto& [line, expected] : wrong) {
     const std::string told = refusal(t, line, 2);
@@ -95,6 +99,173 @@ TEST(Trace, BadLinesAreToldByNumber) {
   }
   EXPECT_THROW(trace("unifrm"), ConfigError);
   EXPECT_THROW(trace("uniform_sqrt", std::nullopt, {{"nope", "1"}}), ConfigError);
+}
+
+TEST(Trace, WhatReturnsIsWhatWasDecided) {
+  auto t = trace("uniform");
+  EXPECT_NE(refusal(t, R"({"returned": []})", 1).find("no step waits for results"), std::string::npos);
+  const json first = json::parse(t.step(R"({"prompts": [1, 2, 3], "select": 1, "budget": 2})", 2));
+  const int selected = first.at("selected")[0], other = selected == 1 ? 2 : 1;
+  const auto returned = [](int prompt, const char* rewards) { return R"({"prompt": )" + std::to_string(prompt) + R"(, "rewards": )" + rewards + "}"; };
+  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(other, "[1]") + "]}", 3).find("more often than it was selected"), std::string::npos);
+  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(selected, "[1]") + "," + returned(selected, "[1]") + "]}", 3).find("more often than it was selected"),
+            std::string::npos);
+  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(selected, "[1, 0, 1]") + "]}", 3).find("3 rewards of prompt"), std::string::npos);
+  EXPECT_EQ(refusal(t, R"({"returned": [)" + returned(selected, "[1]") + "]}", 3), "accepted");  // fewer may come back
+  EXPECT_NE(refusal(t, R"({"returned": []})", 4).find("no step waits for results"), std::string::npos);
+  t.step(R"({"prompts": [1, 2, 3], "select": 1, "budget": 2, "report": []})", 4);
+  EXPECT_NE(refusal(t, R"({"returned": []})", 5).find("no step waits for results"), std::string::npos);
+}
+
+constexpr int kSteps = 12;
+const json kStep = {{"prompts", {2, 3, 5, 7, 11, 13, 17, 19, 23, 29}},
+                    {"levels", {1, 1, 1, 2, 2, 2, 3, 3, 3, 3}},
+                    {"select", 4},
+                    {"budget", 24},
+                    {"min_rollouts", 2},
+                    {"max_rollouts", 24}};
+
+/// Right or not by prompt, step and number of the rollout; neither too often equal nor too seldom.
+json entry(const json& prompt, int step, int first, int count) {
+  json rewards = json::array();
+  for (int j = first; j < first + count; ++j) rewards.push_back((prompt.get<int>() * 31 + step * 17 + j * j * 7) % 29 < prompt.get<int>() ? 1 : 0);
+  return {{"prompt", prompt}, {"rewards", rewards}, {"mean_abs_advantage", 0.25}};
+}
+
+/// A run: what each step drew in all its rounds, and the state after it.
+struct Driven {
+  std::vector<json> drawn{};
+  std::vector<std::string> state{};
+  int rounds = 0;
+};
+
+/// Results of an answer's rollouts; `drawn` counts them on.
+json results_of(const json& answer, int step, json& drawn) {
+  json results = json::array();
+  for (std::size_t i = 0; i < answer.at("selected").size(); ++i) {
+    const json& prompt = answer.at("selected")[i];
+    const int before = drawn.value(prompt.dump(), 0), count = answer.at("counts")[i];
+    results.push_back(entry(prompt, step, before, count));
+    drawn[prompt.dump()] = before + count;
+  }
+  return results;
+}
+
+/// A trainer. What a step drew last returns on a line of its own, or with the next step.
+Driven driven(Trace t, bool own_line) {
+  Driven run;
+  json answer, waiting;
+  std::size_t line = 0;
+  const auto tell = [&](const json& text) { answer = json::parse(t.step(text.dump(), ++line)); };
+  for (int step = 1; step <= kSteps; ++step) {
+    json text = kStep, drawn = json::object();
+    if (!waiting.is_null()) text["returned"] = waiting;
+    tell(text);
+    EXPECT_EQ(answer.contains("train"), !waiting.is_null());
+    if (!waiting.is_null()) run.state.push_back(answer.at("state_sha256"));
+    for (waiting = nullptr; waiting.is_null() && answer.contains("selected"); ++run.rounds) {
+      const json results = results_of(answer, step, drawn);
+      if (own_line || answer.contains("more")) tell({{"returned", results}});
+      else waiting = results;
+    }
+    if (waiting.is_null()) run.state.push_back(answer.at("state_sha256"));
+    run.drawn.push_back(drawn);
+  }
+  if (!waiting.is_null()) tell({{"returned", waiting}}), run.state.push_back(answer.at("state_sha256"));
+  return run;
+}
+
+/// The same as a log: every line reports what its step came to.
+Driven replayed(Trace t, const std::vector<json>& drawn) {
+  Driven run;
+  for (int step = 1; step <= kSteps; ++step) {
+    json text = kStep, counts = json::object();
+    for (const auto& [prompt, count] : drawn[std::size_t(step - 1)].items()) text["report"].push_back(entry(json::parse(prompt), step, 0, count));
+    const json answer = json::parse(t.step(text.dump(), std::size_t(step)));
+    for (std::size_t i = 0; i < answer.at("selected").size(); ++i) counts[answer.at("selected")[i].dump()] = answer.at("counts")[i];
+    run.drawn.push_back(counts), run.state.push_back(answer.at("state_sha256"));
+  }
+  return run;
+}
+
+TEST(Trace, ARunDrivenByReturnsIsTheRunReplayedFromReports) {
+  int several = 0;
+  for (const auto& row : policy_names()) {
+    const Driven one_line = driven(trace(row), false), two_lines = driven(trace(row), true);
+    const Driven log = replayed(trace(row), one_line.drawn);
+    EXPECT_EQ(log.drawn, one_line.drawn) << row;
+    EXPECT_EQ(log.state, one_line.state) << row;
+    EXPECT_EQ(log.drawn, two_lines.drawn) << row;
+    EXPECT_EQ(log.state, two_lines.state) << row;
+    several += one_line.rounds > kSteps;
+  }
+  EXPECT_GE(several, 6);  // policies of several rounds that had them
+}
+
+TEST(Trace, RoundsAreAnsweredOneByOne) {
+  auto t = trace("reinforce_ada", std::nullopt, {{"ada_enough", "2"}, {"ada_keep", "2"}});
+  const json first = json::parse(t.step(R"({"prompts": [1, 2], "select": 2, "budget": 4, "max_rollouts": 8})", 1));
+  EXPECT_EQ(first.at("more"), true);
+  EXPECT_FALSE(first.contains("train"));
+  const json second = json::parse(t.step(R"({"returned": [{"prompt": 2, "rewards": [1, 0]}, {"prompt": 1, "rewards": [0, 0]}]})", 2));
+  EXPECT_EQ(second.at("selected"), json({1}));  // prompt 2 has one of each
+  EXPECT_EQ(second.at("counts"), json({2}));
+  EXPECT_EQ(second.at("more"), true);
+  EXPECT_FALSE(second.contains("state_sha256"));
+  const json last = json::parse(t.step(R"({"returned": [{"prompt": 1, "rewards": [0, 1]}]})", 3));
+  EXPECT_FALSE(last.contains("selected"));
+  EXPECT_FALSE(last.contains("more"));
+  EXPECT_EQ(last.at("train").size(), 2U);
+  EXPECT_EQ(last.at("train")[0].at("prompt"), 1);
+  EXPECT_EQ(last.at("train")[0].at("keep").size(), 4U);  // of both rounds: one right and one wrong of four
+  EXPECT_FALSE(last.at("train")[1].contains("keep"));
+}
+
+TEST(Trace, TrainTellsWeightsAndWhatIsKept) {
+  const std::string step = R"({"prompts": [1, 2], "select": 2, "budget": 16})",
+                    returned = R"({"returned": [{"prompt": 1, "rewards": [1,1,1,1,1,1,1,0]}, {"prompt": 2, "rewards": [0,0,0,0,0,0,0,0]}]})";
+  const auto train = [&](const std::string& row, const Knobs& knobs = {}) {
+    auto t = trace(row, std::nullopt, knobs);
+    t.step(step, 1);
+    return json::parse(t.step(returned, 2)).at("train");
+  };
+  EXPECT_EQ(train("uniform"), json::parse(R"([{"prompt": 1, "weight": 1.0}, {"prompt": 2, "weight": 1.0}])"));
+  const json filtered = train("scalerl");
+  EXPECT_FALSE(filtered[0].contains("keep"));
+  EXPECT_EQ(filtered[1].at("keep"), json({0, 0, 0, 0, 0, 0, 0, 0}));
+  const json weighted = train("gdro_reweight");
+  EXPECT_GT(weighted[0].at("weight"), 1.0);
+  EXPECT_EQ(weighted[0].at("weight"), weighted[1].at("weight"));  // one bin so far
+}
+
+TEST(Trace, AStepOfWhichNothingReturnsIsLearnedAsOneWithoutResults) {
+  for (const char* row : {"gdro_both", "dapo", "sec"}) {
+    auto silent = trace(row), told = trace(row);
+    json text = kStep, reported = kStep;
+    reported["report"] = json::array();
+    silent.step(text.dump(), 1);
+    const json next = json::parse(silent.step(text.dump(), 2)), log = json::parse(told.step(reported.dump(), 1));
+    EXPECT_EQ(next.at("state_sha256"), log.at("state_sha256")) << row;
+    EXPECT_FALSE(next.contains("train")) << row;
+    EXPECT_EQ(next.at("counts"), json::parse(told.step(reported.dump(), 2)).at("counts")) << row;
+  }
+}
+
+TEST(Trace, BothInOneLineAreOfTwoSteps) {
+  auto both = trace("uniform_sqrt"), apart = trace("uniform_sqrt");
+  json drawn = json::object();
+  const json first = json::parse(both.step(kStep.dump(), 1));
+  apart.step(kStep.dump(), 1);
+  json text = kStep;
+  text["report"] = {entry(2, 2, 0, 6), entry(3, 2, 0, 6)};
+  const json returned = results_of(first, 1, drawn);
+  apart.step(json({{"returned", returned}}).dump(), 2);
+  const json separate = json::parse(apart.step(text.dump(), 3));
+  text["returned"] = returned;
+  const json together = json::parse(both.step(text.dump(), 2));
+  EXPECT_EQ(together.at("counts"), separate.at("counts"));
+  EXPECT_EQ(together.at("state_sha256"), separate.at("state_sha256"));
+  EXPECT_EQ(together.at("train").size(), 4U);
 }
 
 }  // namespace

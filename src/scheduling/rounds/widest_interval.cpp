@@ -1,40 +1,18 @@
 // Greedy over a heap of priorities, one rollout at a time.
 #include "scheduling/rounds/widest_interval.hpp"
 
+#include "scheduling/mean_interval.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <queue>
 
 namespace rollcall::scheduling {
-namespace {
-
-// Quantiles 0.975 of Student's t with 1 to 30 degrees of freedom (any table of it); beyond, their expansion in 1/f
-// (Abramowitz and Stegun 26.7.5) is off by less than 1e-4.
-constexpr double kQuantile[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-                                2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-
-double deviation(const std::vector<double>& rewards) {
-  const auto n = double(rewards.size());
-  const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / n;
-  double squares = 0.0;
-  for (const double r : rewards) squares += (r - mean) * (r - mean);
-  return n > 1 ? std::sqrt(squares / (n - 1)) : 0.0;
-}
-
-}  // namespace
-
 void WidestIntervalRounds::bind(ConfigSchema& s) {
   s.bind("pilot_rollouts", &pilot_, "rollouts a prompt in the first round, within the step's bounds", {1, 1e6});
   s.bind("phases", &phases_, "rounds that spend the rest", {1, 1000});
   s.bind("exploration_bonus", &bonus_, "weight of sqrt(log(1 + T) / n)", {0, 1e6});
-}
-
-double WidestIntervalRounds::half_width(double n, double s) {
-  const double f = n - 1;
-  return (f <= double(std::size(kQuantile)) ? kQuantile[std::size_t(f) - 1] : 1.96 + 2.372 / f + 2.823 / (f * f)) * s / std::sqrt(n);
 }
 
 StepRequest WidestIntervalRounds::first(const StepRequest& request) const {

@@ -13,7 +13,6 @@ class WidestIntervalRounds final : public Rounds {
   StepRequest first(const StepRequest& request) const override;
   bool looks() const override { return true; }
   Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
-  static double half_width(double n, double deviation);  ///< n >= 2
 
  private:
   std::int64_t pilot_ = 4, phases_ = 3;

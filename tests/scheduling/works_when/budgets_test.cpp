@@ -1,8 +1,8 @@
 // Knapsack-RL, V_0, V_0.5, Reinforce-Ada, DARS and XRPO: how many rollouts a prompt gets, before and after the first look.
 #include "scheduling/allocator/knapsack.hpp"
+#include "scheduling/mean_interval.hpp"
 #include "scheduling/rounds/make_up.hpp"
 #include "scheduling/rounds/prior_test.hpp"
-#include "scheduling/rounds/widest_interval.hpp"
 #include "scheduling/works_when/small_run.hpp"
 
 #include <gtest/gtest.h>
@@ -136,8 +136,8 @@ TEST(DarsEt, GroupsWithoutVarianceLeave) {
 TEST(Xrpo, HalfPromptsGetMoreThanSettledOnesAndTheTotalIsExact) {
   // s = 0.577 for 2 of 4: h(4) - h(5) = 3.182 * 0.577 / 2 - 2.776 * 0.577 / sqrt(5) = 0.919 - 0.717.
   const double s = std::sqrt(1.0 / 3);
-  EXPECT_NEAR(WidestIntervalRounds::half_width(4, s) - WidestIntervalRounds::half_width(5, s), 0.202, 1e-3);
-  EXPECT_NEAR(WidestIntervalRounds::half_width(32, 1) * std::sqrt(32.0), 2.0395, 1e-4);  // t(0.975, 31), from a table
+  EXPECT_NEAR(half_width(4, s) - half_width(5, s), 0.202, 1e-3);
+  EXPECT_NEAR(half_width(32, 1) * std::sqrt(32.0), 2.0395, 1e-4);  // t(0.975, 31), from a table
   const auto policy = make_policy({"xrpo"}, {}, prompt_table(3, 1), 1);
   const auto played = play(*policy, {.step = 0, .prompts = 3, .budget = 24, .min_rollouts = 2, .max_rollouts = 16},
                            [](const GroupPlan& g, std::uint32_t i) { return g.id.prompt.value == 2 || (g.id.prompt.value == 1 && i % 2 == 0); });

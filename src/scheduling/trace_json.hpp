@@ -1,0 +1,24 @@
+// Reading the values of a trace's lines: whatever is not as it should be is refused by its key.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// Throws InputError with the house message unless `ok`.
+void check_line(bool ok, const std::string& problem, const std::string& suggestion = "see rollcall schedule --help",
+                const char* why = "a line is a step: prompts, budget, select, and what they returned");
+void check_keys(const nlohmann::json& object, const std::vector<std::string>& valid, const char* what);
+
+const nlohmann::json& member(const nlohmann::json& object, const char* key);
+std::int64_t whole(const nlohmann::json& value, const std::string& name, std::int64_t least);
+double number(const nlohmann::json& value, const std::string& name);
+const nlohmann::json& list(const nlohmann::json& value, const std::string& name, std::optional<std::size_t> size = std::nullopt);
+std::vector<double> numbers(const nlohmann::json& value, const std::string& name, std::optional<std::size_t> size = std::nullopt);
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,64 @@
+// A table made of the first line, and looked up by every other.
+#include "scheduling/trace_prompts.hpp"
+
+#include "scheduling/trace_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace rollcall::scheduling {
+
+using nlohmann::json;
+
+PromptId TracePrompts::at(const json& id) const {
+  if (dense_) {
+    check_line(id.is_number_integer() && id >= 0 && id < *dense_, fmt::format("prompt {} is none of 0 .. {}", id.dump(), *dense_ - 1), "raise --prompts",
+               "the policy keeps a table of all prompts");
+    return {id.get<std::uint64_t>()};
+  }
+  const auto found = std::lower_bound(ids_.begin(), ids_.end(), id);
+  check_line(found != ids_.end() && *found == id, fmt::format("prompt {} is not among the first line's candidates", id.dump()),
+             "name it there, or give --prompts N for the prompts 0 .. N-1", "the policy's table of prompts is made of them");
+  return {std::uint64_t(found - ids_.begin())};
+}
+
+void TracePrompts::make(const json& line) {
+  table_ = {};
+  const json& prompts = line.at("prompts");
+  if (!dense_) {
+    ids_.assign(prompts.begin(), prompts.end());
+    std::sort(ids_.begin(), ids_.end());
+  }
+  const std::size_t size = dense_ ? *dense_ : ids_.size();
+  table_.level.assign(size, 0);
+  if (line.contains("levels")) {
+    const json& levels = list(line.at("levels"), "levels", prompts.size());
+    for (std::size_t i = 0; i < prompts.size(); ++i) table_.level[at(prompts[i]).value] = std::int32_t(whole(levels[i], "levels", 0));
+  }
+  if (!line.contains("priors")) return;
+  table_.prior.assign(size, 0.5F);
+  const auto priors = numbers(line.at("priors"), "priors", prompts.size());
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    check_line(priors[i] >= 0 && priors[i] <= 1, fmt::format("a prior of {}", priors[i]), "write success rates from 0 to 1");
+    table_.prior[at(prompts[i]).value] = float(priors[i]);
+  }
+}
+
+void TracePrompts::compare(const json& line) const {
+  const json& prompts = line.at("prompts");
+  const auto same = [&](const char* key, const auto& known) {
+    if (!line.contains(key)) return true;
+    const auto values = numbers(line.at(key), key, prompts.size());
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const std::uint64_t p = at(prompts[i]).value;
+      if (p >= known.size() || double(known[p]) != double(typename std::decay_t<decltype(known)>::value_type(values[i]))) return false;
+    }
+    return true;
+  };
+  check_line(same("levels", table_.level) && same("priors", table_.prior), "\"levels\" or \"priors\" say something else than the first line did",
+             "tell them there, for every prompt that has one", "the policy's table of prompts is made of the first line");
+}
+
+}  // namespace rollcall::scheduling
