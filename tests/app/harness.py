@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -102,15 +103,21 @@ def policy_line(out):
     return lines[0]
 
 
+def core_s():
+    """Core time of all that was started here and has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main(*tests):
     """Runs the tests in order, each with one harness; the exit code tells ctest."""
     harness = Harness(sys.argv[1:])
     failures = 0
     for test in tests:
-        began = time.monotonic()
+        began, core = time.monotonic(), core_s()
         try:
             test(harness)
-            print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+            print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s, {core_s() - core:.1f} core s)", flush=True)
         except AssertionError as failure:
             failures += 1
             print(f"FAIL  {test.__name__}: {failure}", flush=True)

@@ -24,45 +24,44 @@ def same_end(folder, reference, *keys):
 
 
 def wait_for_training(job, folder):
-    """Until training has its first checkpoint: well before the end, and past what the warm start alone would restore."""
-    while not list(folder.glob("checkpoints/train_*")):
+    """Until training has a checkpoint that was not there at the start: well before the end, and past what the warm start alone would restore."""
+    before = set(folder.glob("checkpoints/train_*"))
+    while before.issuperset(folder.glob("checkpoints/train_*")):
         if job.poll() is not None:
             check(False, f"the run ended before it could be stopped:\n{job.communicate()}")
         time.sleep(0.02)
 
 
-def stop_and_resume(harness, name, ranks, stop, reason):
+def stop_and_resume(harness, name, ranks, *stops):
+    """stops: (how, the reason that is told). Each but the first meets the run that the one before has stopped."""
     reference, folder = harness.work / "undisturbed", harness.work / name
     if not reference.exists():
         harness.train(reference, *LONG)
-    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *LONG, ranks=ranks)
-    wait_for_training(job, folder)
-    stop(job, folder)
-    out, err = job.communicate(timeout=60)
-    check(job.returncode == REQUEUE, f"exit code {job.returncode} after {name}, not {REQUEUE}\n{out}\n{err}")
-    check(not (folder / "result.json").exists(), f"{name} came after the end of the run: it tested nothing")
-    check(status(folder)["phase"].startswith(f"stopped on {reason}"), f"{name}: status.json says {status(folder)['phase']}")
+    for number, (stop, reason) in enumerate(stops):
+        job = harness.start("train", harness.tiny, *["--resume"] * (number > 0), *sets(run__dir=folder), *LONG, ranks=ranks)
+        wait_for_training(job, folder)
+        stop(job, folder)
+        out, err = job.communicate(timeout=60)
+        check(job.returncode == REQUEUE, f"exit code {job.returncode} after {reason}, not {REQUEUE}\n{out}\n{err}")
+        check(not (folder / "result.json").exists(), f"{reason} came after the end of the run: it tested nothing")
+        check(status(folder)["phase"].startswith(f"stopped on {reason}"), f"{reason}: status.json says {status(folder)['phase']}")
     harness.train(folder, "--resume", *LONG, ranks=ranks)
     same_end(folder, reference)
 
 
-def stop_file(harness):
-    stop_and_resume(harness, "stop_file", 1, lambda job, folder: (folder / "stop").touch(), "the stop file")
-
-
-def signals_to_one_process(harness):
-    stop_and_resume(harness, "usr1_alone", 1, lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1")
-    stop_and_resume(harness, "term_alone", 1, lambda job, _: job.send_signal(signal.SIGTERM), "SIGTERM")
+def stop_file_and_signals_to_one_process(harness):
+    stop_and_resume(harness, "alone", 1, (lambda _, folder: (folder / "stop").touch(), "the stop file"), (lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1"),
+                    (lambda job, _: job.send_signal(signal.SIGTERM), "SIGTERM"))
 
 
 def signal_to_the_launcher(harness):
-    stop_and_resume(harness, "usr1_launcher", 3, lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1")
+    stop_and_resume(harness, "usr1_launcher", 3, (lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1"))
 
 
 def wall_time(harness):
     """run.wall_time_s ends a run of too many steps with a checkpoint. Without it, and with few more steps, it goes on to the end of a run of that many."""
     folder, whole = harness.work / "limited", harness.work / "unlimited"
-    harness.train(folder, *STEADY, *sets(train__steps=100000, run__wall_time_s=3), code=REQUEUE)
+    harness.train(folder, *STEADY, *sets(train__steps=100000, run__wall_time_s=2), code=REQUEUE)
     stopped = status(folder)
     check(stopped["phase"].startswith("stopped on the wall-time limit"), f"it stopped otherwise: {stopped['phase']}")
     check(any((folder / "checkpoints").iterdir()), "no checkpoint")
@@ -74,7 +73,7 @@ def wall_time(harness):
 def stop_within_an_evaluation(harness):
     """It is not waited for, and made again as a whole."""
     reference, folder = harness.work / "evaluated_at_once", harness.work / "evaluated_again"
-    settings = sets(sft__steps=5, train__steps=2, eval__samples=4000)
+    settings = sets(sft__steps=5, train__steps=2, eval__samples=2000)
     harness.train(reference, *settings)
     job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings)
     while not list(folder.glob("shards/eval-*")):
@@ -91,28 +90,29 @@ def stop_within_an_evaluation(harness):
 def evaluation_longer_than_a_job(harness):
     """The first job has done its warm start; the second does nothing but a part of the evaluation, as would every other."""
     folder = harness.work / "endless"
-    settings = sets(sft__steps=2, train__steps=2, task__max_level=4, task__heldout_prompts=400, eval__samples=4000, run__wall_time_s=3)
+    settings = sets(sft__steps=2, train__steps=2, task__max_level=4, task__heldout_prompts=400, eval__samples=4000, run__wall_time_s=2)
     harness.train(folder, *settings, code=REQUEUE)
     code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder), *settings, "--resume")
     check(code == MISCONFIGURED and "an evaluation did not end in the time of a whole job" in err, f"exit code {code}, not {MISCONFIGURED}\n{err}")
 
 
+def finished(harness):
+    """The folder of a whole run; what it printed is beside it."""
+    folder = harness.work / "finished"
+    if not folder.exists():
+        (harness.work / "finished.out").write_text(harness.train(folder))
+    return folder
+
+
 def again_when_done(harness):
-    folder = harness.work / "again"
-    first = harness.train(folder)
+    folder = finished(harness)
+    first = (harness.work / "finished.out").read_text()
     before = sorted((p, p.stat().st_size) for p in (folder / "archive").iterdir())
     second = harness.train(folder, "--resume")
     table = [line for line in first.splitlines() if "->" in line]
     check(len(table) >= 2 and table == [line for line in second.splitlines() if "->" in line], f"another table the second time:\n{first}\n{second}")
     check(policy_line(first) == policy_line(second), "another policy the second time")
     check(before == sorted((p, p.stat().st_size) for p in (folder / "archive").iterdir()), "the archive changed the second time")
-
-
-def finished(harness):
-    folder = harness.work / "finished"
-    if not folder.exists():
-        harness.train(folder)
-    return folder
 
 
 def goes_on_after_its_end(harness):
@@ -199,5 +199,5 @@ def closed_pipe(harness):
     same_end(folder, finished(harness))
 
 
-main(stop_file, signals_to_one_process, signal_to_the_launcher, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
+main(stop_file_and_signals_to_one_process, signal_to_the_launcher, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
      damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)

@@ -1,7 +1,8 @@
 """Objectives in whole runs: models beside the policy, their state over a stop, the table on the command line, and one check row by row."""
 from harness import check, main, metrics, result, sets
 
-SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="false", checkpoint__every=2)
+# A constant rate: another number of steps is another cosine, and the halves of a run must be the whole.
+SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="false", checkpoint__every=2, train__min_lr_ratio=1, critic__min_lr_ratio=1)
 # What each row below needs that a plain run does not have.
 MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
 CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)
@@ -18,14 +19,10 @@ def same_on_three_ranks(harness):
 def goes_on_after_a_stop(harness):
     """The reference and the value head are in the checkpoint: two halves are the whole."""
     for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm")):
-        folder = harness.work / f"{name}_halves"
+        folder, whole = harness.work / f"{name}_halves", harness.work / f"{name}_1"
         half = ["--set" if word == "--set" else word.replace("train.steps=4", "train.steps=2") for word in SMALL]
-        # The same schedule in both halves: a constant rate, since another number of steps is another cosine.
-        flat = sets(train__min_lr_ratio=1, critic__min_lr_ratio=1)
-        harness.train(folder, *half, *settings, *flat)
-        harness.train(folder, "--resume", *SMALL, *settings, *flat)
-        whole = harness.work / f"{name}_whole"
-        harness.train(whole, *SMALL, *settings, *flat)
+        harness.train(folder, *half, *settings)
+        harness.train(folder, "--resume", *SMALL, *settings)
         check(result(folder)["policy_sha256"] == result(whole)["policy_sha256"], f"{name}: a run in two halves ends with other bits")
         check([r[row] for r in metrics(folder)] == [r[row] for r in metrics(whole)], f"{name}: {row} differs")
         check(metrics(whole)[-1][row] > 0, f"{name}: {row} is zero, so equal bits say nothing")

@@ -90,23 +90,24 @@ def guided(harness):
     check(result(whole(harness, "guide"))["policy_sha256"] not in without.values(), "the guide changes nothing")
 
 
-def kill_and_resume(harness, kind, ranks, rows):
-    """Killed without warning after some steps and resumed on `ranks`: what it takes up again comes from shards and archive."""
-    folder = harness.work / f"{kind}_killed_{ranks}_{rows}"
-    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *SMALL, *KINDS[kind])
-    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < rows:
-        check(job.poll() is None, f"{kind}: the run ended before it could be killed")
-        time.sleep(0.005)
-    job.send_signal(signal.SIGKILL)
-    job.communicate()
-    check(not (folder / "result.json").exists(), f"{kind}: the kill came after the end")
+def kill_and_resume(harness, kind, ranks, *rows):
+    """Killed without warning after some steps, once or more, and resumed at last on `ranks`: what it takes up again comes from shards and archive."""
+    folder = harness.work / f"{kind}_killed"
+    for number, count in enumerate(rows):
+        job = harness.start("train", harness.tiny, *["--resume"] * (number > 0), *sets(run__dir=folder), *SMALL, *KINDS[kind])
+        while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < count:
+            check(job.poll() is None, f"{kind}: the run ended before it could be killed")
+            time.sleep(0.005)
+        job.send_signal(signal.SIGKILL)
+        job.communicate()
+        check(not (folder / "result.json").exists(), f"{kind}: the kill came after the end")
     harness.train(folder, *SMALL, *KINDS[kind], "--resume", ranks=ranks)
     same_end(folder, whole(harness, kind))
 
 
 def survives_a_kill(harness):
-    for kind, ranks, rows in (("uniform", 1, 5), ("uniform", 1, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5)):
-        kill_and_resume(harness, kind, ranks, rows)
+    for kind, ranks, *rows in (("uniform", 1, 5, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5)):
+        kill_and_resume(harness, kind, ranks, *rows)
 
 
 def goes_on_after_a_stop(harness):

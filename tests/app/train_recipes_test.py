@@ -41,6 +41,8 @@ def says_what_does_not_learn(harness):
         path = harness.work / "study" / f"{row.replace(': ', '-').replace(' ', '_')}-1.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"low": low, "high": high}))
 
+    for other in ("vopd", "remax", "chord"):  # of which the program would be asked again each time
+        (harness.work / "study" / f"{other}-1.json").unlink()
     for low, high, grpo_fine in ((0.1, 0.2, True), (-0.1, 0.2, False), (-0.2, -0.1, False)):
         gains("grpo", low, high)
         gains(CONTROL, low, high)
