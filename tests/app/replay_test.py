@@ -90,6 +90,13 @@ def guided(harness):
     check(result(whole(harness, "guide"))["policy_sha256"] not in without.values(), "the guide changes nothing")
 
 
+def a_guided_archive_is_trained_from(harness):
+    """Its texts hold the guide's beginnings, its policy turns do not."""
+    folder = harness.work / "from_guided"
+    harness.train(folder, *SMALL, *KINDS["guide"], "--from-archive", whole(harness, "guide"))
+    check(result(folder)["policy_sha256"] == result(whole(harness, "guide"))["policy_sha256"], "training from the archive of a guided run is another training")
+
+
 def kill_and_resume(harness, kind, ranks, *rows):
     """Killed without warning after some steps, once or more, and resumed at last on `ranks`: what it takes up again comes from shards and archive."""
     folder = harness.work / f"{kind}_killed"
@@ -133,4 +140,4 @@ def repair_says_what_is_lost_to_replay(harness):
         check(f"lost       archive/{victim.name}: " in out and ("replay     replay.share is above 0" in out) == said, f"{kind}: {out}")
 
 
-main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, guided, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)
+main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, guided, a_guided_archive_is_trained_from, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)
