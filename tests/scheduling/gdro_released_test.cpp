@@ -94,9 +94,10 @@ struct Counts {
     p.insert(p.end(), easy, 1.0F);
     return p;
   }
-  std::vector<std::int64_t> decide(std::uint64_t step, std::int64_t budget) {
+  std::vector<std::int64_t> decide(std::uint64_t step, std::int64_t budget, bool backwards = false) {
     std::vector<GroupPlan> groups;
     for (std::uint64_t p = 0; p < knowledge.size(); ++p) groups.push_back({.id = {step, {p}, 0}});
+    if (backwards) std::reverse(groups.begin(), groups.end());
     return allocator.counts({.step = step, .prompts = std::int64_t(groups.size()), .budget = budget, .min_rollouts = 1, .max_rollouts = 16}, groups);
   }
   void learn(std::uint64_t step, double hard, double easy) {
@@ -120,6 +121,12 @@ TEST(ReleasedGdro, ACountThatLosesGainsByHand) {
   EXPECT_NEAR(c.allocator.probabilities(0)[std::size_t(n.front() - 2)], 0.121270, 1e-6);  // 0.99 e^0.325 / (e^0.325 + 10) + 0.01 / 11
   EXPECT_NEAR(c.allocator.probabilities(5)[std::size_t(n.back() - 2)], 0.067619, 1e-6);   // with e^-0.325
   EXPECT_NEAR(c.allocator.probabilities(1)[0], 1.0 / 11, 1e-15);
+}
+
+TEST(ReleasedGdro, TiesGoToTheSmallestCountsOfTheBinThatComesFirst) {
+  Counts c;
+  EXPECT_EQ(c.decide(0, 64).front(), 2);        // of prompt 0
+  EXPECT_EQ(c.decide(1, 64, true).front(), 2);  // of prompt 15, in the other bin
 }
 
 TEST(ReleasedGdro, OnPolicyItPlaysOnForEver) {

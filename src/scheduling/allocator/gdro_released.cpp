@@ -58,16 +58,21 @@ std::vector<std::int64_t> ReleasedGdroAllocator::counts(const StepRequest& reque
   if (low > high) return by_share(request, bins);
   std::vector<std::int64_t> count(std::size_t(high - low + 1));
   std::iota(count.begin(), count.end(), low);
-  std::vector<BinArms> arms(bins.prompts.size());
-  for (std::size_t b = 0; b < arms.size(); ++b) {
-    const auto p = probabilities(b);
-    arms[b].prompts = bins.prompts[b];
-    for (const std::int64_t n : count) arms[b].score.push_back(std::log(std::max(p[std::size_t(n - table_.least())], kLeastChance)));
+  std::vector<std::size_t> order;  // the bin that comes first in the step is the last: ties go to its smallest counts, as in the released code
+  for (const std::size_t b : bins.of) {
+    if (std::find(order.begin(), order.end(), b) == order.end()) order.insert(order.begin(), b);
+  }
+  std::vector<BinArms> arms(order.size());
+  for (std::size_t k = 0; k < arms.size(); ++k) {
+    const auto p = probabilities(order[k]);
+    arms[k].prompts = bins.prompts[order[k]];
+    for (const std::int64_t n : count) arms[k].score.push_back(std::log(std::max(p[std::size_t(n - table_.least())], kLeastChance)));
   }
   const JointArms joint = most_probable_arms(arms, count, request.budget);
   if (joint.total != request.budget) return by_share(request, bins);
+  for (std::size_t k = 0; k < order.size(); ++k) played_[order[k]] = count[joint.arm[k]];
   std::vector<std::int64_t> exact(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) exact[i] = played_[bins.of[i]] = count[joint.arm[bins.of[i]]];
+  for (std::size_t i = 0; i < groups.size(); ++i) exact[i] = played_[bins.of[i]];
   return exact;
 }
 
