@@ -66,8 +66,11 @@ void GdroReweight::load(const nlohmann::json& state) { game_.load(state, knowled
 std::vector<std::pair<std::string, double>> GdroReweight::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
   const auto q = game_.probabilities(knowledge_->bins().size());
-  const auto weight = weights(game_, population());
-  for (std::size_t b = 0; b < q.size(); ++b) metrics.emplace_back(fmt::format("gdro/weight/{}", b), weight[b]);
+  const auto members = population();
+  const auto weight = weights(game_, members);
+  for (std::size_t b = 0; b < q.size(); ++b) {
+    if (members[b] > 0 || weigh_by_ == "omega") metrics.emplace_back(fmt::format("gdro/weight/{}", b), weight[b]);  // nobody has the weight of an empty bin
+  }
   for (std::size_t b = 0; b < q.size(); ++b) metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
   return metrics;
 }
