@@ -41,7 +41,7 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
   SamplingParams sampling = config.sampling;
   const std::int64_t room = policy.config().max_position_embeddings - std::int64_t(prompt.size());
   require(room > 0, fmt::format("{} tokens leave no room for an answer in the model's {} positions", prompt.size(), policy.config().max_position_embeddings),
-          "the model has no position beyond them", "shorten the prompt, or begin anew");
+          "the model has no position beyond them", "shorten the prompt, or start over");
   sampling.max_new_tokens = std::min(sampling.max_new_tokens, room);
   const auto stop = stages::stop_rule(format, sampling.stop);
   text::TextStream stream(*format.tokenizer());
