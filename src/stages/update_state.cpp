@@ -149,7 +149,10 @@ void Update::on_rollback(const std::string& name) {
   require<StorageError>(file != checkpoint.files.end(), fmt::format("checkpoint {} has no model.safetensors", name), "the run cannot go back to it",
                         "remove it to use the previous one");
   model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors", job_->store->weights());
+  // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the scheduler.
+  const ObjectiveState seen = objective_state_;
   restore(checkpoint.files, name);
+  objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
   // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
   finish({});

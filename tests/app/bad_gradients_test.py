@@ -1,4 +1,5 @@
 """Steps whose gradient norm spikes: skipped, rolled back or the end of the run, as train.on_nonfinite says, in the warm start and in training, on any ranks."""
+import json
 import os
 import re
 import time
@@ -38,6 +39,19 @@ def skipped(harness):
 def rolled_back(harness):
     """To the newest checkpoint, here always one with the weights of the warm start: the one step of training that was applied is taken back."""
     ends_like(harness, "rollback", "rolling back", ["step 2", "step 3", "step 4"], sets(sft__steps=1, train__steps=0))
+
+
+def rolled_back_with_what_is_known(harness):
+    """Weights are taken back and rollouts are not: scheduler and objective still know the same of every prompt."""
+    folder = harness.work / "rollback_known"
+    settings = sets(run__dir=folder, sft__steps=1, train__steps=4, train__on_nonfinite="rollback", objective__recipe="spo-single-stream", scheduler__policy="spo")
+    code, out, err, _ = harness.run("train", harness.tiny, *settings, *SPIKES, *sets(eval__before="false", eval__after="false"))
+    check(code == 0 and "step 4: rolling back" in out + err, f"exit code {code}, or nothing was rolled back\n{out}\n{err}")
+    state = {name: json.loads((folder / f"checkpoints/train_000004/{name}.json").read_text()) for name in ("objective", "scheduler")}
+    drawn = {json.loads(line)["prompt_id"] for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()}
+    tracked = state["objective"]["success"]
+    check({row[0] for row in tracked} == drawn, f"{len(drawn)} prompts were drawn, the objective knows {len(tracked)}")
+    check(tracked == state["scheduler"]["sampler"]["counts"], "scheduler and objective do not know the same")
 
 
 def stopped_behind_its_first_step(harness, settings):
@@ -97,4 +111,4 @@ def ended(harness):
         check(f"the gradient norm spiked in {where} " in messages[0], f"on {ranks} ranks: {messages[0]}")
 
 
-main(skipped, rolled_back, rolled_back_behind_a_stop, ended_on_a_terminal, ended)
+main(skipped, rolled_back, rolled_back_with_what_is_known, rolled_back_behind_a_stop, ended_on_a_terminal, ended)
