@@ -1,6 +1,7 @@
 // The tracker of a prompt's success: its law by hand, its state, and that everyone who learns from the same groups knows the same.
 #include "scheduling/success_tracker.hpp"
 
+#include "base/random.hpp"
 #include "scheduling/knowledge.hpp"
 #include "scheduling/sampler/tracked_deviation.hpp"
 
@@ -67,6 +68,53 @@ RC_GTEST_PROP(SuccessTracker, SamplerKnowsWhatTheTrackerKnows, ()) {
     tracker.learn(report.id.prompt, double(std::count(report.correct.begin(), report.correct.end(), 1)), n, report.drift);
   }
   for (const std::uint64_t p : {0, 1, 2}) RC_ASSERT(sampler.tracked({p}).prior() == tracker.of({p}).prior());
+}
+
+/// What the tracker is told: the results of the prompt and the drift since its last answer, or those of another prompt or visit.
+struct Told {
+  bool results = true, drift = true;
+};
+struct Moving {
+  SuccessSection law;
+  double often;  ///< share of the visits at which the policy has moved
+};
+
+/// Mean squared error of the prediction over 64 prompts and 40 visits of 4 rollouts. Rates lie between 0.05 and 0.95 and are drawn anew when
+/// the policy has moved; elsewhere it stands still.
+double error_of_prediction(const Moving& moving, const Told& told) {
+  constexpr std::uint64_t kPrompts = 64, kVisits = 40, kRollouts = 4;
+  const RandomStream world(5, RandomPurpose::test), other(6, RandomPurpose::test);
+  const auto moved = [&](std::uint64_t visit) { return world.uniform(visit) < moving.often; };
+  const auto rate = [&](std::uint64_t visit, std::uint64_t prompt) {
+    while (visit > 0 && !moved(visit)) --visit;
+    return 0.05 + 0.9 * world.uniform(1'000 + visit * kPrompts + prompt);
+  };
+  SuccessTracker tracker(moving.law);
+  double sum = 0.0;
+  for (std::uint64_t visit = 0; visit < kVisits; ++visit) {
+    for (std::uint64_t prompt = 0; prompt < kPrompts; ++prompt) {
+      const double p = rate(visit, prompt);
+      const std::uint64_t shown = told.results ? prompt : other.below(visit * kPrompts + prompt, kPrompts);
+      double correct = 0.0;
+      for (std::uint64_t k = 0; k < kRollouts; ++k)
+        correct += world.uniform(100'000 + (visit * kPrompts + shown) * kRollouts + k) < rate(visit, shown) ? 1.0 : 0.0;
+      const bool measured = told.drift ? moved(visit) : other.uniform(100'000 + visit) < moving.often;
+      tracker.learn({prompt}, correct, kRollouts, measured ? 0.5 : 0.0);
+      sum += (tracker.of({prompt}).prior() - p) * (tracker.of({prompt}).prior() - p);
+    }
+  }
+  return sum / double(kPrompts * kVisits);
+}
+
+TEST(SuccessTracker, KnowsMoreThanOneThatIsToldOtherPromptsResults) {
+  const double variance = 0.81 / 12;  // of the rates: the error of a constant
+  for (const auto& [moving, better] : {std::pair(Moving{{.memory_min = 0.2, .memory_max = 0.98}, 0.25}, 0.8), std::pair(Moving{{}, 0.04}, 1.0)}) {
+    const double knows = error_of_prediction(moving, {}), deaf = error_of_prediction(moving, {.results = false}),
+                 forgets_blindly = error_of_prediction(moving, {.drift = false});
+    EXPECT_LT(knows, 0.5 * variance);
+    EXPECT_GT(deaf, 0.95 * variance);
+    EXPECT_LT(knows, better * forgets_blindly);
+  }
 }
 
 }  // namespace
