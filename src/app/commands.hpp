@@ -25,6 +25,7 @@ void add_generate(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
 void add_logprob(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
+void add_prove(CLI::App& app, Action& action);
 void add_recipes(CLI::App& app, Action& action);
 void add_policies(CLI::App& app, Action& action);
 void add_schedule(CLI::App& app, Action& action);

@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   app::add_chat(app, action);
   app::add_logprob(app, action);
   app::add_plan(app, action);
+  app::add_prove(app, action);
   app::add_recipes(app, action);
   app::add_policies(app, action);
   app::add_schedule(app, action);
