@@ -1,5 +1,6 @@
 // rollcall plan: what a run would need on N ranks, without running it.
 #include "app/commands.hpp"
+#include "comm/communicator.hpp"
 #include "stages/forecast.hpp"
 #include "stages/run_folder.hpp"
 #include "text/prompt_format.hpp"
@@ -29,7 +30,7 @@ void add_plan(CLI::App& app, Action& action) {
       const text::PromptFormat format(config.text, stages::text_source(config));
       const int threads = config.run.threads > 0 ? int(config.run.threads) : 1;
       const auto forecast = stages::forecast(config, stages::models_of(config, *format.tokenizer()), flags->ranks, threads);
-      std::cout << stages::to_text(forecast) << std::flush;
+      std::cout << stages::one_sentence(forecast, comm::memory_available()) << "\n" << stages::to_text(forecast) << std::flush;
       stages::check_quota(forecast, flags->quota);
       return ExitCode::done;
     };

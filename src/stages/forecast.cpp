@@ -60,6 +60,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
   f.layout = comm::make_layout(c.run.layout, ranks);
   f.threads = threads;
   f.parameters = model::weight_layout(models.policy).size;
+  f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt, f.updates = c.train.epochs * c.train.mini_batches;
+  f.longest_sequence = models.policy.max_position_embeddings, f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
   RunConfig resolved = c;
@@ -105,6 +107,20 @@ void check_quota(const Forecast& f, const Quota& quota) {
                        fmt::format("the run needs up to {}, and the quota is {}", bytes_text(f.most_bytes), bytes_text(quota.bytes)),
                        fmt::format("{} of it is the archive, at the longest responses", bytes_text(f.archive_bytes)),
                        "shorten the run or sampling.max_new_tokens, or put run.dir on a larger file system");
+}
+
+std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
+  std::uint64_t peak = 1;
+  for (const auto& range : f.ranks) peak = std::max(peak, range.use.bytes);
+  const std::uint64_t room = free_bytes / peak;
+  std::string fits = fmt::format("fits, this machine has {} free", bytes_text(free_bytes));
+  if (!f.memory_limit.empty()) fits = fmt::format("fits run.memory_limit = {}", f.memory_limit);
+  else if (room == 0) fits = fmt::format("does not fit this machine, which has {} free", bytes_text(free_bytes));
+  else if (room < std::uint64_t(f.layout.ranks))
+    fits = fmt::format("{} of {} ranks fit this machine, which has {} free", room, f.layout.ranks, bytes_text(free_bytes));
+  return fmt::format("{} prompts x {} = {} rollouts a step, {} update{}; longest sequence {} tokens, {} of them new; peak {} a rank: {}\n", f.prompts,
+                     f.rollouts_per_prompt, f.prompts * f.rollouts_per_prompt, f.updates, f.updates == 1 ? "" : "s", f.longest_sequence, f.new_tokens,
+                     bytes_text(peak), fits);
 }
 
 std::string to_text(const Forecast& f) {

@@ -23,6 +23,9 @@ struct Forecast {
   comm::StageLayout layout;
   int threads = 1;  ///< of a rank
   std::int64_t parameters = 0;
+  std::int64_t prompts = 0, rollouts_per_prompt = 0, updates = 0;  ///< of a step
+  std::int64_t longest_sequence = 0, new_tokens = 0;               ///< tokens, at most
+  std::string memory_limit;                                        ///< as the run file gives it; empty: none
   std::vector<RankRange> ranks;
   std::uint64_t messages_per_step = 0;                       ///< control messages
   std::uint64_t control_bytes_per_step = 0;                  ///< plans and reports, estimated
@@ -48,5 +51,7 @@ void check_quota(const Forecast& forecast, const Quota& quota);
 /// Throws EnvironmentError when the layout does not take that many ranks.
 Forecast forecast(const RunConfig& config, const RunModels& models, int ranks, int threads);
 std::string to_text(const Forecast& forecast);
+/// The whole in one line: "64 prompts x 8 = 512 rollouts a step, 1 update; ...; peak 254 MB a rank: fits". `free_bytes`: memory that this machine has left.
+std::string one_sentence(const Forecast& forecast, std::uint64_t free_bytes);
 
 }  // namespace rollcall::stages

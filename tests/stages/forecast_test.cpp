@@ -55,6 +55,20 @@ TEST(Forecast, AccountsForEveryRankOnce) {
   }
 }
 
+TEST(Forecast, SaysTheWholeInOneSentence) {
+  RunConfig config;
+  config.train.mini_batches = 2;
+  Forecast f = planned(config, 4);
+  std::uint64_t peak = 0;
+  for (const auto& range : f.ranks) peak = std::max(peak, range.use.bytes);
+  EXPECT_TRUE(one_sentence(f, 10 * peak).starts_with("64 prompts x 8 = 512 rollouts a step, 2 updates; longest sequence ")) << one_sentence(f, 10 * peak);
+  EXPECT_NE(one_sentence(f, 10 * peak).find(": fits, this machine has "), std::string::npos);
+  EXPECT_NE(one_sentence(f, 3 * peak).find(": 3 of 4 ranks fit this machine"), std::string::npos);
+  EXPECT_NE(one_sentence(f, peak - 1).find(": does not fit this machine"), std::string::npos);
+  f.memory_limit = "6G";
+  EXPECT_NE(one_sentence(f, peak - 1).find(": fits run.memory_limit = 6G"), std::string::npos);
+}
+
 TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   RunConfig config;
   const Forecast f = planned(config, 1);
