@@ -63,6 +63,7 @@ struct StepReport {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
+  std::uint32_t producer = 0;  ///< of the shard
   std::vector<GroupReport> groups;
 };
 

@@ -39,7 +39,7 @@ void serialize(A& ar, rollcall::GroupReport& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::StepReport& v, unsigned) {
-  ar& v.purpose& v.step& v.round& v.groups;
+  ar& v.purpose& v.step& v.round& v.producer& v.groups;
 }
 
 template <class A>

@@ -1,6 +1,7 @@
 // report.html: one self-contained page with SVG curves and tables of a run.
 #pragma once
 
+#include "report/diagnoses.hpp"
 #include "report/evaluation.hpp"
 #include "report/metrics.hpp"
 
@@ -26,6 +27,7 @@ struct ReportInput {
   std::vector<std::pair<std::string, double>> stage_seconds;  ///< time per stage of the whole run
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::vector<GroupExhibit> groups;
+  std::vector<Diagnosis> diagnoses;  ///< of the last steps
 };
 
 /// Curves: reward, pass@k per level before and after, rollout budget per level over time, seconds per stage over time, entropy, ratio extremes.

@@ -8,6 +8,7 @@
 namespace rollcall::report {
 
 std::string tiles(const ReportInput& input);            ///< the run in a few large numbers
+std::string diagnoses(const ReportInput& input);        ///< what the last steps say in plain words
 std::string learning_charts(const ReportInput& input);  ///< reward, pass rates, entropy, supervised loss
 std::string level_results(const ReportInput& input);    ///< pass@1 and pass@k per level, before and after, as bars and as a table
 std::string budget_charts(const ReportInput& input);    ///< shares of the rollout budget over time

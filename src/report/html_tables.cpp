@@ -147,6 +147,15 @@ std::string exhibits(const ReportInput& input) {
   return out;
 }
 
+std::string diagnoses(const ReportInput& input) {
+  std::string body;
+  for (const auto& d : input.diagnoses) {
+    const std::string what = (d.kind == DiagnosisKind::note ? "Note: " : "") + d.what;
+    body += fmt::format("<li title=\"{}\">{}; {}.</li>", escape(d.name), escape(what), escape(d.advice));
+  }
+  return body.empty() ? "" : fmt::format(R"(<div class="card"><ul>{}</ul></div>)", body);
+}
+
 std::string facts(const ReportInput& input) {
   std::string body;
   for (const auto& [name, value] : input.facts) body += fmt::format(R"(<tr><td>{}</td><td class="mono">{}</td></tr>)", escape(name), escape(value));

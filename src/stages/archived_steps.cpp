@@ -144,15 +144,4 @@ void check_same_archive(const RunConfig& config, const std::string& digest_at_st
           "restore the files, or start a new run: a run that is trained from must not be resumed or packed meanwhile");
 }
 
-std::map<std::string, double> archived_metrics(const StepBatch& batch) {
-  double correct = 0.0, tokens = 0.0, rollouts = 0.0;
-  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
-    for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
-      correct += batch.scores[g][i].correct ? 1.0 : 0.0, tokens += double(policy_tokens(batch.groups[g].rollouts[i])), rollouts += 1.0;
-    }
-  }
-  return {
-      {"train/rollouts_generated", 0.0}, {"train/pass_rate", correct / std::max(rollouts, 1.0)}, {"response_length/mean", tokens / std::max(rollouts, 1.0)}};
-}
-
 }  // namespace rollcall::stages

@@ -42,7 +42,4 @@ std::string archive_digest(const RunConfig& config);
 /// Throws InputError when they are others than those the run began with.
 void check_same_archive(const RunConfig& config, const std::string& digest_at_start);
 
-/// What the coordinator measures of rollouts that it had sampled: train/pass_rate, response_length/mean; and train/rollouts_generated, which is 0.
-std::map<std::string, double> archived_metrics(const StepBatch& batch);
-
 }  // namespace rollcall::stages

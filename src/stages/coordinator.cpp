@@ -25,11 +25,11 @@ namespace {
 constexpr double kStatusInterval_s = 1.0;  // status.json is for people: once a second is fresh enough
 constexpr double kNormMomentum = 0.9;      // running mean of the gradient norm behind the spike test
 
-double mean_of(const std::vector<GroupReport>& reports, const std::function<double(const GroupReport&, std::size_t)>& value) {
+double mean_reward(const std::vector<GroupReport>& reports) {
   double sum = 0.0;
   std::size_t count = 0;
   for (const auto& group : reports) {
-    for (std::size_t i = 0; i < group.rewards.size(); ++i) sum += value(group, i), ++count;
+    for (const double reward : group.rewards) sum += reward, ++count;
   }
   return count == 0 ? 0.0 : sum / double(count);
 }
@@ -59,6 +59,9 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
+  if (state_.metric_rows > 0) {
+    for (const auto& row : report::read_metrics(job.run_dir)) recent_.add(row);
+  }
   const auto& settings = job.config.objective;
   const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
   greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
@@ -229,13 +232,11 @@ void Coordinator::train_step() {
 
   report::MetricRow row{"train", step, {report.metrics.begin(), report.metrics.end()}};
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
-  if (sampling) {  // the update says it of archived steps
-    row.values.emplace_back("train/pass_rate", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.correct[i]); }));
-    row.values.emplace_back("response_length/mean", mean_of(round.reports, [](const auto& g, std::size_t i) { return double(g.lengths[i]); }));
-  }
+  if (const auto prompts = job_->prompts.of(Split::train).size(); sampling && prompts > 0)
+    row.values.emplace_back("train/epoch", double(step) * double(config.train.prompts_per_step) / double(prompts));
   if (greedy_) {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
-    row.values.emplace_back("greedy/reward_mean", mean_of(round.greedy, [](const auto& g, std::size_t i) { return g.rewards[i]; }));
+    row.values.emplace_back("greedy/reward_mean", mean_reward(round.greedy));
   }
   const double took = clock.seconds(), waited = saving_s_ + packing_s_, archive_s = round.archive_s + report.archive_s + packing_s_;
   const double known = round.generation_s + round.scoring_s + report.update_s + scheduling_s + archive_s + weights_s;
@@ -252,13 +253,24 @@ void Coordinator::train_step() {
     state_.seconds[name] += seconds;
   }
   row.values.emplace_back("timing_s/step", took + waited);
+  if (sampling) {
+    row.values.emplace_back("timing_s/generation_mean", round.generation_mean_s);
+    row.values.emplace_back("perf/slowest_rank", double(round.slowest_rank));
+  }
   state_.seconds["step"] += took + waited;
   saving_s_ = packing_s_ = 0.0;
   metrics_.write(row);
   latest_row_ = row;
+  diagnose(row);
   write_status("train", false);
   const auto reward = report.metrics.find("critic/score/mean");
   progress_->update(state_.train_steps, {{"reward", reward == report.metrics.end() ? NAN : reward->second}, {"step_s", took}});
+}
+
+void Coordinator::diagnose(const report::MetricRow& row) {
+  recent_.add(row);
+  diagnoses_ = report::diagnose(recent_, job_->config);
+  for (const auto& diagnosis : diagnosis_log_.due(row.step, diagnoses_)) spdlog::warn("step {}: {}", row.step, diagnosis.text());
 }
 
 UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {
@@ -306,7 +318,7 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
 void Coordinator::write_status(const std::string& phase, bool force) {
   if (!force && since_status_.seconds() < kStatusInterval_s) return;
   since_status_.restart();
-  write_status_file(*job_, state_, phase);
+  write_status_file(*job_, state_, diagnoses_, phase);
 }
 
 }  // namespace rollcall::stages

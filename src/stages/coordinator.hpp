@@ -3,6 +3,7 @@
 
 #include "base/clock.hpp"
 #include "io/checkpoint.hpp"
+#include "report/diagnoses.hpp"
 #include "report/metrics.hpp"
 #include "report/progress.hpp"
 #include "scheduling/policy.hpp"
@@ -46,8 +47,10 @@ class Coordinator {
   struct Round {
     std::vector<GroupReport> reports, greedy;
     std::vector<ScoredFile> files;
-    scheduling::Training training{};  ///< of a whole step
-    double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
+    scheduling::Training training{};                              ///< of a whole step
+    double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
+    double generation_mean_s = 0.0;                               ///< over the ranks that generated
+    std::uint32_t slowest_rank = 0;                               ///< of the generation, in the last round
   };
 
   /// A checkpoint between its step's end and the moment it is durable.
@@ -94,6 +97,7 @@ class Coordinator {
   bool stop_wanted();
   bool stepped_ = false;     ///< since this start
   ExitCode stopped_early();  ///< within an evaluation, which a resume makes again
+  void diagnose(const report::MetricRow& row);
   void write_status(const std::string& phase, bool force);
   std::string step_name() const;
 
@@ -122,6 +126,9 @@ class Coordinator {
   std::int64_t covered_steps_ = 0;              ///< ... whose step this was
   SchedulerFiles scheduler_files_;
   std::optional<report::MetricRow> latest_row_;  ///< of the step just done
+  report::RecentSteps recent_;
+  report::DiagnosisLog diagnosis_log_;
+  std::vector<report::Diagnosis> diagnoses_;  ///< that hold after the step just done
   std::string policy_sha256_;
 };
 

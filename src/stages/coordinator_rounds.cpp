@@ -50,7 +50,8 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     const bool greedy = notice.report.purpose == Purpose::greedy;
     scheduling::merge_reports(greedy ? round.greedy : round.reports, notice.report.groups);
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
-    round.generation_s = std::max(round.generation_s, notice.generation_s);
+    if (notice.generation_s >= round.generation_s) round.generation_s = notice.generation_s, round.slowest_rank = notice.report.producer;
+    round.generation_mean_s += notice.generation_s / double(expected);
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
@@ -85,7 +86,8 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     deciding.restart();
     scheduling::merge_reports(all.reports, round.reports), scheduling::merge_reports(all.greedy, round.greedy);
     std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
-    all.generation_s += round.generation_s, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
+    all.generation_s += round.generation_s, all.generation_mean_s += round.generation_mean_s,
+        all.slowest_rank = round.slowest_rank, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;
     decision = scheduler_->next_round(request, round.reports);
   }

@@ -158,15 +158,22 @@ std::string data_hash(const Job& job) {
 /// Found at the start: a prompt of the last step that does not fit would end the run after hours.
 void check_lengths(const Job& job) {
   const std::int64_t positions = job.store->config().max_position_embeddings, room = positions - job.config.sampling.max_new_tokens;
+  std::int64_t too_long = 0, all = 0, longest = 0;
+  const Prompt* example = nullptr;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
     for (const Prompt& prompt : job.prompts.of(split)) {
       const auto tokens = std::int64_t(prompt_tokens(job, prompt).size());
-      require<ConfigError>(tokens <= room,
-                           fmt::format("the prompt \"{}\" has {} tokens, and with {} new ones exceeds the model's {} positions", excerpt(prompt.text), tokens,
-                                       job.config.sampling.max_new_tokens, positions),
-                           "the model cannot read past its last position", "raise model.max_position_embeddings or lower sampling.max_new_tokens");
+      ++all, too_long += tokens > room ? 1 : 0;
+      if (tokens > longest) longest = tokens, example = &prompt;
     }
   }
+  if (too_long == 0) return;
+  throw ConfigError(
+      error_message(fmt::format("{} of {} prompts are too long: the prompt \"{}\" has {} tokens, and with {} new ones exceeds the model's {} positions",
+                                too_long, all, excerpt(example->text), longest, job.config.sampling.max_new_tokens, positions),
+                    "the model cannot read past its last position",
+                    fmt::format("raise model.max_position_embeddings to {}, lower sampling.max_new_tokens, or take long prompts out of the task",
+                                longest + job.config.sampling.max_new_tokens)));
 }
 
 }  // namespace

@@ -66,6 +66,9 @@ void write_report(const Job& job, const CoordinatorState& state, const std::stri
                  {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)},
                  {"version", job.version}};
   input.metrics = report::read_metrics(job.run_dir);
+  report::RecentSteps recent;
+  for (const auto& row : input.metrics) recent.add(row);
+  input.diagnoses = report::diagnose(recent, job.config);
   input.evaluations = evals;
   for (const auto& [stage, seconds] : state.seconds) {
     if (stage != "step") input.stage_seconds.emplace_back(stage, seconds);  // "step" is the sum of the others over training
@@ -112,8 +115,10 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
   std::fflush(stdout);
 }
 
-void write_status_file(const Job& job, const CoordinatorState& state, const std::string& phase) {
+void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::string& phase) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  json told = json::array();
+  for (const auto& diagnosis : diagnoses) told.push_back({{"name", diagnosis.name}, {"what", diagnosis.what}, {"advice", diagnosis.advice}});
   const json status{{"phase", phase},
                     {"sft_steps", state.sft_steps},
                     {"sft_steps_wanted", job.config.sft.steps},
@@ -122,6 +127,7 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"ranks", job.layout.ranks},
                     {"layout", job.layout.name},
                     {"rollouts_total", state.rollouts_total},
+                    {"diagnoses", told},
                     {"updated_unix_s", now},
                     {"seconds", state.seconds}};
   // For people only: renamed into place, not fsynced, because a lost line costs nothing and an fsync a step costs half a millisecond.

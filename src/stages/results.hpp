@@ -1,10 +1,12 @@
 // What a run leaves for people: result.json, report.html, the table on standard output, and status.json while it runs.
 #pragma once
 
+#include "report/diagnoses.hpp"
 #include "stages/coordinator_state.hpp"
 #include "stages/job.hpp"
 
 #include <string>
+#include <vector>
 
 namespace rollcall::stages {
 
@@ -12,6 +14,6 @@ namespace rollcall::stages {
 void write_results(const Job& job, const CoordinatorState& state, const std::string& policy_sha256, const std::string& checkpoint);
 
 /// RUN/status.json, replaced whole.
-void write_status_file(const Job& job, const CoordinatorState& state, const std::string& phase);
+void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::string& phase);
 
 }  // namespace rollcall::stages

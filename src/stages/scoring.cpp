@@ -35,7 +35,7 @@ ScoredShard score(const Job& job, const RolloutShard& shard) {
 }
 
 StepReport report(const RolloutShard& shard, const ScoredShard& scores) {
-  StepReport report{shard.purpose, shard.step, shard.round, {}};
+  StepReport report{shard.purpose, shard.step, shard.round, shard.producer, {}};
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     GroupReport group{.id = shard.groups[g].id, .level = shard.groups[g].level};
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace rollcall::stages {
@@ -198,6 +199,28 @@ StepBatch own_rollouts(StepBatch batch) {
     batch.groups[g].rollouts.pop_back(), batch.scores[g].pop_back();
   }
   return batch;
+}
+
+std::map<std::string, double> rollout_metrics(const StepBatch& own) {
+  double rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0, equal = 0.0;
+  std::set<PromptId> prompts;
+  for (std::size_t g = 0; g < own.groups.size(); ++g) {
+    const auto& scores = own.scores[g];
+    prompts.insert(own.groups[g].id.prompt);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const Rollout& rollout = own.groups[g].rollouts[i];
+      rollouts += 1.0, correct += scores[i].correct ? 1.0 : 0.0, tokens += double(policy_tokens(rollout));
+      truncated += rollout.finish == FinishReason::length ? 1.0 : 0.0;
+    }
+    if (scores.size() < 2) continue;
+    compared += 1.0;
+    equal += std::all_of(scores.begin(), scores.end(), [&](const Score& s) { return s.reward == scores.front().reward; }) ? 1.0 : 0.0;
+  }
+  const double n = std::max(rollouts, 1.0);
+  std::map<std::string, double> metrics{{"train/pass_rate", correct / n}, {"response_length/mean", tokens / n}, {"response_length/clip_ratio", truncated / n}};
+  if (!own.groups.empty()) metrics["train/distinct_prompts_share"] = double(prompts.size()) / double(own.groups.size());
+  if (compared > 0) metrics["train/frac_reward_zero_std"] = equal / compared;
+  return metrics;
 }
 
 std::int64_t policy_tokens(const Rollout& rollout) {

@@ -342,10 +342,11 @@ void Update::on_update(const UpdatePlan& plan) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
   }
-  if (!job_->config.train.from_archive.empty()) report.metrics.merge(archived_metrics(batch));
   report.metrics.merge(composition(batch));
+  if (!job_->config.train.from_archive.empty()) report.metrics["train/rollouts_generated"] = 0.0;
   report.groups = signals_.take();
   batch = own_rollouts(std::move(batch));
+  report.metrics.merge(rollout_metrics(batch));
   namespace column = objective::column;
   if (companions_.wants(column::prior) || companions_.wants(column::posterior) || companions_.wants(column::prompt_best_length))
     objective_state_.learn(batch, drift);

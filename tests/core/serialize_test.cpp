@@ -35,6 +35,7 @@ StepReport any_report() {
   r.purpose = *rc::gen::element(Purpose::train, Purpose::validation, Purpose::eval);
   r.step = *arbitrary<std::uint64_t>();
   r.round = *arbitrary<std::uint32_t>();
+  r.producer = *arbitrary<std::uint32_t>();
   const int groups = *rc::gen::inRange(0, 5);
   for (int g = 0; g < groups; ++g) {
     GroupReport& group = r.groups.emplace_back();
@@ -67,7 +68,7 @@ bool same(const GroupReport& a, const GroupReport& b) {
 }
 
 bool same(const StepReport& a, const StepReport& b) {
-  return std::tie(a.purpose, a.step, a.round) == std::tie(b.purpose, b.step, b.round) &&
+  return std::tie(a.purpose, a.step, a.round, a.producer) == std::tie(b.purpose, b.step, b.round, b.producer) &&
          std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(), [](auto& x, auto& y) { return same(x, y); });
 }
 

@@ -1,0 +1,107 @@
+"""What a run says of itself in plain words: each diagnosis in the log, the status and the report of a run made for it, and none of a healthy one."""
+import html
+import os
+import signal
+import threading
+import time
+
+from harness import check, main, ranks_of, sets
+
+LONG = sets(train__steps=24, eval__before="false", eval__after="false", checkpoint__every=24, archive__pack_every=24)
+# What a run is made to do, by the diagnosis that must be told of it.
+MADE_FOR = {
+    "equal_rewards": sets(sft__steps=0, task__format_weight=0, train__lr=1e-6),
+    "truncated": sets(sampling__max_new_tokens=1),
+    "entropy_collapse": sets(sft__steps=4, train__lr=3e-2, train__steps=40),
+    "format_only": sets(sft__steps=6, task__min_level=9, task__max_level=12, task__format_weight=1, sampling__max_new_tokens=14, train__steps=80, train__lr=3e-3),
+    "clipped_gradient": sets(train__max_grad_norm=1e-3),
+    "policy_stands_still": sets(train__mini_batches=2, train__lr=1e-9),
+    "ratio_far_from_one": sets(train__epochs=8, train__lr=2e-2, objective__recipe="reinforce"),
+    "one_level": sets(task__max_level=4, task__tail_exponent=6),
+    "repeated_prompts": sets(task__train_prompts=3),
+    "generation_dominates": sets(sft__steps=0, scheduler__policy="pods", train__rollouts_per_prompt=32, sampling__max_new_tokens=24, scheduler__knobs__keep=2),
+    "one_rank_dominates": [],
+    "loss_near_zero": [],
+}
+
+
+def log_and_status(harness, name):
+    folder = harness.work / name
+    code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder), *LONG, *MADE_FOR[name])
+    check(code == 0, f"{name}: exit code {code}\n{out}\n{err}")
+    return out + err, harness.succeed("status", folder), folder
+
+
+def each_is_told_of_a_run_made_for_it(harness):
+    for name in MADE_FOR:
+        if name in ("one_rank_dominates", "loss_near_zero"):
+            continue
+        log, status, folder = log_and_status(harness, name)
+        lines = [line for line in log.splitlines() if f"[{name}]" in line]
+        check(len(lines) == 1 and " step " in lines[0], f"{name} is told {len(lines)} times\n{log}")
+        if f"[{name}]" in status:  # it may have ended since
+            told = next(line for line in status.splitlines() if f"[{name}]" in line)
+            check(html.escape(told.split(None, 1)[1].split(";")[0], quote=False) in (folder / "report.html").read_text(), f"{name} is not in the report: {told}")
+
+
+def a_note_is_told_where_people_look_and_not_in_the_log(harness):
+    log, status, folder = log_and_status(harness, "loss_near_zero")
+    check("[loss_near_zero]" not in log and "[loss_near_zero]" in status, f"{log}\n{status}")
+    check("which is expected on policy" in (folder / "report.html").read_text(), "the report has no note")
+
+
+def a_slow_rank_is_named(harness):
+    """Rank 1 is stopped most of the time."""
+    folder = harness.work / "slow"
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *LONG, *sets(train__rollouts_per_prompt=16, task__max_level=6), ranks=2)
+    ended = threading.Event()
+
+    def hold_up():
+        while not ended.is_set():
+            pid = ranks_of(folder).get(1)
+            if pid is None:
+                time.sleep(0.01)
+                continue
+            try:
+                while not ended.is_set():
+                    os.kill(pid, signal.SIGSTOP)
+                    time.sleep(0.04)
+                    os.kill(pid, signal.SIGCONT)
+                    time.sleep(0.004)
+            except ProcessLookupError:
+                pass
+
+    slowing = threading.Thread(target=hold_up)
+    slowing.start()
+    out, err = job.communicate()
+    ended.set()
+    slowing.join()
+    check(job.returncode == 0, f"exit code {job.returncode}\n{out}\n{err}")
+    check("[one_rank_dominates]" in out + err and "rank 1)" in out + err, f"a rank that is stopped most of the time is not named\n{out}\n{err}")
+
+
+def a_healthy_run_is_silent(harness):
+    folder = harness.work / "healthy"
+    quickstart = harness.source / "jobs/runs/quickstart.toml"
+    code, out, err, _ = harness.run("train", quickstart, *sets(run__dir=folder, train__steps=40, task__heldout_prompts=16, eval__before="false", eval__after="false"))
+    told = [line for line in (out + err).splitlines() if line.endswith("]") and "; " in line]
+    check(code == 0 and not told, f"exit code {code}, and of a healthy run:\n" + "\n".join(told))
+    check(all("[loss_near_zero]" in line for line in harness.succeed("status", folder).splitlines() if line.startswith("note")), "status warns of a healthy run")
+
+
+def a_resume_remembers_the_steps_before(harness):
+    """The window reaches back behind the stop: ten steps are there with the first new one."""
+    folder = harness.work / "resumed"
+    words = [*sets(run__dir=folder), *LONG, *MADE_FOR["truncated"]]
+    harness.succeed("train", harness.tiny, *words, *sets(train__steps=9))
+    code, out, err, _ = harness.run("train", harness.tiny, "--resume", *words, *sets(train__steps=10))
+    check(code == 0 and "step 10: " in out + err and "[truncated]" in out + err, f"{code}\n{out}\n{err}")
+
+
+def prompts_beyond_the_window_are_counted(harness):
+    code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "window", task__max_level=30, task__tail_exponent=0))
+    check(code == 2 and "prompts are too long" in err and "max_position_embeddings to " in err, f"{code}\n{out}\n{err}")
+
+
+main(each_is_told_of_a_run_made_for_it, a_note_is_told_where_people_look_and_not_in_the_log, a_slow_rank_is_named, a_healthy_run_is_silent,
+     a_resume_remembers_the_steps_before, prompts_beyond_the_window_are_counted)
