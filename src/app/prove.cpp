@@ -127,8 +127,8 @@ class Proof {
     if (!reference_) reference_ = outcome, reference_folder_ = folder;
     const auto mark = [](const std::string& value, const std::string& expected) { return value.substr(0, 10) + (value == expected ? "" : " !"); };
     const std::string metric = first_difference(reference_->metrics, outcome.metrics);
-    fmt::print("{:<44} {:>8}  {:<12} {:<12} {:<8} {:>7.1f}\n", what, outcome.killed == 0 ? "" : fmt::format("{}x", outcome.killed), mark(outcome.policy, reference_->policy),
-               mark(outcome.archive, reference_->archive), metric.empty() ? "same" : "differ", outcome.seconds);
+    fmt::print("{:<44} {:>8}  {:<12} {:<12} {:<8} {:>7.1f}\n", what, outcome.killed == 0 ? "" : fmt::format("{}x", outcome.killed),
+               mark(outcome.policy, reference_->policy), mark(outcome.archive, reference_->archive), metric.empty() ? "same" : "differ", outcome.seconds);
     std::fflush(stdout);
     if (difference_.empty()) difference_ = first_of(outcome, folder, metric);
     if (!difference_.empty() && differs_.empty()) differs_ = what;
@@ -139,17 +139,19 @@ class Proof {
   std::string first_of(const Outcome& outcome, const fs::path& folder, const std::string& metric) const {
     if (outcome.archive != reference_->archive) return "rollouts: " + io::compare(reference_folder_, folder).first;
     if (!metric.empty()) return "metrics: " + metric;
-    if (outcome.policy != reference_->policy) return fmt::format("policy: SHA-256 {} and {}, with the same rollouts and metrics", reference_->policy, outcome.policy);
+    if (outcome.policy != reference_->policy)
+      return fmt::format("policy: SHA-256 {} and {}, with the same rollouts and metrics", reference_->policy, outcome.policy);
     return "";
   }
 
   ExitCode verdict() const {
     if (difference_.empty()) {
-      fmt::print("identical: {} runs, {} kills, one policy {}, one archive {}, the same metrics\n", runs_, kills_, reference_->policy.substr(0, 16), reference_->archive.substr(0, 16));
+      fmt::print("identical: {} runs, {} kills, one policy {}, one archive {}, the same metrics\n", runs_, kills_, reference_->policy.substr(0, 16),
+                 reference_->archive.substr(0, 16));
       return ExitCode::done;
     }
-    fmt::print("different: \"{}\" is not \"undisturbed on {}\"\nfirst difference: {}\nfolders kept: {}\n", differs_, place_text(places_of(flags_->ranks).front()), difference_,
-               folder_.string());
+    fmt::print("different: \"{}\" is not \"undisturbed on {}\"\nfirst difference: {}\nfolders kept: {}\n", differs_,
+               place_text(places_of(flags_->ranks).front()), difference_, folder_.string());
     return ExitCode::failed;
   }
 
@@ -164,14 +166,15 @@ class Proof {
 
 ExitCode prove_it(ProveFlags flags) {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
-    require<ConfigError>(std::getenv(variable) == nullptr, "prove was started by an MPI launcher", "it starts the ranks of its runs itself", "call it as one process, in a batch job without srun");
+    require<ConfigError>(std::getenv(variable) == nullptr, "prove was started by an MPI launcher", "it starts the ranks of its runs itself",
+                         "call it as one process, in a batch job without srun");
   std::vector<std::string> assignments = short_form(load_run_config(flags.run_file, flags.assignments));
   assignments.insert(assignments.end(), flags.assignments.begin(), flags.assignments.end());
   const RunConfig config = load_run_config(flags.run_file, assignments);
   for (const int n : flags.ranks) comm::make_layout("auto", n);
   const fs::path folder = fs::absolute(flags.folder.empty() ? config.run.dir + ".prove" : flags.folder);
-  require<ConfigError>(!fs::exists(folder) || fs::exists(folder / kMarker), fmt::format("{} is there already", folder.string()), "prove would mix its runs with what is in it",
-                       "name another with --folder, or remove it");
+  require<ConfigError>(!fs::exists(folder) || fs::exists(folder / kMarker), fmt::format("{} is there already", folder.string()),
+                       "prove would mix its runs with what is in it", "name another with --folder, or remove it");
   fs::remove_all(folder);
   make_folder(folder);
   write_file_atomic(folder / kMarker, "Runs of rollcall prove; may be removed.\n");
@@ -192,9 +195,13 @@ void add_prove(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ProveFlags>();
   auto* command = app.add_subcommand("prove", "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all bits");
   command->add_option("run-file", flags->run_file, "TOML run file")->required();
-  command->add_option("--set", flags->assignments, "key=value, overrides the run file and its short form; may be repeated")->allow_extra_args(false)->take_all();
+  command->add_option("--set", flags->assignments, "key=value, overrides the run file and its short form; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
   command->add_option("--ranks", flags->ranks, "rank counts to compare, such as 1,2,8")->delimiter(',')->check(CLI::Range(1, 1 << 16))->capture_default_str();
-  command->add_option("--seconds", flags->seconds, "start no further run that would end later; four runs are the least")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--seconds", flags->seconds, "start no further run that would end later; four runs are the least")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--seed", flags->seed, "of the instants at which runs are killed; 0: another one each time");
   command->add_option("--launcher", flags->launcher, "what starts ranks, to be followed by their number; default: srun in an allocation, else mpirun");
   command->add_option("--folder", flags->folder, "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind it");

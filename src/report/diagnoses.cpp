@@ -32,8 +32,12 @@ class Window {
     const std::vector<MetricRow> earlier(all_->end() - std::ptrdiff_t(2 * kWindow), all_->end() - std::ptrdiff_t(kWindow));
     return mean(metric) - mean_of(earlier, metric);
   }
-  double most(const std::string& metric) const { return fold(metric, [](double a, double b) { return std::max(a, b); }); }
-  double least(const std::string& metric) const { return fold(metric, [](double a, double b) { return std::min(a, b); }); }
+  double most(const std::string& metric) const {
+    return fold(metric, [](double a, double b) { return std::max(a, b); });
+  }
+  double least(const std::string& metric) const {
+    return fold(metric, [](double a, double b) { return std::min(a, b); });
+  }
   /// Share of the window's steps whose value is above the limit; NaN where none has one.
   double share_above(const std::string& metric, double limit) const {
     const auto values = values_of(rows_, metric);
@@ -126,13 +130,15 @@ Finding clipped_gradient(const Window& w) {
 Finding policy_stands_still(const Window& w) {
   const double spread = w.most("actor/ratio_max_last") - w.least("actor/ratio_min_last");
   if (!(updates_a_step(w.config) > 1 && spread < 1e-3)) return {};
-  return fmt::format("{} optimizer steps on the same rollouts leave the ratio within {:.1g} of 1: the learning rate moves nothing", updates_a_step(w.config), spread);
+  return fmt::format("{} optimizer steps on the same rollouts leave the ratio within {:.1g} of 1: the learning rate moves nothing", updates_a_step(w.config),
+                     spread);
 }
 
 Finding ratio_far_from_one(const Window& w) {
   const double mean = w.mean("actor/ratio_mean");
-  if (!(std::abs(mean - 1.0) > 0.1)) return {};
-  return fmt::format("the mean ratio of the policy to the one that sampled is {:.2f}: the rollouts are far off policy", mean);
+  if (std::abs(mean - 1.0) > 0.1) return fmt::format("the mean ratio of the policy to the one that sampled is {:.2f}: the rollouts are far off policy", mean);
+  if (!(w.share_above("actor/ratio_max_last", 10.0) > 0.5)) return {};
+  return fmt::format("the largest ratio reaches {:.3g} within a step: its later updates are far off policy", w.mean("actor/ratio_max_last"));
 }
 
 Finding one_level(const Window& w) {
@@ -170,24 +176,28 @@ Finding one_rank_dominates(const Window& w) {
 Finding loss_near_zero(const Window& w) {
   const double loss = std::max(std::abs(w.most("actor/pg_loss")), std::abs(w.least("actor/pg_loss"))), norm = w.mean("actor/grad_norm");
   if (!(loss < 1e-3 && norm > 0 && w.least("actor/ratio_min") == 1.0 && w.most("actor/ratio_max") == 1.0)) return {};
-  return fmt::format("the loss is {:.0e}, which is expected on policy: the ratio is 1 and a group's advantages sum to 0, but the gradient does not vanish (norm {:.2g})", loss,
-                     norm);
+  return fmt::format(
+      "the loss is {:.0e}, which is expected on policy: the ratio is 1 and a group's advantages sum to 0, but the gradient does not vanish (norm {:.2g})", loss,
+      norm);
 }
 
 constexpr Rule kRules[] = {
     {"equal_rewards", DiagnosisKind::warning, "over 80 % of the groups have rewards that are all equal",
-     "use prompts of more fitting difficulty, more rollouts a prompt, a longer warm start, or a policy that skips such prompts (scheduler.policy = \"dapo\")", equal_rewards},
+     "use prompts of more fitting difficulty, more rollouts a prompt, a longer warm start, or a policy that skips such prompts (scheduler.policy = \"dapo\")",
+     equal_rewards},
     {"truncated", DiagnosisKind::warning, "over 25 % of the answers end at the token limit",
      "raise sampling.max_new_tokens, or teach shorter answers in the warm start", truncated},
     {"entropy_collapse", DiagnosisKind::warning, "the entropy is below 0.1 nats a token and below a fifth of the first 10 steps'",
      "raise clip_high, add an entropy bonus, or lower train.lr", entropy_collapse},
-    {"format_only", DiagnosisKind::warning, "with task.format_weight above 0, the format component rose by over 0.05 from one window to the next, and correctness by less than 0.01",
+    {"format_only", DiagnosisKind::warning,
+     "with task.format_weight above 0, the format component rose by over 0.05 from one window to the next, and correctness by less than 0.01",
      "lower task.format_weight", format_only},
     {"clipped_gradient", DiagnosisKind::warning, "the gradient norm is over 5 times train.max_grad_norm in more than half of the steps",
      "raise train.max_grad_norm to the usual norm, or lower train.lr", clipped_gradient},
     {"policy_stands_still", DiagnosisKind::warning, "several optimizer steps a step, and the ratio's extremes after them within 0.001 of each other",
      "raise train.lr", policy_stands_still},
-    {"ratio_far_from_one", DiagnosisKind::warning, "the mean ratio is further than 0.1 from 1",
+    {"ratio_far_from_one", DiagnosisKind::warning,
+     "the mean ratio is further than 0.1 from 1, or the largest one after the last update of a step is above 10 in more than half of the steps",
      "lower train.lr, train.epochs or replay.max_staleness, or take a recipe with a decoupled correction (decoupled_token_is)", ratio_far_from_one},
     {"one_level", DiagnosisKind::warning, "of three or more levels, one takes over half of the rollouts",
      "see rollout_alloc in the report; change scheduler.policy or the mix of task levels", one_level},

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 
 namespace rollcall::report {
@@ -16,13 +16,27 @@ namespace {
 using Values = std::map<std::string, double>;
 
 /// A step of a healthy run with two optimizer steps, at which no rule has anything to say.
-const Values kHealthy{{"train/frac_reward_zero_std", 0.3},       {"response_length/clip_ratio", 0.05},     {"actor/entropy", 0.5},
-                      {"critic/component/format/mean", 0.8},     {"critic/component/correct/mean", 0.4},   {"actor/grad_norm", 1.5},
-                      {"actor/ratio_min", 1.0},                  {"actor/ratio_max", 1.0},                 {"actor/ratio_mean", 1.0},
-                      {"actor/ratio_min_last", 0.9},             {"actor/ratio_max_last", 1.1},            {"actor/pg_loss", 0.02},
-                      {"rollout_alloc/class_share/2", 0.3},      {"rollout_alloc/class_share/3", 0.4},     {"rollout_alloc/class_share/4", 0.3},
-                      {"train/distinct_prompts_share", 1.0},     {"train/epoch", 0.5},                     {"timing_s/generation", 0.8},
-                      {"timing_s/generation_mean", 0.7},         {"timing_s/step", 1.0},                   {"perf/slowest_rank", 3.0}};
+const Values kHealthy{{"train/frac_reward_zero_std", 0.3},
+                      {"response_length/clip_ratio", 0.05},
+                      {"actor/entropy", 0.5},
+                      {"critic/component/format/mean", 0.8},
+                      {"critic/component/correct/mean", 0.4},
+                      {"actor/grad_norm", 1.5},
+                      {"actor/ratio_min", 1.0},
+                      {"actor/ratio_max", 1.0},
+                      {"actor/ratio_mean", 1.0},
+                      {"actor/ratio_min_last", 0.9},
+                      {"actor/ratio_max_last", 1.1},
+                      {"actor/pg_loss", 0.02},
+                      {"rollout_alloc/class_share/2", 0.3},
+                      {"rollout_alloc/class_share/3", 0.4},
+                      {"rollout_alloc/class_share/4", 0.3},
+                      {"train/distinct_prompts_share", 1.0},
+                      {"train/epoch", 0.5},
+                      {"timing_s/generation", 0.8},
+                      {"timing_s/generation_mean", 0.7},
+                      {"timing_s/step", 1.0},
+                      {"perf/slowest_rank", 3.0}};
 
 RunConfig two_updates() {
   RunConfig config;
@@ -61,17 +75,37 @@ std::vector<Case> cases() {
   return {
       {"equal_rewards", "81 % of the groups", always({{"train/frac_reward_zero_std", 0.81}}), always({{"train/frac_reward_zero_std", 0.79}})},
       {"truncated", "26 % of the answers", always({{"response_length/clip_ratio", 0.26}}), always({{"response_length/clip_ratio", 0.25}})},
-      {"entropy_collapse", "0.095 nats", [](std::uint64_t step) { return Values{{"actor/entropy", step <= 10 ? 0.5 : 0.095}}; },
-       [](std::uint64_t step) { return Values{{"actor/entropy", step <= 10 ? 0.5 : 0.1}}; }},
+      {"entropy_collapse", "0.095 nats",
+       [](std::uint64_t step) {
+         return Values{{"actor/entropy", step <= 10 ? 0.5 : 0.095}};
+       },
+       [](std::uint64_t step) {
+         return Values{{"actor/entropy", step <= 10 ? 0.5 : 0.1}};
+       }},
       {"format_only", "rises (by 0.06",
-       [](std::uint64_t step) { return Values{{"critic/component/format/mean", step > 40 ? 0.86 : 0.8}, {"critic/component/correct/mean", step > 40 ? 0.409 : 0.4}}; },
-       [](std::uint64_t step) { return Values{{"critic/component/format/mean", step > 40 ? 0.86 : 0.8}, {"critic/component/correct/mean", step > 40 ? 0.411 : 0.4}}; }},
+       [](std::uint64_t step) {
+         return Values{{"critic/component/format/mean", step > 40 ? 0.86 : 0.8}, {"critic/component/correct/mean", step > 40 ? 0.409 : 0.4}};
+       },
+       [](std::uint64_t step) {
+         return Values{{"critic/component/format/mean", step > 40 ? 0.86 : 0.8}, {"critic/component/correct/mean", step > 40 ? 0.411 : 0.4}};
+       }},
       {"clipped_gradient", "in 55 % of the steps",
-       [](std::uint64_t step) { return Values{{"actor/grad_norm", step % 20 < 11 ? 5.1 : 1.0}}; },
-       [](std::uint64_t step) { return Values{{"actor/grad_norm", step % 20 < 10 ? 5.1 : 1.0}}; }},
+       [](std::uint64_t step) {
+         return Values{{"actor/grad_norm", step % 20 < 11 ? 5.1 : 1.0}};
+       },
+       [](std::uint64_t step) {
+         return Values{{"actor/grad_norm", step % 20 < 10 ? 5.1 : 1.0}};
+       }},
       {"policy_stands_still", "moves nothing", always({{"actor/ratio_min_last", 1.0}, {"actor/ratio_max_last", 1.0009}}),
        always({{"actor/ratio_min_last", 1.0}, {"actor/ratio_max_last", 1.0011}})},
       {"ratio_far_from_one", "is 0.89", always({{"actor/ratio_mean", 0.89}}), always({{"actor/ratio_mean", 0.91}})},
+      {"ratio_far_from_one", "reaches 10.1",
+       [](std::uint64_t step) {
+         return Values{{"actor/ratio_max_last", step % 20 < 11 ? 10.1 : 10.05}};
+       },
+       [](std::uint64_t step) {
+         return Values{{"actor/ratio_max_last", step % 20 < 10 ? 10.1 : 9.0}};
+       }},
       {"one_level", "level 3 takes 51 %", always({{"rollout_alloc/class_share/3", 0.51}}), always({{"rollout_alloc/class_share/3", 0.5}})},
       {"repeated_prompts", "only 49 %", always({{"train/distinct_prompts_share", 0.49}}), always({{"train/distinct_prompts_share", 0.5}})},
       {"repeated_prompts", "drawn 11 times", always({{"train/epoch", 10.6}}), always({{"train/epoch", 10.0}})},
@@ -118,7 +152,8 @@ TEST(Diagnoses, SettingsThatMakeAFindingMeaninglessSilenceIt) {
 }
 
 TEST(Diagnoses, ThreeAtMostAndNotesLast) {
-  const auto found = diagnose(steps_with(always({{"actor/pg_loss", 0.0}, {"train/frac_reward_zero_std", 0.9}, {"response_length/clip_ratio", 0.9}})), two_updates());
+  const auto found =
+      diagnose(steps_with(always({{"actor/pg_loss", 0.0}, {"train/frac_reward_zero_std", 0.9}, {"response_length/clip_ratio", 0.9}})), two_updates());
   EXPECT_EQ(names(found), (std::vector<std::string>{"equal_rewards", "truncated", "loss_near_zero"}));
   const Values all{{"actor/pg_loss", 0.0}, {"train/frac_reward_zero_std", 0.9}, {"response_length/clip_ratio", 0.9}, {"actor/ratio_mean", 2.0}};
   EXPECT_EQ(names(diagnose(steps_with(always(all)), two_updates())), (std::vector<std::string>{"equal_rewards", "truncated", "ratio_far_from_one"}));
@@ -136,7 +171,11 @@ TEST(Diagnoses, FewStepsMissingMetricsAndOtherPhasesSayNothing) {
 }
 
 TEST(Diagnoses, OneOddStepSaysNothing) {
-  EXPECT_TRUE(diagnose(steps_with([](std::uint64_t step) { return step == 55 ? Values{{"actor/ratio_mean", 2.9}, {"actor/grad_norm", 1e6}} : Values{}; }), two_updates()).empty());
+  EXPECT_TRUE(diagnose(steps_with([](std::uint64_t step) {
+                         return step == 55 ? Values{{"actor/ratio_mean", 2.9}, {"actor/grad_norm", 1e6}} : Values{};
+                       }),
+                       two_updates())
+                  .empty());
 }
 
 TEST(Diagnoses, LogTellsAWarningOnceAndAgainAfterAWhileAndNoNote) {

@@ -52,7 +52,8 @@ Child::Child(const std::vector<std::string>& words, const std::filesystem::path&
   argv.push_back(nullptr);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  require<EnvironmentError>(pid_ >= 0, fmt::format("cannot start a process: {}", std::strerror(errno)), "nothing can be proved without runs", "end other processes");
+  require<EnvironmentError>(pid_ >= 0, fmt::format("cannot start a process: {}", std::strerror(errno)), "nothing can be proved without runs",
+                            "end other processes");
   if (pid_ > 0) return;
   // Only what may be called between fork and exec.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -20,9 +20,9 @@ namespace rollcall::app::prove {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr double kLeastShare = 0.2;      // kills are moved forward at most so far
-constexpr double kGrace_s = 30.0;        // for ranks to notice that their launcher is gone
-constexpr std::size_t kTail = 12;        // lines of a failed run's log that are shown
+constexpr double kLeastShare = 0.2;  // kills are moved forward at most so far
+constexpr double kGrace_s = 30.0;    // for ranks to notice that their launcher is gone
+constexpr std::size_t kTail = 12;    // lines of a failed run's log that are shown
 
 std::vector<std::string> words_of(const Starting& starting, const Place& place, const fs::path& folder, bool resume) {
   std::vector<std::string> words;

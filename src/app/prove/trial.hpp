@@ -16,8 +16,8 @@ struct Place {
 
 struct Trial {
   Place begins;
-  std::vector<double> kills{};    ///< seconds after each start; the last start is not killed
-  std::vector<Place> resumes{};   ///< [kills]
+  std::vector<double> kills{};   ///< seconds after each start; the last start is not killed
+  std::vector<Place> resumes{};  ///< [kills]
 };
 
 /// How runs are started and what they train.
