@@ -40,7 +40,7 @@ const std::vector<PolicyRow>& policies() {
       {"", "target_difficulty", "equal", "single", "all"}, {{"pool_factor", "4"}}, "a value model trained beside the policy: V is the success estimate, which any model may begin through PromptTable::prior"},
     {"dots_rr", "DOTS: drawn by the distance of the predicted success from 1/2", "arXiv:2506.05316", 2025,
       {"", "target_difficulty", "equal", "single", "all"}, {{"target_temperature", "0.001"}}, "the attention over embeddings that predicts V and the selection every second step; V is the success estimate, or any model's through PromptTable::prior"},
-    {"vade", "VADE: Thompson draws of the outcome variance, per prompt", "arXiv:2511.18902", 2025,
+    {"vade", "VADE: Thompson draws of the information gain, per prompt", "arXiv:2511.18902", 2025,
       {"", "thompson_variance", "equal", "single", "all"}, {}},
     {"spo", "Single-stream Policy Optimization: prompts by tracked deviation", "arXiv:2509.13232", 2025,
       {"", "tracked_deviation", "equal", "single", "all"}, {}},
