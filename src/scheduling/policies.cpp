@@ -58,8 +58,8 @@ const std::vector<PolicyRow>& policies() {
       {"", "tier_schedule", "equal", "single", "all"}, {}, "tiers by the token entropies of a corpus, which are the levels of the task here, and the next-token loss; its length reward is the recipe rmt"},
     {"craft_gui", "CRAFT-GUI: stages from easy to hard, each once the one before is mastered", "arXiv:2508.11360", 2025,
       {"", "stage_gate", "equal", "single", "all"}, {}, "rewards that mix rules with a judge, and the environment of screens"},
-    {"apriel_reasoner", "Apriel-Reasoner: domains keep their shares of what trains", "arXiv:2604.02007", 2026,
-      {"", "domain_share", "equal", "single", "all"}, {}, "rollouts that finish at different times: the share that trains is of a closed step; the update rule is inferred"},
+    {"apriel_reasoner", "Apriel-Reasoner: domains keep their shares of what has finished", "arXiv:2604.02007", 2026,
+      {"", "domain_share", "equal", "single", "all"}, {}, "rollouts that finish at different times: all of a step's have finished when it closes, so only uneven counts and chance move the rates"},
     {"wgrpo", "Positive-negative pairing of hard and easy prompts", "arXiv:2602.03452", 2026,
       {"", "pairs", "equal", "single", "all"}, {}, "success rates measured before training with many rollouts: p is what the run has seen"},
     {"one_shot", "One-shot RLVR: the prompt of largest historical variance", "arXiv:2504.20571", 2025,
@@ -79,7 +79,7 @@ const std::vector<PolicyRow>& policies() {
       {"", "uniform", "equal", "single", "informative"}, {}},
     // How many rollouts.
     {"knapsack", "Knapsack-RL: largest summed value under the exact budget", "arXiv:2509.25849", 2025,
-      {"", "uniform", "knapsack", "single", "all"}, {}},
+      {"", "uniform", "knapsack", "single", "all"}, {}, "the published rules for prompts at 0 and 1, at the least count, with what the others do not need spread over the unsolved ones: the estimate is never either"},
     {"v0", "V_0: budget by the value model's predicted success", "arXiv:2602.03584", 2026,
       {"", "uniform", "square_root", "single", "all"}, {{"prior_required", "true"}}, "the value model that follows the policy in context: V is read from a file, and the run's results refine it; the allocation rule is inferred"},
     {"v0_5", "V_0.5: rollouts one by one where the prior is contradicted", "arXiv:2603.10848", 2026,
@@ -98,12 +98,12 @@ const std::vector<PolicyRow>& policies() {
     {"pods", "PODS: max-variance down-sampling of each group", "arXiv:2504.13818", 2025,
       {"", "uniform", "equal", "single", "max_variance"}, {}},
     {"rstar2_agent", "Resampling on Correct: half of each group, the cleanest of the right ones", "arXiv:2508.20722", 2025,
-      {"", "uniform", "equal", "single", "clean_positives"}, {}, "tool calls, whose share of errors is half of what makes a positive unclean"},
+      {"", "uniform", "equal", "single", "clean_positives"}, {}, "tool calls, whose share of errors is half of what makes a positive unclean, and the count of repeated answer tags, a part of the other half"},
     {"d3s", "D3S: max-variance down-sampling of the step", "arXiv:2509.22115", 2025,
       {"", "uniform", "equal", "single", "extreme_advantages"}, {},
       "the token level, which the recipe d3s has together with this one"},
-    {"arrol", "ARRoL: pruning towards a balanced group", "arXiv:2603.24840", 2026,
-      {"", "uniform", "equal", "single", "survivors"}, {}, "the quality head on hidden states: no stage predicts, and a run is refused"},
+    {"arrol", "ARRoL: half of each group, pruned towards a balance", "arXiv:2603.24840", 2026,
+      {"", "uniform", "equal", "single", "survivors"}, {}, "the quality head on hidden states and pruning while decoding: no stage predicts, and a run is refused"},
   };
   // clang-format on
   return table;

@@ -15,7 +15,9 @@ void ThompsonVarianceSampler::bind(ConfigSchema& s) {
   s.bind("fade_sampled", &fade_sampled_, "share of its older evidence that a prompt loses when a step samples it", {0, 1});
 }
 
-double ThompsonVarianceSampler::kept(std::uint64_t from, std::uint64_t to) const { return to > from + 1 ? std::pow(1.0 - fade_all_, double(to - from - 1)) : 1.0; }
+double ThompsonVarianceSampler::kept(std::uint64_t from, std::uint64_t to) const {
+  return to > from + 1 ? std::pow(1.0 - fade_all_, double(to - from - 1)) : 1.0;
+}
 
 std::vector<double> ThompsonVarianceSampler::scores(const StepRequest& request) {
   const RandomStream stream = knowledge().random(request.step, std::uint64_t(SamplerUse::posterior));
