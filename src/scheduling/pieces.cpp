@@ -58,7 +58,7 @@ constexpr PieceRow<Sampler> kSamplers[] = {
   {"uniform", "every prompt once an epoch, in an addressed random order", [](Knowledge& k) -> std::unique_ptr<Sampler> { return std::make_unique<UniformSampler>(k.size(), k.seed()); }},
   {"gdro_resample", "bin b by q_t(b) = (1 - gamma) w_t(b) / sum w_t + gamma / B, then a prompt of b", knowing<Sampler, GdroResample>},
   {"target_difficulty", "the nearest to a target success rate, or P(x) ~ exp(-|V(x) - target| / temperature)", knowing<Sampler, TargetDifficultySampler>},
-  {"thompson_variance", "largest p (1 - p), p drawn from the prompt's Beta posterior", knowing<Sampler, ThompsonVarianceSampler>},
+  {"thompson_variance", "largest p (1 - p)^2, p drawn from the prompt's Beta posterior", knowing<Sampler, ThompsonVarianceSampler>},
   {"tracked_deviation", "P(x) ~ sqrt(p (1 - p)) + exploration, p a Beta tracker", knowing<Sampler, TrackedDeviationSampler>},
   {"variance_mix", "a share with P(x) ~ w p (1 - p) + w' diversity, the rest uniform", knowing<Sampler, VarianceMixSampler>},
   {"bandit_softmax", "arms with P(c) ~ exp(Q_c / temperature), Q_c the decayed mean absolute advantage", bandit<BanditSampler::Rule::softmax>},
@@ -102,7 +102,7 @@ constexpr PieceRow<Selection> kSelections[] = {
   {"clean_positives", "of each group a share, right and wrong in proportion, right ones by largest reward", make<Selection, CleanPositivesSelection>},
   {"max_variance", "of each group the m rollouts of largest reward variance", make<Selection, MaxVarianceSelection>},
   {"extreme_advantages", "of the step the N rollouts of largest advantage variance", make<Selection, ExtremeAdvantagesSelection>},
-  {"survivors", "each group without the ends that keep its predicted success from the target", make<Selection, SurvivorsSelection>},
+  {"survivors", "a share of each group, whose predicted success is nearest to the target", make<Selection, SurvivorsSelection>},
 };
 // clang-format on
 

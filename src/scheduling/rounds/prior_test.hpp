@@ -5,7 +5,7 @@
 
 namespace rollcall::scheduling {
 
-/// On rewards -1 and 1, V = 2 p - 1 with p = Knowledge::success() as the step begins (PromptTable::prior refined by the run's results). With k rollouts of mean m:
+/// On rewards -1 and 1, V = 2 p - 1 with p = Knowledge::predicted(): the frozen PromptTable::prior, which no result changes. With k rollouts of mean m:
 /// D = max(0, (m - V)^2 - 1/k), risk of the fused baseline MSE(k) = D / (D k + 1); one more rollout while MSE(k) - MSE(k + 1) > rollout_cost
 /// (arXiv:2603.10848). k starts at the first round's size and ends after prior_rounds more or at the step's max_rollouts.
 class PriorTestRounds final : public Rounds {

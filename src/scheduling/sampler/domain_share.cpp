@@ -1,4 +1,4 @@
-// Multiplicative control of the domains' rates.
+// What has finished against what should have.
 #include "scheduling/sampler/domain_share.hpp"
 
 #include "base/error.hpp"
@@ -14,7 +14,7 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLargestCorrection = 4.0;  // per step
+constexpr double kLeast = 50, kLargestCorrection = 10.0;  // rollouts before any correction, and the largest: the published code's
 
 void normalise(std::vector<double>& x) {
   const double sum = std::accumulate(x.begin(), x.end(), 0.0);
@@ -25,7 +25,6 @@ void normalise(std::vector<double>& x) {
 
 void DomainShareSampler::bind(ConfigSchema& s) {
   s.bind("domain_target", &target_, "target share of each domain, by ascending domain; empty: its share of the training prompts", {0, 1e9});
-  s.bind("share_rate", &rate_, "exponent of the correction", {0, 1});
 }
 
 std::vector<double> DomainShareSampler::targets() const {
@@ -38,40 +37,42 @@ std::vector<double> DomainShareSampler::targets() const {
   return target;
 }
 
-std::vector<double> DomainShareSampler::chances(const StepRequest&, const std::vector<std::int64_t>&) {
-  if (weight_.empty()) weight_ = targets();
-  return weight_;
+std::vector<double> DomainShareSampler::rates() const {
+  const auto target = targets();
+  const double all = std::accumulate(finished_.begin(), finished_.end(), 0.0);
+  if (all < kLeast) return target;
+  std::vector<double> rate(target.size());
+  for (std::size_t d = 0; d < rate.size(); ++d) {
+    const double ratio = finished_[d] > 0 ? target[d] * all / finished_[d] : kLargestCorrection;
+    rate[d] = target[d] * std::clamp(ratio, 1.0 / kLargestCorrection, kLargestCorrection);
+  }
+  normalise(rate);
+  return rate;
 }
+
+std::vector<double> DomainShareSampler::chances(const StepRequest&, const std::vector<std::int64_t>&) { return rates(); }
 
 void DomainShareSampler::observe(const std::vector<std::vector<const GroupReport*>>& by_arm) {
-  const auto target = targets();
-  if (weight_.empty()) weight_ = target;
-  std::vector<double> seen(arms());
+  finished_.resize(arms());
   for (std::size_t d = 0; d < arms(); ++d) {
-    for (const GroupReport* report : by_arm[d]) seen[d] += informative(*report) ? double(report->rewards.size()) : 0.0;
+    for (const GroupReport* report : by_arm[d]) finished_[d] += double(report->rewards.size());
   }
-  const double sum = std::accumulate(seen.begin(), seen.end(), 0.0);
-  if (sum == 0) return;  // nothing could train: the shares say nothing
-  for (std::size_t d = 0; d < arms(); ++d) {
-    const double ratio = seen[d] > 0 ? target[d] * sum / seen[d] : kLargestCorrection;
-    weight_[d] *= std::pow(std::clamp(ratio, 1.0 / kLargestCorrection, kLargestCorrection), rate_);
-  }
-  normalise(weight_);
 }
 
-nlohmann::json DomainShareSampler::save() const { return {{"weight", weight_}}; }
+nlohmann::json DomainShareSampler::save() const { return {{"finished", finished_}}; }
 
 void DomainShareSampler::load(const nlohmann::json& state) {
-  auto weight = state.at("weight").get<std::vector<double>>();
-  require<StorageError>(weight.empty() || weight.size() == arms(), fmt::format("saved rates of {} domains, not {}", weight.size(), arms()),
+  auto finished = state.at("finished").get<std::vector<double>>();
+  require<StorageError>(finished.empty() || finished.size() == arms(), fmt::format("saved counts of {} domains, not {}", finished.size(), arms()),
                         "the run would not continue where it stopped", "resume with the task section it was started with");
-  weight_ = std::move(weight);
+  finished_ = std::move(finished);
 }
 
 std::vector<std::pair<std::string, double>> DomainShareSampler::metrics() const {
-  std::vector<std::pair<std::string, double>> rates;
-  for (std::size_t d = 0; d < weight_.size(); ++d) rates.emplace_back(fmt::format("domain/rate/{}", d), weight_[d]);
-  return rates;
+  std::vector<std::pair<std::string, double>> metrics;
+  const auto rate = rates();
+  for (std::size_t d = 0; d < rate.size(); ++d) metrics.emplace_back(fmt::format("domain/rate/{}", d), rate[d]);
+  return metrics;
 }
 
 }  // namespace rollcall::scheduling

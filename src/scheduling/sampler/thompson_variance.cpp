@@ -11,11 +11,13 @@
 namespace rollcall::scheduling {
 
 void ThompsonVarianceSampler::bind(ConfigSchema& s) {
-  s.bind("fade_all", &fade_all_, "share of every prompt's evidence that a step takes away", {0, 1});
-  s.bind("fade_sampled", &fade_sampled_, "share of its older evidence that a prompt loses when it is sampled", {0, 1});
+  s.bind("fade_all", &fade_all_, "share of a prompt's evidence that a step takes away which does not sample it", {0, 1});
+  s.bind("fade_sampled", &fade_sampled_, "share of its older evidence that a prompt loses when a step samples it", {0, 1});
 }
 
-double ThompsonVarianceSampler::kept(std::uint64_t from, std::uint64_t to) const { return to > from ? std::pow(1.0 - fade_all_, double(to - from)) : 1.0; }
+double ThompsonVarianceSampler::kept(std::uint64_t from, std::uint64_t to) const {
+  return to > from + 1 ? std::pow(1.0 - fade_all_, double(to - from - 1)) : 1.0;
+}
 
 std::vector<double> ThompsonVarianceSampler::scores(const StepRequest& request) {
   const RandomStream stream = knowledge().random(request.step, std::uint64_t(SamplerUse::posterior));
@@ -24,7 +26,7 @@ std::vector<double> ThompsonVarianceSampler::scores(const StepRequest& request) 
     const auto known = counts_.find(p);
     const BetaCounts c = known == counts_.end() ? BetaCounts{} : known->second;
     const double keep = kept(c.step, request.step), rate = draw_beta(stream, p, 1.0 + keep * c.right, 1.0 + keep * c.wrong);
-    score[p] = rate * (1.0 - rate);
+    score[p] = rate * (1.0 - rate) * (1.0 - rate);
   }
   return score;
 }

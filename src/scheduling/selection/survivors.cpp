@@ -9,7 +9,7 @@ namespace rollcall::scheduling {
 
 void SurvivorsSelection::bind(ConfigSchema& s) {
   s.bind("survivors_target", &target_, "expected share of right rollouts among those that train", {0, 1});
-  s.bind("survivors_least", &least_, "share of a group's rollouts that trains at least", {0, 1});
+  s.bind("survivors_share", &share_, "share of a group's rollouts that trains", {0, 1});
 }
 
 std::vector<std::uint8_t> SurvivorsSelection::survive(const std::vector<double>& q) const {
@@ -18,14 +18,10 @@ std::vector<std::uint8_t> SurvivorsSelection::survive(const std::vector<double>&
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return q[a] < q[b]; });
   double sum = std::accumulate(q.begin(), q.end(), 0.0);
   std::size_t low = 0, high = q.size();
-  const auto least = std::size_t(std::max(1.0, std::ceil(least_ * double(q.size()))));
-  while (high - low > least) {
-    const auto n = double(high - low);
-    const bool above = sum / n > target_;
-    const double dropped = q[above ? order[high - 1] : order[low]];
-    if (std::abs((sum - dropped) / (n - 1) - target_) >= std::abs(sum / n - target_)) break;
-    sum -= dropped;
-    above ? --high : ++low;
+  const auto wanted = std::size_t(std::max(1.0, std::ceil(share_ * double(q.size()) - 1e-9)));  // what only rounding lifts above an integer stays at it
+  while (high - low > wanted) {
+    const bool above = sum / double(high - low) > target_;
+    sum -= q[above ? order[--high] : order[low++]];
   }
   std::vector<std::uint8_t> keep(q.size(), 0);
   for (std::size_t i = low; i < high; ++i) keep[order[i]] = 1;

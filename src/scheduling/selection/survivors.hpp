@@ -1,12 +1,12 @@
-// The selection `survivors` (ARRoL): rollouts are dropped until the expected share of right ones comes near a target.
+// The selection `survivors` (ARRoL): a fixed share of each group stays, the expected share of right ones in it as near to a target as it gets.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// q_i = GroupReport::predicted. While the mean of q lies above (below) the target and dropping the largest (smallest) q brings it nearer, and more than
-/// survivors_least * n are left, that rollout is dropped; ties by index. The published target is about 1/2, the rule is inferred (arXiv:2603.24840). Without predictions everything
+/// q_i = GroupReport::predicted. Until ceil(survivors_share * n) rollouts are left, the one of largest q is dropped where the mean of q lies above the target, else
+/// the one of smallest; ties by index. Share and target are the paper's (arXiv:2603.24840), the order of dropping is inferred. Without predictions everything
 /// trains. Dropping after generation saves the update only; to save tokens generation has to ask while it decodes.
 class SurvivorsSelection final : public Selection {
  public:
@@ -16,7 +16,7 @@ class SurvivorsSelection final : public Selection {
 
  private:
   std::vector<std::uint8_t> survive(const std::vector<double>& predicted) const;
-  double target_ = 0.5, least_ = 0.25;
+  double target_ = 0.5, share_ = 0.5;
 };
 
 }  // namespace rollcall::scheduling

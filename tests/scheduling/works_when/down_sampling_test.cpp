@@ -82,19 +82,21 @@ TEST(D3s, ZeroAdvantagesLeaveFirstAndOnlyBeyondTheShare) {
   EXPECT_EQ(trained("0.25", {reports[2]}).trained, 2);
 }
 
-TEST(Arrol, WithAPerfectHeadAGroupMovesTowardsTheTarget) {
+TEST(Arrol, WithAPerfectHeadHalfOfAGroupStaysNearestToTheTarget) {
   const auto policy = make_policy({"arrol"}, {}, prompt_table(2, 1), 1);
   GroupReport easy = group(0, 9, 10), half = group(1, 5, 10);
   easy.predicted.assign(easy.rewards.begin(), easy.rewards.end());
   half.predicted.assign(half.rewards.begin(), half.rewards.end());
   const auto training = policy->settle({.step = 0, .prompts = 2, .budget = 20}, {easy, half});
-  // Nine right ones of ten: dropping goes on to three rollouts, the quarter that always trains: 2 right and 1 wrong.
-  const auto& keep = training.groups[0].keep;
-  int right = 0, all = 0;
-  for (std::size_t i = 0; i < 10; ++i) all += keep[i], right += keep[i] != 0 && easy.correct[i] != 0;
-  EXPECT_EQ(all, 3);
-  EXPECT_EQ(right, 2);
-  EXPECT_EQ(training.trained, 13);  // the balanced group stays whole
+  // Half of ten. Nine right ones lose five; five lose two right ones and three wrong ones, by turns from the wrong side on.
+  for (const auto& [group, expected] : std::vector<std::pair<std::size_t, int>>{{0, 4}, {1, 3}}) {
+    const auto& keep = training.groups[group].keep;
+    int right = 0, all = 0;
+    for (std::size_t i = 0; i < 10; ++i) all += keep[i], right += keep[i] != 0 && (group == 0 ? easy : half).correct[i] != 0;
+    EXPECT_EQ(all, 5);
+    EXPECT_EQ(right, expected);
+  }
+  EXPECT_EQ(training.trained, 10);
 }
 
 TEST(Arrol, WithoutPredictionsEverythingTrains) {
