@@ -60,6 +60,7 @@
 #include "objective/regularizer/kl_cov.hpp"
 #include "objective/regularizer/kl_hinge.hpp"
 #include "objective/regularizer/lazy_likelihood.hpp"
+#include "objective/regularizer/policy_drift.hpp"
 #include "objective/regularizer/positive_nll.hpp"
 #include "objective/regularizer/reweighted_kl.hpp"
 #include "objective/regularizer/unbiased_kl.hpp"
@@ -274,6 +275,7 @@ constexpr Piece<RegularizerFunction> regularizer_table[] = {
   row<RegularizerFunction, UnbiasedKl>(),
   row<RegularizerFunction, KlConvex>(),
   row<RegularizerFunction, KlHinge>(),
+  row<RegularizerFunction, PolicyDrift>(),
   row<RegularizerFunction, LazyLikelihood>(),
   row<RegularizerFunction, ReweightedKl>(),
   row<RegularizerFunction, AdaptiveEntropy>(),

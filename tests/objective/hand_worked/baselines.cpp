@@ -109,8 +109,12 @@ HandWorkedTable worked_baselines() {
       {"psr-nsr-w-reinforce", {by_tokens(0.1, -1.0)}},
       // Rewards 1, 0, 1: mean 2/3; squares (1 + 4 + 1) / 9 over 2 = 1/3. A = (1/3, -2/3) / (1/sqrt(3) + 1e-6).
       {"ngrpo", {by_tokens(virtual_best, -2 * virtual_best, 1.24)}},
-      // A = +-1/2, mean 0, spread 1/2; the solved prompt leaves and does not narrow it.
-      {"dler", {and_untrained(by_tokens(1.0, -1.0, 1.28), 2, beside_a_solved_prompt)}},
+      // Tokens 1/2, 1/2, -1/2: mean 1/6; 1/3, 1/3, -2/3; spread sqrt((6/9) / 2) = 1/sqrt(3), which the solved prompt does not narrow. A = 1/sqrt(3), -2/sqrt(3);
+      // 0.0005 k3 with derivatives 1 - 1/rho. (-1.28 - 0.9 + 2.2) / sqrt(3).
+      {"dler",
+       {(0.02 / std::sqrt(3.0) + 0.0005 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 - 3 + std::log(1.5 * 0.9 * 1.1))) / 3,
+        {0.0005 / 9, -0.3 / std::sqrt(3.0) - 0.0005 / 27, 2.2 / 3 / std::sqrt(3.0) + 0.0005 / 33, 0.0, 0.0},
+        beside_a_solved_prompt}},
       // Spread of the rewards 1, 0 with n: 1/2.
       {"lite-ppo", {by_tokens(1.0, -1.0)}},
       // Answers of each prompt agree: H = 0, w = sigmoid(-30) < 1e-13. Prompt means 1, 0: mean 1/2, spread 1/2.

@@ -39,7 +39,7 @@ HandWorkedTable sequence_rows() {
 HandWorkedTable token_rows() {
   const auto gate = [](double tau, double rho) { return 1 / (1 + std::exp(-tau * (rho - 1))); };
   const double g1 = gate(1.0, 1.5), g2 = gate(1.0, 0.9), g3 = gate(1.05, 1.1);
-  const double r1 = std::log(1.5), r2 = std::log(0.9), r3 = std::log(1.1);
+  const double r2 = std::log(0.9), r3 = std::log(1.1);
   // clang-format off
   return {
       // Ratio 4 with A < 0 is above 3: +3a without derivative. Rollout 0 as grpo: -1.05a.
@@ -59,9 +59,10 @@ HandWorkedTable token_rows() {
       {"aspo", {(-1 / 0.9 + 3.0) * a / 3, {0.0, -a / 0.9 / 3, 3.0 * a / 3}, [] { return ratio_step({1.5, 0.9}, {4.0}); }}},
       // q = 1/2: upper bound (1 + sqrt(1 + 4 * 0.2 / 0.5)) / 2 = (1 + sqrt(2.6)) / 2 = 1.306; the lower one is 1/2, as 4 * 0.16 / 0.5 > 1.
       {"dcpo", {-((1 + std::sqrt(2.6)) / 2 + 0.9) * a / 4 + 1.1 * a / 2, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},
-      // A = +-1/2. ln 1.5 is held at ln 1.2 (no derivative); drift 0.1 (ln rho)^2 / 2 with derivative 0.1 ln rho.
-      {"cpgd", {(-0.5 * std::log(1.2) - 0.5 * r2 + 0.5 * r3 + 0.05 * (r1 * r1 + r2 * r2 + r3 * r3)) / 3,
-                   {0.1 * r1 / 3, (-0.5 + 0.1 * r2) / 3, (0.5 + 0.1 * r3) / 3}}},
+      // ln 4 is held at ln 1.2 (no derivative); the drift's derivative is 0.001 times 2 (of 3), -0.1 and 0.1, its value 0.001 (rho - 1 - ln rho), up to
+      // rho = 3, from where it rises by 2 ln(rho / 3).
+      {"cpgd", {(-a * std::log(1.2) - a * r2 + a * r3 + 0.001 * (2 - std::log(3.0) + 2 * std::log(4.0 / 3) - 0.1 - r2 + 0.1 - r3)) / 3,
+                   {0.002 / 3, (-a - 0.0001) / 3, (a + 0.0001) / 3}, [] { return ratio_step({4.0, 0.9}, {1.1}); }}},
   };
   // clang-format on
 }

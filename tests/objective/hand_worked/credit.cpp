@@ -45,8 +45,8 @@ HandWorkedTable worked_credit() {
       {"balanced-aggregation", {-(1.2 + 0.9) * a / 4 + 1.1 * a / 2, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},
       // ceil(0.25 * 2) = 1 rollout: no choice of one has a variance, so none of the lowest is taken: the highest. ceil(0.25 * 2) = 1 token: the second.
       {"d3s", {-0.9 * a, {0.0, -0.9 * a, 0.0}, second_token_open}},
-      // Multiplicities 2 * 1/1 and 2 * 0/1.
-      {"pf_ppo", {by_tokens(2 * a, 0.0, 1.2)}},
+      // Multiplicities 2 * 1/1 and 2 * 0/1: of the 2 * 2 + 0 tokens drawn the mean is 3/4 of twice the loss over three.
+      {"pf_ppo", {by_tokens(2 * a * 3 / 4, 0.0, 1.2)}},
       // ln p per token ln(1/8) and ln(1/2), mean ln(1/4): eta = 1/2, gain 1/2 < a. A = a + 1/2 and -a.
       {"xrpo", {-(1.2 + 0.9) * (a + 0.5) / 4 + 1.1 * a / 2, {0.0, -0.9 * (a + 0.5) / 4, 1.1 * a / 2}, less_likely_success}},
       // No answer is near the limit 10. ceil(0.2 * 3) = 1 token: the second.
@@ -54,8 +54,8 @@ HandWorkedTable worked_credit() {
       // Mean entropies 1/2 and 1/4: A = 1/2 - 0.05 = 0.45 and -1/2 - 0.025. The shared first token weighs 2 and 0; the last tokens differ; nothing is clipped.
       // (-(2 * 1.5 + 0.9) 0.45 / 2 + 0) / 2.
       {"gtpo", {-3.9 * 0.45 / 4, {-3.0 * 0.45 / 4, -0.9 * 0.45 / 4, 0.0}, same_first_token}},
-      // A = 1/2 and, dropped, -1/2. Ratio (0.75 / 0.5)(0.6 / 0.5) = 1.8, inside 1.9. -0.5 * 1.8 * (ln 0.75 + ln 0.45) / 2.
-      {"a-lol", {-0.45 * (std::log(0.75) + std::log(0.45)), {-0.45, -0.45, 0.0}, moved_from_reference}},
+      // A = 1/2 and, dropped, -1/2. Ratio (0.75 / 0.5)(0.6 / 0.5) = 1.8, inside 1.9. -0.5 * 1.8 * (ln 0.75 + ln 0.45) over the one rollout that stays.
+      {"a-lol", {-0.9 * (std::log(0.75) + std::log(0.45)), {-0.9, -0.9, 0.0}, moved_from_reference}},
   };
 }
 

@@ -63,8 +63,8 @@ HandWorkedTable worked_shaping() {
       {"rloo_kl", {0.98 * (-l0 - l1 + l2) / 2, {-0.49, -0.49, 0.49}, drifted}},
       // ln p: 2 ln(1/2) < ln(1/2), so rank 1 of 2: 1 - 0.25 * (2 - 1) / 2 = 0.875.
       {"unlikeliness", {by_rollouts(pair_norm(0.875), -pair_norm(0.875), worked_step)}},
-      // Pass rate 1/2: 0.2 * 1/2 * 2/10 = 0.02 and 0.01. Rewards 0.98 and -0.01.
-      {"apriel-reasoner", {by_tokens(pair_norm(0.99), -pair_norm(0.99), 1.2, worked_step)}},
+      // H = 2.2, as above: two tokens are 6/11 into the buffer. Correct at a pass rate of 1/2: reward 1 - 3/11 = 8/11; one token: 0.
+      {"apriel-reasoner", {by_tokens(pair_norm(8.0 / 11), -pair_norm(8.0 / 11), 1.2, near_the_limit)}},
       // Two tokens against one: cos(pi) = -1, held at -0.7: reward 0.3. The wrong answer: min(0, cos(pi/2)) = 0.
       {"hapo", {by_rollouts(pair_norm(0.3), -pair_norm(0.3), known_short)}},
       // Rewards 0.5 and -1: A = +-0.75. First tokens: (-1.2 + 1.1) * 0.75 / 2 times 0.001; the other token: -0.9 * 0.75.

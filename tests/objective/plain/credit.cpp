@@ -161,10 +161,13 @@ PlainWeight resample(const PlainStep& s, const Column&) {
   }
   if (total == 0) return {};
   std::vector<double> w;
+  double had = 0, drawn = 0;
   for (std::size_t i = 0; i < s.rollouts.size(); ++i) {
     const double expected = count * s.rollouts[i].reward * s.rollouts[i].reward / total + 1e-9;
     w.push_back(std::floor(expected) + (draw[i] < expected - std::floor(expected) ? 1 : 0));
+    had += double(s.rollouts[i].length()), drawn += w[i] * double(s.rollouts[i].length());
   }
+  for (double& x : w) x *= had / std::max(drawn, 1.0);
   return {over_tokens(s, w)};
 }
 

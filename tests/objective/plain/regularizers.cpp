@@ -23,6 +23,18 @@ TokenLosses kl_hinge(const PlainStep& s) {
   return out;
 }
 
+TokenLosses policy_drift(const PlainStep& s) {
+  TokenLosses out;
+  for (const auto& r : s.rollouts) {
+    for (std::size_t t = 0; t < r.length(); ++t) {
+      const double d = r.now[t] - r.old[t], rho = std::exp(d);
+      out.loss.push_back(0.001 * (rho < 3 ? rho - 1 - d : 2 - std::log(3.0) + 2 * (d - std::log(3.0))));
+      out.slope.push_back(0.001 * std::min(rho - 1, 2.0));
+    }
+  }
+  return out;
+}
+
 TokenLosses lazy_likelihood(const PlainStep& s) {
   const Column advantage = plain_advantage("group_norm", s);
   TokenLosses out;
@@ -96,6 +108,7 @@ std::vector<double> rewards_as_they_are(const PlainStep& s) {
 
 void add_regularizers(PlainPieces& p) {
   p.regularizer["kl_hinge"] = kl_hinge;
+  p.regularizer["policy_drift"] = policy_drift;
   p.regularizer["lazy_likelihood"] = lazy_likelihood;
   p.regularizer["reweighted_kl"] = reweighted_kl;
   p.regularizer["adaptive_entropy"] = adaptive_entropy;

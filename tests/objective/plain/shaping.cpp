@@ -36,8 +36,13 @@ std::vector<double> zero_truncated(const PlainStep& s) {
 std::vector<double> pass_rate_length(const PlainStep& s) {
   return each(s, [&](std::size_t i) {
     const auto& r = s.rollouts[i];
-    const double rate = std::min(1.0, std::max(0.0, moments_of_group(s, r.group).mean));
-    return r.reward - s.knob("length_penalty", 0.2) * rate * double(r.length()) / s.horizon;
+    double right = 0, size = 0;
+    for (const auto& other : s.rollouts) {
+      if (other.group == r.group) right += other.correct > 0 ? 1 : 0, size += 1;
+    }
+    const double buffer = s.knob("buffer_share", 0.2) * s.horizon, over = double(r.length()) - (s.horizon - buffer);
+    const double scale = r.correct > 0 && !r.truncated ? std::pow(right / size, s.knob("pass_power", 1)) : 1.0;
+    return r.reward - s.knob("length_penalty", 1) * scale * (over <= 0 ? 0.0 : over >= buffer ? 1.0 : over / buffer);
   });
 }
 

@@ -102,21 +102,24 @@ TEST(WorksWhen, ngrpo_pushes_all_wrong_groups_and_drops_all_right_ones) {
 TEST(WorksWhen, dler_standardises_over_the_step_and_lite_ppo_by_the_rewards) {
   const PlainStep step = answers({{0, 1.0}, {0, 0.0}, {1, 1.0}, {1, 1.0}});
   BaselineScale dler, lite;
-  dler.recentre = BaselineScale::Recentre::yes;
+  dler.recentre = dler.bessel = BaselineScale::Switch::yes;
+  dler.moments = BaselineScale::Moments::tokens;
   lite.spread = BaselineScale::Spread::reward;
-  EXPECT_THAT(advantages_of(dler, step), ElementsAre(about(1.414), about(-1.414), about(0), about(0)));
+  EXPECT_THAT(advantages_of(dler, step), ElementsAre(about(1.2247), about(-1.2247), about(0), about(0)));  // sqrt(1/2 / 3)
   EXPECT_THAT(advantages_of(lite, step), ElementsAre(about(1.155), about(-1.155), about(0), about(0)));
   EXPECT_EQ(kept(DropEqualReward()(Step(step.columns()))), 2);  // the second prompt leaves
   dler.groups = BaselineScale::Groups::unequal;                 // and with it its zeros from the spread, as if it had been replaced
-  EXPECT_THAT(advantages_of(dler, step), ElementsAre(about(1), about(-1), about(0), about(0)));
+  EXPECT_THAT(advantages_of(dler, step), ElementsAre(about(0.7071), about(-0.7071), about(0), about(0)));
+  // Over tokens 1/2, -1/2, -1/2, -1/2: mean -1/4, spread sqrt((9/16 + 3/16) / 3) = 1/2.
+  EXPECT_THAT(advantages_of(dler, answers({{0, 1.0, 1}, {0, 0.0, 3}})), ElementsAre(about(1.5), about(-0.5)));
 }
 
 TEST(WorksWhen, dler_an_answer_above_the_target_length_is_wrong) {
-  // Both right; one has 5 tokens where 4 may earn: rewards 1, 0, advantages 1, -1 over 8 tokens.
+  // Both right; one has 5 tokens where 4 may earn: rewards 1, 0. Over the 8 tokens: mean -1/8, deviations 5/8 and -3/8, spread sqrt(1.875 / 7).
   const PlainStep step = answers({{0, 1.0, 3}, {0, 1.0, 5}});
   const Column d = evaluate(Objective("dler", {}, {{"target_length", "4"}}), step).derivative;
-  EXPECT_NEAR(d[0], -1.0 / 8, 1e-12);
-  EXPECT_NEAR(d[7], 1.0 / 8, 1e-12);
+  EXPECT_NEAR(d[0], -5.0 / 64 / std::sqrt(1.875 / 7), 1e-12);
+  EXPECT_NEAR(d[7], 3.0 / 64 / std::sqrt(1.875 / 7), 1e-12);
   for (const double x : evaluate(Objective("dler", {}, {{"target_length", "5"}}), step).derivative) EXPECT_EQ(x, 0.0);
 }
 
@@ -124,7 +127,7 @@ TEST(WorksWhen, spo_single_stream_and_mssr_have_no_forced_zero) {
   PlainStep step = answers({{0, 1.0}, {1, 1.0}, {2, 1.0}});
   step.rollouts[0].prior = 0.7222, step.rollouts[1].prior = 0.6, step.rollouts[2].prior = 0.3;
   BaselineScale piece;
-  piece.baseline = BaselineScale::Baseline::prior, piece.recentre = BaselineScale::Recentre::yes;
+  piece.baseline = BaselineScale::Baseline::prior, piece.recentre = BaselineScale::Switch::yes;
   const Column a = advantages_of(piece, step);
   EXPECT_NEAR(a[0] + a[1] + a[2], 0.0, 1e-12);
   EXPECT_NEAR((a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) / 3, 1.0, 1e-12);

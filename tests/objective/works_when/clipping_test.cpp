@@ -2,6 +2,7 @@
 #include "evaluate_step.hpp"
 #include "hand_worked/ratio_steps.hpp"
 #include "objective/pieces.hpp"
+#include "works_when/small_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -125,6 +126,15 @@ TEST(WorksWhen, dcpo_bounds_solve_their_equation) {
       EXPECT_EQ(d[1] == 0.0, off < 0) << q;
     }
   }
+}
+
+TEST(WorksWhen, cpgd_weighs_prompts_alike_whatever_their_length_and_by_their_spread) {
+  // Two prompts, answers of one and of three tokens: 1 / (2 * 2) and 1 / (2 * 6) a token. Rewards 1, 0 and 2, 0: advantages +-1/sqrt(2) for both.
+  const auto step = answers({{0, 1.0, 1}, {0, 0.0, 1}, {1, 2.0, 3}, {1, 0.0, 3}});
+  const Column d = evaluate(Objective("cpgd"), step).derivative;
+  EXPECT_NEAR(d[0], -1 / std::sqrt(2.0) / 4, 1e-6);
+  EXPECT_NEAR(d[2], -1 / std::sqrt(2.0) / 12, 1e-6);
+  EXPECT_NEAR(d[7], 1 / std::sqrt(2.0) / 12, 1e-6);
 }
 
 TEST(WorksWhen, dppo_masks_by_probability_and_not_by_ratio) {

@@ -136,5 +136,11 @@ TEST(WorksWhen, kl_from_the_rollout_policy) {
   }));
 }
 
+TEST(WorksWhen, scalerl_weighs_against_the_policy_that_generated) {
+  // Both are where the update starts, but the sampler had half their probability: weights 2 in front of +-1, mean over two tokens.
+  PlainStep step = ratio_step({1.0}, {1.0}, {2.0, 2.0});
+  EXPECT_TRUE(near(evaluate(Objective("scalerl"), step).derivative, {-1.0, 1.0}));
+}
+
 }  // namespace
 }  // namespace rollcall::objective::test

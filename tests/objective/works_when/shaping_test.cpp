@@ -31,12 +31,18 @@ TEST(WorksWhen, dapo_overlong_grows_over_the_buffer) {
 }
 
 TEST(WorksWhen, apriel_reasoner_spares_hard_prompts) {
-  const Column easy = shaped(PassRateLength(), answers({{0, 1.0, 50}, {0, 1.0, 50}}));
-  std::vector<Answer> list(100, {0, 0.0, 50});
+  // Limit 100: the buffer begins at 80, and 90 tokens are half way into it.
+  const Column easy = shaped(PassRateLength(), answers({{0, 1.0, 90}, {0, 1.0, 50}}));
+  std::vector<Answer> list(100, {0, 0.0, 90});
   list[0].reward = 1.0;
-  const Column hard = shaped(PassRateLength(), answers(list));
-  EXPECT_NEAR(1.0 - easy[0], 0.1, 1e-12);  // the full penalty at half the limit
-  EXPECT_NEAR(1.0 - hard[0], 0.001, 1e-12);
+  PlainStep step = answers(list);
+  const Column hard = shaped(PassRateLength(), step);
+  EXPECT_NEAR(1.0 - easy[0], 0.5, 1e-12);
+  EXPECT_EQ(easy[1], 1.0);
+  EXPECT_NEAR(1.0 - hard[0], 0.005, 1e-12);
+  EXPECT_NEAR(hard[1], -0.5, 1e-12);  // a wrong answer is not spared, nor is one that was cut off
+  step.rollouts[0].truncated = true;
+  EXPECT_NEAR(shaped(PassRateLength(), step)[0], 0.5, 1e-12);
 }
 
 TEST(WorksWhen, hapo_compares_with_the_best_so_far) {
