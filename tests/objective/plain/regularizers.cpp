@@ -21,9 +21,10 @@ TokenLosses kl_hinge(const PlainStep& s) {
   for (const auto& r : s.rollouts) {
     if (r.length() > 0) of_prompt[r.group] += double(r.length()), tokens += double(r.length());
   }
+  const auto prompts = double(of_prompt.size());
   TokenLosses out;
   for (const auto& r : s.rollouts) {
-    const double slope = c * of_prompt[r.group] * double(of_prompt.size()) / tokens;  // a mean over tokens, through one over prompts
+    const double slope = c * of_prompt[r.group] * prompts / tokens;  // a mean over tokens, through one over prompts
     for (std::size_t t = 0; t < r.length(); ++t) out.loss.push_back(slope * (r.old[t] - r.now[t])), out.slope.push_back(-slope);
   }
   return out;
