@@ -31,8 +31,8 @@ HandWorkedTable worked_corrections() {
       {"decoupled_geo_rs", {1.1 * a, {0.0, 0.0, 1.1 * a}, nearly_matched}},
       // Mean k3 of the first: (6 - 1 - ln 6) / 2 = 1.60; of the second: 1.0005 - 1 - ln 1.0005 = 1.2e-7.
       {"decoupled_k3_rs", {1.1 * a, {0.0, 0.0, 1.1 * a}, nearly_matched}},
-      // As above, and the token that stays weighs 1.0005.
-      {"seq_mask_tis", {1.1 * 1.0005 * a, {0.0, 0.0, 1.1 * 1.0005 * a}, nearly_matched}},
+      // The first weighs 0 but B stays 2; the token of the second weighs 1.0005.
+      {"seq_mask_tis", {0.55 * 1.0005 * a, {0.0, 0.0, 0.55 * 1.0005 * a}, nearly_matched}},
       // Product 6 is above 3: weight 0, but B stays 2.
       {"mis", {0.33 * a, {0.0, 0.0, 0.33 * a}, mismatched}},
       // Ratios to the sampler 9, 0.9, 0.66: -1.2a (bounded), -0.9a, and with A < 0 0.8a (bounded): -2.1 / 4 + 0.4 = -0.125.

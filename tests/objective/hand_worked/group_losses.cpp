@@ -62,8 +62,8 @@ HandWorkedTable worked_group_losses() {
   const double trpa = softplus(-0.25 * (q0 / 2 - q1)) + 0.001 / 3 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 + q0 + q1 - 3);
   const std::vector<double> trpa_slopes{-0.125 * lone + 0.001 / 3 * (1 - 1 / 1.5), -0.125 * lone + 0.001 / 3 * (1 - 1 / 0.9),
                                         0.25 * lone + 0.001 / 3 * (1 - 1 / 1.1)};
-  const double chord = 0.75 * 0.025 * a - 0.125 * (0.25 * std::log(0.5) + 0.09 * std::log(0.9));
-  const std::vector<double> chord_slopes{0.0, -0.75 * 0.9 * a / 4, 0.75 * 1.1 * a / 2, -0.125 * 0.25, -0.125 * 0.09};
+  const double chord = -0.25 * a - 0.125 * (0.25 * std::log(0.5) + 0.09 * std::log(0.9));
+  const std::vector<double> chord_slopes{0.0, -0.25 * 0.9 * a, 0.25 * 1.1 * a, -0.125 * 0.25, -0.125 * 0.09};
   return {
       // Scores: mean lp. Right: ln(0.75 * 0.45) / 2, wrong: ln 0.55; one wrong answer, so log-mean-exp is its score. L = wrong - right = -0.05474212.
       // The hinge: D = 3e-4, c = 1000 (3e-4 - 1e-4) = 0.2, times -(ln 1.5 + ln 0.9 + ln 1.1) / 3.  Derivatives: -1/2, -1/2, 1, each - 0.2 / 3.
@@ -85,7 +85,7 @@ HandWorkedTable worked_group_losses() {
       {"real-labels", {softplus(2 * q1) + softplus(-q0), {-sigmoid(-q0), -sigmoid(-q0), 2 * sigmoid(2 * q1)}, labelled}},
       // Half of grpo's 0.025 a and of the one pair's softplus(-gap); the derivatives likewise.
       {"dypo", {0.0125 * a + 0.5 * softplus(-gap), {-0.5 * bce, -0.45 * a / 4 - 0.5 * bce, 0.55 * a / 2 + 0.5 * bce}, labelled}},
-      // mu = 0.5 * 100 / 200 = 0.25. Own: 0.75 of grpo's number (the expert is not in the moments). Expert: p (1 - p) = 0.25 and 0.09 over its 2 tokens.
+      // mu = 0.5 * 100 / 200 = 0.25. Own: 0.75 of (-1.2 - 0.9 + 1.1) a over 3 tokens (the expert is not in the moments). Expert: p (1 - p) = 0.25 and 0.09 over its 2 tokens.
       {"chord", {chord, chord_slopes, with_expert}},
       // Weights 1.1 p and sqrt(p) on the expert's two tokens, each over 2; own tokens have no loss.
       {"otr", {-0.275 * std::log(0.5) - 0.495 * std::log(0.9), {0.0, 0.0, 0.0, -0.275, -0.495}, with_expert}},

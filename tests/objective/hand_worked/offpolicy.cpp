@@ -27,7 +27,11 @@ HandWorkedTable regularised_rows() {
       {"asymre", {(-0.6 * (l1 + l2) + 0.4 * l3) / 3, {-0.2, -0.2, 0.4 / 3}}},
       {"opmd", {with_square(0.1)}},
       {"dro", {with_square(0.5)}},
-      {"kimi15", {with_square(0.05)}},
+      // Residuals A - 0.1 q with q of the whole rollout: 5 (1/2 - 0.1 ln 1.35)^2 and 5 (-1/2 - 0.1 ln 1.1)^2, mean of two: up to a constant
+      // -A q + 0.05 q^2. Derivatives (-A + 0.1 q) / 2.
+      {"kimi15", {
+       2.5 * (std::pow(0.5 - 0.1 * (r1 + r2), 2) + std::pow(0.5 + 0.1 * r3, 2)),
+        {-0.25 + 0.05 * (r1 + r2), -0.25 + 0.05 * (r1 + r2), 0.25 + 0.05 * r3}}},
       // grpo: 0.025a. Old and reference agree, so the divergence is 0.04 (1 / r - 1 + ln r) whatever the mix, with derivative 0.04 (1 - 1 / r).
       {"remix-squeeze", {
        0.025 * a + 0.04 * ((1 / 1.5 - 1 + r1) / 4 + (1 / 0.9 - 1 + r2) / 4 + (1 / 1.1 - 1 + r3) / 2),
@@ -57,7 +61,7 @@ HandWorkedTable weighted_rows() {
       {"vcpo", {
        (-6 * (1 - b) * (l1 + l2) + 1.2 * b * l3) / 2, {-3 * (1 - b), -3 * (1 - b), 0.6 * b}, [] { return ratio_step({1.5, 0.9}, {1.1}, {6.0, 1.0, 0.6}); }}},
       // Weights min(1.5, 1), 0.9, min(1.1, 1).
-      {"tis_loss", {(-l1 - 0.9 * l2 + l3) * a / 3, {-a / 3, -0.9 * a / 3, a / 3}}},
+      {"tis_loss", {((-l1 - 0.9 * l2) / 4 + l3 / 2) * a, {-a / 4, -0.9 * a / 4, a / 2}}},
       {"vespo", {(-p0 * (l1 + l2) + p1 * l3) * a / 3, {-p0 * a / 3, -p0 * a / 3, p1 * a / 3}}},
   };
   // clang-format on

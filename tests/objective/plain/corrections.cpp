@@ -27,17 +27,18 @@ PlainWeight reject(const PlainStep& s, const Column&) {
   const double low = s.knob("reject_low", 0.5), high = s.knob("reject_high", 2.0);
   const auto value = [&](double x) { return statistic == "k1" ? x : statistic == "k2" ? x * x / 2 : std::exp(x) - 1 - x; };
   const auto kept = [&](double v) { return statistic == "k1" ? std::exp(v) >= low && std::exp(v) <= high : v <= high; };
-  return {{}, for_each_token(s, [&](const PlainRollout& r, std::size_t place) {
-            double sum = 0;
-            bool all = true;
-            for (std::size_t t = 0; t < r.length(); ++t) {
-              const double v = value(r.old[t] - r.rollout[t]);
-              sum += v, all = all && kept(v);
-            }
-            if (scope == "token") return kept(value(r.old[place] - r.rollout[place])) ? 1.0 : 0.0;
-            if (scope == "seq_max") return all ? 1.0 : 0.0;
-            return kept(scope == "seq_sum" ? sum : sum / double(r.length())) ? 1.0 : 0.0;
-          })};
+  const Column within = for_each_token(s, [&](const PlainRollout& r, std::size_t place) {
+    double sum = 0;
+    bool all = true;
+    for (std::size_t t = 0; t < r.length(); ++t) {
+      const double v = value(r.old[t] - r.rollout[t]);
+      sum += v, all = all && kept(v);
+    }
+    if (scope == "token") return kept(value(r.old[place] - r.rollout[place])) ? 1.0 : 0.0;
+    if (scope == "seq_max") return all ? 1.0 : 0.0;
+    return kept(scope == "seq_sum" ? sum : sum / double(r.length())) ? 1.0 : 0.0;
+  });
+  return s.choice("reject_outside", "drop") == "zero" ? PlainWeight{within, {}} : PlainWeight{{}, within};
 }
 
 PlainWeight opsm(const PlainStep& s, const Column& a) {

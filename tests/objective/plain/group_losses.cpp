@@ -204,18 +204,13 @@ Column win_rate(const PlainStep& s) {
 }
 
 Column kind_mean(const PlainStep& s, const Column&, const Column& keep) {
-  std::vector<double> kept;
-  double own = 0, expert_tokens = 0;
+  double own = 0, experts = 0;
   std::size_t token = 0;
   for (const auto& r : s.rollouts) {
-    double count = 0;
-    for (std::size_t t = 0; t < r.length(); ++t, ++token) count += keep[token];
-    kept.push_back(count);
-    if (r.expert == 1.0) expert_tokens += count;
-    else own += count > 0;
+    for (std::size_t t = 0; t < r.length(); ++t, ++token) (r.expert == 1.0 ? experts : own) += keep[token];
   }
   std::vector<double> c;
-  for (std::size_t i = 0; i < kept.size(); ++i) c.push_back(kept[i] == 0 ? 0.0 : s.rollouts[i].expert == 1.0 ? 1 / expert_tokens : 1 / own / kept[i]);
+  for (const auto& r : s.rollouts) c.push_back(r.length() == 0 ? 0.0 : 1 / std::max(1.0, r.expert == 1.0 ? experts : own));
   return over_tokens(s, c);
 }
 

@@ -16,9 +16,16 @@ double current(const PlainRollout& r, std::size_t t) { return r.current.empty() 
 TokenLosses kl_hinge(const PlainStep& s) {
   const double divergence = mean_over_tokens(s, [](const PlainRollout& r, std::size_t t) { return r.old[t] - current(r, t); });
   const double c = s.knob("hinge_beta", 1000) * std::max(divergence - s.knob("hinge_delta", 1e-4), 0.0);
+  std::map<std::int64_t, double> of_prompt;
+  double tokens = 0;
+  for (const auto& r : s.rollouts) {
+    if (r.length() > 0) of_prompt[r.group] += double(r.length()), tokens += double(r.length());
+  }
+  const auto prompts = double(of_prompt.size());
   TokenLosses out;
   for (const auto& r : s.rollouts) {
-    for (std::size_t t = 0; t < r.length(); ++t) out.loss.push_back(c * (r.old[t] - r.now[t])), out.slope.push_back(-c);
+    const double slope = c * of_prompt[r.group] * prompts / tokens;  // a mean over tokens, through one over prompts
+    for (std::size_t t = 0; t < r.length(); ++t) out.loss.push_back(slope * (r.old[t] - r.now[t])), out.slope.push_back(-slope);
   }
   return out;
 }

@@ -55,7 +55,7 @@ CLIPPED = [
     Case("reinforce_plus_plus", advantage="reinforce_plus_plus", mode=TOKEN, knobs=DUAL, bessel=True),
     Case("reinforce_plus_plus", advantage="reinforce_plus_plus", mode=TOKEN, algorithm={"gamma": 0.9}, knobs={"gamma": "0.9", **DUAL}, bessel=True),
     Case("cispo", loss="cispo", mode=TOKEN, actor=clipped(1.0, 0.2)),
-    Case("tis_loss", loss="cispo", mode=TOKEN, actor=clipped(1.0, 0.0)),
+    Case("tis_loss", loss="cispo", mode=TOKEN, actor=clipped(1.0, 0.0), pieces={"aggregate": TOKEN}),
     Case("gspo", loss="gspo", actor=clipped(3e-4, 4e-4), steps=NO_FAR),
     Case("gspo_token", loss="gspo", actor=clipped(3e-4, 4e-4), steps=NO_FAR),
     Case("luspo", loss="gspo", mode=ROLLOUT_SUM, actor=clipped(3e-4, 4e-4), steps=NO_FAR),
@@ -69,7 +69,6 @@ CLIPPED = [
     Case("kl_cov", loss="kl_cov", mode=TOKEN, policy_loss={"kl_cov_ratio": 0.2, "ppo_kl_coef": 1.0}, knobs={"kl_cov_share": "0.2"}, steps=NO_FAR),
     Case("dro", loss="dro", mode=TOKEN, algorithm={"norm_adv_by_std_in_grpo": False}, policy_loss={"dro_beta": 1.0}, steps=NO_FAR),
     Case("opmd", loss="dro", mode=TOKEN, algorithm={"norm_adv_by_std_in_grpo": False}, policy_loss={"dro_beta": 0.2}, steps=NO_FAR),
-    Case("kimi15", loss="dro", mode=TOKEN, algorithm={"norm_adv_by_std_in_grpo": False}, policy_loss={"dro_beta": 0.1}, steps=NO_FAR),
 ]
 
 ADVANTAGES = [

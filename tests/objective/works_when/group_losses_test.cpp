@@ -40,6 +40,14 @@ TEST(WorksWhen, disco_APromptsDerivativeDoesNotDependOnItsSuccessRate) {
   }
 }
 
+TEST(WorksWhen, disco_TheHingeIsAMeanOverTokens) {
+  // Two prompts of one and three tokens, both solved: nothing to contrast. D = 3e-4, c = 0.2: -0.2 / 4 for each of the four tokens, whatever its prompt.
+  PlainStep step = group({rollout(1, {-1}, {-1}), rollout(1, {-1, -1, -1}, {-1, -1, -1})});
+  step.rollouts[1].group = 1;
+  for (auto& r : step.rollouts) r.current = Column(r.length(), -1 - 3e-4);
+  for (const double d : run("disco", step).derivative) EXPECT_NEAR(d, -0.05, 1e-9);
+}
+
 TEST(WorksWhen, drpo_WeightsAreTheRightAnswersOwn) {
   const double first = 1 / (1 + std::exp(-1.0));
   for (const std::size_t wrong : {1U, 2U, 5U}) {

@@ -79,14 +79,14 @@ TEST(Knobs, OutcomeCoefAddsTheVerifiersAdvantage) {
 }
 
 TEST(Knobs, ExpertWeightOneAndProbability) {
-  // Step 100 of a warm-up of 200: mu = 0.25. An expert's two tokens, p = 0.5 and 0.9, each over 2; own: 0.75 of grpo's 0.025 a.
+  // Step 100 of a warm-up of 200: mu = 0.25. An expert's two tokens, p = 0.5 and 0.9, each over 2; own: 0.75 of (-1.2 - 0.9 + 1.1) a / 3.
   PlainStep step = worked_step();
   step.index = 100;
   step.rollouts.push_back(step.rollouts[0]);
   step.rollouts[2].now = {std::log(0.5), std::log(0.9)}, step.rollouts[2].expert = 1;
   const auto check = [&](const char* weight, double first, double second) {
     const Result result = run("chord", step, {{"expert_weight", weight}});
-    EXPECT_NEAR(result.loss, 0.75 * 0.025 * a - 0.125 * (first * std::log(0.5) + second * std::log(0.9)), 1e-12) << weight;
+    EXPECT_NEAR(result.loss, -0.25 * a - 0.125 * (first * std::log(0.5) + second * std::log(0.9)), 1e-12) << weight;
     EXPECT_TRUE(near({result.derivative[3], result.derivative[4]}, {-0.125 * first, -0.125 * second})) << weight;
   };
   check("one", 1.0, 1.0);

@@ -131,7 +131,7 @@ TEST(WorksWhen, chord_TheShareOfTheExpert) {
   EXPECT_NEAR(piece.mu(600), 0.02, 1e-12);
   EXPECT_NEAR(piece.mu(1e6), 0.02, 1e-12);
   const PlainStep step = random_step({3, 2}, 3, 0.3);  // training step 0: mu = 0
-  const Result mixed = run("chord", step), plain = run("grpo", step);
+  const Result mixed = run("chord", step), plain = run("grpo", step, {}, {{"aggregate", "token-mean"}});
   EXPECT_EQ(mixed.loss, plain.loss);
   EXPECT_EQ(mixed.derivative, plain.derivative);
 }
