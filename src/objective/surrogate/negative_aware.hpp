@@ -1,7 +1,8 @@
 // Surrogate negative_aware: maximum likelihood of right answers, and of wrong ones under the implied policy that answers wrongly.
 //   A >= 0: L = -A log rho;  A < 0: L = -|A| (1 - p)/p log max((1 - p rho) / (1 - p), floor), the max letting the derivative through
 //   p = share of the group's rollouts with a reward above its mean (0/1 rewards: its success rate), within [1e-6, 1 - 1e-6]
-// Source: Negative-aware Fine-Tuning, arXiv:2505.18116: |A| (1 - p)/p is its prompt weight sqrt((1 - p)/p) when A is standardised with n.
+// Source: Negative-aware Fine-Tuning, arXiv:2505.18116: A of right and |A| (1 - p)/p of wrong answers are its prompt weight, 1 - p when A is centred,
+//   sqrt((1 - p)/p) when it is standardised with n.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: negative_floor.
 // What differs from clip: on-policy the same derivative, further on right answers never stop growing and wrong ones are pushed ever less.
 #pragma once

@@ -58,7 +58,7 @@ HandWorkedTable worked_group_losses() {
   const double a = 0.5 / (1 / std::sqrt(2.0) + 1e-6), q0 = std::log(1.35), q1 = std::log(1.1), gap = q0 - q1, half = (q0 - q1) / 2;
   const double x = a - half, y = 0.5 - 0.1 * half, z = 0.5 - half, w0 = 1 / (1 + std::exp(-1.0));
   const double lone = sigmoid(-0.25 * (q0 / 2 - q1)), dpo = sigmoid(-0.1 * gap), bce = sigmoid(-gap);
-  const double won = 0.5 - 0.001 * q0, lost = -0.5 - 0.001 * q1;
+  const double won = 0.25 - 0.001 * q0, lost = -0.25 - 0.001 * q1;
   const double trpa = softplus(-0.25 * (q0 / 2 - q1)) + 0.001 / 3 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 + q0 + q1 - 3);
   const std::vector<double> trpa_slopes{-0.125 * lone + 0.001 / 3 * (1 - 1 / 1.5), -0.125 * lone + 0.001 / 3 * (1 - 1 / 0.9),
                                         0.25 * lone + 0.001 / 3 * (1 - 1 / 1.1)};
@@ -99,10 +99,10 @@ HandWorkedTable worked_group_losses() {
       {"online_dpo", {softplus(-0.1 * gap), {-0.1 * dpo, -0.1 * dpo, 0.1 * dpo}}},
       // 1 / (2 * 0.1) = 5.
       {"ipo_online", {(gap - 5) * (gap - 5), {2 * (gap - 5), 2 * (gap - 5), -2 * (gap - 5)}}},
-      // Win rates 1 and 0: A = +-1/2; residuals A - q / 1000; 500 times the square, mean of two; derivative 500 * 2 (-0.001) / 2 = -1/2 of the residual.
+      // Win rates over both, the tie with itself being a half: 3/4 and 1/4, A = +-1/4; residuals A - q / 1000; 500 times the square, mean of two; derivative 500 * 2 (-0.001) / 2 = -1/2 of the residual.
       {"sppo", {250 * (won * won + lost * lost), {-0.5 * won, -0.5 * won, -0.5 * lost}}},
-      // A = +-a, p = 1/2. Right: -a ln rho. Wrong: (1 - 0.55) / 0.5 = 0.9, floored at 1: value -a ln 1 = 0, derivative a rho / 1 = 1.1 a. Over 3 tokens.
-      {"nft", {-a * q0 / 3, {-a / 3, -a / 3, 1.1 * a / 3}}},
+      // Weight 1 - p = 1/2. Right: -ln(rho) / 2. Wrong: (1 - 0.55) / 0.5 = 0.9, floored at 1: value 0, derivative p rho / (1 - p) / 2 = 0.55. Over 3 tokens.
+      {"nft", {-q0 / 6, {-0.5 / 3, -0.5 / 3, 0.55 / 3}}},
       // Against the sampler: 1.25 is clipped at 1.2, 0.75 and 11/12 are not. (-1.2 - 0.75 + 11/12) a over 3 tokens.
       {"skywork-r1v2-ssb", {(-1.95 + 11.0 / 12) * a / 3, {0.0, -0.25 * a, 11.0 / 36 * a}, replayed}},
       // The same, within rollouts first: -1.95 / 4 + 11/24.

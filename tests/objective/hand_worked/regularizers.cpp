@@ -39,13 +39,13 @@ HandWorkedTable worked_regularizers() {
   const auto grpo_and_k3 = [&](double c) {
     return std::vector<double>{c * (1 - 1 / 1.5) / 4, -0.9 * a / 4 + c * (1 - 1 / 0.9) / 4, 1.1 * a / 2 + c * (1 - 1 / 1.1) / 2};
   };
-  const double llds = -a * (std::exp(-0.5) + 1.2 + std::exp(-0.2)) / 6 + a / 2 + 0.2 * 0.7 / 6;
-  const std::vector<double> llds_slopes{-(a * std::exp(-0.5) + 0.2) / 6, 0.0, -(a * std::exp(-0.2) + 0.2) / 6, a / 2};
+  const double llds = -a * (std::exp(-0.5) + 1.2 + std::exp(-0.2)) / 4 + a / 4 + 0.2 * 0.7 / 4;
+  const std::vector<double> llds_slopes{-(a * std::exp(-0.5) + 0.2) / 4, 0.0, -(a * std::exp(-0.2) + 0.2) / 4, a / 4};
   const double rapo = 0.025 * a + 0.01 * ((forward(2.0 / 3) + forward(10.0 / 9)) / 4 + forward(u) / 2) - 0.001;
   const std::vector<double> rapo_slopes{-0.01 * 2 / 3 * std::log(2.0 / 3) / 4, -0.9 * a / 4 - 0.01 * 10 / 9 * std::log(10.0 / 9) / 4,
                                         1.1 * a / 2 - 0.01 * u * std::log(u) / 2};
   return {
-      // Ratios e^-0.5, e^0.2, e^-0.2 and 1; e^0.2 is above 1.2. The sum lost 0.5 > 0, so 0.5 and 0.2 are charged: 0.2 * 0.7 / 3, half of it in the mean.
+      // Ratios e^-0.5, e^0.2, e^-0.2 and 1; e^0.2 is above 1.2. The sum lost 0.5 > 0, so 0.5 and 0.2 are charged: 0.2 * 0.7, over 4 tokens.
       {"llds", {llds, llds_slopes, lost_likelihood}},
       // Reward 1: phi 1, u = 0.5 / 0.75 and 0.5 / 0.45. Reward 0: phi 1/2, of two tokens with 1/2 each: sqrt(1/2) / (2 sqrt(1/2)) = 1/2, u = 0.5 / 0.55.
       // Times 0.01; slope -u ln u. Entropy 1: -0.001.

@@ -96,8 +96,8 @@ HandWorkedTable worked_value() {
           step.rollouts[0].correct = 1.0;
           return step;
         }}},
-      // Returns less values: 1/2, 1/2, -1/2; errors of the value the same: 0.5 / 2 * 1/4; entropy 1: -0.01.
-      {"a2c", {-(std::log(0.75) + std::log(0.45) - std::log(0.55)) / 6 + 0.0625 - 0.01, {-0.5 / 3, -0.5 / 3, 0.5 / 3}, valued}},
+      // Returns less values: 1/2, 1/2, -1/2; errors of the value the same: 0.5 * 1/4; entropy 1: -0.01.
+      {"a2c", {-(std::log(0.75) + std::log(0.45) - std::log(0.55)) / 6 + 0.125 - 0.01, {-0.5 / 3, -0.5 / 3, 0.5 / 3}, valued}},
       // Unclipped: -rho A. k2 from old: ln(rho)^2 / 2, coefficient 1; derivative ln rho.
       {"ppo_kl_penalty", {penalty, penalty_slopes, valued}},
       // Value errors are A: five times charged^2, 0.95^2, 1, halved, over 8 tokens.

@@ -192,13 +192,13 @@ Column own_group_norm(const PlainStep& s) {
 Column win_rate(const PlainStep& s) {
   std::vector<double> all;
   for (std::size_t i = 0; i < s.rollouts.size(); ++i) {
-    double wins = 0, others = 0;
+    double wins = 0, size = 0;
     for (std::size_t j = 0; j < s.rollouts.size(); ++j) {
-      if (j == i || s.rollouts[j].group != s.rollouts[i].group) continue;
+      if (s.rollouts[j].group != s.rollouts[i].group) continue;
       wins += s.rollouts[i].reward > s.rollouts[j].reward ? 1.0 : s.rollouts[i].reward == s.rollouts[j].reward ? 0.5 : 0.0;
-      others += 1;
+      size += 1;
     }
-    all.push_back(others == 0 ? 0.0 : wins / others - 0.5);
+    all.push_back(wins / size - 0.5);
   }
   return over_tokens(s, all);
 }

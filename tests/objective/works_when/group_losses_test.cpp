@@ -1,5 +1,6 @@
 // What the methods that couple a group promise in numbers.
 #include "evaluate_step.hpp"
+#include "objective/advantage/win_rate.hpp"
 #include "objective/recipes.hpp"
 
 #include <gtest/gtest.h>
@@ -181,10 +182,27 @@ TEST(WorksWhen, gvpo_and_rebel_AreMeansOverPairs) {
   EXPECT_NEAR(run("gvpo", step).loss, 0.25 * over_pairs(0.1), 1e-12);
 }
 
-TEST(WorksWhen, nft_OnPolicyItIsGrpo) {
+TEST(WorksWhen, nft_OnPolicyItIsDrGrpo) {
   const PlainStep step = random_step({4, 3}, 5, 0.0);
-  const Column nft = run("nft", step).derivative, dapo = run("dapo", step).derivative;
-  EXPECT_TRUE(near(nft, dapo, 1e-9));
+  const Column nft = run("nft", step).derivative, centred = run("pcl", step).derivative;
+  EXPECT_TRUE(near(nft, centred, 1e-9));
+}
+
+TEST(WorksWhen, nft_QuestionsThatAllOrNoneSolveLeave) {
+  PlainStep step = random_step({4}, 5, 0.2);
+  const Result alone = run("nft", step);
+  for (const double reward : {1.0, 0.0}) {
+    for (int i = 0; i < 2; ++i) step.rollouts.push_back(rollout(reward, {-1.0}, {-1.2})), step.rollouts.back().group = reward > 0 ? 1 : 2;
+  }
+  EXPECT_NEAR(run("nft", step).loss, alone.loss, 1e-12);
+}
+
+TEST(WorksWhen, sppo_TheWinRateIsOverAllSamplesOfTheGroup) {
+  // Of four answers the best beats three and ties with itself: 3.5 / 4, and so on down; equals share.
+  PlainStep step = group({});
+  for (const double reward : {1.0, 0.5, 0.5, 0.0}) step.rollouts.push_back(rollout(reward, {-1.0}, {-1.0}));
+  const Column a = values(Advantage(WinRate{}(Step(step.columns()))).advantage);
+  EXPECT_TRUE(near(a, Column{0.375, 0.0, 0.0, -0.375}));
 }
 
 }  // namespace

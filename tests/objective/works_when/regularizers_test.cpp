@@ -124,6 +124,17 @@ TEST(WorksWhen, skywork_or1_TheBonusGrowsWhileEntropyIsLow) {
   EXPECT_NEAR(after("skywork_or1", high).at("entropy_coef"), 2e-4, 1e-15);
 }
 
+TEST(WorksWhen, skywork_or1_GroupsWithoutAnAdvantageLeave) {
+  PlainStep low = worked_step();
+  for (auto& r : low.rollouts) r.entropy.assign(r.length(), 0.1);
+  low.statistics = {{"entropy_coef", 0.01}, {"entropy_target", 0.2}};
+  const Result alone = run("skywork_or1", low);
+  for (int i = 0; i < 2; ++i) low.rollouts.push_back(low.rollouts[0]), low.rollouts.back().group = 1;
+  const Result joined = run("skywork_or1", low);
+  EXPECT_NEAR(joined.loss, alone.loss, 1e-12);
+  EXPECT_EQ(joined.derivative.back(), 0.0);
+}
+
 TEST(WorksWhen, chord_TheShareOfTheExpert) {
   const ExpertMix piece;
   EXPECT_NEAR(piece.mu(100), 0.25, 1e-12);

@@ -62,6 +62,19 @@ TEST(WorksWhen, vapo_LambdaGrowsWithLength) {
   for (const double target : values(piece(step).value_target)) EXPECT_NEAR(target, 1.0, 1e-12);
 }
 
+TEST(WorksWhen, vapo_TheValueLearnsFromThePlainSquaredError) {
+  PlainStep step = with_values({0.0}, 1.0);
+  step.rollouts[0].value = {0.6};  // ppo would stop here
+  EXPECT_NEAR(evaluate(Objective("vapo"), step).value_derivative[0], -0.4, 1e-12);
+}
+
+TEST(WorksWhen, on_policy_distillation_AnswersWeighTheSameWhateverTheirLength) {
+  PlainStep step = with_values({0, 0, 0}, 0.0);
+  step.rollouts.push_back(with_values({0}, 0.0).rollouts[0]);
+  for (auto& r : step.rollouts) r.teacher = Column(r.length(), -0.5);  // every token is 0.5 nats likelier under the teacher
+  EXPECT_TRUE(near(evaluate(Objective("on_policy_distillation"), step).derivative, Column{-0.5 / 6, -0.5 / 6, -0.5 / 6, -0.25}));
+}
+
 TEST(WorksWhen, t_ppo_TheLastValueIsCarriedOn) {
   Gae extended, ordinary;
   extended.truncation = Gae::Truncation::extend;
