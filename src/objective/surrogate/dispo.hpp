@@ -1,7 +1,7 @@
 // Surrogate dispo: log-probability weighted by the frozen ratio, with bounds of their own for good and bad rollouts.
 //   L = -sg(w) A lp;  A > 0: w = clip(rho, 1 - dispo_low_pos, 1 + dispo_high_pos);  else w = clip(rho, 1 - dispo_low_neg, 1 + dispo_high_neg)
-// Source: DISPO, arXiv:2602.00983. Its tuned bounds are not in the abstract: the defaults here leave the lower sides open and are those of
-//   no experiment. With 0, 0, 1, 0 and the ratio of whole rollouts it is the taper of TOPR, arXiv:2503.14286.
+// Source: DISPO, arXiv:2602.00983; its bounds 0.2, 10, 1 and 100 as a summary of the paper gives them. With 0, 0, 1, 0 and the ratio of whole
+//   rollouts it is the taper of TOPR, arXiv:2503.14286.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: dispo_low_pos, dispo_high_pos, dispo_low_neg, dispo_high_neg.
 // What differs from cispo: four bounds instead of two; metrics count the tokens of the four regimes (good or bad, weight above or below 1).
 #pragma once
@@ -12,7 +12,7 @@ namespace rollcall::objective {
 
 struct Dispo {
   static constexpr std::string_view name = "dispo", formula = "L = -sg(clip(rho, bounds of the sign of A)) A lp";
-  double low_pos = 1.0, high_pos = 1.0, low_neg = 1.0, high_neg = 4.0;
+  double low_pos = 0.2, high_pos = 10.0, low_neg = 1.0, high_neg = 100.0;
 
   void bind(Knobs& knobs) {
     knobs.number("dispo_low_pos", low_pos, {0.0, 1.0}, "how far below 1 a token's weight may fall where A > 0");

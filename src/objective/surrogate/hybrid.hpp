@@ -2,7 +2,7 @@
 //   L = m C(rho_it; clip_low, clip_high) + (1 - m) C(s_i; sequence_clip_low, sequence_clip_high),  C(x) = max(-x A, -clip(x) A)
 //   s_i = exp(mean_t ln rho_it);  m = mix_weight, or the token's entropy over the largest of its rollout (frozen)
 // Source: Dynamic Hybrid Policy Optimization, arXiv:2601.05607: averaged and entropy-guided mixing, a trust interval for each branch. Taking
-//   the pessimistic side branch by branch, and this normalisation of the entropy, are inferred. Widths: those of GRPO and GSPO.
+//   the pessimistic side branch by branch, and this normalisation of the entropy, are inferred from its abstract. Widths: those of GRPO and GSPO.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, sequence_clip_low, sequence_clip_high, mix, mix_weight.
 // What differs from clip: at mix_weight 1 nothing; at 0 it is clip on ratio sequence. A token has no derivative only where both branches are bounded.
 #pragma once

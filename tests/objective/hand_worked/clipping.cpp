@@ -23,8 +23,8 @@ HandWorkedTable sequence_rows() {
       // Ratio of rollout 0: sqrt(1.5 * 0.9) = 1.162, above 1.0004 -> -1.0004a, no derivative; rollout 1: 1.1 with A < 0 is not bounded.
       {"gspo", {(-1.0004 + 1.1) * a / 2, {0.0, 0.0, 1.1 * a / 2}}},
       {"gspo_token", {(-1.0004 + 1.1) * a / 2, {0.0, 0.0, 1.1 * a / 2}}},
-      // The same, but each rollout times its length: 2 * -1.0004a and 1.1a, over B = 2.
-      {"luspo", {(-2 * 1.0004 + 1.1) * a / 2, {0.0, 0.0, 1.1 * a / 2}}},
+      // The same with the wider bound 1.0025, and each rollout times its length: 2 * -1.0025a and 1.1a, over B = 2.
+      {"luspo", {(-2 * 1.0025 + 1.1) * a / 2, {0.0, 0.0, 1.1 * a / 2}}},
       // ln 1.5 = 0.405 is held at 0.4; rho_0 = exp((0.4 + ln 0.9) / 2). A token's derivative is its rollout's loss over T and B.
       {"gmpo", {(-rho + 1.1) * a / 2, {0.0, -rho * a / 4, 1.1 * a / 2}}},
       // Halves: token branch -1.2a (bounded), -0.9a, 1.1a; rollout branch -1.0004a (bounded) twice, 1.1a. Rollout 0: -(2.2004 + 1.9004) / 4 a = -1.0252a.
@@ -53,8 +53,8 @@ HandWorkedTable token_rows() {
          step.rollouts[0].correct = 1.0;
          return step;
        }}},
-      // 0.5 is below 0.8 with A < 0: 0.5 * 0.8a = 0.4a in loss and derivative.
-      {"ce_gppo", {(-1.28 - 0.9 + 0.4) * a / 3, {-1.28 * a / 3, -0.9 * a / 3, 0.4 * a / 3}, [] { return ratio_step({1.5, 0.9}, {0.5}); }}},
+      // 1.5 is above 1.2: -1.2a; 0.5 is below 0.8 with A < 0: 0.5 * 0.8a = 0.4a; both in loss and derivative.
+      {"ce_gppo", {(-1.2 - 0.9 + 0.4) * a / 3, {-1.2 * a / 3, -0.9 * a / 3, 0.4 * a / 3}, [] { return ratio_step({1.5, 0.9}, {0.5}); }}},
       // 1.5 is above 1.2: masked. 0.9 weighs 1 / 0.9. The bad token's 4 is above 3: it weighs 3 and keeps that derivative.
       {"aspo", {(-1 / 0.9 + 3.0) * a / 3, {0.0, -a / 0.9 / 3, 3.0 * a / 3}, [] { return ratio_step({1.5, 0.9}, {4.0}); }}},
       // q = 1/2: upper bound (1 + sqrt(1 + 4 * 0.2 / 0.5)) / 2 = (1 + sqrt(2.6)) / 2 = 1.306; the lower one is 1/2, as 4 * 0.16 / 0.5 > 1.
@@ -76,13 +76,15 @@ HandWorkedTable frozen_rows() {
       // Ratio 6 weighs 5; log-probabilities ln 3 (the arithmetic does not mind), ln 0.45, ln 0.55.
       {"cispo_upper", {(-5 * std::log(3.0) - 0.9 * l2 + 1.1 * l3) * a / 3, {-5 * a / 3, -0.9 * a / 3, 1.1 * a / 3},
                           [] { return ratio_step({6.0, 0.9}, {1.1}); }}},
-      // Good: 3 is held at 2, 0.9 stays; bad: 6 is held at 5. Log-probabilities ln 1.5, ln 0.45, ln 3.
-      {"dispo", {(-2 * std::log(1.5) - 0.9 * l2 + 5 * std::log(3.0)) * a / 3, {-2 * a / 3, -0.9 * a / 3, 5 * a / 3},
-                    [] { return ratio_step({3.0, 0.9}, {6.0}); }}},
-      // Probabilities 0.75, 0.45, 0.55 against 0.5: +0.25 is beyond 0.2 with A > 0; -0.05 with A > 0 and +0.05 with A < 0 are not pushed on.
-      {"dppo_tv", {(-0.9 * l2 + 1.1 * l3) * a / 3, {0.0, -0.9 * a / 3, 1.1 * a / 3}}},
-      // 0.5 ln(0.5 / 0.75) + 0.5 ln(0.5 / 0.25) = 0.1438 > 0.05: masked. The other two moved against their push.
-      {"dppo_kl", {(-0.9 * l2 + 1.1 * l3) * a / 3, {0.0, -0.9 * a / 3, 1.1 * a / 3}}},
+      // Good: 12 is held at 11, 0.5 at 0.8; bad: 6 stays. Log-probabilities ln 6, ln 0.25, ln 3.
+      {"dispo", {(-11 * std::log(6.0) - 0.8 * std::log(0.25) + 6 * std::log(3.0)) * a / 3, {-11 * a / 3, -0.8 * a / 3, 6 * a / 3},
+                    [] { return ratio_step({12.0, 0.5}, {6.0}); }}},
+      // A = +-1/2, sums over H B = 20. Now 0.75, 0.45, 0.55, the sampler's 0.5, 0.25, 0.5: +0.25 and +0.2 are beyond 0.15 with A > 0 (from the old 0.5
+      // the second has fallen); +0.05 with A < 0 is not pushed on, ratio 1.1.
+      {"dppo_tv", {0.55 * l3 / 20, {0.0, 0.0, 0.55 / 20}, [] { return ratio_step({1.5, 0.9}, {1.1}, {1.0, 2.0, 1.0}); }}},
+      // The sampler's 0.5, 0.4, 0.5. 0.5 ln(0.5 / 0.75) + 0.5 ln(0.5 / 0.25) = 0.1438 > 0.05: masked. 0.4 ln(0.4 / 0.45) + 0.6 ln(0.6 / 0.55) = 0.0051: kept,
+      // with ratio 0.45 / 0.4 = 1.125. The third moved against its push.
+      {"dppo_kl", {(-0.5 * 1.125 * l2 + 0.55 * l3) / 20, {0.0, -0.5 * 1.125 / 20, 0.55 / 20}, [] { return ratio_step({1.5, 0.9}, {1.1}, {1.0, 1.25, 1.0}); }}},
       // As dppo_tv with A = +-1/2, and 0.001 (ln rho)^2 on every token, derivative 0.002 ln rho.
       {"prime_rl", {(-0.45 * l2 + 0.55 * l3 + 0.001 * (r1 * r1 + r2 * r2 + r3 * r3)) / 3,
                        {0.002 * r1 / 3, (-0.45 + 0.002 * r2) / 3, (0.55 + 0.002 * r3) / 3}}},

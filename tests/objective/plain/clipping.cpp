@@ -23,7 +23,7 @@ TokenLosses cispo_upper(const PlainStep& s, const Column& a, const Column& ratio
 }
 
 TokenLosses dispo(const PlainStep& s, const Column& a, const Column& ratio) {
-  return frozen_weight(s, a, [&](std::size_t t) { return std::min(ratio[t], a[t] > 0 ? 2.0 : 5.0); });
+  return frozen_weight(s, a, [&](std::size_t t) { return a[t] > 0 ? std::min(std::max(ratio[t], 0.8), 11.0) : std::min(ratio[t], 101.0); });
 }
 
 TokenLosses gamma_weight(const PlainStep& s, const Column& a, const Column& ratio) {

@@ -71,7 +71,7 @@ CASES = [
          pieces={"reward": "none", "weight": "top_entropy"}),
     Case("cispo_upper", loss="cispo", settings={"epsilon_high": 5.0}),
     Case("gspo", settings=SEQUENCE),
-    Case("luspo", loss="luspo", settings=SEQUENCE),
+    Case("luspo", loss="luspo", settings=SEQUENCE, knobs=knobs(clip_low="3e-4", clip_high="4e-4")),
     Case("sapo", loss="sapo"),
     Case("vespo", loss="vespo", old="rollout"),
     Case("vespo", loss="vespo", settings=ALL_OF_IT, sampler="token_truncate"),

@@ -13,6 +13,8 @@ from steps import HORIZON
 
 TOKEN, ROLLOUT, ROLLOUT_SUM = "token-mean", "seq-mean-token-mean", "seq-mean-token-sum"
 SMALL_EPS = 1e-09
+GSPO_WIDTHS = {"clip_low": "3e-4", "clip_high": "4e-4"}
+FROM_OLD = {"advantage": "group_norm", "ratio": "token", "aggregate": TOKEN}
 DUAL = {"dual_clip": "3"}  # verl's vanilla loss always has it
 NO_FAR, FULL, FULL_NO_FAR = ("even", "large", "uneven"), ("even", "large", "far"), ("even", "large")
 
@@ -58,11 +60,13 @@ CLIPPED = [
     Case("tis_loss", loss="cispo", mode=TOKEN, actor=clipped(1.0, 0.0), pieces={"aggregate": TOKEN}),
     Case("gspo", loss="gspo", actor=clipped(3e-4, 4e-4), steps=NO_FAR),
     Case("gspo_token", loss="gspo", actor=clipped(3e-4, 4e-4), steps=NO_FAR),
-    Case("luspo", loss="gspo", mode=ROLLOUT_SUM, actor=clipped(3e-4, 4e-4), steps=NO_FAR),
+    Case("luspo", loss="gspo", mode=ROLLOUT_SUM, actor=clipped(3e-4, 4e-4), knobs=GSPO_WIDTHS, steps=NO_FAR),
     Case("gmpo", loss="geo_mean", actor=clipped(0.4, 0.4), steps=FULL_NO_FAR),
     Case("sapo", loss="sapo", actor={"tau_pos": 1.0, "tau_neg": 1.05}),
-    Case("dppo_tv", loss="dppo_tv", mode=TOKEN, actor={"clip_ratio_c": 20.0}),
-    Case("dppo_kl", loss="dppo_kl", mode=TOKEN, actor={**clipped(0.05, 0.05), "clip_ratio_c": 20.0}),
+    Case("dppo_tv", loss="dppo_tv", mode=TOKEN, actor={"clip_ratio_c": 20.0}, pieces=FROM_OLD,
+         knobs={"mask_anchor": "old", "mask_low": "0.2", "mask_high": "0.2", "mask_cap": "20"}),
+    Case("dppo_kl", loss="dppo_kl", mode=TOKEN, actor={**clipped(0.05, 0.05), "clip_ratio_c": 20.0}, pieces=FROM_OLD,
+         knobs={"mask_anchor": "old", "mask_cap": "20"}),
     # Every candidate is taken, so that verl's draw cannot matter.
     Case("clip_cov", loss="clip_cov", mode=TOKEN, actor=clipped(1.0, 1.0), policy_loss={"clip_cov_ratio": 1.0, "clip_cov_lb": 0.5},
          knobs={"cov_share": "1", "cov_low": "0.5"}, steps=NO_FAR),

@@ -66,7 +66,7 @@ TEST(WorksWhen, minpro_weighs_by_the_smallest_ratio_so_far) {
 }
 
 TEST(WorksWhen, dispo_bounds_good_and_bad_apart) {
-  EXPECT_TRUE(near(derivative("dispo", ratio_step({3.0}, {3.0})), {-2.0, 3.0}));
+  EXPECT_TRUE(near(derivative("dispo", ratio_step({15.0, 0.5}, {15.0, 0.5})), {-11.0, -0.8, 15.0, 0.5}));
   const Settings equal = {{"dispo_low_pos", "0.3"}, {"dispo_low_neg", "0.3"}, {"dispo_high_pos", "0.4"}, {"dispo_high_neg", "0.4"}};
   expect_same(Objective("dispo", {}, equal), Objective("cispo", {}, {{"clip_low", "0.3"}, {"clip_high", "0.4"}}));
   const auto metrics = evaluate(Objective("dispo"), ratio_step({3.0, 0.5}, {2.0, 4.0})).metrics;
@@ -138,9 +138,9 @@ TEST(WorksWhen, cpgd_weighs_prompts_alike_whatever_their_length_and_by_their_spr
 }
 
 TEST(WorksWhen, dppo_masks_by_probability_and_not_by_ratio) {
-  // From 0.001 to 0.01: ratio 10, kept. From 0.5 to 0.75: ratio 1.5, masked.
+  // From the sampler's 0.001 to 0.01: ratio 10, kept. From 0.5 to 0.75: ratio 1.5, masked. The old policy does not enter.
   PlainStep step = ratio_step({10.0, 1.5}, {1.0});
-  step.rollouts[0].old[0] = std::log(0.001), step.rollouts[0].now[0] = std::log(0.01);
+  step.rollouts[0].rollout[0] = std::log(0.001), step.rollouts[0].now[0] = std::log(0.01);
   for (const std::string row : {"dppo_tv", "dppo_kl"}) EXPECT_TRUE(near(derivative(row, step), {-10.0, 0.0, 1.0})) << row;
 }
 

@@ -21,11 +21,21 @@ PlainStep labelled() {
 }
 
 TEST(Knobs, MaskAnchorRolloutMeasuresFromTheSampler) {
-  // Now 0.75 and 0.55, old 0.5, sampler 0.6 and 0.8. From old they moved by 0.25 (beyond 0.2, A > 0: masked) and 0.05; from the sampler by 0.15 and by -0.25
-  // (beyond -0.2, A < 0: masked). Weights stay the ratios to the old policy, 1.5 and 1.1, over two tokens.
-  const PlainStep step = ratio_step({1.5}, {1.1}, {0.5 / 0.6, 0.5 / 0.8});
-  EXPECT_TRUE(near(run("dppo_tv", step, {}).derivative, {0.0, 1.1 * a / 2}));
-  EXPECT_TRUE(near(run("dppo_tv", step, {{"mask_anchor", "rollout"}}).derivative, {-1.5 * a / 2, 0.0}));
+  // Now 0.75 and 0.55, old 0.5, sampler 0.65 and 0.8. From old they moved by 0.25 (beyond 0.15, A > 0: masked) and 0.05; from the sampler by 0.1 and by -0.25
+  // (beyond -0.15, A < 0: masked). Weights stay the ratios to the sampler, A = +-1/2, sums over H B = 20.
+  const PlainStep step = ratio_step({1.5}, {1.1}, {0.5 / 0.65, 0.5 / 0.8});
+  EXPECT_TRUE(near(run("dppo_tv", step, {{"mask_anchor", "old"}}).derivative, {0.0, 0.5 * 0.55 / 0.8 / 20}));
+  EXPECT_TRUE(near(run("dppo_tv", step, {}).derivative, {-0.5 * 0.75 / 0.65 / 20, 0.0}));
+}
+
+TEST(Knobs, KlRewardToTokenReachesTheReturnsOfReinforcePlusPlus) {
+  // Rewards 1 and 0, old over reference e, e^2 and 1, coefficient 0.1. Returns from the last token: 1 - 0.2 = 0.8, 0.8 - 0.1 = 0.7, and 0.
+  // Mean 0.5, spread with N: sqrt((0.2^2 + 0.3^2 + 0.5^2) / 3). On-policy over three tokens the derivative is -A / 3.
+  PlainStep step = ratio_step({1.0, 1.0}, {1.0});
+  step.rollouts[0].reference = {step.rollouts[0].old[0] - 1, step.rollouts[0].old[1] - 2};
+  const Objective row("reinforce_plus_plus", {{"reward", "kl_in_reward"}}, {{"kl_reward_to", "token"}, {"kl_reward_coef", "0.1"}});
+  const double spread = std::sqrt(0.38 / 3) + 1e-8;
+  EXPECT_TRUE(near(evaluate(row, step).derivative, {-0.2 / spread / 3, -0.3 / spread / 3, 0.5 / spread / 3}));
 }
 
 TEST(Knobs, ContrastScoreRatioIsTheMeanRatio) {
