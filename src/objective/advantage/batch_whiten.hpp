@@ -1,5 +1,6 @@
 // Advantage batch_whiten: discounted token returns, standardised over all tokens of the step.
-//   R_it = gamma^(T_i - 1 - t) * r_i,  A_it = (R_it - mean(R)) / (std(R) + eps), moments over the step's N policy tokens
+//   R_it = gamma^(T_i - 1 - t) * r_i + sum_{s >= t} gamma^(s - t) r_is,  A_it = (R_it - mean(R)) / (std(R) + eps), moments over the step's N policy tokens
+//   r_is: rewards of single tokens, where a reward piece leaves them (kl_in_reward with kl_reward_to = token)
 // Source: REINFORCE++, arXiv:2501.03262, section 3 (gamma 1: the reward comes with the last token). The paper leaves the estimator open:
 //   the spread divides by N, as in OpenRLHF.
 // Shapes: [B] rewards -> [N].   Knobs: gamma, adv_eps.
@@ -27,9 +28,21 @@ struct BatchWhiten {
       const at::Tensor last = step.over_tokens(step.columns.offsets.slice(0, 1)) - 1;
       returns = returns * at::pow(gamma, (last - at::arange(step.tokens)).to(at::kDouble));
     }
+    if (step.token_reward.defined()) returns = returns + still_to_come(step);
     const double count = double(std::max<std::int64_t>(step.tokens, 1));
     const at::Tensor centred = returns - returns.sum() / count;
     return centred / ((centred.square().sum() / count).sqrt() + eps);
+  }
+
+  /// [N] discounted rewards of the token and of those after it in its rollout.
+  at::Tensor still_to_come(const Step& step) const {
+    const at::Tensor sums = step.token_reward.clone();
+    const auto start = step.columns.offsets.accessor<std::int64_t, 1>();
+    auto sum = sums.accessor<double, 1>();
+    for (std::int64_t i = 0; i < step.rollouts; ++i) {
+      for (auto t = start[i + 1] - 2; t >= start[i]; --t) sum[t] += gamma * sum[t + 1];
+    }
+    return sums;
   }
 };
 
