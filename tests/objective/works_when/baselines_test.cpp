@@ -102,7 +102,7 @@ TEST(WorksWhen, ngrpo_pushes_all_wrong_groups_and_drops_all_right_ones) {
 TEST(WorksWhen, dler_standardises_over_the_step_and_lite_ppo_by_the_rewards) {
   const PlainStep step = answers({{0, 1.0}, {0, 0.0}, {1, 1.0}, {1, 1.0}});
   BaselineScale dler, lite;
-  dler.recentre = BaselineScale::Recentre::yes;
+  dler.recentre = BaselineScale::Switch::yes;
   lite.spread = BaselineScale::Spread::reward;
   EXPECT_THAT(advantages_of(dler, step), ElementsAre(about(1.414), about(-1.414), about(0), about(0)));
   EXPECT_THAT(advantages_of(lite, step), ElementsAre(about(1.155), about(-1.155), about(0), about(0)));
@@ -124,7 +124,7 @@ TEST(WorksWhen, spo_single_stream_and_mssr_have_no_forced_zero) {
   PlainStep step = answers({{0, 1.0}, {1, 1.0}, {2, 1.0}});
   step.rollouts[0].prior = 0.7222, step.rollouts[1].prior = 0.6, step.rollouts[2].prior = 0.3;
   BaselineScale piece;
-  piece.baseline = BaselineScale::Baseline::prior, piece.recentre = BaselineScale::Recentre::yes;
+  piece.baseline = BaselineScale::Baseline::prior, piece.recentre = BaselineScale::Switch::yes;
   const Column a = advantages_of(piece, step);
   EXPECT_NEAR(a[0] + a[1] + a[2], 0.0, 1e-12);
   EXPECT_NEAR((a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) / 3, 1.0, 1e-12);
