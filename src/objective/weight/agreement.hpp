@@ -3,7 +3,7 @@
 // Source: Q-Hawkeye, arXiv:2601.22920, and its released trainer: exp(-0.2 u), u the variance of the predicted scores over the largest there can be.
 // Shapes: column answer [B] -> [N].   Knobs: agreement_alpha.
 // What differs from none: one factor a prompt, 1 where all agree, falling as they part. The paper's answers are numbers and have a variance; of answers
-//   that can only be told apart, the chance of a difference takes its place (for two numbers it is the same u).
+//   that can only be told apart, the chance of a difference takes its place (of two rollouts at both ends of the scale it is the same u).
 #pragma once
 
 #include "objective/pieces.hpp"

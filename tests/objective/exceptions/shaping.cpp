@@ -6,7 +6,7 @@ namespace rollcall::objective::test {
 std::vector<Exception> excused_shaping() {
   const std::string shaped = "equal verifier rewards differ once length, likelihood or truncation is rewarded too";
   std::vector<Exception> all;
-  for (const std::string name : {"kl_in_reward", "zero_truncated", "pass_rate_length", "history_length", "decaying_exit", "unlikely", "triangular_length"}) {
+  for (const std::string name : {"kl_in_reward", "zero_truncated", "pass_rate_length", "history_length", "decaying_exit", "triangular_length"}) {
     all.push_back({"reward " + name, "equal_rewards", shaped});
   }
   all.push_back({"recipe dapo_overlong", "equal_rewards", shaped});

@@ -76,7 +76,7 @@ PlainStep one_answer_a_mode() {  // token 0 opens thinking; the first ratio is 2
 
 HandWorkedTable worked_baselines() {
   const double virtual_best = (1.0 / 3) / (1 / std::sqrt(3.0) + 1e-6), mean_norm = 0.5 / (0.5 + 1e-6), lead = 1 / (s + 1e-6);
-  const double component = 0.5 / (s + 1e-4), global = 0.5 / (0.5 + 1e-6);
+  const double component = 0.5 / (s + 1e-4);
   return {
       // First step: baseline 0, A = 1 and 0. -(ln 0.75 + ln 0.45) over two rollouts.
       {"reinforce", {-(l0 + l1) / 2, {-0.5, -0.5, 0.0}}},
@@ -86,8 +86,8 @@ HandWorkedTable worked_baselines() {
       {"remax", {l2 / 2, {0.0, 0.0, 0.5}, greedy_solved}},
       // Baseline (2 * 1 + 1 * 0) / 3 = 2/3. A = 1/3, -2/3.
       {"opo", {(-l0 / 3 - l1 / 3 + 2 * l2 / 3) / 3, {-1.0 / 9, -1.0 / 9, 2.0 / 9}}},
-      // alpha = 2 / 1; A = 2 * (+-1/2).
-      {"gpg", {(-l0 - l1 + l2) / 3, {-1.0 / 3, -1.0 / 3, 1.0 / 3}}},
+      // The solved prompt's two rollouts teach nothing: alpha = 4 / 2; A = 2 * (+-1/2), over five tokens.
+      {"gpg", {(-l0 - l1 + l2) / 5, {-1.0 / 5, -1.0 / 5, 1.0 / 5, 0.0, 0.0}, beside_a_solved_prompt}},
       // (1 - 1/2) / (1/2 + 1e-6) and its negative.
       {"maxrl", {by_tokens(mean_norm, -mean_norm)}},
       // (1 - 0) / (s + 1e-6) for the best, 0 for the other.
@@ -115,10 +115,10 @@ HandWorkedTable worked_baselines() {
        {(0.02 / std::sqrt(3.0) + 0.0005 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 - 3 + std::log(1.5 * 0.9 * 1.1))) / 3,
         {0.0005 / 9, -0.3 / std::sqrt(3.0) - 0.0005 / 27, 2.2 / 3 / std::sqrt(3.0) + 0.0005 / 33, 0.0, 0.0},
         beside_a_solved_prompt}},
-      // Spread of the rewards 1, 0 with n: 1/2.
-      {"lite-ppo", {by_tokens(1.0, -1.0)}},
-      // Answers of each prompt agree: H = 0, w = sigmoid(-30) < 1e-13. Prompt means 1, 0: mean 1/2, spread 1/2.
-      {"copo", {on(by_rollouts(global, -global), apart)}},
+      // Spread of the rewards 1, 0 with n - 1: s = 1/sqrt(2), so A = +-1/2 over s, which is s again.
+      {"lite-ppo", {by_tokens(s, -s)}},
+      // Answers of each prompt agree: H = 0, w = sigmoid(-30) < 1e-13. Prompt means 1, 0: mean 1/2, spread s with n - 1.
+      {"copo", {on(by_rollouts(grpo, -grpo), apart)}},
       // One prompt a bundle. lo = 1, hi = 4. Score 1: not below lo, nothing above it: 0. Score 0: tail -1 / 0.2 = -5, (1.5 * -5 + 0) / 2.5 = -3, all its own,
       // over the spread of 1 and 0.
       {"riskpo", {by_tokens(0.0, -3.0 / (s + 1e-6))}},
@@ -132,7 +132,8 @@ HandWorkedTable worked_baselines() {
       {"pcl", {on(by_tokens(0.5, -0.5), [] { return with_prior(0.25, 0.25); })}},
       // One success of two: a hard prompt. Outcomes 4 and -1: mean 1.5, spread 2.5, A = +-1.
       {"wgrpo", {by_rollouts(1.0, -1.0)}},
-      {"dars", {by_tokens(0.5, -0.5)}},
+      // A = +-1/2 over B H = 2 * 10: (-1.2 - 0.9 + 1.1) / 40.
+      {"dars", {-0.025, {0.0, -0.0225, 0.0275}}},
       // A = +-1/2 over a spread of 1/2: that of the prompt that stays. Three tokens of one prompt; all ratios lie under the cap of 5 and weigh their
       // log-probs whole.
       {"scalerl", {(-1.5 * std::log(0.75) - 0.9 * std::log(0.45) + 1.1 * std::log(0.55)) / 3, {-0.5, -0.3, 1.1 / 3, 0.0, 0.0}, beside_a_solved_prompt}},

@@ -47,6 +47,12 @@ PlainStep planted_exploit() {
     step.rollouts[0].components["judge"] = 1.0, step.rollouts[1].components["judge"] = 0.0;
   });
 }
+PlainStep beside_two_successes() {
+  return changed([](PlainStep& step) {
+    for (int i = 0; i < 2; ++i) step.rollouts.push_back(step.rollouts[1]), step.rollouts.back().group = 1;
+    for (std::size_t i = 2; i < 4; ++i) step.rollouts[i].reward = step.rollouts[i].correct = 1.0;
+  });
+}
 PlainStep at_the_end() {
   return changed([](PlainStep& step) { step.progress = 1.0; });
 }
@@ -55,18 +61,23 @@ PlainStep at_the_end() {
 
 HandWorkedTable worked_shaping() {
   const double l0 = std::log(0.75), l1 = std::log(0.45), l2 = std::log(0.55), longer = pair_norm(0.5), grpo = pair_norm(1.0);
+  const double brief = 0.15 / (0.3 / std::sqrt(2.0) + 1e-4);
   const double all_k3 = k3(1.5) + k3(0.9) + k3(1.1);
   return {
       // H = 2.2: the buffer is 0.44 long and begins at 1.76. Two tokens are 0.24 / 0.44 = 6/11 into it: reward 5/11; one token: 0.
       {"dapo_overlong", {by_tokens(pair_norm(5.0 / 11), -pair_norm(5.0 / 11), 1.28, near_the_limit)}},
       // Divergence 0.4 of rollout 0 costs 0.05 * 0.4 = 0.02: A = +-0.98.
       {"rloo_kl", {0.98 * (-l0 - l1 + l2) / 2, {-0.49, -0.49, 0.49}, drifted}},
-      // ln p: 2 ln(1/2) < ln(1/2), so rank 1 of 2: 1 - 0.25 * (2 - 1) / 2 = 0.875.
-      {"unlikeliness", {by_rollouts(pair_norm(0.875), -pair_norm(0.875), worked_step)}},
+      // ln p: 2 ln(1/2) < ln(1/2), so rank 1 of 2: 1 - 0.25 * (2 - 1) / 2 = 0.875. The prompt with two successes leaves. 0.1 k3 under the same 1/4, 1/4, 1/2.
+      {"unlikeliness",
+       {0.025 * pair_norm(0.875) + 0.1 * (k3(1.5) / 4 + k3(0.9) / 4 + k3(1.1) / 2),
+        {0.025 / 3, -0.225 * pair_norm(0.875) - 0.025 / 9, 0.55 * pair_norm(0.875) + 0.05 / 11, 0.0, 0.0},
+        beside_two_successes}},
       // H = 2.2, as above: two tokens are 6/11 into the buffer. Correct at a pass rate of 1/2: reward 1 - 3/11 = 8/11; one token: 0.
       {"apriel-reasoner", {by_tokens(pair_norm(8.0 / 11), -pair_norm(8.0 / 11), 1.2, near_the_limit)}},
       // Two tokens against one: cos(pi) = -1, held at -0.7: reward 0.3. The wrong answer: min(0, cos(pi/2)) = 0.
-      {"hapo", {by_rollouts(pair_norm(0.3), -pair_norm(0.3), known_short)}},
+      // A = +-0.15 over 0.3 s + 1e-4; (-1.2 - 0.9 + 1.1) A / 3, and 0.04 k3 of each token.
+      {"hapo", {-brief / 3 + 0.04 * all_k3 / 3, {0.04 / 9, -0.3 * brief - 0.04 / 27, 1.1 * brief / 3 + 0.04 / 33}, known_short}},
       // Rewards 0.5 and -1: A = +-0.75. First tokens: (-1.2 + 1.1) * 0.75 / 2 times 0.001; the other token: -0.9 * 0.75.
       // k3 under the same coefficients 0.0005, 1, 0.0005, times 0.001; derivative of k3: 1 - 1/rho = 1/3, -1/9, 1/11.
       {"thinkless-degrpo",

@@ -241,9 +241,9 @@ Column consistency_blend(const PlainStep& s) {
     for (const auto& other : s.rollouts) {
       if (other.group == r.group) answers[other.answer] += 1.0 / m.size;
     }
-    for (const auto& [unused, share] : answers) entropy -= share * std::log(share);
+    for (const auto& [unused, share] : answers) entropy -= share * std::log2(share);
     const double w = 1 / (1 + std::exp(-20 * (entropy - 1.5))), local = m.size == 1 ? r.reward : (r.reward - m.mean) / (m.spread + 1e-6);
-    a.push_back(w * local + (1 - w) * (m.mean - mean_of(p)) / (spread_of(p, 0) + 1e-6));
+    a.push_back(w * local + (1 - w) * (m.mean - mean_of(p)) / (spread_of(p, 1) + 1e-6));
   }
   return over_tokens(s, a);
 }

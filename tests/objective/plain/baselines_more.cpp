@@ -35,7 +35,9 @@ Column length_baseline(const PlainStep& s) {
 Column gpg_scale(const PlainStep& s) {
   double all = 0, earned = 0;
   for (const auto& r : s.rollouts) {
-    if (r.length() > 0) all += 1, earned += r.reward != 0;
+    const auto m = moments_of_group(s, r.group);
+    const bool teaches = s.choice("gpg_counts", "unequal") == "rewarded" ? r.reward != 0 : m.size == 1 || m.spread > 1e-9;
+    if (r.length() > 0) all += 1, earned += teaches;
   }
   return each(s, [&](const PlainRollout& r, const GroupMoments& m) { return all / std::max(1.0, earned) * (r.reward - (m.size == 1 ? 0.0 : m.mean)); });
 }

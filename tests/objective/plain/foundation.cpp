@@ -40,6 +40,10 @@ Column batch_whiten(const PlainStep& s) {
   for (const auto& r : s.rollouts) {
     Column backwards;
     backwards.assign(r.length(), r.reward);
+    const double charge = s.choice("kl_reward_to", "rollout") == "token" ? s.knob("kl_reward_coef", 0.05) : 0.0;
+    for (std::size_t t = 0; t < r.length(); ++t) {
+      for (std::size_t later = t; later < r.length(); ++later) backwards[t] -= charge * (r.old[later] - r.reference[later]);
+    }
     returns.insert(returns.end(), backwards.begin(), backwards.end());
   }
   double mean = 0, square = 0;

@@ -79,7 +79,7 @@ ADVANTAGES = [
     Case("reinforce_plus_plus_baseline", advantage="reinforce_plus_plus_baseline", mode=TOKEN, knobs=DUAL, bessel=True),
     Case("remax", advantage="remax", loss="gpg", mode=ROLLOUT_SUM),
     Case("opo", advantage="opo", loss="gpg", mode=TOKEN),
-    Case("gpg", advantage="gpg", loss="gpg", mode=TOKEN, steps=FULL),
+    Case("gpg", advantage="gpg", loss="gpg", mode=TOKEN, knobs={"gpg_counts": "rewarded"}, steps=FULL),
     Case("grpo_passk", advantage="grpo_passk", mode=TOKEN, knobs=DUAL, steps=FULL),
     Case("optimal_token_baseline", advantage="optimal_token_baseline", mode=TOKEN, knobs=DUAL),
     Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 1.0, "lam": 0.95}, pieces={"regularizer": "none"}, knobs=DUAL, bessel=True),

@@ -28,10 +28,18 @@ TEST(WorksWhen, copo_blends_by_the_entropy_of_answers) {
   for (std::size_t i = 0; i < differ.rollouts.size(); ++i) differ.rollouts[i].answer = double(i % 8);
   const Column global = advantages_of(ConsistencyBlend(), agree), local = advantages_of(ConsistencyBlend(), differ);
   const double prompts[] = {global[0], global[8], global[16], global[24]};
-  EXPECT_THAT(prompts, ElementsAre(about(1.414), about(-1.414), about(0), about(0)));
+  EXPECT_THAT(prompts, ElementsAre(about(1.2247), about(-1.2247), about(0), about(0)));  // +-1/2 over the root of (1/4 + 1/4) / 3
   const Column grpo = advantages_of(GroupNorm(), agree);
   for (std::size_t i = 0; i < grpo.size(); ++i) EXPECT_NEAR(local[i], grpo[i], 1e-4);
   EXPECT_NE(evaluate(Objective("copo"), agree).derivative[0], 0.0);  // of the all-correct group
+}
+
+TEST(WorksWhen, copo_measures_entropy_in_bits) {
+  PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}});
+  for (std::size_t i = 0; i < 3; ++i) step.rollouts[i].answer = double(i);
+  const double w = 1 / (1 + std::exp(-20 * (std::log2(3.0) - 1.5)));  // 0.845; of ln 3 it would be 0.0003
+  const Column grpo = advantages_of(GroupNorm(), step), blend = advantages_of(ConsistencyBlend(), step);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(blend[i], w * grpo[i], 1e-9);
 }
 
 TEST(WorksWhen, passk_training_is_grpo_at_one_and_spares_failures_of_easy_prompts) {

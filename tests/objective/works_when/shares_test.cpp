@@ -21,6 +21,16 @@ TEST(WorksWhen, stable_reinforce_AnOverflowingRatioIsAThousand) {
   EXPECT_NEAR(result.loss, (1000.0 - 1.0) / 2, 1e-4);  // A = -1 and 1
 }
 
+TEST(WorksWhen, stable_reinforce_ATokenPaysForTheDivergenceThatFollowsIt) {
+  PlainStep step = answers({{0, 1.0, 2}, {0, 0.0, 1}});
+  for (double& x : step.rollouts[0].reference) x -= 12.5;  // each token costs 0.0125
+  // Returns 0.975, 0.9875 and 0: mean 0.654167, squares 0.102934, 0.111111 and 0.427934, spread 0.462594.
+  const Column derivative = evaluate(Objective("stable-reinforce-r1-reward"), step).derivative;
+  EXPECT_NEAR(derivative[0], -0.693553 / 4, 1e-6);
+  EXPECT_NEAR(derivative[1], -0.720575 / 4, 1e-6);
+  EXPECT_NEAR(derivative[2], 1.414128 / 2, 1e-6);
+}
+
 TEST(WorksWhen, stable_reinforce_FourSigmaAreOutAndTwoPointNineAreIn) {
   Step step(answers({{0, 0.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}}).columns());
   step.advantage = at::tensor(Column{4.0, 2.9, -2.9, -4.0}, at::kDouble);
