@@ -2,8 +2,8 @@
 //   A_i = r_i - b_i, less its mean over the step if recentre;  divided by the spread of r or of r - b, where that is above adv_eps
 // Source: REINFORCE++ with baseline, arXiv:2501.03262 (tokens); Lite PPO, arXiv:2508.08221 (spread of r); DLER, arXiv:2510.15110; SPO,
 //   arXiv:2509.13232 (prior); MSSR, arXiv:2512.18215 (posterior); A-LoL, arXiv:2305.14718 (predicted); ReMax, arXiv:2310.10505 (greedy). The spread
-//   divides by the count.
-// Shapes: [B] -> [N].   Knobs: baseline, spread_of, moments_over, moments_of, recentre, adv_eps.
+//   divides by the count, or by one less (bessel), as verl does.
+// Shapes: [B] -> [N].   Knobs: baseline, spread_of, moments_over, moments_of, recentre, bessel, adv_eps.
 // What differs from group_norm: one spread for all groups, so an uneven group is not blown up. Moments are over rollouts with tokens, or over tokens,
 //   of all groups or of those whose rewards differ: what drop_equal_reward leaves, where the paper's batch holds no others.
 //   A group of one keeps its plain reward under baseline group.
@@ -19,7 +19,7 @@ struct BaselineScale {
   enum class Spread { advantage, reward, none };
   enum class Moments { rollouts, tokens };
   enum class Groups { all, unequal };
-  enum class Recentre { no, yes };
+  enum class Switch { no, yes };
   static constexpr std::pair<Baseline, const char*> columns[] = {{Baseline::prior, column::prior},
                                                                  {Baseline::posterior, column::posterior},
                                                                  {Baseline::predicted, column::predicted},
@@ -28,7 +28,7 @@ struct BaselineScale {
   Spread spread = Spread::advantage;
   Moments moments = Moments::rollouts;
   Groups groups = Groups::all;
-  Recentre recentre = Recentre::no;
+  Switch recentre = Switch::no, bessel = Switch::no;
   double eps = 1e-8;
 
   void bind(Knobs& knobs) {
@@ -37,6 +37,7 @@ struct BaselineScale {
     knobs.choice("moments_over", moments, {"rollouts", "tokens"}, "whether each rollout counts once or once a token in mean and spread");
     knobs.choice("moments_of", groups, {"all", "unequal"}, "groups that count in mean and spread: all, or those whose rewards differ");
     knobs.choice("recentre", recentre, {"no", "yes"}, "whether the step's mean advantage is subtracted");
+    knobs.choice("bessel", bessel, {"no", "yes"}, "whether the spread divides by one less than what counts");
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "a spread up to this divides by 1");
     for (const auto& [choice, read] : columns) knobs.needs_column([this, wanted = choice] { return baseline == wanted; }, read);
   }
@@ -47,14 +48,16 @@ struct BaselineScale {
       const at::Tensor differ = (step.group_max(step.reward) - step.group_min(step.reward) > 1e-9).logical_or(step.group_size < 1.5);
       weight = weight * step.over_rollouts(differ.to(at::kDouble));
     }
-    const at::Tensor share = weight / weight.sum().clamp_min(1.0);
+    const at::Tensor count = weight.sum().clamp_min(1.0), share = weight / count;
     at::Tensor a = step.reward;
     if (baseline == Baseline::group) a = a - step.baseline();
     for (const auto& [choice, read] : columns)
       if (baseline == choice) a = a - step.named(read);
     const at::Tensor source = spread == Spread::reward ? step.reward : a;
-    const double deviation = ((source - (source * share).sum()).square() * share).sum().sqrt().item<double>();
-    if (recentre == Recentre::yes) a = a - (a * share).sum();
+    at::Tensor variance = ((source - (source * share).sum()).square() * share).sum();
+    if (bessel == Switch::yes) variance = variance * count / (count - 1.0).clamp_min(1.0);
+    const double deviation = variance.sqrt().item<double>();
+    if (recentre == Switch::yes) a = a - (a * share).sum();
     if (spread != Spread::none && deviation > eps) a = a / deviation;
     return step.over_tokens(a);
   }

@@ -85,7 +85,8 @@ Column baseline_scale(const PlainStep& s) {
     counted.rollouts.push_back(s.rollouts[i]), counted_a.push_back(a[i]), counted_rewards.push_back(rewards[i]);
   }
   const auto centre = with_tokens(counted, counted_a, tokens);
-  const double spread = spread_of(of == "reward" ? with_tokens(counted, counted_rewards, tokens) : centre, 0), mean = mean_of(centre);
+  const double spread = spread_of(of == "reward" ? with_tokens(counted, counted_rewards, tokens) : centre, s.choice("bessel", "no") == "yes" ? 1 : 0),
+               mean = mean_of(centre);
   for (double& x : a) x = (x - (s.choice("recentre", "no") == "yes" ? mean : 0.0)) / (of != "none" && spread > 1e-8 ? spread : 1.0);
   return over_tokens(s, a);
 }
@@ -221,7 +222,7 @@ Column decoupled_norm(const PlainStep& s) {
     }
   }
   const auto all = with_tokens(s, sum);
-  for (double& x : sum) x = (x - mean_of(all)) / (spread_of(all, 0) + 1e-4);
+  for (double& x : sum) x = (x - mean_of(all)) / (spread_of(all, 1) + 1e-4);
   return over_tokens(s, sum);
 }
 
