@@ -195,7 +195,7 @@ TEST(WorksWhen, gdpo_weights_the_components) {
   DecoupledNorm piece;
   EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(0), about(0)));
   piece.format = 0.0;
-  EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(1), about(-1)));
+  EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(0.7071), about(-0.7071)));
 }
 
 TEST(WorksWhen, riskpo_divides_by_the_spread_of_its_bundle) {
