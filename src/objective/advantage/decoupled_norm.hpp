@@ -1,6 +1,6 @@
 // Advantage decoupled_norm: every reward component is standardised within its group by itself, their weighted sum over the step.
-//   a_i = sum_k w_k (r_ki - mean_kg) / (std_kg + eps), std with n - 1;  A_i = (a_i - mean(a)) / (std(a) + eps) over the step's rollouts with tokens
-// Source: GDPO, arXiv:2601.05242, section 3 (eps 1e-4, equal weights by default; the spread over the step divides by the count).
+//   a_i = sum_k w_k (r_ki - mean_kg) / (std_kg + eps), std with n - 1;  A_i = (a_i - mean(a)) / (std(a) + eps) over the step's rollouts with tokens, n - 1 too
+// Source: GDPO, arXiv:2601.05242, section 3 (equal weights by default); eps 1e-4 and n - 1 as in its TRL trainer.
 // Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, correct_weight, format_weight.
 // What differs from group_norm: summing first maps different mixes of components to one advantage; here they stay apart. Without component
 //   columns the reward is the only component. A group of one keeps its plain values. Every verifier of this project fills the components correct and
@@ -30,9 +30,9 @@ struct DecoupledNorm {
       sum = sum.defined() ? sum + one : one;
     }
     if (!sum.defined()) sum = standardised(step, step.reward);
-    const at::Tensor counted = (step.length > 0).to(at::kDouble), share = counted / counted.sum().clamp_min(1.0);
-    const at::Tensor centred = sum - (sum * share).sum();
-    return step.over_tokens(centred / ((centred.square() * share).sum().sqrt() + eps));
+    const at::Tensor counted = (step.length > 0).to(at::kDouble), count = counted.sum();
+    const at::Tensor centred = sum - (sum * counted).sum() / count.clamp_min(1.0);
+    return step.over_tokens(centred / (((centred.square() * counted).sum() / (count - 1.0).clamp_min(1.0)).sqrt() + eps));
   }
 
   at::Tensor standardised(const Step& step, const at::Tensor& values) const {

@@ -1,7 +1,9 @@
 // Regularizer kl_convex: one divergence from the base model and one from the policy before the update, mixed.
-//   loss += kl_convex_coef * (kl_convex_base k3(reference - lp) + (1 - kl_convex_base) k3(old - lp)),  k3(d) = exp(d) - d - 1, d within +-20
-// Source: Squeeze the Soaked Sponge (ReMix), arXiv:2507.06892, KL-Convex constraint. Estimator and coefficients are inferred.
-// Shapes: [M] -> [M].   Knobs: kl_convex_coef, kl_convex_base.
+//   loss += kl_convex_coef * (b k3(reference - lp) + (1 - b) k3(old - lp)),  k3(d) = exp(d) - d - 1, d within +-20
+//   b from kl_convex_base to kl_convex_base_end in proportion to the training done
+// Source: Squeeze the Soaked Sponge (ReMix), arXiv:2507.06892, KL-Convex constraint. Its b stays 1 for 50 steps, then falls by 0.1 every 10
+//   steps to 1/2; estimator and coefficient are inferred.
+// Shapes: [M] -> [M].   Knobs: kl_convex_coef, kl_convex_base, kl_convex_base_end.
 // What differs from kl: two anchors at once: the base model keeps what it knows, the old policy keeps the update small.
 #pragma once
 
@@ -10,12 +12,13 @@
 namespace rollcall::objective {
 
 struct KlConvex {
-  static constexpr std::string_view name = "kl_convex", formula = "kl_convex_coef * (base k3(reference - lp) + (1 - base) k3(old - lp))";
-  double coef = 0.04, base = 0.5;
+  static constexpr std::string_view name = "kl_convex", formula = "kl_convex_coef * (b k3(reference - lp) + (1 - b) k3(old - lp))";
+  double coef = 0.04, base = 1.0, base_end = 0.5;
 
   void bind(Knobs& knobs) {
     knobs.number("kl_convex_coef", coef, {0.0, 1e6}, "weight of the mixed divergence in the loss");
-    knobs.number("kl_convex_base", base, {0.0, 1.0}, "share of the divergence from the reference policy");
+    knobs.number("kl_convex_base", base, {0.0, 1.0}, "share b of the divergence from the reference policy, first step");
+    knobs.number("kl_convex_base_end", base_end, {0.0, 1.0}, "the same at the end of training, reached linearly");
     knobs.needs_column(column::reference_logprob);
   }
 
@@ -24,7 +27,8 @@ struct KlConvex {
       const at::Tensor d = (anchor - leaf.logprob).clamp(-20.0, 20.0);
       return d.exp() - d - 1.0;
     };
-    return coef * (base * k3(leaf.take(leaf.step.named(column::reference_logprob))) + (1.0 - base) * k3(leaf.old_logprob));
+    const double b = base + (base_end - base) * leaf.step.columns.progress;
+    return coef * (b * k3(leaf.take(leaf.step.named(column::reference_logprob))) + (1.0 - b) * k3(leaf.old_logprob));
   }
 };
 

@@ -1,8 +1,9 @@
 // Surrogate clip: the pessimistic clipped objective.
-//   L = max(-rho A, -clip(rho, 1 - clip_low, 1 + clip_high) A);  with dual_clip c, where A < 0: L = min(L, -c A)
+//   L = max(-rho A, -clip(rho, m - clip_low, m + clip_high) A), m = 1;  with dual_clip c, where A < 0: L = min(L, -c A)
+//   clip_centre old: m = exp(old - rollout), for ratios against the sampler: the interval lies around the old policy (ReMix, arXiv:2507.06892)
 // Source: Proximal Policy Optimization, arXiv:1707.06347, eq. 7 (one width, 0.2); two widths: DAPO, arXiv:2503.14476, eq. 10;
 //   dual clip: arXiv:1912.09729, eq. 5 (c = 3 there; verl has it always on, here it is off).
-// Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, dual_clip.
+// Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, clip_centre, dual_clip.
 // What differs: the reference form. A token counts as clipped where the bound is strictly the larger loss, or the dual bound the smaller one.
 #pragma once
 
@@ -12,12 +13,14 @@ namespace rollcall::objective {
 
 struct Clip {
   static constexpr std::string_view name = "clip", formula = "L = max(-rho A, -clip(rho, 1-clip_low, 1+clip_high) A)";
+  enum class Centre { one, old } centre = Centre::one;
   double low = 0.2, high = 0.2;
   double dual = 0.0;
 
   void bind(Knobs& knobs) {
     knobs.number("clip_low", low, {0.0, 1.0}, "how far the ratio may fall below 1 before a negative advantage stops pushing");
     knobs.number("clip_high", high, {0.0, 1e6}, "how far the ratio may rise above 1 before a positive advantage stops pushing");
+    knobs.choice("clip_centre", centre, {"one", "old"}, "middle of the interval: 1, or the old policy's probability over the sampler's");
     knobs.number("dual_clip", dual, {0.0, 1e6}, "largest ratio that a negative advantage may push against; 0: no such bound");
     knobs.refuse_if([this] { return dual != 0.0 && dual <= 1.0 + high; }, "surrogate.dual_clip is not above 1 + surrogate.clip_high",
                     "it would cut off tokens inside the trust interval", "use 0 (off) or a larger bound; the usual value is 3");
@@ -25,7 +28,7 @@ struct Clip {
 
   SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const {
     const at::Tensor free = -leaf.advantage * ratio;
-    const at::Tensor bounded = -leaf.advantage * ratio.clamp(1.0 - low, 1.0 + high);
+    const at::Tensor bounded = -leaf.advantage * (centre == Centre::one ? ratio.clamp(1.0 - low, 1.0 + high) : around_old(leaf, ratio));
     at::Tensor loss = at::maximum(free, bounded);
     at::Tensor clipped = bounded.detach() > free.detach();
     if (dual > 0.0) {
@@ -35,6 +38,12 @@ struct Clip {
       clipped = clipped.logical_or(capped);
     }
     return {loss, clipped};
+  }
+
+ private:
+  at::Tensor around_old(const Leaf& leaf, const at::Tensor& ratio) const {
+    const at::Tensor middle = (leaf.old_logprob - leaf.take(leaf.step.columns.rollout_logprob)).clamp(-20.0, 20.0).exp();
+    return at::minimum(at::maximum(ratio, middle - low), middle + high);
   }
 };
 

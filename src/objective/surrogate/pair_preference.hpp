@@ -2,13 +2,18 @@
 //   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2 beta))^2;  mean over the group's pairs
 //   l = sum or mean over t of lp - anchor;  a = anisotropy where the verifier accepted w, else 1
 //   a step without any pair, on request: mean_i -log sigmoid(+-l_i), + where accepted, without beta; as TRPA's code has it for a batch
+//   pair_mean step, for token-mean: over all pairs of the step, or all its rollouts where there is none, instead of within each prompt
 // Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq. 17; levels and anisotropy: TRPA, arXiv:2504.04524.
-// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice, pair_anchor, pair_pool, anisotropy, lone_levels.
+// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice, pair_anchor, pair_pool, pair_mean, anisotropy,
+//   lone_levels.
 // What differs: only the order of the rewards counts. pair_choice extremes: best against worst, ties all taking part.
 #pragma once
 
 #include "objective/groups.hpp"
 #include "objective/pieces.hpp"
+
+#include <algorithm>
+#include <map>
 
 namespace rollcall::objective {
 
@@ -19,6 +24,7 @@ struct PairPreference {
   enum class Chosen { all, extremes } chosen = Chosen::all;
   enum class Anchor { reference, old } anchor = Anchor::reference;
   enum class Pool { sum, mean } pool = Pool::sum;
+  enum class Mean { prompt, step } mean = Mean::prompt;
   enum class Lone { skip, push } lone = Lone::skip;
 
   void bind(Knobs& knobs) {
@@ -28,6 +34,7 @@ struct PairPreference {
     knobs.choice("pair_choice", chosen, {"all", "extremes"}, "all pairs of different reward, or best against worst");
     knobs.choice("pair_anchor", anchor, {"reference", "old"}, "policy the log-ratio is taken against");
     knobs.choice("pair_pool", pool, {"sum", "mean"}, "log-ratio of a rollout from its tokens");
+    knobs.choice("pair_mean", mean, {"prompt", "step"}, "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
     knobs.choice("lone_levels", lone, {"skip", "push"}, "a step without a pair: teaches nothing, or each rollout is pushed by itself");
     knobs.needs_column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
     knobs.needs_column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
@@ -39,19 +46,33 @@ struct PairPreference {
     const at::Tensor l = rollout_score(leaf, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio, target);
     const auto [winner, loser] = ordered_pairs(leaf, leaf.take_rollouts(leaf.step.reward), chosen == Chosen::extremes);
     const at::Tensor gap = l.index_select(0, winner) - l.index_select(0, loser);
-    const auto [loss, unused] = group_mean_of_pairs(leaf, form == Form::square ? (gap - 0.5 / beta).square() : logistic(leaf, gap, winner), winner);
-    if (lone == Lone::skip || some_pair(leaf.step)) return {group_loss_on_tokens(leaf, loss), {}};
+    const auto [loss, pairs] = group_mean_of_pairs(leaf, form == Form::square ? (gap - 0.5 / beta).square() : logistic(leaf, gap, winner), winner);
+    const double all = mean == Mean::step || lone == Lone::push ? pairs_of(leaf.step, chosen == Chosen::extremes) : 1.0;
+    if (lone == Lone::skip || all > 0.0) return {group_loss_on_tokens(leaf, mean == Mean::step ? loss * shared(leaf, pairs, all) : loss), {}};
     const at::Tensor alone = masked_group_mean(leaf, -at::log_sigmoid(l * (2 * accepted(leaf) - 1)), leaf.present());
-    return {group_loss_on_tokens(leaf, alone), {}};
+    return {group_loss_on_tokens(leaf, mean == Mean::step ? alone * shared(leaf, leaf.group_sum(leaf.present()), leaf.step.normalizer.rollouts) : alone), {}};
   }
 
  private:
-  /// Whether the rewards of any group's trained rollouts differ: of the whole step, so that no cut into leaves can change the loss.
-  static bool some_pair(const Step& step) {
-    const at::Tensor absent = step.trained_length == 0;
-    const double nothing = -std::numeric_limits<double>::infinity();
-    const at::Tensor most = step.group_max(step.reward.masked_fill(absent, nothing)), least = -step.group_max((-step.reward).masked_fill(absent, nothing));
-    return (most > least).any().item<bool>();
+  /// Number of the step's pairs of trained rollouts: of the whole step, so that no cut into leaves can change the loss.
+  static double pairs_of(const Step& step, bool extremes) {
+    const auto reward = step.reward.accessor<double, 1>(), length = step.trained_length.accessor<double, 1>();
+    const auto& begin = step.group_begin();
+    double pairs = 0.0;
+    for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
+      std::map<double, double> levels;
+      for (auto i = begin[g]; i < begin[g + 1]; ++i) {
+        if (length[i] > 0) levels[reward[i]] += 1;
+      }
+      if (levels.size() > 1 && extremes) pairs += levels.begin()->second * levels.rbegin()->second;
+      double lower = 0.0;
+      for (const auto& [unused, count] : levels) pairs += extremes ? 0.0 : count * lower, lower += count;
+    }
+    return pairs;
+  }
+  /// [groups] what turns a group's mean over `own` of them into its part of the mean over `all`, on each of its tokens, when tokens are averaged over the step.
+  static at::Tensor shared(const Leaf& leaf, const at::Tensor& own, double all) {
+    return own / std::max(all, 1.0) * leaf.step.normalizer.tokens / leaf.group_sum(leaf.take_rollouts(leaf.step.trained_length)).clamp_min(1);
   }
   at::Tensor logistic(const Leaf& leaf, const at::Tensor& gap, const at::Tensor& winner) const {
     return -at::log_sigmoid(beta * (anisotropy == 1.0 ? gap : gap * (1.0 + (anisotropy - 1.0) * accepted(leaf).index_select(0, winner))));

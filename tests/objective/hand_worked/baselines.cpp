@@ -12,6 +12,15 @@ HandWorked by_tokens(double a0, double a1, double top = 1.2) {  // mean over the
 HandWorked by_rollouts(double a0, double a1, double top = 1.2) {  // mean over two tokens and over one, then over both
   return {-(top * a0 + 0.9 * a0) / 4 - 1.1 * a1 / 2, {0.0, -0.9 * a0 / 4, -1.1 * a1 / 2}};
 }
+/// And coef times k3 from the reference, which is the old policy: 1 / rho - 1 + ln rho, with derivative 1 - 1 / rho; `share` of each token.
+HandWorked with_divergence(HandWorked numbers, double coef, const std::vector<double>& share) {
+  const double rho[] = {1.5, 0.9, 1.1};
+  for (int t = 0; t < 3; ++t) {
+    numbers.loss += coef * share[t] * (1 / rho[t] - 1 + std::log(rho[t]));
+    numbers.derivative[t] += coef * share[t] * (1 - 1 / rho[t]);
+  }
+  return numbers;
+}
 HandWorked on(HandWorked numbers, std::function<PlainStep()> step) {
   numbers.step = std::move(step);
   return numbers;
@@ -102,8 +111,8 @@ HandWorkedTable worked_baselines() {
       {"optimal_token_baseline", {-0.95 / 3, {0.0, -0.3, 0.55 / 3}, even_odds}},
       // The success alone, 1 in front of its log-prob, mean over its two tokens.
       {"raft", {-(l0 + l1) / 2, {-0.5, -0.5, 0.0}}},
-      // Median 0.2, deviations 0.8, 0.2, 0: their median 0.2. A = (0.8, -0.2, 0) / 0.201 * 3 / 2; the pivot leaves.
-      {"mc-grpo", {and_untrained(by_rollouts(1.2 / 0.201, -0.3 / 0.201), 1, with_a_pivot)}},
+      // Median 0.2, deviations 0.8, 0.2, 0: their median 0.2. A = (0.8, -0.2, 0) / 0.201 * 3 / 2; the pivot leaves. The reference is the old policy.
+      {"mc-grpo", {and_untrained(with_divergence(by_rollouts(1.2 / 0.201, -0.3 / 0.201), 0.04, {0.25, 0.25, 0.5}), 1, with_a_pivot)}},
       // One prompt: alpha = beta = 1, density 1, A = +-1/2. Rollout 0: -(1.28 + 0.9)/2 = -1.09; rollout 1: 0.55; over two: -0.27.
       {"bnpo", {-0.27, {0.0, -0.225, 0.275}}},
       {"psr-nsr-w-reinforce", {by_tokens(0.1, -1.0)}},
@@ -122,14 +131,14 @@ HandWorkedTable worked_baselines() {
       // One prompt a bundle. lo = 1, hi = 4. Score 1: not below lo, nothing above it: 0. Score 0: tail -1 / 0.2 = -5, (1.5 * -5 + 0) / 2.5 = -3, all its own,
       // over the spread of 1 and 0.
       {"riskpo", {by_tokens(0.0, -3.0 / (s + 1e-6))}},
-      // x = +-0.5 / (s + 1e-4), mean 0, spread x.
-      {"gdpo", {by_rollouts(component / (component + 1e-4), -component / (component + 1e-4))}},
+      // x = +-0.5 / (s + 1e-4), mean 0, spread sqrt(2) x with n - 1.
+      {"gdpo", {by_rollouts(component / (component / s + 1e-4), -component / (component / s + 1e-4))}},
       // V = 0, mean 1/2, q = 1/4/2 = 1/8, D = 1/4 - 1/8 = 1/8, w = 1/2, baseline 1/4.
       {"v0-5", {on(by_tokens(0.75, -0.25), [] { return with_prediction(0.0); })}},
-      // 1 - 0.2 = 0.8, 0 - 0.6 = -0.6; mean 0.1; +-0.7 over 0.7.
-      {"spo-single-stream", {on(by_tokens(1.0, -1.0, 1.28), [] { return with_prior(0.2, 0.6); })}},
-      // The group's own mean, 1/2, whatever is expected of the prompt.
-      {"pcl", {on(by_tokens(0.5, -0.5), [] { return with_prior(0.25, 0.25); })}},
+      // 1 - 0.2 = 0.8, 0 - 0.6 = -0.6; mean 0.1; +-0.7 over 0.7 sqrt(2), the spread with n - 1.
+      {"spo-single-stream", {on(by_tokens(s, -s, 1.28), [] { return with_prior(0.2, 0.6); })}},
+      // The group's own mean, 1/2, whatever is expected of the prompt; no bound: -(1.5 + 0.9) / 2 / 4 + 1.1 / 2 / 2 = -0.025.
+      {"pcl", {-0.025, {-0.1875, -0.1125, 0.275}, [] { return with_prior(0.25, 0.25); }}},
       // One success of two: a hard prompt. Outcomes 4 and -1: mean 1.5, spread 2.5, A = +-1.
       {"wgrpo", {by_rollouts(1.0, -1.0)}},
       // A = +-1/2 over B H = 2 * 10: (-1.2 - 0.9 + 1.1) / 40.

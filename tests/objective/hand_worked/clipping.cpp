@@ -47,9 +47,12 @@ HandWorkedTable token_rows() {
       // f(rho) = 4 / tau / (1 + exp(-tau (rho - 1))), derivative in lp 4 g (1 - g) rho with g the sigmoid.
       {"sapo", {-(4 * g1 + 4 * g2) * a / 4 + 4 / 1.05 * g3 * a / 2,
                    {-4 * g1 * (1 - g1) * 1.5 * a / 4, -4 * g2 * (1 - g2) * 0.9 * a / 4, 4 * g3 * (1 - g3) * 1.1 * a / 2}}},
-      // 1.5 is above 1.28: loss and derivative -1.28a. (-1.28 - 0.9 + 1.1) a / 3 = -0.36a. The likelihood of the correct rollout's two tokens: -0.1 / 2 each.
-      {"gppo-klear", {-0.36 * a - 0.05 * std::log(0.75 * 0.45), {-1.28 * a / 3 - 0.05, -0.9 * a / 3 - 0.05, 1.1 * a / 3}, [] {
-         PlainStep step = worked_step();
+      // 1.5 is above 1.28: loss and derivative -1.28a; 4 is under the dual clip of 10: (-1.28 - 0.9 + 4) a / 3. The likelihood of the correct rollout's two
+      // tokens: -0.1 / 2 each. A third answer was cut off: it is not trained on, and mean and spread are those of the other two.
+      {"gppo-klear", {1.82 * a / 3 - 0.05 * std::log(0.75 * 0.45), {-1.28 * a / 3 - 0.05, -0.9 * a / 3 - 0.05, 4.0 * a / 3, 0.0}, [] {
+         PlainStep step = ratio_step({1.5, 0.9}, {4.0});
+         step.rollouts.push_back(step.rollouts[1]);
+         step.rollouts[2].truncated = true;
          step.rollouts[0].correct = 1.0;
          return step;
        }}},

@@ -39,8 +39,16 @@ HandWorkedTable worked_credit() {
   return {
       // Nothing has moved from the reference: softplus(0) = ln 2 on the negative side.
       {"ace-confidence-penalty", {by_tokens(a, -a * (1 + std::log(2.0)), 1.28)}},
-      // Prior 1/2: A = +-1/2, spread 1/2: +-1. Entropy 1: min(0.4, 1/2) = 0.4 is added to both.
-      {"mssr", {by_tokens(1.4, -0.6, 1.2)}},
+      // Tracked 0.2 and 0.6: 0.8 and -0.6, mean 0.1, +-0.7 over a spread of 0.7: +-1. Entropy 1: min(0.4, 1/2) = 0.4 is added to both. 1.5 is bounded at 1.3.
+      // 0.01 / 3 times k3 from the reference, which is the old policy: 1 / rho - 1 + ln rho, with derivative 1 - 1 / rho.
+      {"mssr",
+       {-(1.3 + 0.9) * 1.4 / 3 + 1.1 * 0.6 / 3 + 0.01 / 3 * (1 / 1.5 + 1 / 0.9 + 1 / 1.1 - 3 + std::log(1.5 * 0.9 * 1.1)),
+        {0.01 / 3 * (1 - 1 / 1.5), -0.9 * 1.4 / 3 + 0.01 / 3 * (1 - 1 / 0.9), 1.1 * 0.6 / 3 + 0.01 / 3 * (1 - 1 / 1.1)},
+        [] {
+          PlainStep step = worked_step();
+          step.rollouts[0].prior = 0.2, step.rollouts[1].prior = 0.6;
+          return step;
+        }}},
       // One answer on either side: (1/2) / 2 for each token of the first, (1/2) / 1 for the other's.
       {"balanced-aggregation", {-(1.2 + 0.9) * a / 4 + 1.1 * a / 2, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},
       // ceil(0.25 * 2) = 1 rollout: no choice of one has a variance, so none of the lowest is taken: the highest. ceil(0.25 * 2) = 1 token: the second.

@@ -105,8 +105,8 @@ HandWorkedTable worked_group_losses() {
       {"nft", {-q0 / 6, {-0.5 / 3, -0.5 / 3, 0.55 / 3}}},
       // Against the sampler: 1.25 is clipped at 1.2, 0.75 and 11/12 are not. (-1.2 - 0.75 + 11/12) a over 3 tokens.
       {"skywork-r1v2-ssb", {(-1.95 + 11.0 / 12) * a / 3, {0.0, -0.25 * a, 11.0 / 36 * a}, replayed}},
-      // The same, within rollouts first: -1.95 / 4 + 11/24.
-      {"dots-rr", {(-1.95 / 4 + 11.0 / 24) * a, {0.0, -0.75 / 4 * a, 11.0 / 24 * a}, replayed}},
+      // Around the policy that the step starts from, 1.5 bounded at 1.2, and every token times 0.5 / 0.6: 5/6 (-1.2 - 0.9 + 1.1) a over 3 tokens.
+      {"dots-rr", {-5.0 / 18 * a, {0.0, -0.25 * a, 5.5 / 18 * a}, replayed}},
   };
 }
 

@@ -67,7 +67,6 @@ HandWorkedTable worked_value() {
   const double l15 = std::log(1.5), l09 = std::log(0.9), l11 = std::log(1.1), ln2 = std::log(2.0);
   // lambda 0.95: A = 0 + 0.95 * 1/2, 1/2; -1/2, then whitened (mean 0.475 / 3).
   const auto w = whiten({0.475, 0.5, -0.5});
-  const auto v = whiten({0.4275, 0.45, -0.5});
   const double value_loss = (0.475 * 0.475 + 0.5) / 6;  // targets A + 1/2, so the errors are A; halves of their squares over 3 tokens
   // Segments of 5, 1, 1: one-step errors -1/2, 0, 1; A = -1/2 + 0.95^2, 0.95, 1; the other rollout 0.
   const double first = -0.5 + 0.95 * 0.95;
@@ -84,8 +83,9 @@ HandWorkedTable worked_value() {
   return {
       // Bounds 1.2 on the first token only: 0.9 and, for a negative advantage, 1.1 pass.
       {"ppo", {-(1.2 * w[0] + 0.9 * w[1] + 1.1 * w[2]) / 3 + value_loss, {0.0, -0.9 * w[1] / 3, -1.1 * w[2] / 3}, valued}},
-      // Reward 1 - 0.05: one-step errors 0, 0.45; A = 0.95 * 0.45, 0.45; -1/2.
-      {"rlgf", {-(1.2 * v[0] + 0.9 * v[1] + 1.1 * v[2]) / 3 + (0.4275 * 0.4275 + 0.45 * 0.45 + 0.25) / 6, {0.0, -0.9 * v[1] / 3, -1.1 * v[2] / 3}, diverged}},
+      // The first token pays 0.001 for its nat. One-step errors -0.001 + 0.99 / 2 - 1/2 = -0.006, 1/2; A = -0.006 + 0.99 * 0.95 / 2 = 0.46425, 1/2; -1/2.
+      // The value: 0.5 / 2 times the mean of the squares.
+      {"rlgf", {-(1.2 * 0.46425 + 0.45 - 0.55) / 3 + (0.46425 * 0.46425 + 0.5) / 12, {0.0, -0.15, 0.55 / 3}, diverged}},
       // Length 2: 1 - 1 / 0.1 < 0, so lambda 0 and A = 0, 1/2; length 1: -1/2. Targets are returns 1, 1, 0: errors 1/2, squares 1/4 each, halved: 1/8.
       // The likelihood term: 0.1 times the mean of -ln 0.75 and -ln 0.45 over the two tokens of the correct rollout; slope -0.05 each.
       {"vapo",

@@ -222,7 +222,7 @@ Column decoupled_norm(const PlainStep& s) {
     }
   }
   const auto all = with_tokens(s, sum);
-  for (double& x : sum) x = (x - mean_of(all)) / (spread_of(all, 0) + 1e-4);
+  for (double& x : sum) x = (x - mean_of(all)) / (spread_of(all, 1) + 1e-4);
   return over_tokens(s, sum);
 }
 

@@ -5,10 +5,12 @@ namespace rollcall::objective::test {
 namespace {
 
 Column group_norm(const PlainStep& s) {
+  PlainStep counted = s;
+  if (s.choice("moments_of", "drawn") == "finished") std::erase_if(counted.rollouts, [](const PlainRollout& r) { return r.truncated; });
   std::vector<double> a;
   for (const auto& r : s.rollouts) {
-    const auto m = moments_of_group(s, r.group);
-    a.push_back(m.size == 1 ? r.reward : (r.reward - m.mean) / (m.spread + s.knob("adv_eps", 1e-6)));
+    const auto m = moments_of_group(counted, r.group);
+    a.push_back(m.size < 2 ? r.reward : (r.reward - m.mean) / (m.spread + s.knob("adv_eps", 1e-6)));
   }
   return over_tokens(s, a);
 }
@@ -107,8 +109,11 @@ Column sequence_ratio(const PlainStep& s) {
 
 TokenLosses clip(const PlainStep& s, const Column& a, const Column& ratio) {
   TokenLosses out;
-  for (std::size_t t = 0; t < a.size(); ++t)
-    out.loss.push_back(plain_clip(ratio[t], a[t], s.knob("clip_low", 0.2), s.knob("clip_high", 0.2), s.knob("dual_clip", 0.0)).loss);
+  const Column old = s.flat(&PlainRollout::old), sampler = s.flat(&PlainRollout::rollout);
+  for (std::size_t t = 0; t < a.size(); ++t) {
+    const double off = s.choice("clip_centre", "one") == "old" ? std::exp(old[t] - sampler[t]) - 1 : 0.0;
+    out.loss.push_back(plain_clip(ratio[t], a[t], s.knob("clip_low", 0.2) - off, s.knob("clip_high", 0.2) + off, s.knob("dual_clip", 0.0)).loss);
+  }
   return out;
 }
 

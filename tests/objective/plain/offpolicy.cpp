@@ -63,7 +63,9 @@ TokenLosses positive_nll(const PlainStep& s) {
 
 TokenLosses kl_convex(const PlainStep& s) {
   const auto k3 = [](double d) { return std::exp(d) - d - 1; };
-  return {for_each_token(s, [&](const PlainRollout& r, std::size_t t) { return 0.02 * (k3(r.reference[t] - r.now[t]) + k3(r.old[t] - r.now[t])); })};
+  const double b = 1 - s.progress / 2;
+  return {
+      for_each_token(s, [&](const PlainRollout& r, std::size_t t) { return 0.04 * (b * k3(r.reference[t] - r.now[t]) + (1 - b) * k3(r.old[t] - r.now[t])); })};
 }
 
 }  // namespace

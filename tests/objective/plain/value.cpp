@@ -25,15 +25,17 @@ Column whiten(Column x) {
   return x;
 }
 
+/// Under the setting that leaves the divergence at its tokens, they bring their own rewards.
 Column gae(const PlainStep& s) {
-  const double alpha = s.knob("length_alpha", 0.0);
+  const double alpha = s.knob("length_alpha", 0.0), charge = s.choice("kl_reward_to", "rollout") == "token" ? s.knob("kl_reward_coef", 0.05) : 0.0;
   const bool extend = s.choice("truncation", "end") == "extend";
   Column all;
   for (const auto& r : s.rollouts) {
     if (r.length() == 0) continue;
     const Column value = old_values(r);
     Column reward(r.length(), 0.0);
-    if (!extend || !r.truncated) reward.back() = r.reward;
+    for (std::size_t t = 0; t < r.length(); ++t) reward[t] = -charge * (r.old[t] - r.reference[t]);
+    if (!extend || !r.truncated) reward.back() += r.reward;
     const double lambda = alpha > 0 ? std::max(0.0, 1 - 1 / (alpha * double(r.length()))) : s.knob("lambda", 0.95);
     const Column a = estimate(reward, value, extend && r.truncated ? value.back() : 0.0, s.knob("gamma", 1.0), lambda);
     all.insert(all.end(), a.begin(), a.end());
@@ -41,7 +43,7 @@ Column gae(const PlainStep& s) {
   return s.choice("whiten", "off") == "on" ? whiten(all) : all;
 }
 
-/// Under the setting that leaves the divergence at its tokens, they bring their own rewards.
+/// As gae, over segments.
 Column macro_gae(const PlainStep& s) {
   const double charge = s.choice("kl_reward_to", "rollout") == "token" ? s.knob("kl_reward_coef", 0.05) : 0.0;
   const auto length = std::size_t(s.knob("macro_length", 5));

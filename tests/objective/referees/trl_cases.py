@@ -37,9 +37,8 @@ class Case:
 
 
 def spread_of_step(case, step, rewards):
-    """TRL's spread over the step divides by B - 1 and its eps is 1e-4; Rollcall's divides by B, and lite-ppo's has no eps."""
-    eps = 1e-4 if case.row == "gdpo" else 0.0
-    return ((rewards.std(unbiased=False) + eps) / (rewards.std() + 1e-4)).item()
+    """TRL's spread over the step divides by B - 1 and its eps is 1e-4; that of lite-ppo here divides by B and has no eps."""
+    return (rewards.std(unbiased=False) / (rewards.std() + 1e-4)).item()
 
 
 def trained_share(case, step, rewards):
@@ -65,7 +64,7 @@ CASES = [
     Case("grpo", loss="bnpo", settings={"_entropy_bonus_enabled": True}, pieces={"aggregate": "token-mean", "regularizer": "entropy"}),
     Case("dapo_overlong", loss="dapo", settings={"epsilon_high": 0.28, "soft_punish_cache": 8}, knobs=knobs(overlong_share="0.8")),
     Case("lite-ppo", loss="dapo", settings={"scale_rewards": "batch"}, knobs={}, scale=spread_of_step),
-    Case("gdpo", settings={"multi_objective_aggregation": "normalize_then_sum"}, knobs={}, scale=spread_of_step,
+    Case("gdpo", settings={"multi_objective_aggregation": "normalize_then_sum"}, knobs={},
          rewards=("component/correct", "component/format")),
     Case("entropy-80-20", loss="dapo", settings={"epsilon_high": 0.28, "delta": 10.0, "top_entropy_quantile": 0.2}, scale=trained_share,
          pieces={"reward": "none", "weight": "top_entropy"}),

@@ -134,13 +134,13 @@ TEST(WorksWhen, spo_single_stream_and_mssr_have_no_forced_zero) {
   for (const double x : a) EXPECT_NE(x, 0.0);
 }
 
-TEST(WorksWhen, mssr_subtracts_the_posterior_and_spo_the_fading_one) {
+TEST(WorksWhen, mssr_and_spo_subtract_the_fading_success_over_different_spreads) {
   PlainStep step = answers({{0, 1.0}, {1, 1.0}, {2, 1.0}});
   step.rollouts[0].prior = 0.2, step.rollouts[0].posterior = 0.6;
   const auto first = [&](const char* row) { return -3.0 * evaluate(Objective(row, {{"weight", "none"}}), step).derivative[0]; };  // mean over three tokens
-  // 1 - 0.6, 1 - 0.5, 1 - 0.5: mean 7/15, the first -1/15 over a spread of sqrt(2)/30: -sqrt(2). Of the fading ones 0.8, 0.5, 0.5: sqrt(2).
-  EXPECT_NEAR(first("mssr"), -std::sqrt(2.0), 1e-9);
-  EXPECT_NEAR(first("spo-single-stream"), std::sqrt(2.0), 1e-9);
+  // 0.8, 0.5, 0.5: mean 0.6, the first 0.2 over a spread of sqrt(0.06 / 3) with n, sqrt(0.06 / 2) with n - 1. What does not fade stays out of it.
+  EXPECT_NEAR(first("mssr"), std::sqrt(2.0), 1e-9);
+  EXPECT_NEAR(first("spo-single-stream"), 2 / std::sqrt(3.0), 1e-9);
 }
 
 TEST(WorksWhen, v0_5_trusts_the_prior_within_the_noise) {
@@ -198,7 +198,7 @@ TEST(WorksWhen, gdpo_weights_the_components) {
   DecoupledNorm piece;
   EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(0), about(0)));
   piece.format = 0.0;
-  EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(1), about(-1)));
+  EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(0.7071), about(-0.7071)));
 }
 
 TEST(WorksWhen, riskpo_divides_by_the_spread_of_its_bundle) {

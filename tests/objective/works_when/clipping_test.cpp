@@ -100,13 +100,14 @@ TEST(WorksWhen, sapo_on_policy_is_unclipped_reinforce) {
 
 TEST(WorksWhen, gppo_klear_preserves_a_bounded_derivative) {
   EXPECT_TRUE(near(derivative("gppo-klear", ratio_step({1.5}, {0.5})), {-1.28, 0.8}));
-  EXPECT_TRUE(near(derivative("gppo-klear", ratio_step({1.0}, {3.5})), {-1.0, 0.0}));  // the dual clip stays
-  EXPECT_TRUE(rc::check([] {                                                           // inside the interval: PPO to the bit
+  EXPECT_TRUE(near(derivative("gppo-klear", ratio_step({1.0}, {3.5})), {-1.0, 3.5}));
+  EXPECT_TRUE(near(derivative("gppo-klear", ratio_step({1.0}, {10.5})), {-1.0, 0.0}));  // the dual clip stays, at 10
+  EXPECT_TRUE(rc::check([] {                                                            // inside the interval: PPO to the bit
     const PlainStep step = any_step(0.04);
     for (const auto& r : step.rollouts) {
       for (std::size_t t = 0; t < r.length(); ++t) RC_PRE(std::abs(r.now[t] - r.old[t]) < 0.18);
     }
-    const Objective loss_alone("gppo-klear", {{"weight", "none"}, {"regularizer", "none"}});
+    const Objective loss_alone("gppo-klear", {{"weight", "none"}, {"regularizer", "none"}}, {{"moments_of", "drawn"}});
     RC_ASSERT(evaluate(loss_alone, step).derivative == evaluate(Objective("dapo"), step).derivative);
   }));
 }

@@ -91,6 +91,19 @@ TEST(WorksWhen, trpa_PairsAndAnisotropy) {
   EXPECT_NEAR(run("trpa", step, isotropic).loss, before, 1e-12);
 }
 
+TEST(WorksWhen, trpa_EveryPairOfTheStepCountsAlike) {
+  const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  // One pair with gap 1 in the first prompt, two with gap 0 in the second, none in the third: (softplus(-0.25) + 2 ln 2) / 3.
+  // Divergence from the old policy over 7 tokens: 1/e of the first, 1/2 + ln 2 - 1 of the last.
+  PlainStep step = group({rollout(1, {-1.0}, {-2.0}), rollout(0, {-1.0}, {-1.0}), rollout(1, {-1.0, -1.0}, {-1.0, -1.0}), rollout(0, {-1.0}, {-1.0}),
+                          rollout(0, {-1.0}, {-1.0}), rollout(0, {-1.0}, {-1.0})});
+  for (int i = 2; i < 5; ++i) step.rollouts[i].group = 1;
+  step.rollouts[5].group = 2;
+  EXPECT_NEAR(run("trpa", step, {{"kl_coef", "0"}}).loss, (softplus(-0.25) + 2 * std::log(2.0)) / 3, 1e-12);
+  step.rollouts[5].old = {-1.0 - std::log(2.0)};
+  EXPECT_NEAR(run("trpa", step, {{"kl_coef", "7"}}).loss, (softplus(-0.25) + 2 * std::log(2.0)) / 3 + std::exp(-1.0) + 0.5 + std::log(2.0) - 1, 1e-12);
+}
+
 TEST(WorksWhen, trpa_AStepOfOneLevelAGroupIsPushedOneByOne) {
   const Settings bare = {{"kl_coef", "0"}};
   const PlainStep right = group({rollout(1, {-1.0}, {-2.0}), rollout(1, {-1.0}, {-1.0})});

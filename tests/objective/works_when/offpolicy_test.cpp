@@ -100,9 +100,15 @@ TEST(WorksWhen, vcpo_weighs_by_the_policy_that_the_update_starts_from) {
   EXPECT_NEAR(Objective::lr_factor(*Objective("vcpo").prepare(step.columns())), std::sqrt(0.9), 1e-12);
 }
 
-TEST(WorksWhen, remix_clips_around_the_policy_that_sampled) {
-  // Ratio 1.1 to the old policy but 1.65 to the sampler: clipped; 0.55 to the sampler with A > 0 is not.
-  EXPECT_TRUE(near(derivative("remix-squeeze", ratio_step({1.1, 1.1}, {1.0}, {1.5, 0.5, 1.0})), {0.0, -0.55, 1.0}));
+TEST(WorksWhen, remix_weighs_against_the_sampler_and_clips_around_the_old_policy) {
+  const Settings bare = {{"kl_convex_coef", "0"}};
+  const auto slope = [&](const PlainStep& step) { return evaluate(Objective("remix-squeeze", {}, bare), step).derivative; };
+  const double a = 0.5 / (std::sqrt(0.5) + 1e-6);
+  // The old policy over the sampler: 1.5 and 0.5, so the intervals are 1.3 to 1.7 and 0.3 to 0.7. Ratios 1.65 and 0.75 to the sampler: the second is outside.
+  const Column d = slope(ratio_step({1.1, 1.5}, {1.0}, {1.5, 0.5, 1.0}));
+  EXPECT_NEAR(d[0], -1.65 * a / 4, 1e-12);
+  EXPECT_EQ(d[1], 0.0);
+  EXPECT_NEAR(d[2], a / 2, 1e-12);
   EXPECT_TRUE(rc::check([] {  // with the sampler as old policy and no constraint: grpo to the bit
     PlainStep step = any_step(0.5);
     for (auto& r : step.rollouts) r.rollout = r.old;

@@ -220,16 +220,25 @@ TEST(WorksWhen, dypo_PromptsGoThreeWays) {
 }
 
 TEST(WorksWhen, replay_StoredProbabilitiesAreTheRatiosBase) {
-  for (const std::string recipe : {"dots-rr", "skywork-r1v2-ssb"}) {
-    PlainStep step = random_step({3, 2}, 8, 0.3);
-    const double before = run(recipe, step).loss;
-    for (auto& r : step.rollouts) {
-      for (double& lp : r.old) lp -= 0.3;  // what the step's own policy says does not enter
-    }
-    EXPECT_EQ(run(recipe, step).loss, before);
-    for (auto& r : step.rollouts) r.rollout = r.now;
-    EXPECT_NEAR(run(recipe, step).metrics.at("actor/ratio_max"), 1.0, 1e-12);
+  PlainStep step = random_step({3, 2}, 8, 0.3);
+  const double before = run("skywork-r1v2-ssb", step).loss;
+  for (auto& r : step.rollouts) {
+    for (double& lp : r.old) lp -= 0.3;  // what the step's own policy says does not enter
   }
+  EXPECT_EQ(run("skywork-r1v2-ssb", step).loss, before);
+  for (auto& r : step.rollouts) r.rollout = r.now;
+  EXPECT_NEAR(run("skywork-r1v2-ssb", step).metrics.at("actor/ratio_max"), 1.0, 1e-12);
+}
+
+TEST(WorksWhen, replay_DotsClipsAroundTheStepsPolicyAndWeighsAgainstTheStoredProbabilities) {
+  PlainStep step = random_step({3, 2}, 8, 0.3);
+  for (auto& r : step.rollouts) r.rollout = r.old;
+  const double fresh = run("dots-rr", step).loss;
+  EXPECT_EQ(fresh, run("grpo", step, {}, {{"aggregate", "token-mean"}}).loss);
+  for (auto& r : step.rollouts) {
+    for (double& lp : r.rollout) lp -= std::log(7.0);  // above any cap of another row
+  }
+  EXPECT_NEAR(run("dots-rr", step).loss, 7 * fresh, 1e-12);
 }
 
 }  // namespace
