@@ -102,7 +102,7 @@ constexpr PieceRow<Selection> kSelections[] = {
   {"clean_positives", "of each group a share, right and wrong in proportion, right ones by largest reward", make<Selection, CleanPositivesSelection>},
   {"max_variance", "of each group the m rollouts of largest reward variance", make<Selection, MaxVarianceSelection>},
   {"extreme_advantages", "of the step the N rollouts of largest advantage variance", make<Selection, ExtremeAdvantagesSelection>},
-  {"survivors", "a share of each group, whose predicted success is nearest to the target", make<Selection, SurvivorsSelection>},
+  {"survivors", "each rollout with chance share + delta + slope (target - q), q its predicted success", knowing<Selection, SurvivorsSelection>},
 };
 // clang-format on
 

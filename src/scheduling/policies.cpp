@@ -102,8 +102,9 @@ const std::vector<PolicyRow>& policies() {
     {"d3s", "D3S: max-variance down-sampling of the step", "arXiv:2509.22115", 2025,
       {"", "uniform", "equal", "single", "extreme_advantages"}, {},
       "the token level, which the recipe d3s has together with this one"},
-    {"arrol", "ARRoL: half of each group, pruned towards a balance", "arXiv:2603.24840", 2026,
-      {"", "uniform", "equal", "single", "survivors"}, {}, "the quality head on hidden states and pruning while decoding: no stage predicts, and a run is refused"},
+    {"arrol", "ARRoL: half of the step, pruned towards a balance", "arXiv:2603.24840", 2026,
+      {"", "uniform", "equal", "single", "survivors"}, {},
+      "the quality head on hidden states with its calibration, 20 steps without pruning, and pruning while decoding: no stage predicts, and a run is refused"},
   };
   // clang-format on
   return table;

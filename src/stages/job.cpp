@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <span>
 #include <stdexcept>
@@ -177,6 +178,13 @@ void check_lengths(const Job& job) {
 }
 
 }  // namespace
+
+std::vector<float> predictions(const std::vector<Prompt>& prompts) {
+  std::vector<float> all;
+  for (const auto& prompt : prompts) all.push_back(prompt.prior);
+  if (std::any_of(all.begin(), all.end(), [](float p) { return std::isnan(p); })) all.clear();
+  return all;
+}
 
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version) {
   check_kernels(config.run.numerics);

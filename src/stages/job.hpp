@@ -69,6 +69,9 @@ const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& pro
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
 
+/// Prompt::prior of all of them; empty when one has none.
+std::vector<float> predictions(const std::vector<Prompt>& prompts);
+
 /// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. The job's settings are those given with
 /// what text.tokenizer, text.template and train.leaf_tokens came to. Throws ConfigError, InputError, EnvironmentError.
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace rollcall::stages {
@@ -26,9 +25,7 @@ scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
   if (std::none_of(prompts.begin(), prompts.end(), [](const Prompt& p) { return p.domain.empty(); })) {
     for (const auto& prompt : prompts) table.domain.push_back(number.at(prompt.domain));
   }
-  if (std::none_of(prompts.begin(), prompts.end(), [](const Prompt& p) { return std::isnan(p.prior); })) {
-    for (const auto& prompt : prompts) table.prior.push_back(prompt.prior);
-  }
+  table.prior = predictions(prompts);
   return table;
 }
 

@@ -56,13 +56,6 @@ std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<Pr
   return leaves;
 }
 
-std::vector<float> predicted(const Job& job) {
-  std::vector<float> all;
-  for (const auto& prompt : job.prompts.train) all.push_back(prompt.prior);
-  if (std::any_of(all.begin(), all.end(), [](float p) { return std::isnan(p); })) all.clear();  // of all prompts, or of none
-  return all;
-}
-
 bool tracks_drift(const SchedulerSection& s) {
   return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).sampler == "tracked_deviation";
 }
@@ -82,7 +75,7 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       ranks_(&ranks),
       objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
       companions_(job, objective_, ranks),
-      objective_state_{.success = scheduling::SuccessTracker(job.config.success, predicted(job))},
+      objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
       drift_(companions_.wants(objective::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),

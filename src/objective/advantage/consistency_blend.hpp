@@ -8,10 +8,9 @@
 #pragma once
 
 #include "objective/advantage/group_norm.hpp"
-#include "objective/pieces.hpp"
+#include "objective/answers.hpp"
 
 #include <cmath>
-#include <map>
 
 namespace rollcall::objective {
 
@@ -38,13 +37,9 @@ struct ConsistencyBlend {
   static at::Tensor answer_entropy(const Step& step) {
     at::Tensor entropy = at::zeros({step.prompts}, at::kDouble);
     auto out = entropy.accessor<double, 1>();
-    const auto answer = step.named(column::answer).accessor<double, 1>();
     const auto& begin = step.group_begin();
-    for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
-      std::map<std::int64_t, double> count;
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) count[std::int64_t(answer[i])] += 1.0;
-      for (const auto& [unused, c] : count) out[std::int64_t(g)] -= c / double(begin[g + 1] - begin[g]) * std::log2(c / double(begin[g + 1] - begin[g]));
-    }
+    const auto given = votes(step);
+    for (std::size_t g = 0; g < given.size(); ++g) out[std::int64_t(g)] = entropy_of(given[g], double(begin[g + 1] - begin[g])) / std::log(2.0);
     return entropy;
   }
 };

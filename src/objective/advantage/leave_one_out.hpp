@@ -1,6 +1,6 @@
 // Advantage leave_one_out: rewards minus the mean of the other rollouts of the group.
 //   A_i = r_i - sum_{j != i} r_j / (n - 1) = n / (n - 1) * (r_i - mean_g)
-// Source: Back to Basics (RLOO), arXiv:2402.14740, section 4.2; the estimator is Kool et al. 2019.
+// Source: Back to Basics (RLOO), arXiv:2402.14740, section 2.3; the estimator is Kool et al. 2019.
 // Shapes: [B] rewards -> [N].   Knobs: none.
 // What differs from group_center: the baseline does not contain the rollout itself, so the estimate is unbiased for any n.
 //   A group of one keeps its plain reward.

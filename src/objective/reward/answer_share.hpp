@@ -6,10 +6,9 @@
 //   group it cancels, and only across groups does it count. Where the majority is wrong it trains towards a wrong answer: `correct` tells.
 #pragma once
 
-#include "objective/pieces.hpp"
+#include "objective/answers.hpp"
 
 #include <cmath>
-#include <map>
 
 namespace rollcall::objective {
 
@@ -23,18 +22,15 @@ struct AnswerShare {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor column = step.named(column::answer).contiguous(), reward = at::empty({step.rollouts}, at::kDouble);
-    const double* answer = column.const_data_ptr<double>();
+    const at::Tensor reward = at::empty({step.rollouts}, at::kDouble);
+    const auto answer = step.named(column::answer).accessor<double, 1>();
     auto out = reward.accessor<double, 1>();
     const auto& begin = step.group_begin();
-    for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
-      std::map<double, double> votes;
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) votes[answer[i]] += 1.0;
+    const auto given = votes(step);
+    for (std::size_t g = 0; g < given.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);
-      double h = 0.0;
-      for (const auto& [unused, count] : votes) h -= count / n * std::log(count / n);
-      const double least = votes.size() > 1 ? entropy * h / std::log(double(votes.size())) : 0.0;
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = votes[answer[i]] / n - least;
+      const double least = given[g].size() > 1 ? entropy * entropy_of(given[g], n) / std::log(double(given[g].size())) : 0.0;
+      for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = given[g].at(answer[i]) / n - least;
     }
     return {reward, {}, {}};
   }

@@ -1,6 +1,6 @@
 // Surrogate group_regression: log-ratios are fitted to advantages by least squares.
 //   x_i = A_i - beta q_i, minus its mean over the group (or not);  L_i = scale k x_i^2;  k = 1, or n / (n - 1): over all pairs of the group
-//   q = sum or mean over t of lp - anchor;  standardised: x_i = A_i - (q_i - mean q) / sqrt(var q + std_floor^2)
+//   q = sum or mean over t of lp - anchor;  standardised: x_i = A_i - (q_i - mean q) / sqrt(var q + std_floor^2), var with n - 1 as group_norm's
 // Source: REBEL, arXiv:2404.16767; CoPG, arXiv:2406.19185; GVPO, arXiv:2504.19599; Reg-GRPO, arXiv:2506.07464; SPPO, arXiv:2405.00675. By
 //   sum_{i<j} (z_i - z_j)^2 = n sum_i (z_i - mean z)^2 the pairwise ones take linear time.
 // Shapes: [M] -> [M], the rollout's loss on each of its tokens.   Knobs: regression_beta, regression_anchor, regression_pool, regression_centre,
@@ -45,7 +45,8 @@ struct GroupRegression {
     at::Tensor x = wanted - beta * q;
     if (standardise == Switch::on) {
       const at::Tensor z = centred(q);
-      x = wanted - z / (leaf.over_group(masked_group_mean(leaf, z.square(), present)) + floor * floor).sqrt();
+      const at::Tensor variance = leaf.over_group(leaf.group_sum(z.square() * present)) / (n - 1).clamp_min(1);
+      x = wanted - z / (variance + floor * floor).sqrt();
     } else if (centre == Switch::on) {
       x = centred(x);
     }

@@ -6,9 +6,7 @@
 //   that can only be told apart, the chance of a difference takes its place (of two rollouts at both ends of the scale it is the same u).
 #pragma once
 
-#include "objective/pieces.hpp"
-
-#include <map>
+#include "objective/answers.hpp"
 
 namespace rollcall::objective {
 
@@ -22,16 +20,14 @@ struct Agreement {
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor column = step.named(column::answer).contiguous(), apart = at::zeros({step.prompts}, at::kDouble);
-    const double* answer = column.const_data_ptr<double>();
+    const at::Tensor apart = at::zeros({step.prompts}, at::kDouble);
     auto out = apart.accessor<double, 1>();
     const auto& begin = step.group_begin();
-    for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
-      std::map<double, double> votes;
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) votes[answer[i]] += 1.0;
+    const auto given = votes(step);
+    for (std::size_t g = 0; g < given.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);
       double pairs = n * (n - 1.0);
-      for (const auto& [unused, count] : votes) pairs -= count * (count - 1.0);
+      for (const auto& [unused, count] : given[g]) pairs -= count * (count - 1.0);
       if (n > 1) out[std::int64_t(g)] = pairs / (n * (n - 1.0));
     }
     return {step.over_tokens(step.over_rollouts((-alpha * apart).exp())), {}};

@@ -9,7 +9,7 @@
 namespace rollcall::scheduling {
 
 /// Keeps the random numbers of the samplers apart; 0 belongs to the epochs of the uniform sampler.
-enum class SamplerUse : std::uint64_t { rank = 11, repeat, arm, place, skip, pool, posterior };
+enum class SamplerUse : std::uint64_t { rank = 11, repeat, arm, place, skip, pool, posterior, survive };
 
 enum class By { score, chance };
 

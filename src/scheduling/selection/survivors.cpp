@@ -1,39 +1,61 @@
-// The sorted predictions lose their ends.
+// Chances of survival over the whole step, and the draw.
 #include "scheduling/selection/survivors.hpp"
+
+#include "scheduling/sampler/ranked.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace rollcall::scheduling {
+namespace {
+
+constexpr double kLeast = 0.1, kMost = 0.9;  // chance of survival
+constexpr int kHalvings = 60;                // of an interval of length 4: below the last bit
+
+double chance(double wish, double delta) { return std::clamp(wish + delta, kLeast, kMost); }
+
+/// So that the mean chance is `share`, or as near to it as the bounds allow.
+double shift(const std::vector<double>& wishes, double share) {
+  double low = -2.0, high = 2.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    double sum = 0.0;
+    for (const double wish : wishes) sum += chance(wish, middle);
+    (sum < share * double(wishes.size()) ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+bool predicts(const GroupReport& report) { return report.predicted.size() == report.rewards.size() && !report.predicted.empty(); }
+
+}  // namespace
 
 void SurvivorsSelection::bind(ConfigSchema& s) {
   s.bind("survivors_target", &target_, "expected share of right rollouts among those that train", {0, 1});
-  s.bind("survivors_share", &share_, "share of a group's rollouts that trains", {0, 1});
+  s.bind("survivors_share", &share_, "share of the step's rollouts that trains", {0, 1});
+  s.bind("survivors_slope", &slope_, "how much a rollout's chance to train falls with its predicted success", {0, 10});
 }
 
-std::vector<std::uint8_t> SurvivorsSelection::survive(const std::vector<double>& q) const {
-  std::vector<std::size_t> order(q.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return q[a] < q[b]; });
-  double sum = std::accumulate(q.begin(), q.end(), 0.0);
-  std::size_t low = 0, high = q.size();
-  const auto wanted = std::size_t(std::max(1.0, std::ceil(share_ * double(q.size()) - 1e-9)));  // what only rounding lifts above an integer stays at it
-  while (high - low > wanted) {
-    const bool above = sum / double(high - low) > target_;
-    sum -= q[above ? order[--high] : order[low++]];
-  }
-  std::vector<std::uint8_t> keep(q.size(), 0);
-  for (std::size_t i = low; i < high; ++i) keep[order[i]] = 1;
-  return keep;
-}
-
-std::vector<GroupTraining> SurvivorsSelection::select(const StepRequest&, const std::vector<GroupReport>& reports) {
-  std::vector<GroupTraining> groups;
+std::vector<GroupTraining> SurvivorsSelection::select(const StepRequest& request, const std::vector<GroupReport>& reports) {
+  std::vector<double> wishes;
   for (const GroupReport& report : reports) {
-    if (report.predicted.size() == report.rewards.size() && !report.predicted.empty()) {
-      groups.push_back({.id = report.id, .weight = 1.0, .keep = survive(report.predicted)});
+    if (!predicts(report)) continue;
+    for (const double q : report.predicted) wishes.push_back(share_ + slope_ * (target_ - q));
+  }
+  const double delta = wishes.empty() ? 0.0 : shift(wishes, share_);
+  const RandomStream random = knowledge_->random(request.step, std::uint64_t(SamplerUse::survive));
+  std::vector<GroupTraining> groups;
+  std::size_t at = 0;
+  for (const GroupReport& report : reports) {
+    if (!predicts(report)) continue;
+    std::vector<std::uint8_t> keep;
+    std::size_t likeliest = 0;
+    for (std::size_t i = 0; i < report.predicted.size(); ++i, ++at) {
+      keep.push_back(random.uniform(at) < chance(wishes[at], delta) ? 1 : 0);
+      if (report.predicted[i] < report.predicted[likeliest]) likeliest = i;
     }
+    if (std::find(keep.begin(), keep.end(), 1) == keep.end()) keep[likeliest] = 1;
+    groups.push_back({.id = report.id, .weight = 1.0, .keep = std::move(keep)});
   }
   return groups;
 }

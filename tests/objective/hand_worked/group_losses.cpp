@@ -73,7 +73,10 @@ HandWorkedTable worked_group_losses() {
       // above: c = 0.2, times -(ln 1) of four tokens: nothing in the loss, -0.2 / 4 in each derivative.
       {"drpo-decoupled-reward", {0.0, {-w0 - 0.05, -(1 - w0) / 2 - 0.05, -(1 - w0) / 2 - 0.05, 1.0 - 0.05}, [] { return drifted(short_and_long()); }}},
       // A = +-a as grpo, centred log-ratios +-gap/2: residuals +-x, x = a - gap/2; mean of squares x^2.  dx0/dq0 = -1/2, dx1/dq0 = 1/2: dL/dq0 = -x.
-      {"deepvideo-r1-reg-grpo", {x * x, {-x, -x, x}}},
+      // The reference is the old policy: 0.1 k3 under 1/4, 1/4, 1/2; derivative 0.1 (1 - 1/rho) = 0.1/3, -0.1/9, 0.1/11 under the same.
+      {"deepvideo-r1-reg-grpo",
+       {x * x + 0.1 * ((1 / 1.5 + std::log(1.5) - 1) / 4 + (1 / 0.9 + std::log(0.9) - 1) / 4 + (1 / 1.1 + std::log(1.1) - 1) / 2),
+        {-x + 0.025 / 3, -x - 0.025 / 9, x + 0.05 / 11}}},
       // h = 0.1 * 2.5 (m0 - m1); -log sigmoid(h); dL/dm0 = -0.25 sigmoid(-h), half of it a token.
       // k3 from old, d = -ln rho: 1/rho + ln rho - 1, times 0.001 / 3; derivative 0.001 / 3 (1 - 1/rho).
       {"trpa", {trpa, trpa_slopes, labelled}},

@@ -63,15 +63,18 @@ TEST(WorksWhen, drpo_WeightsAreTheRightAnswersOwn) {
 
 TEST(WorksWhen, reg_grpo_NoDeadZoneAndZeroAtTheTarget) {
   const double a = 0.5 / (1 / std::sqrt(2.0) + 1e-6);
+  const Settings free = {{"regularizer", "none"}};
   PlainStep step = group({rollout(1, {-1 + a}, {-1}), rollout(0, {-1 - a}, {-1})});
-  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step).loss, 0.0, 1e-20);
+  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step, {}, free).loss, 0.0, 1e-20);
   step.rollouts[0].now = {-1 + std::log(2.0)}, step.rollouts[1].now = {-1};
-  EXPECT_LT(run("deepvideo-r1-reg-grpo", step).derivative[0], -0.1);  // at ratio 2 clip has no derivative left
+  EXPECT_LT(run("deepvideo-r1-reg-grpo", step, {}, free).derivative[0], -0.1);  // at ratio 2 clip has no derivative left
   EXPECT_EQ(run("grpo", step).derivative[0], 0.0);
-  // Standardised log-ratios of two rollouts are +-1 (spread with n), up to the floor.
+  // Standardised log-ratios of two rollouts are +-1/sqrt(2), up to the floor: what the advantages of 1, 0 are up to 1e-6.
   const Settings standardised = {{"standardise", "on"}, {"std_floor", "1e-9"}};
-  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step, standardised).loss, (1 - a) * (1 - a), 1e-9);
-  EXPECT_TRUE(all_finite(run("deepvideo-r1-reg-grpo", random_step({3, 2}, 1, 500.0), standardised)));
+  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step, standardised, free).loss, 0.0, 1e-11);
+  step.rollouts[0].now = {-1 - std::log(2.0)};
+  EXPECT_NEAR(run("deepvideo-r1-reg-grpo", step, standardised, free).loss, 2.0, 1e-5);  // the wrong way round: (2 / sqrt(2))^2
+  EXPECT_TRUE(all_finite(run("deepvideo-r1-reg-grpo", random_step({3, 2}, 1, 500.0), standardised, free)));
 }
 
 TEST(WorksWhen, trpa_PairsAndAnisotropy) {
@@ -197,7 +200,7 @@ TEST(WorksWhen, gvpo_and_rebel_AreMeansOverPairs) {
 
 TEST(WorksWhen, nft_OnPolicyItIsDrGrpo) {
   const PlainStep step = random_step({4, 3}, 5, 0.0);
-  const Column nft = run("nft", step).derivative, centred = run("pcl", step).derivative;
+  const Column nft = run("nft", step).derivative, centred = run("dr_grpo", step, {}, {{"aggregate", "token-mean"}}).derivative;
   EXPECT_TRUE(near(nft, centred, 1e-9));
 }
 

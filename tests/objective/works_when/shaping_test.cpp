@@ -69,6 +69,13 @@ TEST(WorksWhen, cgpo_mixture_of_judges_pays_nothing_for_a_violation) {
   EXPECT_LT(d[1], 0.0);
 }
 
+TEST(WorksWhen, cgpo_mixture_of_judges_takes_its_baseline_over_the_step) {
+  // Rewards 1, 1 and 1, 0: less their mean 3/4, also where a prompt's rollouts are alike.
+  PlainStep step = answers({{0, 1.0}, {0, 1.0}, {1, 1.0}, {1, 0.0}});
+  for (auto& rollout : step.rollouts) rollout.components = {{"safe", 1.0}};
+  EXPECT_THAT(evaluate(Objective("cgpo-mixture-of-judges"), step).derivative, ElementsAre(about(-0.0625), about(-0.0625), about(-0.0625), about(0.1875)));
+}
+
 TEST(WorksWhen, thinkless_degrpo_rewards_short_success_most) {
   PlainStep step = answers({{0, 1.0, 2}, {0, 1.0, 2}, {0, 0.0, 2}});
   step.rollouts[0].token = {4, 9}, step.rollouts[1].token = {5, 4}, step.rollouts[2].token = {4, 4};

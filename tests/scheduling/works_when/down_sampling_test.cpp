@@ -82,21 +82,40 @@ TEST(D3s, ZeroAdvantagesLeaveFirstAndOnlyBeyondTheShare) {
   EXPECT_EQ(trained("0.25", {reports[2]}).trained, 2);
 }
 
-TEST(Arrol, WithAPerfectHeadHalfOfAGroupStaysNearestToTheTarget) {
+/// Over 400 steps of a group with `easy` right of ten and one with 10 - easy: how many right and wrong rollouts of the first train in a step, and of both.
+struct Survivors {
+  double right = 0.0, wrong = 0.0, all = 0.0;
+};
+Survivors survivors(int easy) {
   const auto policy = make_policy({"arrol"}, {}, prompt_table(2, 1), 1);
-  GroupReport easy = group(0, 9, 10), half = group(1, 5, 10);
-  easy.predicted.assign(easy.rewards.begin(), easy.rewards.end());
-  half.predicted.assign(half.rewards.begin(), half.rewards.end());
-  const auto training = policy->settle({.step = 0, .prompts = 2, .budget = 20}, {easy, half});
-  // Half of ten. Nine right ones lose five; five lose two right ones and three wrong ones, by turns from the wrong side on.
-  for (const auto& [group, expected] : std::vector<std::pair<std::size_t, int>>{{0, 4}, {1, 3}}) {
-    const auto& keep = training.groups[group].keep;
-    int right = 0, all = 0;
-    for (std::size_t i = 0; i < 10; ++i) all += keep[i], right += keep[i] != 0 && (group == 0 ? easy : half).correct[i] != 0;
-    EXPECT_EQ(all, 5);
-    EXPECT_EQ(right, expected);
+  Survivors mean;
+  constexpr int kSteps = 400;
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    GroupReport first = group(0, easy, 10), second = group(1, 10 - easy, 10);
+    for (auto* report : {&first, &second}) report->predicted.assign(report->correct.begin(), report->correct.end());  // a perfect head
+    const auto training = policy->settle({.step = step, .prompts = 2, .budget = 20}, {first, second});
+    for (std::size_t i = 0; i < 10; ++i) (first.correct[i] != 0 ? mean.right : mean.wrong) += training.groups[0].keep[i] / double(kSteps);
+    mean.all += double(training.trained) / kSteps;
   }
-  EXPECT_EQ(training.trained, 10);
+  return mean;
+}
+
+TEST(Arrol, RightOnesStayWithAQuarterAndWrongOnesWithThreeQuartersOfAChance) {
+  // Half of the step is right: p = 1/2 + 1/2 (1/2 - q), so 1/4 and 3/4, and the mean is 1/2 without a shift. 9 of 10: 2.25 right and 0.75 wrong ones stay.
+  const Survivors nine = survivors(9), five = survivors(5);
+  EXPECT_NEAR(nine.right, 2.25, 0.25);  // standard error 0.065
+  EXPECT_NEAR(nine.wrong, 0.75, 0.1);
+  EXPECT_NEAR(five.right, 1.25, 0.2);
+  EXPECT_NEAR(five.wrong, 3.75, 0.2);
+  EXPECT_NEAR(nine.all, 10.0, 0.4);
+}
+
+TEST(Arrol, TheShareIsThatOfTheStepWhateverIsPredicted) {
+  // All right: wishes are 1/4, the shift is 1/4, and half of the step stays.
+  const auto policy = make_policy({"arrol"}, {}, prompt_table(64, 1), 1);
+  std::vector<GroupReport> reports;
+  for (int p = 0; p < 64; ++p) reports.push_back(group(p, 10, 10)), reports.back().predicted.assign(10, 1.0);
+  EXPECT_NEAR(double(policy->settle({.step = 3, .prompts = 64, .budget = 640}, reports).trained), 320.0, 50.0);
 }
 
 TEST(Arrol, WithoutPredictionsEverythingTrains) {
