@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scheduling/knowledge.hpp"
+#include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 

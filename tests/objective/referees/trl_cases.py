@@ -37,8 +37,8 @@ class Case:
 
 
 def spread_of_step(case, step, rewards):
-    """TRL's spread over the step divides by B - 1 and its eps is 1e-4; that of lite-ppo here divides by B and has no eps."""
-    return (rewards.std(unbiased=False) / (rewards.std() + 1e-4)).item()
+    """To its spread over the step TRL adds 1e-4; that of lite-ppo here has no eps."""
+    return (rewards.std() / (rewards.std() + 1e-4)).item()
 
 
 def trained_share(case, step, rewards):
