@@ -147,10 +147,10 @@ HandWorkedTable worked_baselines() {
       // log-probs whole.
       {"scalerl", {(-1.5 * std::log(0.75) - 0.9 * std::log(0.45) + 1.1 * std::log(0.55)) / 3, {-0.5, -0.3, 1.1 / 3, 0.0, 0.0}, beside_a_solved_prompt}},
       // Best of each mode is its only answer: norm 0. Thinking wins by 1 > 0.2: first tokens +-grpo, second token 0. Ratios 2 -> 1.5, and 1.1:
-      // (-1.5 grpo / 2 + 1.1 grpo) / 2 = 0.175 grpo. k3 = 1/rho + ln rho - 1 with coefficients 1/4, 1/4, 1/2; its derivative 1 - 1/rho.
+      // (-1.5 grpo + 1.1 grpo) / 2 = -0.2 grpo. k3 = 1/rho + ln rho - 1, each token over two rollouts; its derivative 1 - 1/rho.
       {"lhrm-hgpo",
-       {0.175 * grpo + 0.001 * ((0.5 + std::log(2.0) - 1) / 4 + (1 / 0.9 + std::log(0.9) - 1) / 4 + (1 / 1.1 + std::log(1.1) - 1) / 2),
-        {0.001 * 0.5 / 4, -0.001 / 9 / 4, 0.55 * grpo + 0.001 / 11 / 2},
+       {-0.2 * grpo + 0.001 * ((0.5 + std::log(2.0) - 1) + (1 / 0.9 + std::log(0.9) - 1) + (1 / 1.1 + std::log(1.1) - 1)) / 2,
+        {0.001 * 0.5 / 2, -0.001 / 9 / 2, 0.55 * grpo + 0.001 / 11 / 2},
         one_answer_a_mode}},
   };
 }

@@ -60,7 +60,7 @@ PlainStep at_the_end() {
 }  // namespace
 
 HandWorkedTable worked_shaping() {
-  const double l0 = std::log(0.75), l1 = std::log(0.45), l2 = std::log(0.55), longer = pair_norm(0.5), grpo = pair_norm(1.0);
+  const double l0 = std::log(0.75), l1 = std::log(0.45), l2 = std::log(0.55), grpo = pair_norm(1.0);
   const double brief = 0.15 / (0.3 / std::sqrt(2.0) + 1e-4);
   const double all_k3 = k3(1.5) + k3(0.9) + k3(1.1);
   return {
@@ -85,8 +85,8 @@ HandWorkedTable worked_shaping() {
         {0.001 * 0.0005 / 3, -0.675 - 0.001 / 9, 0.0005 * 0.825 + 0.001 * 0.0005 / 11},
         first_right}},
       // The shorter answer (rollout 1) earns 1, the longer 1/2: A = -b, +b. Ratio 1.5 pushed down: 1.5 b; 0.9 b; -1.1 b.
-      // (2.4 b / 2 - 1.1 b) / 2 = 0.05 b.
-      {"s-grpo", {0.05 * longer, {1.5 * longer / 4, 0.9 * longer / 4, -1.1 * longer / 2}, both_right}},
+      // (2.4 b / 2 - 1.1 b) / 2 = 0.05 b with b = 1/4.
+      {"s-grpo", {0.0125, {0.09375, 0.05625, -0.1375}, both_right}},
       // Rewards 1 and, violated, 0: A = +-1/2.
       {"cgpo-mixture-of-judges", {(-l0 - l1 + l2) / 4, {-0.25, -0.25, 0.25}, planted_exploit}},
       // grpo's advantages over tokens: (-1.2 - 0.9 + 1.1) grpo / 3; 0.001 times the mean of k3; entropy 1 everywhere: -0.001.
