@@ -1,6 +1,7 @@
 // The four tables of pieces: name, rule, maker.
 #include "scheduling/allocator/bin_square_root.hpp"
 #include "scheduling/allocator/equal.hpp"
+#include "scheduling/allocator/failure_utility.hpp"
 #include "scheduling/allocator/gdro.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
 #include "scheduling/allocator/gdro_released.hpp"
@@ -80,6 +81,7 @@ constexpr PieceRow<Allocator> kAllocators[] = {
   {"gdro", "n_b drawn jointly from (1 - g) Q_w + g Q_u given sum_b q_b n_b = n_bar, Q_w ~ prod_b exp(x_b L_b(n_b)), x_b the share of b, L_b what further rollouts added", knowing<Allocator, GdroAllocator>},
   {"gdro_paper", "n_b by one EXP3.P a bin for the loss -J_b(n) + mu n, jointly most probable at sum_b q_b n_b = n_bar", knowing<Allocator, PaperGdroAllocator>},
   {"gdro_released", "n_b of largest joint p at sum_b q_b n_b = n_bar, p_b(n) = (1 - gamma) softmax(eta sum of the losses of n) + gamma / K", knowing<Allocator, ReleasedGdroAllocator>},
+  {"failure_utility", "rollouts one by one to the largest gain in n (1 - p) (1 - (1 - p)^(n - 1))", knowing<Allocator, FailureUtilityAllocator>},
   {"knapsack", "argmax sum_i (1 - p^n - (1 - p)^n) p (1 - p)^2 under the exact budget", knowing<Allocator, KnapsackAllocator>},
   {"square_root", "n_i ~ sqrt(p_i (1 - p_i)), p_i the fading success estimate", knowing<Allocator, SquareRootAllocator>},
 };

@@ -6,7 +6,7 @@
 namespace rollcall::scheduling {
 
 /// Half-width of the 95 % interval of a group's mean reward: h(n) = t(0.975, n - 1) s / sqrt(n). Rollouts go one by one to the largest
-/// h(n) - h(n + 1) + bonus * sqrt(log(1 + T) / n), T the step's rollouts so far (arXiv:2510.06672; the sum and `bonus` are inferred).
+/// h(n) - h(n + 1) + bonus * sqrt(log(1 + T) / n), T the step's rollouts so far (arXiv:2510.06672; `bonus` and T are inferred).
 class WidestIntervalRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override;
@@ -15,7 +15,7 @@ class WidestIntervalRounds final : public Rounds {
   Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
 
  private:
-  std::int64_t pilot_ = 4, phases_ = 3;
+  std::int64_t pilot_ = 4, phases_ = 2;
   double bonus_ = 0.1;
 };
 

@@ -8,7 +8,8 @@
 namespace rollcall::scheduling {
 
 /// Places 0, 2, ..: 0 < p <= hard_below; places 1, 3, ..: easy_above <= p < 1, p the success rate of the prompt's latest group (arXiv:2602.03452). Where a side has
-/// run out, prompts without results, then any. The paper measures its pairs before training and names no bounds; both bounds are inferred.
+/// run out, prompts without results, then any. The paper measures its pairs before training and asks of the easy one at most c failures of G;
+/// both bounds here are inferred.
 class PairSampler final : public Sampler {
  public:
   explicit PairSampler(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_outcomes(); }

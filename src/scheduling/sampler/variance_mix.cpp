@@ -24,7 +24,7 @@ std::vector<Draw> VarianceMixSampler::choose(const StepRequest& request, const s
   std::vector<double> weight(knowledge_->size());
   for (std::uint64_t p = 0; p < weight.size(); ++p) weight[p] = std::log(score(request.step, {p}));  // log 0: only when nothing else is left
   const auto wanted = std::size_t(request.prompts);
-  auto draws = take(*knowledge_, request.step, std::size_t(std::llround(share_ * double(wanted))), held, weight, By::chance);
+  auto draws = take(*knowledge_, request.step, std::size_t(share_ * double(wanted)), held, weight, By::chance);
   StepRequest rest = request;
   const auto taken = with(held, draws);
   rest.prompts = std::int64_t(std::min(wanted, knowledge_->size() - std::min<std::size_t>(knowledge_->size(), held.size())) - draws.size());

@@ -8,7 +8,7 @@
 
 namespace rollcall::scheduling {
 
-/// round(share * prompts) drawn without replacement with chances ~ outcome_weight * p (1 - p) + diversity_weight * d (arXiv:2509.21268), p = Knowledge::success(),
+/// floor(share * prompts) drawn without replacement with chances ~ outcome_weight * p (1 - p) + diversity_weight * d (arXiv:2509.21268), p = Knowledge::success(),
 /// d the latest GroupReport::diversity of the prompt (0 where none was measured). Estimates follow every step's rollouts, instead of probes every 4 steps.
 class VarianceMixSampler final : public Sampler {
  public:
@@ -26,7 +26,7 @@ class VarianceMixSampler final : public Sampler {
 
  private:
   const Knowledge* knowledge_;
-  double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;  // the paper's, weights [1.0]
+  double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;  // the released configuration's; the paper has weights 0.8 and 0.2
   UniformSampler shuffle_;                                              // state
   std::map<std::uint64_t, double> diversity_;                           // state
 };

@@ -29,8 +29,9 @@ HandWorkedTable sequence_rows() {
       {"gmpo", {(-rho + 1.1) * a / 2, {0.0, -rho * a / 4, 1.1 * a / 2}}},
       // Halves: token branch -1.2a (bounded), -0.9a, 1.1a; rollout branch -1.0004a (bounded) twice, 1.1a. Rollout 0: -(2.2004 + 1.9004) / 4 a = -1.0252a.
       {"dhpo", {(-1.0252 + 1.1) * a / 2, {0.0, -0.5 * 0.9 * a / 4, 1.1 * a / 2}}},
-      // First step's ratios 0.9, 1.2, 0.5, 1.1: prefix minima 1, 0.9, 0.9, 0.5 -> 0.9, 1.08, 0.45, 0.55, none above 1.2. Mean 2.98 / 4 = 0.745.
-      {"minpro", {(-0.745 + 1.1) * a / 2, {-0.9 * a / 8, -1.08 * a / 8, -0.45 * a / 8, -0.55 * a / 8, 1.1 * a / 2},
+      // First step's ratios 0.9, 1.2, 0.5, 1.1: prefix minima 1, 0.9, 0.9, 0.5 -> 0.9, 1.08, 0.45, 0.55, none above 1.28. Weights on -A lp, mean over five tokens.
+      {"minpro", {(-0.9 * std::log(0.45) - 1.08 * std::log(0.6) - 0.45 * std::log(0.25) - 0.55 * std::log(0.55) + 1.1 * std::log(0.55)) * a / 5,
+                  {-0.9 * a / 5, -1.08 * a / 5, -0.45 * a / 5, -0.55 * a / 5, 1.1 * a / 5},
                      [] { return ratio_step({0.9, 1.2, 0.5, 1.1}, {1.1}); }}},
   };
   // clang-format on

@@ -56,7 +56,7 @@ HandWorkedTable worked_credit() {
       // Multiplicities 2 * 1/1 and 2 * 0/1: of the 2 * 2 + 0 tokens drawn the mean is 3/4 of twice the loss over three.
       {"pf_ppo", {by_tokens(2 * a * 3 / 4, 0.0, 1.2)}},
       // ln p per token ln(1/8) and ln(1/2), mean ln(1/4): eta = 1/2, gain 1/2 < a. A = a + 1/2 and -a.
-      {"xrpo", {-(1.2 + 0.9) * (a + 0.5) / 4 + 1.1 * a / 2, {0.0, -0.9 * (a + 0.5) / 4, 1.1 * a / 2}, less_likely_success}},
+      {"xrpo", {-(1.2 + 0.9) * 1.5 * a / 4 + 1.1 * a / 2, {0.0, -0.9 * 1.5 * a / 4, 1.1 * a / 2}, less_likely_success}},
       // No answer is near the limit 10. ceil(0.2 * 3) = 1 token: the second.
       {"entropy-80-20", {-0.9 * a, {0.0, -0.9 * a, 0.0}, second_token_open}},
       // Mean entropies 1/2 and 1/4: A = 1/2 - 0.05 = 0.45 and -1/2 - 0.025. The shared first token weighs 2 and 0; the last tokens differ; nothing is clipped.

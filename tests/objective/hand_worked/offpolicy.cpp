@@ -21,12 +21,14 @@ PlainStep with_a_correct_rollout() {
 }
 
 HandWorkedTable regularised_rows() {
+  const double z = 0.5 - (r1 + r2 - r3) / 2;
   // clang-format off
   return {
-      // Forward KL: -(A + 0.1) lp, coefficients 0.6, 0.6 and -0.4.
-      {"asymre", {(-0.6 * (l1 + l2) + 0.4 * l3) / 3, {-0.2, -0.2, 0.4 / 3}}},
+      // Forward KL: -(A + 0.05) lp, coefficients 0.55, 0.55 and -0.45.
+      {"asymre", {(-0.55 * (l1 + l2) + 0.45 * l3) / 3, {-0.55 / 3, -0.55 / 3, 0.45 / 3}}},
       {"opmd", {with_square(0.1)}},
-      {"dro", {with_square(0.5)}},
+      // A = +-1/2, centred log-ratios +-half the gap: residuals +-z, half their mean square; derivative -z/2 in each token of the first.
+      {"dro", {0.5 * z * z, {-z / 2, -z / 2, z / 2}}},
       // Residuals A - 0.1 q with q of the whole rollout: 5 (1/2 - 0.1 ln 1.35)^2 and 5 (-1/2 - 0.1 ln 1.1)^2, mean of two: up to a constant
       // -A q + 0.05 q^2. Derivatives (-A + 0.1 q) / 2.
       {"kimi15", {

@@ -50,8 +50,8 @@ HandWorkedTable worked_regularizers() {
       // Reward 1: phi 1, u = 0.5 / 0.75 and 0.5 / 0.45. Reward 0: phi 1/2, of two tokens with 1/2 each: sqrt(1/2) / (2 sqrt(1/2)) = 1/2, u = 0.5 / 0.55.
       // Times 0.01; slope -u ln u. Entropy 1: -0.001.
       {"rapo", {rapo, rapo_slopes}},
-      // 0.001 + (0.04 - 0.001) / 2 = 0.0205.
-      {"othink-grpo-d", {0.025 * a + 0.0205 * k3, grpo_and_k3(0.0205), half_way}},
+      // 0.02 (0.5 - 0.3) / 0.7 = 0.04 / 7.
+      {"othink-grpo-d", {0.025 * a + 0.04 / 7 * k3, grpo_and_k3(0.04 / 7), half_way}},
       {"grpo_kl", {0.025 * a + 0.04 * k3, grpo_and_k3(0.04)}},
       // Entropy 1 on every token, coefficients sum to 1.
       {"entropy_grpo", {0.025 * a - 0.001, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},

@@ -68,13 +68,14 @@ HandWorkedTable worked_shaping() {
       {"dapo_overlong", {by_tokens(pair_norm(5.0 / 11), -pair_norm(5.0 / 11), 1.28, near_the_limit)}},
       // Divergence 0.4 of rollout 0 costs 0.05 * 0.4 = 0.02: A = +-0.98.
       {"rloo_kl", {0.98 * (-l0 - l1 + l2) / 2, {-0.49, -0.49, 0.49}, drifted}},
-      // ln p: 2 ln(1/2) < ln(1/2), so rank 1 of 2: 1 - 0.25 * (2 - 1) / 2 = 0.875. The prompt with two successes leaves. 0.1 k3 under the same 1/4, 1/4, 1/2.
+      // ln p: 2 ln(1/2) < ln(1/2), so rank 1 of 2: 1 - 0.25 * (2 - 1) / 2 = 0.875. The prompt with two successes leaves. (-1.2 - 0.9 + 1.1) A / 3, and 0.1 k3 of each token.
       {"unlikeliness",
-       {0.025 * pair_norm(0.875) + 0.1 * (k3(1.5) / 4 + k3(0.9) / 4 + k3(1.1) / 2),
-        {0.025 / 3, -0.225 * pair_norm(0.875) - 0.025 / 9, 0.55 * pair_norm(0.875) + 0.05 / 11, 0.0, 0.0},
+       {-pair_norm(0.875) / 3 + 0.1 * all_k3 / 3,
+        {0.1 / 9, -0.3 * pair_norm(0.875) - 0.1 / 27, 1.1 * pair_norm(0.875) / 3 + 0.1 / 33, 0.0, 0.0},
         beside_two_successes}},
       // H = 2.2, as above: two tokens are 6/11 into the buffer. Correct at a pass rate of 1/2: reward 1 - 3/11 = 8/11; one token: 0.
-      {"apriel-reasoner", {by_tokens(pair_norm(8.0 / 11), -pair_norm(8.0 / 11), 1.2, near_the_limit)}},
+      // A = +-8/11; one ratio a rollout: sqrt(1.35) bounded at 1.02, and 1.1. (-2 * 1.02 + 1.1) 8/11 / 2.
+      {"apriel-reasoner", {-0.94 * 8 / 22, {0.0, 0.0, 1.1 * 8 / 22}, near_the_limit}},
       // Two tokens against one: cos(pi) = -1, held at -0.7: reward 0.3. The wrong answer: min(0, cos(pi/2)) = 0.
       // A = +-0.15 over 0.3 s + 1e-4; (-1.2 - 0.9 + 1.1) A / 3, and 0.04 k3 of each token.
       {"hapo", {-brief / 3 + 0.04 * all_k3 / 3, {0.04 / 9, -0.3 * brief - 0.04 / 27, 1.1 * brief / 3 + 0.04 / 33}, known_short}},
@@ -91,8 +92,8 @@ HandWorkedTable worked_shaping() {
       {"cgpo-mixture-of-judges", {(-l0 - l1 + l2) / 4, {-0.25, -0.25, 0.25}, planted_exploit}},
       // grpo's advantages over tokens: (-1.2 - 0.9 + 1.1) grpo / 3; 0.001 times the mean of k3; entropy 1 everywhere: -0.001.
       {"one-shot-rlvr", {-grpo / 3 + 0.001 * all_k3 / 3 - 0.001, {0.001 / 9, -0.3 * grpo - 0.001 / 27, 1.1 * grpo / 3 + 0.001 / 33}}},
-      // rloo, plus half the sum of 0.001 k3, less half of 3 * 0.001.
-      {"t1-inference-scaling", {(-l0 - l1 + l2) / 2 + 0.0005 * all_k3 - 0.0015, {-0.5 + 0.0005 / 3, -0.5 - 0.0005 / 9, 0.5 + 0.0005 / 11}}},
+      // Divergence 0.4 of rollout 0 costs 2e-4 * 0.4 = 8e-5: A = +-0.99992; less half of 3 * 0.001.
+      {"t1-inference-scaling", {0.99992 * (-l0 - l1 + l2) / 2 - 0.0015, {-0.49996, -0.49996, 0.49996}, drifted}},
       // Budget floor(800 * 0.2) = 160: 0.9 + 0.1 * 2/160 and 0.1 * 1/160, which lie 0.900625 apart.
       {"rmt", {by_rollouts(pair_norm(0.900625), -pair_norm(0.900625), at_the_end)}},
   };

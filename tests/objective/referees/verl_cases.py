@@ -71,7 +71,8 @@ CLIPPED = [
     Case("clip_cov", loss="clip_cov", mode=TOKEN, actor=clipped(1.0, 1.0), policy_loss={"clip_cov_ratio": 1.0, "clip_cov_lb": 0.5},
          knobs={"cov_share": "1", "cov_low": "0.5"}, steps=NO_FAR),
     Case("kl_cov", loss="kl_cov", mode=TOKEN, policy_loss={"kl_cov_ratio": 0.2, "ppo_kl_coef": 1.0}, knobs={"kl_cov_share": "0.2"}, steps=NO_FAR),
-    Case("dro", loss="dro", mode=TOKEN, algorithm={"norm_adv_by_std_in_grpo": False}, policy_loss={"dro_beta": 1.0}, steps=NO_FAR),
+    Case("dro", loss="dro", mode=TOKEN, algorithm={"norm_adv_by_std_in_grpo": False}, policy_loss={"dro_beta": 1.0}, steps=NO_FAR,
+         pieces={"surrogate": "reinforce", "aggregate": "token-mean", "regularizer": "kl"}, knobs={"kl_anchor": "old", "kl_estimator": "k2", "kl_coef": "1"}),
     Case("opmd", loss="dro", mode=TOKEN, algorithm={"norm_adv_by_std_in_grpo": False}, policy_loss={"dro_beta": 0.2}, steps=NO_FAR),
 ]
 

@@ -75,7 +75,7 @@ TEST(WorksWhen, othink_TheCoefficientFollowsItsSchedule) {
   PlainStep step = random_step({3, 2}, 3, 0.3);
   const auto share = [&](const std::string& recipe, const Settings& knobs) { return run(recipe, step, knobs).metrics.at("actor/kl_loss"); };
   const double at_one = share("grpo_kl", {{"kl_coef", "1"}});
-  for (const auto& [progress, coef] : {std::pair(0.0, 0.001), {0.5, 0.0205}, {1.0, 0.04}}) {
+  for (const auto& [progress, coef] : {std::pair(0.0, 0.01), {0.15, 0.005}, {0.3, 0.0}, {0.65, 0.01}, {1.0, 0.02}}) {
     step.progress = progress;
     EXPECT_NEAR(share("othink-grpo-d", {}), coef * at_one, 1e-12);
     EXPECT_EQ(share("othink-grpo-d", {{"kl_coef", "0.04"}, {"kl_coef_end", "0.04"}}), share("grpo_kl", {}));
