@@ -59,12 +59,16 @@ void answer(Site& site, const httplib::Request& request, httplib::Response& resp
   response.set_content(*content, type_of(name));
 }
 
-void set_up(httplib::Server& server, Site& site, int port) {
-  server.set_keep_alive_timeout(1);  // the end waits for open connections
+/// Before a port is bound.
+void set_socket(httplib::Server& server) {
   server.set_socket_options([](socket_t socket) {
     const int yes = 1;  // and not SO_REUSEPORT, by which two servers would share a port without a word
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
+}
+
+void set_up(httplib::Server& server, Site& site, int port) {
+  server.set_keep_alive_timeout(1);  // the end waits for open connections
   server.set_default_headers({{"Cache-Control", "no-store"},
                               {"X-Content-Type-Options", "nosniff"},
                               {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -88,9 +92,8 @@ void serve(Site& site, int port) {
   sigaddset(&ends, SIGINT), sigaddset(&ends, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ends, &before);  // threads made from here on do not take them
   httplib::Server server;
-  // Handlers are set before the port is known where any will do; they read it when a request comes.
-  static int bound = 0;
-  bound = bind(server, port);
+  set_socket(server);
+  const int bound = bind(server, port);
   set_up(server, site, bound);
   std::thread listener([&server] { server.listen_after_bind(); });
   fmt::print("http://127.0.0.1:{}/\nCtrl-C ends it.\n", bound);

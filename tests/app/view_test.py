@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import browser as browsers  # noqa: E402
 from harness import SKIPPED, check, main, metrics, sets  # noqa: E402
 
 STEPS = 6
-SETTINGS = sets(train__steps=STEPS, scheduler__policy="gdro_both", eval__every=3, train__prompts_per_step=16, task__train_prompts=24, sft__steps=60)
+SETTINGS = sets(train__steps=STEPS, scheduler__policy="gdro_both", eval__every=3, train__prompts_per_step=16, task__train_prompts=24, sft__steps=60, sampling__max_new_tokens=4)
 HOSTILE = "<script>window.hurt = 1</script>"
 READY = "document.querySelector('.answer[data-ready]') && !document.querySelector('main[aria-busy]')"
 page = None  # the browser
@@ -381,17 +382,26 @@ def an_archive_without_rollouts(harness):
     page.wait("document.querySelector('main').innerText.includes('no scored rollouts yet')")
 
 
-def a_folder_is_whole_or_not_there(harness):
-    archive, folder = harness.work / "many", harness.work / "many_pages"
-    subprocess.run([os.environ["ROLLCALL_VIEW_ARCHIVE"], archive, "20000"], check=True)
-    partial = pathlib.Path(f"{folder}.partial")
-    for how, left in ((signal.SIGKILL, True), (signal.SIGTERM, False), (signal.SIGINT, False)):
+def stopped_midway(harness, archive, folder, partial, how):
+    """A process that was ended while it wrote, and what it said; on a busy machine one may be done before it is caught."""
+    for _ in range(20):
         process = harness.start("view", archive, "--out", folder)
-        while len(list(partial.glob("data/run-1/step-*"))) < 3:
-            check(process.poll() is None, f"ended early: {process.stderr and process.stderr.read()}")
+        while process.poll() is None and not any(partial.glob("data/run-1/step-train-[1-9].js")):
             time.sleep(0.001)
         process.send_signal(how)
         err = process.communicate()[1]
+        if process.returncode != 0:
+            return process, err
+        shutil.rmtree(folder)
+    raise AssertionError("it was always done before it could be stopped")
+
+
+def a_folder_is_whole_or_not_there(harness):
+    archive, folder = harness.work / "many", harness.work / "many_pages"
+    subprocess.run([os.environ["ROLLCALL_VIEW_ARCHIVE"], archive, "60000"], check=True)
+    partial = pathlib.Path(f"{folder}.partial")
+    for how, left in ((signal.SIGTERM, False), (signal.SIGINT, False), (signal.SIGKILL, True)):
+        process, err = stopped_midway(harness, archive, folder, partial, how)
         check(not folder.exists() and partial.exists() == left, f"{how}: {folder.exists()} {partial.exists()} {err}")
         check(left or (process.returncode == 3 and err.count("\n") == 1 and "is as it was before" in err), f"{process.returncode} {err}")
     out = harness.succeed("view", archive, "--out", folder)

@@ -5,7 +5,7 @@
 function chart(title, unit, lines, go) {
   const all = lines.flatMap((line) => line.points).filter(([, value]) => value !== null);
   if (all.length === 0) return null;
-  const width = 360, height = 130, left = 40, bottom = 18, top = 8;
+  const width = 360, height = 130, left = 46, bottom = 18, top = 8;
   const [first, last] = [Math.min(...extremes(all, 0)), Math.max(...extremes(all, 0))];
   let [low, high] = extremes(all, 1);
   if (high - low < 1e-9) low -= 0.5 * Math.abs(low) || 0.5, high += 0.5 * Math.abs(high) || 0.5;
