@@ -1,7 +1,7 @@
 // rollcall view: the rollouts of a run as pages for a browser, in a folder or served on this machine.
+#include "app/commands.hpp"
 #include "view/folder.hpp"
 #include "view/serve.hpp"
-#include "app/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,8 @@ ExitCode show(const Flags& flags) {
   const bool writes = flags.writes->count() > 0, serves = flags.serves->count() > 0;
   require<ConfigError>(writes != serves, writes ? "--out and --serve are two ways to show the pages" : "rollcall view needs --out FOLDER or --serve [PORT]",
                        "a folder is written once, a server answers until it is stopped", "name one of them");
-  require<ConfigError>(flags.runs.size() <= 2, fmt::format("{} runs are named", flags.runs.size()), "two can be put side by side, no more", "name one run or two");
+  require<ConfigError>(flags.runs.size() <= 2, fmt::format("{} runs are named", flags.runs.size()), "two can be put side by side, no more",
+                       "name one run or two");
   require<ConfigError>(flags.port >= 0 && flags.port <= 65535, fmt::format("--serve {}: there is no such port", flags.port), "ports are 1 to 65535",
                        "leave the number out, or give 0 for any that is free");
   view::Site site({flags.runs.begin(), flags.runs.end()});
@@ -46,9 +47,8 @@ void add_view(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("view", "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two runs side by side");
   command->add_option("run", flags->runs, "run folder, or two to put side by side")->required()->expected(1, 1000);
   flags->writes = command->add_option("--out", flags->out, "folder to write; it opens from the disk and from any web server")->type_name("FOLDER");
-  flags->serves = command->add_option("--serve", flags->port, "answer on 127.0.0.1 until Ctrl-C, also while the run writes (reload for new steps); port " + std::to_string(view::kDefaultPort))
-                      ->type_name("[PORT]")
-                      ->expected(0, 1);
+  const std::string served = fmt::format("answer on 127.0.0.1 until Ctrl-C, also while the run writes (reload for new steps); port {}", view::kDefaultPort);
+  flags->serves = command->add_option("--serve", flags->port, served)->type_name("[PORT]")->expected(0, 1);
   command->footer("From a cluster: rollcall view RUN --out pages, copy the folder, open pages/index.html.");
   command->callback([flags, &action] { action = [flags] { return show(*flags); }; });
 }

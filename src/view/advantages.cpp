@@ -47,7 +47,8 @@ Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config)
 
 void Advantages::find_obstacle() {
   const auto refuse = [&](const std::string& what) {
-    if (why_not_.empty()) why_not_ = fmt::format("Advantages are not shown: the recipe {} reads {}, which the archive does not hold.", config_->objective.recipe, what);
+    if (why_not_.empty())
+      why_not_ = fmt::format("Advantages are not shown: the recipe {} reads {}, which the archive does not hold.", config_->objective.recipe, what);
   };
   if (objective_->needs_value()) refuse(who_knows(column::value));
   for (const auto& name : objective_->columns()) {

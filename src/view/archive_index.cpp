@@ -30,7 +30,8 @@ PromptKey prompt_key(const io::ArchivedGroup& group) { return {group.purpose, gr
 
 std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source) const {
   std::vector<Part> parts;
-  for (const auto& entry : source.packed) parts.push_back({io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step, hex64(entry.file.checksum)});
+  for (const auto& entry : source.packed)
+    parts.push_back({io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step, hex64(entry.file.checksum)});
   std::map<StepKey, std::string> loose;
   for (const auto& path : source.loose) {
     const auto name = *io::ShardName::parse(path);

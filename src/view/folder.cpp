@@ -44,7 +44,8 @@ class SignalGuard {
   SignalGuard& operator=(const SignalGuard&) = delete;
 
  private:
-  struct sigaction before_int_ {}, before_term_ {};
+  struct sigaction before_int_ {
+  }, before_term_{};
 };
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int error) {
@@ -70,7 +71,8 @@ class PartialFolder {
     if (fd_ < 0) fail("open", path_, errno);
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(fd_);
-      throw EnvironmentError(error_message(fmt::format("another rollcall view writes {}", path_.string()), "both would write the same files", "wait for it to end"));
+      throw EnvironmentError(
+          error_message(fmt::format("another rollcall view writes {}", path_.string()), "both would write the same files", "wait for it to end"));
     }
     if (fresh) write(kMark, kMarkText);
     else clear();
@@ -114,8 +116,8 @@ class PartialFolder {
   void clear() {
     const bool own = is_own(path_);
     if (!own) published_ = true;  // so that it is not removed
-    require(own || fs::is_empty(path_), fmt::format("{} is there and holds no pages of rollcall view", path_.string()), "pages are made there before they get their name",
-            "move it away, or name another folder");
+    require(own || fs::is_empty(path_), fmt::format("{} is there and holds no pages of rollcall view", path_.string()),
+            "pages are made there before they get their name", "move it away, or name another folder");
     published_ = false;
     for (const auto& entry : fs::directory_iterator(path_))
       if (entry.path().filename() != kMark) fs::remove_all(entry.path());
@@ -180,8 +182,8 @@ Written write_site(Site& site, const fs::path& named) {
     if (const std::size_t slash = name.rfind('/'); slash != std::string::npos) partial.make_folder(name.substr(0, slash));
   make_all(work);
   if (stopped_by != 0)
-    throw Error(ExitCode::failed, error_message(fmt::format("stopped by {}", stopped_by == SIGINT ? "Ctrl-C" : "SIGTERM"), fmt::format("{} is as it was before", folder.string()),
-                                                "start again to make the pages"));
+    throw Error(ExitCode::failed, error_message(fmt::format("stopped by {}", stopped_by == SIGINT ? "Ctrl-C" : "SIGTERM"),
+                                                fmt::format("{} is as it was before", folder.string()), "start again to make the pages"));
   partial.publish(folder);
   return {work.names.size(), work.bytes};
 }

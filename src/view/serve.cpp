@@ -2,6 +2,7 @@
 #include "view/serve.hpp"
 
 #include "base/error.hpp"
+#include "view/script_text.hpp"
 
 #include <fmt/format.h>
 #include <httplib.h>
@@ -10,11 +11,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-
-#include "view/script_text.hpp"
 
 namespace rollcall::view {
 namespace {
@@ -79,8 +79,8 @@ void set_up(httplib::Server& server, Site& site, int port) {
 
 int bind(httplib::Server& server, int port) {
   if (port == 0) return server.bind_to_any_port("127.0.0.1");
-  require<EnvironmentError>(server.bind_to_port("127.0.0.1", port), fmt::format("port {} of 127.0.0.1 cannot be used", port), "another program has it, or it needs other rights",
-                            "name another port: --serve 8801, or --serve 0 for any that is free");
+  require<EnvironmentError>(server.bind_to_port("127.0.0.1", port), fmt::format("port {} of 127.0.0.1 cannot be used", port),
+                            "another program has it, or it needs other rights", "name another port: --serve 8801, or --serve 0 for any that is free");
   return port;
 }
 

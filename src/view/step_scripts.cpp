@@ -75,15 +75,22 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
   add_field(out, "prompt", g.prompt.text), add_field(out, "reference", g.prompt.answer);
   if (const auto& before = step.before.at(index)) {
     out += ",\"before\":";
-    add_list(out, std::array{before->step, std::uint64_t(before->rollouts), std::uint64_t(before->correct)}, [](std::string& to, auto v) { add_integer(to, std::int64_t(v)); });
+    add_list(out, std::array{before->step, std::uint64_t(before->rollouts), std::uint64_t(before->correct)},
+             [](std::string& to, auto v) { add_integer(to, std::int64_t(v)); });
   }
   add_column(out, "sample", g, [&](const Rollout& r, const Score&) { add_integer(out, r.sample); });
   add_column(out, "reward", g, [&](const Rollout&, const Score& s) { add_number(out, s.reward); });
   add_column(out, "correct", g, [&](const Rollout&, const Score& s) { out += s.correct ? '1' : '0'; });
   add_column(out, "cut", g, [&](const Rollout& r, const Score&) { out += r.finish == FinishReason::length ? '1' : '0'; });
   add_column(out, "tokens", g, [&](const Rollout& r, const Score&) { add_integer(out, std::int64_t(sums_of(r).tokens)); });
-  add_column(out, "logprob", g, [&](const Rollout& r, const Score&) { const Sums s = sums_of(r); add_milli(out, mean(s.logprob, s.tokens)); });
-  add_column(out, "entropy", g, [&](const Rollout& r, const Score&) { const Sums s = sums_of(r); add_milli(out, mean(s.entropy, s.tokens)); });
+  add_column(out, "logprob", g, [&](const Rollout& r, const Score&) {
+    const Sums s = sums_of(r);
+    add_milli(out, mean(s.logprob, s.tokens));
+  });
+  add_column(out, "entropy", g, [&](const Rollout& r, const Score&) {
+    const Sums s = sums_of(r);
+    add_milli(out, mean(s.entropy, s.tokens));
+  });
   if (!step.advantages.empty()) add_advantages(out, g, step.advantages.at(index));
   add_column(out, "components", g, [&](const Rollout&, const Score& s) { add_list(out, s.components, [](std::string& to, double v) { add_number(to, v); }); });
   add_column(out, "extracted", g, [&](const Rollout&, const Score& s) { add_string(out, s.answer); });
@@ -239,7 +246,8 @@ std::string step_json(const StepContent& step, const StepLine& line) {
   if (!step.no_advantages.empty()) add_field(out, "no_advantages", step.no_advantages);
   add_bins(out, step);
   out += ",\"numbers\":";
-  add_list(out, step.numbers, [](std::string& to, const auto& number) { to += '[', add_string(to, number.first), to += ',', add_number(to, number.second), to += ']'; });
+  add_list(out, step.numbers,
+           [](std::string& to, const auto& number) { to += '[', add_string(to, number.first), to += ',', add_number(to, number.second), to += ']'; });
   out += ",\"groups\":[";
   for (std::size_t g = 0, part = 0; g < step.groups.size(); ++g) {
     while (part + 1 < parts.size() && g >= parts[part].second) ++part;

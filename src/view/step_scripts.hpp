@@ -20,11 +20,11 @@ struct StepContent {
   StepKey key;
   std::vector<std::string> component_names{};
   std::vector<io::ArchivedGroup> groups{};
-  std::vector<std::vector<double>> advantages{};            ///< [groups] policy tokens one after the other; empty: not known
-  std::string no_advantages{};                              ///< why; empty where they are known
-  std::vector<std::optional<Visit>> before{};               ///< [groups] the prompt's last visit in an earlier step
-  std::map<std::string, std::map<int, double>> bins{};      ///< numbers of the difficulty bins in this step, by name and bin
-  std::vector<std::pair<std::string, double>> numbers{};    ///< of the step, from metrics.jsonl
+  std::vector<std::vector<double>> advantages{};          ///< [groups] policy tokens one after the other; empty: not known
+  std::string no_advantages{};                            ///< why; empty where they are known
+  std::vector<std::optional<Visit>> before{};             ///< [groups] the prompt's last visit in an earlier step
+  std::map<std::string, std::map<int, double>> bins{};    ///< numbers of the difficulty bins in this step, by name and bin
+  std::vector<std::pair<std::string, double>> numbers{};  ///< of the step, from metrics.jsonl
 };
 
 /// The stretches of groups whose tokens are a file, from the tokens of each group: every one ends with the group that fills it.

@@ -149,14 +149,15 @@ std::string ViewedRun::steps_json() {
   add_string(out, config_ ? config_->objective.recipe : "");
   add_field(out, "policy", config_ ? config_->scheduler.policy : ""), add_field(out, "task", config_ ? config_->task.name : "");
   add_field(out, "no_config", no_config_), add_field(out, "no_tokenizer", no_tokenizer_), add_field(out, "no_advantages", advantages_.why_not());
-  out += fmt::format(",\"prompts_per_page\":{},\"fields\":[\"purpose\",\"step\",\"groups\",\"rollouts\",\"reward\",\"pass_rate\",\"cut\",\"entropy\",\"logprob\","
-                     "\"length\"],\"steps\":[",
-                     kPromptsPerPage);
+  out += fmt::format(
+      ",\"prompts_per_page\":{},\"fields\":[\"purpose\",\"step\",\"groups\",\"rollouts\",\"reward\",\"pass_rate\",\"cut\",\"entropy\",\"logprob\","
+      "\"length\"],\"steps\":[",
+      kPromptsPerPage);
   for (const auto& [key, s] : index_.steps()) {
     if (out.back() != '[') out += ",\n";
     out += fmt::format("[\"{}\",{},{},{}", io::text_of(key.purpose), key.step, s.groups.size(), s.rollouts);
-    for (const double share : {s.reward / double(s.rollouts), double(s.correct) / double(s.rollouts), double(s.cut) / double(s.rollouts), s.entropy / double(s.tokens),
-                               s.logprob / double(s.tokens), double(s.tokens) / double(s.rollouts)})
+    for (const double share : {s.reward / double(s.rollouts), double(s.correct) / double(s.rollouts), double(s.cut) / double(s.rollouts),
+                               s.entropy / double(s.tokens), s.logprob / double(s.tokens), double(s.tokens) / double(s.rollouts)})
       out += ',', add_number(out, share, 5);
     out += ']';
   }
@@ -206,7 +207,8 @@ std::string ViewedRun::prompts_json(Purpose purpose, std::uint64_t page) {
     out += ",\"visits\":[";
     for (const Visit& visit : prompt.visits) {
       if (out.back() != '[') out += ',';
-      out += '[', add_integer(out, std::int64_t(visit.step)), out += ',', add_integer(out, visit.rollouts), out += ',', add_integer(out, visit.correct), out += ']';
+      out += '[', add_integer(out, std::int64_t(visit.step)), out += ',', add_integer(out, visit.rollouts), out += ',', add_integer(out, visit.correct),
+          out += ']';
     }
     out += "]}";
   }
@@ -267,10 +269,11 @@ void ViewedRun::complete(Loaded& loaded) const {
   }
   step.advantages = advantages_.of(step.groups, step.component_names, loaded.greedy);
   if (!step.advantages.empty()) return;
-  step.no_advantages = !advantages_.why_not().empty()
-                           ? advantages_.why_not()
-                           : fmt::format("Advantages are not shown: the recipe {} goes on from what it learnt in earlier steps, which the archive does not hold.",
-                                         config_->objective.recipe);
+  step.no_advantages =
+      !advantages_.why_not().empty()
+          ? advantages_.why_not()
+          : fmt::format("Advantages are not shown: the recipe {} goes on from what it learnt in earlier steps, which the archive does not hold.",
+                        config_->objective.recipe);
 }
 
 void ViewedRun::add_metrics(StepContent& step) const {
@@ -279,7 +282,8 @@ void ViewedRun::add_metrics(StepContent& step) const {
   for (const auto& [name, value] : row->second.values) {
     const std::size_t slash = name.rfind('/');
     int bin = 0;
-    const bool by_bin = name.starts_with("gdro/") && slash > 5 && std::from_chars(name.data() + slash + 1, name.data() + name.size(), bin).ptr == name.data() + name.size();
+    const bool by_bin =
+        name.starts_with("gdro/") && slash > 5 && std::from_chars(name.data() + slash + 1, name.data() + name.size(), bin).ptr == name.data() + name.size();
     if (by_bin) step.bins[name.substr(5, slash - 5)][bin] = value;
     else if (name.starts_with("actor/") || name.starts_with("timing_s/") || name.starts_with("critic/advantages/")) step.numbers.emplace_back(name, value);
   }

@@ -58,7 +58,7 @@ class ViewedRun {
   ArchiveIndex index_;
   std::map<std::uint64_t, report::MetricRow> metrics_;  ///< of training steps
   std::vector<report::MetricRow> validations_;
-  std::list<std::shared_ptr<Steps>> loaded_;            ///< the last two files: threads may work at the border of one
+  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files: threads may work at the border of one
 };
 
 }  // namespace rollcall::view

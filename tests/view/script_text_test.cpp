@@ -2,8 +2,8 @@
 #include "view/script_text.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <limits>
 
@@ -34,7 +34,8 @@ TEST(ScriptText, AnyBytesAreASafeStringOfJson) {
 
 TEST(ScriptText, NumbersAreJson) {
   std::string out;
-  add_number(out, 0.25), out += ' ', add_number(out, std::numeric_limits<double>::quiet_NaN()), out += ' ', add_number(out, -1e-12), out += ' ', add_milli(out, -1.2345);
+  add_number(out, 0.25), out += ' ', add_number(out, std::numeric_limits<double>::quiet_NaN()), out += ' ', add_number(out, -1e-12), out += ' ',
+      add_milli(out, -1.2345);
   out += ' ', add_milli(out, std::numeric_limits<double>::infinity()), out += ' ', add_integer(out, -7);
   EXPECT_EQ(out, "0.25 null -1e-12 -1235 null -7");
 }

@@ -54,14 +54,22 @@ struct Writer {
       const std::uint64_t prompt = ((step - 1) * kGroups + g) % known;
       const std::string text = hostile ? std::string(kHostile) : words(prompt | 1ULL << 40U, 12);
       prompts.push_back({text, hostile ? std::string(kHostile) : fmt::format("{}", prompt)});
-      Group group{.id = {step, {prompt}, 0}, .level = std::int32_t(prompt % 5), .rollouts = {}, .planned = kSamples, .bin = std::int32_t(prompt % 3), .stream_prompt = prompt};
+      Group group{.id = {step, {prompt}, 0},
+                  .level = std::int32_t(prompt % 5),
+                  .rollouts = {},
+                  .planned = kSamples,
+                  .bin = std::int32_t(prompt % 3),
+                  .stream_prompt = prompt};
       auto& verdicts = scores.scores.emplace_back();
       const auto tokens = tokenizer->encode(text);
       for (std::uint32_t i = 0; i < kSamples; ++i) {
         const std::uint64_t address = ((step - 1) * kGroups + g) * kSamples + i;
         group.rollouts.push_back(rollout(address, i, tokens));
         const bool correct = RandomStream(9, RandomPurpose::test, address).below(0, 100) < std::min<std::uint64_t>(90, 20 + step);
-        verdicts.push_back({.components = {correct ? 1.0 : 0.0, 0.5}, .reward = correct ? 1.0 : 0.0, .correct = correct, .answer = hostile ? std::string(kHostile) : fmt::format("{}", prompt + (correct ? 0 : 1))});
+        verdicts.push_back({.components = {correct ? 1.0 : 0.0, 0.5},
+                            .reward = correct ? 1.0 : 0.0,
+                            .correct = correct,
+                            .answer = hostile ? std::string(kHostile) : fmt::format("{}", prompt + (correct ? 0 : 1))});
       }
       shard.groups.push_back(std::move(group));
     }
