@@ -318,6 +318,25 @@ def hostile_text_is_text(harness):
     check(page.errors() == [], "nothing complained")
 
 
+def turns_are_told_apart_without_a_tokenizer(harness):
+    """Of a run with several turns, loose shards and no run file: tokens are shown by their numbers, and the page says why."""
+    folder = harness.work / "turns"
+    folder.mkdir()
+    subprocess.run([os.environ["ROLLCALL_SAMPLE_RUN"], folder], check=True, stdout=subprocess.DEVNULL)
+    lines = [line for (purpose, step), groups in exported(harness, folder).items() if (purpose, step) == ("train", 4) for group in groups for line in group]
+    n = next(i for i, line in enumerate(lines) if len(line["turns"]) > 2 and line["turns"][1]["tokens"])
+    page.open(f"file://{site(harness, 'turns_pages', [folder])}/index.html")
+    page.wait("document.querySelectorAll('#steps tbody tr').length")
+    check(len(page.texts("#steps tbody tr")) == 4 and "no config.toml" in page.text("main"), page.text("main"))
+    open_step(harness.work / "turns_pages", 4)
+    for _ in range(n):
+        press("j")
+    turns = lines[n]["turns"][1:]
+    check(page.texts(".turn > span") == [turn["role"] for turn in turns], page.text(".answer"))
+    check(page.texts(".turn .tokens") == ["".join(f"[{token}]" for token in turn["tokens"]) for turn in turns], page.text(".answer"))
+    check(page.errors() == [], "nothing complained")
+
+
 @contextlib.contextmanager
 def server(harness, *words):
     process = harness.start("view", *words)
@@ -436,4 +455,4 @@ if browsers.missing():
     sys.exit(SKIPPED)
 with browsers.Browser() as page:
     main(the_run_by_clicks, evaluations_are_entries, the_keys, the_filters, the_search, the_colours, advantages_are_those_of_the_update, two_runs_side_by_side, hostile_text_is_text,
-         serving_while_the_run_writes, an_archive_without_rollouts, a_folder_is_whole_or_not_there, wrong_inputs_give_one_message)
+         turns_are_told_apart_without_a_tokenizer, serving_while_the_run_writes, an_archive_without_rollouts, a_folder_is_whole_or_not_there, wrong_inputs_give_one_message)
