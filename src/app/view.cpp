@@ -45,7 +45,7 @@ ExitCode show(const Flags& flags) {
 void add_view(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   auto* command = app.add_subcommand("view", "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two runs side by side");
-  command->add_option("run", flags->runs, "run folder, or two to put side by side")->required()->expected(1, 1000);
+  command->add_option("run", flags->runs, "run folder, or two to put side by side")->required()->expected(1, 1000)->option_text("RUN [OTHER]");
   flags->writes = command->add_option("--out", flags->out, "folder to write; it opens from the disk and from any web server")->type_name("FOLDER");
   const std::string served = fmt::format("answer on 127.0.0.1 until Ctrl-C, also while the run writes (reload for new steps); port {}", view::kDefaultPort);
   flags->serves = command->add_option("--serve", flags->port, served)->type_name("[PORT]")->expected(0, 1);
