@@ -115,6 +115,31 @@ def the_run_by_clicks(harness):
     check(page.errors() == [], "nothing complained")
 
 
+def a_prompt_over_the_steps(harness):
+    """The strip of visits leads to each of them, and the story above it says when the prompt was first solved."""
+    steps = exported(harness, run(harness))
+    visits = collections.defaultdict(dict)
+    for (purpose, step), groups in sorted(steps.items()):
+        for group in groups if purpose == "train" else []:
+            seen = visits[group[0]["prompt_id"]].setdefault(step, [0, 0])
+            seen[0] += len(group)
+            seen[1] += sum(line["correct"] for line in group)
+    prompt = max(visits, key=lambda p: (len(visits[p]) > 2 and any(right for _, right in visits[p].values()), len(visits[p])))
+    last = max(visits[prompt])
+    place = next(g for g, group in enumerate(steps["train", last]) if group[0]["prompt_id"] == prompt)
+    open_step(site(harness), last, place)
+    titles = page.run("return [...document.querySelectorAll('.strip button')].map((b) => b.title)")
+    check(titles == [f"step {step}: {right} of {n} rollouts correct" for step, (n, right) in visits[prompt].items()], f"{titles}, not {visits[prompt]}")
+    solved = [step for step, (_, right) in visits[prompt].items() if right]
+    check((f"first solved in step {solved[0]}" if solved else "never solved") in page.text(".group"), page.text(".group"))
+    lost = next((step for step, (_, right) in visits[prompt].items() if solved and step > solved[0] and right == 0), None)
+    check(lost is None or f"lost again in step {lost}" in page.text(".group"), page.text(".group"))
+    click(".strip button:nth-child(1)")
+    page.wait(READY)
+    first = min(visits[prompt])
+    check(where()[0] == first and page.text(".prompt") == next(g for g in steps["train", first] if g[0]["prompt_id"] == prompt)[0]["prompt"], f"{where()} {page.text('.prompt')}")
+
+
 def evaluations_are_entries(harness):
     steps = exported(harness, run(harness))
     page.open(f"file://{site(harness)}/index.html")
@@ -454,5 +479,5 @@ if browsers.missing():
     print(f"skipped: there is no {browsers.missing()} here (scripts/setup --tests installs them)")
     sys.exit(SKIPPED)
 with browsers.Browser() as page:
-    main(the_run_by_clicks, evaluations_are_entries, the_keys, the_filters, the_search, the_colours, advantages_are_those_of_the_update, two_runs_side_by_side, hostile_text_is_text,
+    main(the_run_by_clicks, a_prompt_over_the_steps, evaluations_are_entries, the_keys, the_filters, the_search, the_colours, advantages_are_those_of_the_update, two_runs_side_by_side, hostile_text_is_text,
          turns_are_told_apart_without_a_tokenizer, serving_while_the_run_writes, an_archive_without_rollouts, a_folder_is_whole_or_not_there, wrong_inputs_give_one_message)
