@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +17,18 @@ namespace {
 struct Flags {
   std::vector<std::string> runs;
   std::string out;
-  int port = view::kDefaultPort;
+  std::string port;  ///< empty: the default
   CLI::Option *writes = nullptr, *serves = nullptr;
 };
+
+int port_of(const std::string& text) {
+  if (text.empty()) return view::kDefaultPort;
+  int port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  require<ConfigError>(error == std::errc() && end == text.data() + text.size() && port >= 0 && port <= 65535,
+                       fmt::format("--serve {}: there is no such port", text), "ports are 1 to 65535", "leave the number out, or give 0 for any that is free");
+  return port;
+}
 
 ExitCode show(const Flags& flags) {
   const bool writes = flags.writes->count() > 0, serves = flags.serves->count() > 0;
@@ -27,11 +36,10 @@ ExitCode show(const Flags& flags) {
                        "a folder is written once, a server answers until it is stopped", "name one of them");
   require<ConfigError>(flags.runs.size() <= 2, fmt::format("{} runs are named", flags.runs.size()), "two can be put side by side, no more",
                        "name one run or two");
-  require<ConfigError>(flags.port >= 0 && flags.port <= 65535, fmt::format("--serve {}: there is no such port", flags.port), "ports are 1 to 65535",
-                       "leave the number out, or give 0 for any that is free");
+  const int port = serves ? port_of(flags.port) : 0;
   view::Site site({flags.runs.begin(), flags.runs.end()});
   if (serves) {
-    view::serve(site, flags.port);
+    view::serve(site, port);
     return ExitCode::done;
   }
   const auto written = view::write_site(site, flags.out);

@@ -419,6 +419,13 @@ def serving_while_the_run_writes(harness):
         job.wait()
 
 
+def the_port_may_be_left_out(harness):
+    """8737 then, wherever the flag stands; where something else has it here, that is said."""
+    for words in (["--serve", run(harness)], [run(harness), "--serve"]):
+        with server(harness, *words) as (process, address):
+            check(address == "http://127.0.0.1:8737/" or "port 8737 of 127.0.0.1 cannot be used" in process.stderr.read(), address)
+
+
 def an_archive_without_rollouts(harness):
     empty = harness.work / "nothing"
     (empty / "shards").mkdir(parents=True)
@@ -469,6 +476,7 @@ def wrong_inputs_give_one_message(harness):
         ([own, "--out", harness.work / "none/x"], 3, "cannot create"),
         ([own, own, own, "--out", "x"], 2, "3 runs are named"),
         ([own, "--serve", "70000"], 2, "there is no such port"),
+        ([own, "--serve", "abc"], 2, "there is no such port"),
     ):
         got, out, err, _ = harness.run("view", *words)
         check(got == code and fragment in err and err.count("\n") == 1 and err.startswith("rollcall: "), f"{words}: {got}\n{out}\n{err}")
@@ -480,4 +488,4 @@ if browsers.missing():
     sys.exit(SKIPPED)
 with browsers.Browser() as page:
     main(the_run_by_clicks, a_prompt_over_the_steps, evaluations_are_entries, the_keys, the_filters, the_search, the_colours, advantages_are_those_of_the_update, two_runs_side_by_side, hostile_text_is_text,
-         turns_are_told_apart_without_a_tokenizer, serving_while_the_run_writes, an_archive_without_rollouts, a_folder_is_whole_or_not_there, wrong_inputs_give_one_message)
+         turns_are_told_apart_without_a_tokenizer, serving_while_the_run_writes, the_port_may_be_left_out, an_archive_without_rollouts, a_folder_is_whole_or_not_there, wrong_inputs_give_one_message)
