@@ -52,6 +52,16 @@ add_library(rollcall_utf8proc INTERFACE)
 target_include_directories(rollcall_utf8proc SYSTEM INTERFACE ${ROLLCALL_UTF8PROC_INCLUDE})
 target_link_libraries(rollcall_utf8proc INTERFACE ${ROLLCALL_UTF8PROC_LIBRARY})
 
+find_path(ROLLCALL_HTTPLIB_INCLUDE httplib.h REQUIRED)       # cpp-httplib: `rollcall view --serve` (home: src/view/serve.cpp); 0.11 tried
+find_library(ROLLCALL_HTTPLIB_LIBRARY cpp-httplib)           # Debian's is compiled, with these settings, which the header must be read with; the plain header needs none
+add_library(rollcall_httplib INTERFACE)
+target_include_directories(rollcall_httplib SYSTEM INTERFACE ${ROLLCALL_HTTPLIB_INCLUDE})
+target_link_libraries(rollcall_httplib INTERFACE Threads::Threads)
+if(ROLLCALL_HTTPLIB_LIBRARY)
+  target_link_libraries(rollcall_httplib INTERFACE ${ROLLCALL_HTTPLIB_LIBRARY})
+  target_compile_definitions(rollcall_httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+endif()
+
 if(ROLLCALL_ENABLE_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; a site preset names its own

@@ -33,6 +33,7 @@ void add_simulate(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_archive(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
+void add_view(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
 void add_template(CLI::App& app, Action& action);

@@ -99,6 +99,7 @@ int run(int argc, char** argv) {
   app::add_simulate(app, action);
   app::add_export(app, action);
   app::add_archive(app, action);
+  app::add_view(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);
   app::add_tokenize(app, action);

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "objective/resolve.hpp"
+#include "objective/token_advantages.hpp"
 
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
@@ -190,6 +191,12 @@ std::vector<double> Objective::rollout_advantages(const Prepared& prepared) {
   const Step& step = prepared.step;
   const at::Tensor& advantage = prepared.plain_advantage.defined() ? prepared.plain_advantage : step.advantage;
   return rollout_means(step.rollout_sum(advantage.abs()), step.length);
+}
+
+std::vector<double> token_advantages(const Objective::Prepared& prepared) {
+  const at::Tensor& plain = prepared.plain_advantage.defined() ? prepared.plain_advantage : prepared.step.advantage;
+  const at::Tensor values = plain.to(at::kDouble).contiguous();
+  return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
 }
 
 std::string Objective::describe() const {

@@ -1,0 +1,96 @@
+// The step is put together as the update did it, without what only a model could add.
+#include "view/advantages.hpp"
+
+#include "objective/columns.hpp"
+#include "objective/token_advantages.hpp"
+#include "stages/step_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rollcall::view {
+namespace {
+
+namespace column = objective::column;
+
+bool is_archived(const std::string& name) {
+  return name == column::correct || name == column::answer || name == column::expert || name == column::old_entropy || name == column::greedy_reward ||
+         name.starts_with("component/");
+}
+
+std::string who_knows(const std::string& name) {
+  if (name.starts_with("reference")) return "the reference policy's log-probs";
+  if (name.starts_with("teacher")) return "the teacher's log-probs";
+  if (name == column::value) return "the critic's values";
+  if (name == column::prior || name == column::posterior || name == column::predicted) return "each prompt's tracked success";
+  return fmt::format("the column {}", name);
+}
+
+}  // namespace
+
+Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config) {
+  if (!config_) {
+    why_not_ = "Advantages are not shown: there is no config.toml beside the archive that names the recipe.";
+    return;
+  }
+  const auto& section = config_->objective;
+  try {
+    objective_.emplace(section.recipe, section.pieces, section.knobs);
+  } catch (const Error&) {
+    why_not_ = fmt::format("Advantages are not shown: this version does not know the recipe {} as the run has it.", section.recipe);
+    return;
+  }
+  find_obstacle();
+}
+
+void Advantages::find_obstacle() {
+  const auto refuse = [&](const std::string& what) {
+    if (why_not_.empty())
+      why_not_ = fmt::format("Advantages are not shown: the recipe {} reads {}, which the archive does not hold.", config_->objective.recipe, what);
+  };
+  if (objective_->needs_value()) refuse(who_knows(column::value));
+  for (const auto& name : objective_->columns()) {
+    if (!is_archived(name)) refuse(who_knows(name));
+    needs_greedy_ |= name == column::greedy_reward;
+  }
+  if (config_->replay.share > 0) refuse("which earlier groups were replayed in each step");
+  if (config_->experts.share > 0) refuse("the experts' rollouts");
+  if (!config_->train.from_archive.empty()) refuse("the rollouts of another run");
+}
+
+std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGroup>& groups, const std::vector<std::string>& component_names,
+                                                const std::map<PromptId, double>& greedy) const {
+  if (!why_not_.empty() || groups.empty()) return {};
+  stages::StepBatch batch;
+  batch.component_names = component_names;
+  if (needs_greedy_) batch.greedy = greedy;
+  for (const auto& g : groups) {
+    if (needs_greedy_ && !greedy.contains(g.group.id.prompt)) return {};
+    batch.groups.push_back(g.group), batch.scores.push_back(g.scores);
+  }
+  const auto seed = std::uint64_t(config_->run.seed), step = groups.front().step;
+  if (config_->task.shuffle_rewards) stages::shuffle_rewards(batch, seed, step);
+  std::vector<std::vector<double>> by_group(groups.size());
+  for (std::int64_t m = 0; m < config_->train.mini_batches; ++m) {
+    const auto chosen = stages::mini_batch(batch, m, config_->train.mini_batches);
+    if (chosen.empty()) continue;
+    auto columns = stages::make_train_batch(batch, chosen, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;
+    columns.seed = seed, columns.step = step;
+    columns.progress = double(step - 1) / double(std::max<std::int64_t>(config_->train.steps, 1));
+    const auto prepared = objective_->prepare(columns);
+    if (!objective::Objective::statistics(*prepared).empty()) return {};  // which a piece keeps from step to step, and no file has
+    const auto values = objective::token_advantages(*prepared);
+    auto at = values.begin();
+    for (const std::size_t g : chosen) {
+      std::int64_t count = 0;
+      for (const auto& rollout : batch.groups[g].rollouts) count += stages::policy_tokens(rollout);
+      by_group[g].assign(at, at + count);
+      at += count;
+    }
+  }
+  return by_group;
+}
+
+}  // namespace rollcall::view

@@ -1,0 +1,116 @@
+// Files are read once; a step that is packed is read again, which costs as much as packing it.
+#include "view/archive_index.hpp"
+
+#include "base/hash.hpp"
+#include "io/shard_name.hpp"
+#include "view/script_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace rollcall::view {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // of a prompt in a list
+
+/// Size and time of change: a published file never changes, but one drawn again may stand in its place.
+std::string stamp(const fs::path& path) {
+  std::error_code gone;
+  const auto bytes = fs::file_size(path, gone);
+  const auto changed = fs::last_write_time(path, gone);
+  return gone ? "gone;" : fmt::format("{} {};", bytes, changed.time_since_epoch().count());
+}
+
+}  // namespace
+
+PromptKey prompt_key(const io::ArchivedGroup& group) { return {group.purpose, group.group.id.prompt.value, checksum64(group.prompt.text)}; }
+
+std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source) const {
+  std::vector<Part> parts;
+  for (const auto& entry : source.packed)
+    parts.push_back({io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step, hex64(entry.file.checksum)});
+  std::map<StepKey, std::string> loose;
+  for (const auto& path : source.loose) {
+    const auto name = *io::ShardName::parse(path);
+    loose[{name.purpose, name.step}] += path + " " + stamp(source.root / path) + stamp(source.root / io::scores_path(path));
+  }
+  for (auto& [key, identity] : loose) parts.push_back({key.purpose, key.step, key.step, std::move(identity)});
+  std::sort(parts.begin(), parts.end());
+  return parts;
+}
+
+bool ArchiveIndex::refresh() {
+  const auto now = parts_of(io::open_source(run_));
+  std::vector<Part> gone, fresh;
+  std::set_difference(parts_.begin(), parts_.end(), now.begin(), now.end(), std::back_inserter(gone));
+  std::set_difference(now.begin(), now.end(), parts_.begin(), parts_.end(), std::back_inserter(fresh));
+  if (gone.empty() && fresh.empty()) return false;
+  parts_.clear();  // should a read fail, all is read again
+  for (const Part& part : gone) forget(part);
+  for (const Part& part : fresh) forget(part), read(part);
+  parts_ = now;
+  count_visits();
+  return true;
+}
+
+void ArchiveIndex::forget(const Part& part) { steps_.erase(steps_.lower_bound({part.purpose, part.first}), steps_.upper_bound({part.purpose, part.last})); }
+
+void ArchiveIndex::read(const Part& part) {
+  io::each_group(run_, {.purpose = part.purpose, .first_step = part.first, .last_step = part.last, .prompt = {}},
+                 [this](const io::ArchivedGroup& group, const auto&) {
+                   add(group);
+                   return true;
+                 });
+}
+
+void ArchiveIndex::add(const io::ArchivedGroup& g) {
+  StepLine& step = steps_[{g.purpose, g.step}];
+  GroupLine line{prompt_key(g), std::uint32_t(g.group.rollouts.size()), 0, 0};
+  for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) {
+    line.correct += g.scores[i].correct ? 1 : 0;
+    step.reward += g.scores[i].reward;
+    step.cut += g.group.rollouts[i].finish == FinishReason::length ? 1 : 0;
+    for (const Turn& turn : g.group.rollouts[i].turns) {
+      line.tokens += turn.role == Role::prompt ? 0 : turn.tokens.size();
+      step.tokens += turn.logprob.size();
+      for (const float value : turn.logprob) step.logprob += double(value);
+      for (const float value : turn.entropy) step.entropy += double(value);
+    }
+  }
+  step.rollouts += line.rollouts, step.correct += line.correct;
+  PromptLine& prompt = prompts_[line.prompt];
+  if (prompt.text.empty() && prompt.reference.empty())
+    prompt = {std::string(beginning(g.prompt.text, kPromptBytes)), std::string(beginning(g.prompt.answer, kReferenceBytes)), g.group.level, {}};
+  step.groups.push_back(line);
+}
+
+void ArchiveIndex::count_visits() {
+  for (auto& [key, prompt] : prompts_) prompt.visits.clear();
+  for (const auto& [key, step] : steps_) {
+    for (const GroupLine& group : step.groups) {
+      auto& visits = prompts_.at(group.prompt).visits;
+      if (visits.empty() || visits.back().step != key.step) visits.push_back({key.step});
+      visits.back().rollouts += group.rollouts, visits.back().correct += group.correct;
+    }
+  }
+  std::erase_if(prompts_, [](const auto& entry) { return entry.second.visits.empty(); });
+}
+
+std::pair<std::uint64_t, std::uint64_t> ArchiveIndex::file_of(const StepKey& key) const {
+  for (const Part& part : parts_)
+    if (part.purpose == key.purpose && part.first <= key.step && key.step <= part.last) return {part.first, part.last};
+  return {key.step, key.step};
+}
+
+std::optional<Visit> ArchiveIndex::visit_before(const PromptKey& prompt, std::uint64_t step) const {
+  const auto found = prompts_.find(prompt);
+  if (found == prompts_.end()) return std::nullopt;
+  const auto& visits = found->second.visits;
+  const auto at = std::lower_bound(visits.begin(), visits.end(), step, [](const Visit& visit, std::uint64_t s) { return visit.step < s; });
+  return at == visits.begin() ? std::nullopt : std::optional(*std::prev(at));
+}
+
+}  // namespace rollcall::view
