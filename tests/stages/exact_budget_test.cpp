@@ -50,7 +50,7 @@ class Workers final : public comm::Communicator {
   void answer(Tag tag, std::string bytes) { answers_.push_back({0, int(tag), std::move(bytes)}); }
   ScoredNotice score(const StepPlan& plan) {
     if (plan.step > kSteps) throw Enough{};
-    ScoredNotice notice{.files = {}, .report = {plan.purpose, plan.step, plan.round, {}}};
+    ScoredNotice notice{.files = {}, .report = {plan.purpose, plan.step, plan.round, {}, {}}};
     for (const GroupPlan& group : plan.groups) {
       generated[plan.step] += group.count;
       groups[plan.step][group.id.prompt] += group.count;
