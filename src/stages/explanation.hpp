@@ -14,7 +14,7 @@ struct Explanation {
   std::vector<std::string> lines{};  ///< empty unless silent: the suspects with their stacks, then the others by what they wait for
 };
 
-/// `now`: Unix time on rank 0's node. A rank that has not written for half of `watch_s` counts as stopped (it writes twelve times in `watch_s`, or every 10 s).
+/// `now`: Unix time on rank 0's node. A rank that has not written for half of `watch_s` counts as stopped (it writes twelve times in `watch_s` or more often, and at least every 10 s).
 Explanation explain(const WatchFile& file, double now, double watch_s);
 
 /// The time by which to judge: the newest sign of life, unless the reader's own clock says that this is older than `watch_s`. So a reader whose clock is wrong

@@ -1,4 +1,4 @@
-// One round: look at the rank, write its record, read those of the others where this rank has heard nothing for long.
+// One turn: look at the rank, write its record, read those of the others where this rank has heard nothing for long.
 #include "stages/watcher.hpp"
 
 #include "base/clock.hpp"
@@ -33,7 +33,8 @@ struct Watcher::End {
 namespace {
 
 constexpr double kShortestTurn_s = 0.25, kLongestTurn_s = 10.0, kTurns = 12.0;
-constexpr double kEarly = 10.0 / kTurns;  // stacks are taken two turns before the time is up: they are there when somebody asks
+constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up: they are there when somebody asks
+constexpr double kWrites = 100.0;         // a second, of all ranks together, are more than a file system should notice
 constexpr std::size_t kFrames = 25, kThreadFrames = 12, kThreads = 8;
 
 double unix_time() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
@@ -55,11 +56,18 @@ class Rounds {
         watch_s_(watch_s),
         clock_offset_s_(clock_offset_s) {}
 
-  double turn_s() const { return std::clamp(watch_s_ / kTurns, kShortestTurn_s, kLongestTurn_s); }
+  /// As short as the file system allows, since nobody hears what a rank did after its last word.
+  double turn_s() const { return std::min(std::clamp(watch_s_ / kTurns, kShortestTurn_s, kLongestTurn_s), std::max(1.0, double(own_.ranks) / kWrites)); }
 
-  void round() {
+  /// Memory may be looked at more often than files.
+  double tick_s() const { return std::min(turn_s(), 1.0); }
+
+  void tick() {
     look();
-    if (std::max(own_.still_s, own_.silent_s) >= next_stacks_s_) take_stacks();
+    const bool asks = std::max(own_.still_s, own_.silent_s) >= next_stacks_s_;
+    if (asks) take_stacks();
+    if (!asks && looked_s_ < next_turn_s_) return;
+    next_turn_s_ = looked_s_ + turn_s() - tick_s() / 2;
     write();
     speak();
   }
@@ -68,13 +76,14 @@ class Rounds {
     look();
     own_.ended = true, own_.threads.clear();
     write();
+    for (const auto& line : teller_.tell({})) spdlog::warn("{}", line);
   }
 
  private:
   void look() {
     const auto seen = activity_->look();
     const double now = clock_.seconds();
-    if (now - looked_s_ > 4.0 * turn_s() + 1.0)
+    if (now - looked_s_ > 4.0 * tick_s() + 1.0)
       progress_s_ += now - looked_s_, poll_s_ += now - looked_s_;  // the whole process was stopped: time does not count
     looked_s_ = now;
     if (seen.pulses != pulses_) progress_s_ = poll_s_ = now, own_.threads.clear(), next_stacks_s_ = kEarly * watch_s_;
@@ -126,7 +135,7 @@ class Rounds {
   int main_thread_;
   double watch_s_, clock_offset_s_;
   Stopwatch clock_;
-  double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0, next_stacks_s_ = kEarly * watch_s_;
+  double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0, next_turn_s_ = 0.0, next_stacks_s_ = kEarly * watch_s_;
   std::uint64_t pulses_ = 0, polls_ = 0;
   bool warned_ = false;
   SilenceTeller teller_;
@@ -149,17 +158,17 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread([end = end_, rounds = std::move(rounds)]() mutable {
-    const auto turn = std::chrono::duration<double>(rounds.turn_s());
+    const auto tick = std::chrono::duration<double>(rounds.tick_s());
     std::unique_lock lock(end->mutex);
     while (!end->wanted) {
       lock.unlock();
       try {
-        rounds.round();
+        rounds.tick();
       } catch (const std::exception& error) {
         spdlog::debug("the watch missed a turn: {}", error.what());
       }
       lock.lock();
-      end->changed.wait_for(lock, turn, [&] { return end->wanted; });
+      end->changed.wait_for(lock, tick, [&] { return end->wanted; });
     }
     lock.unlock();
     try {

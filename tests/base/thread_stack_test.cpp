@@ -17,8 +17,8 @@ namespace rollcall {
 namespace {
 
 __attribute__((noinline)) void computes_until(const std::atomic<bool>& end) {
-  volatile int turn = 0;
-  while (!end) turn = 1;
+  while (!end) {
+  }
 }
 
 __attribute__((noinline)) ssize_t reads_from(int pipe) {

@@ -1,6 +1,7 @@
 // What is said of records made by hand: who is suspected, who waits, and when nothing is said.
 #include "stages/explanation.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +88,7 @@ TEST(Explanation, ManyRanksAreFewLines) {
   std::vector<WatchRecord> records;
   for (int rank = 0; rank < kRanks; ++rank) {
     records.push_back(rank == 77 ? working(rank, kRanks) : rank >= 4000 ? stopped(rank, kRanks) : waiting(rank, kRanks));
-    records.back().node = "n" + std::to_string(rank / 8);
+    records.back().node = fmt::format("n{}", rank / 8);
     for (auto& t : records.back().threads) t.thread = "main";
   }
   const auto said = lines(records);
@@ -98,7 +99,7 @@ TEST(Explanation, ManyRanksAreFewLines) {
   EXPECT_EQ(said.at(2), "  rank 77 on n9 (update) in the update of step 5: nothing done for 92 s: computing or stuck");
   EXPECT_EQ(said.at(6), "  ranks 0-76,78-3999 wait in MPI_Iallreduce in the update of step 5");
   for (int rank = 0; rank < kRanks; ++rank)
-    records[std::size_t(rank)].waits = "for " + std::to_string(rank), records[std::size_t(rank)].activity = std::to_string(rank);
+    records[std::size_t(rank)].waits = fmt::format("for {}", rank), records[std::size_t(rank)].activity = std::to_string(rank);
   EXPECT_LT(lines(records).size(), 30U);
 }
 
