@@ -83,7 +83,7 @@ class Rounds {
   void look() {
     const auto seen = activity_->look();
     const double now = clock_.seconds();
-    if (now - looked_s_ > 4.0 * tick_s() + 1.0)
+    if (now - looked_s_ > std::max(4.0 * tick_s() + 1.0, watch_s_ / 4.0))
       progress_s_ += now - looked_s_, poll_s_ += now - looked_s_;  // the whole process was stopped: time does not count
     looked_s_ = now;
     if (seen.pulses != pulses_) progress_s_ = poll_s_ = now, own_.threads.clear(), next_stacks_s_ = kEarly * watch_s_;

@@ -115,8 +115,7 @@ def endless_loop(harness):
     with Held(harness, "loop", "loop", 3, 1) as run:
         following = harness.start("status", run.folder, "--watch")
         interrupted = harness.start("status", run.folder, "--watch")
-        said = run.await_status(suspect)
-        check(re.search(suspect + ": computing or stuck" + STACK.format(state="running", held="computes_for_ever", stage="Update::on_update"), said), f"which stack?\n{said}")
+        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="running", held="computes_for_ever", stage="Update::on_update"))
         check(re.search(r"\n +ranks 0,2 wait .* step 3\n", said), f"who waits?\n{said}")
         interrupted.send_signal(signal.SIGINT)
         interrupted.communicate(timeout=10)
@@ -133,8 +132,7 @@ def blocked_read(harness):
     """Rank 0, which is the coordinator too."""
     suspect = who(0, "coordinator, generation, scoring, update", "update of step 3", "nothing done for")
     with Held(harness, "read", "read", 3, 0) as run:
-        said = run.await_status(suspect)
-        check(re.search(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Update::on_update"), said), f"which stack?\n{said}")
+        run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Update::on_update"))
         run.end_well(suspect)
 
 
@@ -143,8 +141,7 @@ def disaggregated(harness):
     layout = sets(run__layout="disaggregated")
     suspect = who(r"\d", "generation", "generation of step 3", "nothing done for")
     with Held(harness, "disaggregated", "read", 4, 1, file="train-000003-00-0001.h5.partial", settings=layout) as run:
-        said = run.await_status(suspect)
-        check(re.search(STACK.format(state="in read", held="reads_for_ever", stage="Generation::on_plan"), said), f"which stack?\n{said}")
+        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Generation::on_plan"))
         check(re.search(r"waits? for .*\n", said), f"who waits?\n{said}")
         run.end_well(suspect)
 
@@ -170,7 +167,8 @@ def what_is_left_of_a_killed_run(harness):
     with Held(harness, "killed", "read", 3, 1) as run:
         folder = run.folder
         check([json.loads(line)["rank"] for line in (folder / "watch").read_text().splitlines()] == [0, 1, 2], "RUN/watch is not a line of JSON a rank")
-        check(re.search(r"\nranks +3, progress \d+ s ago\n", run.status()), f"before anything is wrong:\n{run.status()}")
+        out = run.status()
+        check(re.search(r"\nranks +(3, progress \d+ s ago\n|no progress for)", out), f"before anything is wrong, or soon after:\n{out}")
         for pid in ranks_of(folder).values():
             os.kill(pid, signal.SIGKILL)
         run.job.communicate(timeout=60)
