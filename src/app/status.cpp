@@ -1,22 +1,81 @@
-// rollcall status: what a run is doing, read from its folder alone.
+// rollcall status: what a run is doing and why it gets no further, read from its folder alone.
 #include "app/commands.hpp"
+#include "base/clock.hpp"
 #include "base/file.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
+#include "stages/explanation.hpp"
 #include "stages/run_folder.hpp"
+#include "stages/watch.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace rollcall::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+double unix_time() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+double newest_beat(const stages::WatchFile& file) {
+  double newest = 0.0;
+  for (const auto& record : file.records) newest = std::max(newest, record.beat_unix_s);
+  return newest;
+}
+
+/// Why a run that goes on gets no further. Where no rank seems to be alive, it looks again after a while: this machine's clock may be wrong.
+stages::Explanation explain_now(const fs::path& dir, stages::WatchFile file, double watch_s) {
+  constexpr double kLongest_s = 11.0;  // a rank writes at least every 10 s
+  const double newest = newest_beat(file);
+  if (unix_time() - newest > watch_s) {
+    const Stopwatch clock;
+    while (clock.seconds() < std::min(watch_s, kLongest_s) && newest_beat(file) <= newest) {
+      rest(0.1);
+      file = stages::read_watch(dir).value_or(stages::WatchFile{});
+    }
+    if (newest_beat(file) > newest) return explain(file, newest_beat(file), watch_s);
+  }
+  return explain(file, time_of(file, unix_time(), watch_s), watch_s);
+}
+
+/// The lines on what the ranks do.
+std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool running) {
+  if (watch_s <= 0) return {};
+  const auto file = stages::read_watch(dir);
+  if (!file)
+    return running ? std::vector<std::string>{"ranks       no record of them: " + stages::watch_file(dir).string() + " is not there"}
+                   : std::vector<std::string>();
+  if (file->records.empty()) return {"ranks       no record of them: " + stages::watch_file(dir).string() + " cannot be read as one"};
+  std::vector<std::string> lines;
+  if (std::all_of(file->records.begin(), file->records.end(), [](const auto& record) { return record.ended; })) return {};
+  const double age_s = unix_time() - newest_beat(*file);
+  if (!running && age_s > watch_s) {  // a file system without locks does not say that a run goes on
+    lines.push_back(fmt::format("ranks       last heard of {:.0f} s ago: {}", age_s, fmt::join(stages::last_seen(*file), "; ")));
+  } else if (const auto why = explain_now(dir, *file, watch_s); why.silent) {
+    lines = why.lines;
+    lines.front().insert(0, "ranks       ");
+  } else {
+    lines.push_back(fmt::format("ranks       {}, progress {:.0f} s ago", file->ranks, why.quiet_s));
+  }
+  if (file->unreadable > 0) lines.push_back(fmt::format("            {} records cannot be read", file->unreadable));
+  return lines;
+}
 
 ExitCode show(const fs::path& dir) {
   const RunConfig config = stages::read_run_folder(dir);
@@ -30,7 +89,7 @@ ExitCode show(const fs::path& dir) {
     fmt::print("run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the next start replaces it\n", dir.string());
   } else if (told) {
     phase = status.value("phase", "unknown");
-    age_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - status.value("updated_unix_s", 0.0);
+    age_s = unix_time() - status.value("updated_unix_s", 0.0);
     fmt::print("run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\n",
                dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
                running                                           ? ""
@@ -43,19 +102,62 @@ ExitCode show(const fs::path& dir) {
   } else {
     fmt::print("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
   }
+  for (const auto& line : ranks_of(dir, config.run.watch_s, running)) fmt::print("{}\n", line);
   const auto checkpoints = io::list_checkpoints(dir);
   fmt::print("checkpoint  {}\narchive     {} files\n", checkpoints.empty() ? "none yet" : checkpoints.back(), io::read_manifest(dir).size());
   if (!running && phase != "done") fmt::print("next        rollcall train --resume {}/config.toml\n", dir.string());
   return ExitCode::done;
 }
 
+/// "training 12 of 300 steps"; empty where that is not to be known at the moment.
+std::string steps_of(const fs::path& dir) {
+  if (!fs::exists(dir / "status.json")) return "";
+  const auto status = nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false);
+  if (!status.is_object()) return "";
+  const int wanted = status.value("sft_steps_wanted", 0), done = status.value("sft_steps", 0);
+  return done < wanted ? fmt::format("supervised {} of {} steps", done, wanted)
+                       : fmt::format("training {} of {} steps", status.value("train_steps", 0), status.value("train_steps_wanted", 0));
+}
+
+/// False when nobody reads any more.
+bool say(const std::string& line) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  const std::string text = fmt::format("{:02}:{:02}:{:02} {}\n", local.tm_hour, local.tm_min, local.tm_sec, line);
+  return std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0;
+}
+
+ExitCode watch(const fs::path& dir) {
+  show(dir);
+  if (std::fflush(stdout) != 0) return ExitCode::done;
+  const double watch_s = stages::read_run_folder(dir).run.watch_s;
+  const double turn_s = watch_s > 0 ? std::clamp(watch_s / 12, 0.25, 5.0) : 5.0;
+  stages::SilenceTeller teller;
+  std::string said;
+  while (FolderLock::is_held(dir)) {
+    if (auto steps = steps_of(dir); !steps.empty() && steps != said && !say(said = std::move(steps))) return ExitCode::done;
+    const auto file = watch_s > 0 ? stages::read_watch(dir) : std::nullopt;
+    if (file && !file->records.empty())
+      for (const auto& line : teller.tell(explain_now(dir, *file, watch_s)))
+        if (!say(line)) return ExitCode::done;
+    const Stopwatch clock;
+    while (clock.seconds() < turn_s && FolderLock::is_held(dir)) rest(0.2);
+  }
+  std::fputs("\n", stdout);
+  return show(dir);
+}
+
 }  // namespace
 
 void add_status(CLI::App& app, Action& action) {
   auto dir = std::make_shared<std::string>();
-  auto* command = app.add_subcommand("status", "what a run is doing, read from its folder");
+  auto keep = std::make_shared<bool>(false);
+  auto* command =
+      app.add_subcommand("status", "what a run is doing and, where it gets no further, which rank is silent and where in the code; read from its folder");
   command->add_option("run", *dir, "run folder")->required();
-  command->callback([dir, &action] { action = [dir] { return show(*dir); }; });
+  command->add_flag("--watch", *keep, "go on until the run ends: a line when a step is done, and what is wrong when none is");
+  command->callback([dir, keep, &action] { action = [dir, keep] { return *keep ? watch(*dir) : show(*dir); }; });
 }
 
 }  // namespace rollcall::app

@@ -20,11 +20,12 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
     const double pause_s = backoff.pause_s();
     if (pause_s > 0) {
       if (on_idle) on_idle();
-      answer_roll_call("for " + waiting_for);
+      say_waiting("for " + waiting_for);
     }
     pause(pause_s);
   }
   waited_s_ += backoff.waited_s();
+  activity_->wait_ended();
 }
 
 Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {

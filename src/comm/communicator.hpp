@@ -1,6 +1,7 @@
 // Ranks and what passes between them: bytes to a rank, and collectives. Over MPI, over threads of one process (tests), or alone.
 #pragma once
 
+#include "comm/activity.hpp"
 #include "core/collectives.hpp"
 
 #include <cstdint>
@@ -40,9 +41,10 @@ class Communicator : public Collectives {
   virtual const void* mpi_handle() const { return nullptr; }
   /// Ends the whole job at once with this exit code. Among threads it throws an Error with that code instead, so that a test can see it.
   [[noreturn]] virtual void abort(int exit_code) = 0;
-  /// For the report of a wait that lasts too long, which over MPI is a roll call of all ranks: what this rank is doing ("update of step 5"; empty between two
-  /// tasks) and what a rank hosts. Shared by all communicators that stem from one world.
-  virtual void set_activity(const std::string&) {}
+  /// What this rank is doing and waits for, shared by all communicators that stem from one world: for the report of a wait that lasts too long, which over MPI
+  /// is a roll call of all ranks, and for a thread that looks on. `set_roles`: what a rank hosts.
+  const std::shared_ptr<Activity>& activity() const { return activity_; }
+  void set_activity(const std::string& what) { activity_->begin(what); }
   virtual void set_roles(const std::function<std::string(int rank)>&) {}
   /// Longest wait inside one collective before it throws ProtocolError; `split` hands it on. After such an error only abort() is left.
   void set_collective_deadline(double seconds) { collective_deadline_s_ = seconds; }
@@ -50,10 +52,16 @@ class Communicator : public Collectives {
   double waited_s() const { return waited_s_; }
 
  protected:
+  /// Before each sleep of a wait: tells who looks on, and who calls the roll.
+  void say_waiting(std::string_view waiting_for) {
+    activity_->waits(waiting_for);
+    answer_roll_call(waiting_for);
+  }
   virtual void answer_roll_call(std::string_view) {}  ///< before each sleep: what this rank waits for, if anybody asks
   virtual std::string call_the_roll(std::string_view) { return "the rank that should have sent it is stuck, has ended or is slower than the deadline allows"; }
   /// Gives the core away for about `seconds` (0: only a turn of the scheduler); a transport that hears of arrivals returns early.
   virtual void pause(double seconds);
+  std::shared_ptr<Activity> activity_ = std::make_shared<Activity>();
   double waited_s_ = 0.0;
   double collective_deadline_s_ = 600.0;  ///< well above the slowest step's imbalance between ranks
 };

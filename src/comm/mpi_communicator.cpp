@@ -79,6 +79,7 @@ void require_one_message(std::size_t bytes, const char* what) {
 }
 
 MpiCommunicator::MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll) : comm_(own), exceptions_(std::uncaught_exceptions()), roll_(std::move(roll)) {
+  activity_ = roll_->activity;
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
@@ -108,12 +109,12 @@ void MpiCommunicator::complete(const char* call, Post post) {
     const double waited = wait.waited_s();
     if (done || waited >= collective_deadline_s_) {
       waited_s_ += waited;
-      if (done) return;
+      if (done) return activity_->wait_ended();
       throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->rank(), roll_->size(), waited, call),
                                         call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = wait.pause_s();
-    if (pause_s > 0) answer_roll_call(fmt::format("in {}", call));
+    if (pause_s > 0) say_waiting(fmt::format("in {}", call));
     pause(pause_s);
   }
 }

@@ -43,7 +43,6 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split(int color) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   const void* mpi_handle() const override { return &comm_; }
-  void set_activity(const std::string& what) override { roll_->activity = what; }
   void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }
   [[noreturn]] void abort(int exit_code) override;
 

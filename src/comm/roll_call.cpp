@@ -3,6 +3,7 @@
 
 #include "comm/backoff.hpp"
 #include "comm/mpi_communicator.hpp"
+#include "comm/rank_groups.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +15,6 @@ namespace {
 
 constexpr int kQuestion = 0, kAnswer = 1;
 constexpr double kPatience_s = 2.0;  // a rank that waits answers within milliseconds; the node may be busy
-constexpr std::size_t kNamed = 6;    // groups of ranks in the report
-
-std::string name_ranks(const std::vector<int>& ranks) { return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", number_ranges(ranks)); }
 
 }  // namespace
 
@@ -31,10 +29,10 @@ std::string describe_roll(const std::vector<std::optional<std::string>>& answers
     sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : fmt::format(" ({})", hosted),
                                     ranks.size() == 1 ? "does" : "do"));
   }
-  for (const auto& [what, ranks] : waiting) sentences.push_back(fmt::format("{} {} {}", name_ranks(ranks), ranks.size() == 1 ? "waits" : "wait", what));
+  for (auto& sentence : waiting_sentences(waiting)) sentences.push_back(std::move(sentence));
   std::string text;
-  for (std::size_t i = 0; i < std::min(sentences.size(), kNamed); ++i) text += (text.empty() ? "" : "; ") + sentences[i];
-  return sentences.size() > kNamed ? text + "; and others" : text;
+  for (std::size_t i = 0; i < std::min(sentences.size(), kNamedGroups); ++i) text += (text.empty() ? "" : "; ") + sentences[i];
+  return sentences.size() > kNamedGroups ? text + "; and others" : text;
 }
 
 RollCall::RollCall(MPI_Comm world) {
@@ -61,7 +59,7 @@ void RollCall::answer(std::string_view waiting_for) {
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
   if (!asked) return;
   check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a question");  // it is here: no wait
-  Reply& reply = replies_.emplace_back(Reply{std::string(waiting_for) + (activity.empty() ? "" : " in the " + activity)});
+  Reply& reply = replies_.emplace_back(Reply{wait_within(std::string(waiting_for), activity->what())});
   check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, &reply.request), "MPI_Isend of an answer");
 }
 
@@ -79,7 +77,7 @@ void RollCall::collect(std::vector<std::optional<std::string>>& answers) {
 }
 
 std::string RollCall::call(std::string_view waiting_for) {
-  const std::string own = activity.empty() ? "" : fmt::format("it is in the {}; ", activity);
+  const std::string doing = activity->what(), own = doing.empty() ? "" : fmt::format("it is in the {}; ", doing);
   if (size_ == 1) return own + "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
   answers[std::size_t(rank_)] = waiting_for;

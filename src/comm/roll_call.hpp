@@ -1,10 +1,13 @@
 // The roll call: a rank that has waited too long asks all others what they wait for, and names those that do not answer. Private to comm.
 #pragma once
 
+#include "comm/activity.hpp"
+
 #include <mpi.h>
 
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +33,8 @@ class RollCall {
   /// Asks all ranks, waits a little, and describes what came, behind what this rank is in itself.
   std::string call(std::string_view waiting_for);
 
-  std::string activity;                  ///< what the rank does ("update of step 5"), empty between two tasks
-  std::function<std::string(int)> role;  ///< what a rank hosts, for people
+  std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank
+  std::function<std::string(int)> role;                               ///< what a rank hosts, for people
 
  private:
   struct Reply {

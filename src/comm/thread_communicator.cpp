@@ -183,6 +183,7 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
   auto communicator = std::make_unique<ThreadCommunicator>(part, int(own));
   communicator->set_collective_deadline(collective_deadline_s_);
+  communicator->activity_ = activity_;
   return communicator;
 }
 

@@ -18,6 +18,7 @@ struct RunSection {
   std::string numerics = "fp32_fixed_order";
   std::string log_level = "info";
   double deadline_s = 1800;  ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
+  double watch_s = 60;       ///< without progress until the log and `rollcall status` say who is silent, and where in the code; 0: never
   double wall_time_s = 0;    ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
   std::string memory_limit;  ///< of a rank, "6G"; empty: what its node offers, shared out to the ranks there
   std::string init_from;     ///< RUN or RUN@STEP: start from these weights

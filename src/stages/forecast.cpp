@@ -18,7 +18,7 @@ constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;
 constexpr std::int64_t kPrompt = 64;                                              // tokens of a prompt
 constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's shares and the scheduler's links
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
-constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, lock (run_folder.hpp)
+constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, watch, lock (run_folder.hpp)
 
 bool same_stages(const comm::StageLayout& layout, int a, int b) {
   for (std::size_t s = 0; s < layout.hosts.size(); ++s) {

@@ -92,7 +92,10 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   }
   const auto beginnings = guide.prefixes(job, plan);
   const auto batches = make_batches(plan.groups, job.workers->threads());
-  const auto stop = stop_rule(*job.format, plan.sampling.stop);
+  const auto stop = [&, ends = stop_rule(*job.format, plan.sampling.stop)](std::span<const std::int32_t> sampled) {
+    job.workers->progressed();  // asked behind every token: a batch of long answers takes its time
+    return ends(sampled);
+  };
   job.workers->run(
       std::int64_t(batches.size()),
       [&](std::int64_t b, int) {

@@ -15,6 +15,7 @@
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
 #include "stages/update.hpp"
+#include "stages/watcher.hpp"
 
 #include <fmt/format.h>
 
@@ -299,7 +300,13 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     for (const auto& line : comm::rank_map(world)) {
       if (world.rank() == 0) spdlog::info("{}", line);
     }
+    opening.job->workers->report_to(world.activity());
+    std::optional<Watcher> watcher;
+    if (request.kind == JobKind::train && config.run.watch_s > 0)
+      watcher.emplace(world, config.run.dir, stages_of(opening.job->layout, world.rank()), config.run.watch_s);
+    world.set_activity("start");
     Rank rank(world, std::move(*opening.job), opening.preamble.checkpoint);
+    world.set_activity("");
     try {
       return rank.run(request.kind);
     } catch (const std::exception& e) {

@@ -26,9 +26,9 @@ namespace {
 
 /// Sections and keys a resumed run may change: they say how long, where and how closely watched, not what is computed.
 bool may_change(const std::string& key) {
-  static const std::array<std::string, 13> free{"run.dir",        "run.layout",      "run.threads",        "run.memory_limit", "run.log_level",
-                                                "run.deadline_s", "run.wall_time_s", "train.steps",        "eval.after",       "eval.bootstrap",
-                                                "checkpoint.",    "archive.",        "train.max_bad_steps"};
+  static const std::array<std::string, 14> free{"run.dir",        "run.layout",  "run.threads",     "run.memory_limit",   "run.log_level",
+                                                "run.deadline_s", "run.watch_s", "run.wall_time_s", "train.steps",        "eval.after",
+                                                "eval.bootstrap", "checkpoint.", "archive.",        "train.max_bad_steps"};
   return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
 }
 
@@ -129,7 +129,7 @@ bool open_run_folder(const RunConfig& config, bool resume) {
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
   check_same_settings(config);
   if (earlier) tell_other_steps(read_settings(path), config);
-  for (const char* name : {"stop", "failure", "failure.roll"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
+  for (const char* name : {"stop", "failure", "failure.roll", "watch"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
     std::error_code ec;
     fs::remove(dir / name, ec);
     require<StorageError>(!ec, fmt::format("cannot remove {}: {}", (dir / name).string(), ec.message()),

@@ -18,6 +18,7 @@ namespace rollcall::stages {
 // RUN/set_aside/         shards a crash left unfinished    RUN/status.json                       what the run is doing
 // RUN/tokenizer/         the text files of the model folder that the run began from, with the template and the end tokens that it uses
 // RUN/stop               create it to stop the run at its next safe point
+// RUN/watch              what each rank does at the moment: why a run gets no further
 // RUN/failure            why the last start failed; gone with the next one
 
 /// mkdir -p for run.dir. Throws EnvironmentError when it cannot be made or written to: another start would fail again.

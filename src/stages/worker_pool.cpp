@@ -40,6 +40,7 @@ void WorkerPool::drain(int thread, std::unique_lock<std::mutex>& lock) {
     } catch (...) {
       thrown = std::current_exception();
     }
+    progressed();
     lock.lock();
     --busy_;
     if (thrown && (failed_index_ < 0 || index < failed_index_)) failed_index_ = index, failure_ = thrown;

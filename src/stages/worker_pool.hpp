@@ -1,12 +1,16 @@
 // Threads of a rank: parallel over leaves or decode batches, one thread inside each operation, so their number changes no bits.
 #pragma once
 
+#include "comm/activity.hpp"
+
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rollcall::stages {
@@ -19,6 +23,13 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
+  /// Who hears that an index is done: only then does a long call count as progress.
+  void report_to(std::shared_ptr<comm::Activity> activity) { activity_ = std::move(activity); }
+  /// The same for a part of an index. From any thread.
+  void progressed() const {
+    if (activity_) activity_->progressed();
+  }
+
   int threads() const { return int(workers_.size()) + 1; }
   /// Calls work(index, thread) for every index in [0, count), each once, in any order, at most `together` at a time (0: as many as there are threads).
   /// Rethrows the exception of the lowest index that threw.
@@ -28,6 +39,7 @@ class WorkerPool {
   void serve(int thread);
   void drain(int thread, std::unique_lock<std::mutex>& lock);
 
+  std::shared_ptr<comm::Activity> activity_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(std::int64_t, int)>* work_ = nullptr;

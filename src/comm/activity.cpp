@@ -1,0 +1,40 @@
+// A few words under a mutex, and two counters beside it.
+#include "comm/activity.hpp"
+
+namespace rollcall::comm {
+
+void Activity::begin(const std::string& what) {
+  progressed();
+  const std::lock_guard lock(mutex_);
+  if (activity_ == what) return;  // said again while it lasts
+  activity_ = what, began_ = Clock::now();
+}
+
+std::string Activity::what() const {
+  const std::lock_guard lock(mutex_);
+  return activity_;
+}
+
+void Activity::waits(std::string_view what) {
+  polls_.fetch_add(1, std::memory_order_relaxed);
+  if (asleep_) return;
+  asleep_ = true;
+  const std::lock_guard lock(mutex_);
+  waits_ = what, wait_began_ = Clock::now();
+}
+
+void Activity::wait_ended() noexcept {
+  progressed();
+  if (!asleep_) return;
+  asleep_ = false;
+  const std::lock_guard lock(mutex_);
+  waits_.clear();
+}
+
+Activity::Sight Activity::look() const {
+  const auto seconds = [now = Clock::now()](Clock::time_point since) { return std::chrono::duration<double>(now - since).count(); };
+  const std::lock_guard lock(mutex_);
+  return {activity_, waits_, seconds(began_), waits_.empty() ? 0.0 : seconds(wait_began_), pulses_.load(), polls_.load()};
+}
+
+}  // namespace rollcall::comm

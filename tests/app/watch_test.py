@@ -1,0 +1,206 @@
+"""A run that gets no further says why while it lasts: the log and `rollcall status` name the rank, its stages, step, activity and stack; released, it ends as ever."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from harness import LOG_LINE, check, main, metrics, policy_line, ranks_of, sets
+
+WATCH_S = 2
+STEPS = 5
+SHORT = sets(train__steps=STEPS, sft__steps=10, eval__before="false", eval__after="false")
+SHARD = "shards/train-000003"  # of step 3: the first that the rank reads
+STACK = r"\n +main: {state}\n(?: +at .*\n)* +at (?:\(anonymous namespace\)::)?{held}\(\)\n(?: +at .*\n)* +at rollcall::stages::{stage}"
+
+reference_lock = threading.Lock()
+
+
+def undisturbed(harness):
+    """The policy, however many ranks there are."""
+    with reference_lock:
+        file = harness.work / "reference.txt"
+        if not file.exists():
+            file.write_text(policy_line(harness.train(harness.work / "reference", *SHORT)))
+    return file.read_text()
+
+
+class Held:
+    """A run of which one rank is held in step 3."""
+
+    def __init__(self, harness, name, kind, ranks, victim, file=SHARD, settings=()):
+        self.harness, self.kind, self.victim, self.ranks = harness, kind, victim, ranks
+        self.folder, self.pipe = harness.work / name, harness.work / f"{name}.pipe"
+        os.mkfifo(self.pipe)
+        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
+        self.log = open(harness.work / f"{name}.log", "w+", encoding="utf-8")
+        self.job = harness.start("train", harness.tiny, *SHORT, *sets(run__dir=self.folder, run__watch_s=WATCH_S), *settings, ranks=ranks, env=env,
+                                 stderr=self.log)
+
+    def __enter__(self):
+        began = pathlib.Path(f"{self.pipe}.began")
+        while not began.exists():
+            check(self.job.poll() is None, f"the run ended before it was held: {self.job.poll()}\n{self.said()}")
+            time.sleep(0.02)
+        self.began = time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        if self.job.poll() is None:
+            for pid in ranks_of(self.folder).values():
+                os.kill(pid, signal.SIGKILL)
+            self.job.kill()
+        self.log.close()
+
+    def said(self):
+        return pathlib.Path(self.log.name).read_text()
+
+    def status(self):
+        return self.harness.succeed("status", self.folder)
+
+    def await_status(self, pattern):
+        while not re.search(pattern, out := self.status()):
+            check(self.job.poll() is None, "the run has ended")
+            check(time.monotonic() - self.began < 20 * WATCH_S, f"no {pattern} in\n{out}\n--- log:\n{self.said()}")
+            time.sleep(0.1)
+        return out
+
+    def release(self):
+        if self.kind == "stop":
+            os.kill(ranks_of(self.folder)[self.victim] if self.ranks > 1 else self.job.pid, signal.SIGCONT)
+        else:
+            self.pipe.write_bytes(b"x")
+
+    def end_well(self, expected):
+        """Released, the run ends with the policy of an undisturbed one; the log has said what the status says, and that it goes on."""
+        while "without progress" not in self.said() and "no progress for" not in self.said():
+            check(time.monotonic() - self.began < 20 * WATCH_S, f"the log says nothing:\n{self.said()}")
+            time.sleep(0.1)
+        self.release()
+        out, _ = self.job.communicate(timeout=60)
+        log = self.said()
+        check(self.job.returncode == 0, f"exit code {self.job.returncode}\n{log}")
+        check(policy_line(out) == undisturbed(self.harness), "another policy")
+        named = [line for line in log.splitlines() if re.search(expected, line)]
+        check(named and all(LOG_LINE.search(line) for line in named), f"no {expected} in the log:\n{log}")
+        check(re.search(r"it goes on, after \d+ s without progress", log), f"it does not say that it goes on:\n{log}")
+        check("ranks " not in self.status(), f"a run that has ended is said to do something:\n{self.status()}")
+        return log
+
+
+def who(rank, stages, activity, what, node=r"\S+"):
+    return rf"rank {rank} on {node} \({stages}\)(?:, last seen)? in the {activity}: {what} \d+ s"
+
+
+def stopped(harness):
+    suspect = who(1, "generation, scoring, update", "update of step 3", "no sign of life for")
+    with Held(harness, "stopped", "stop", 3, 1) as run:
+        run.await_status(suspect + r": stopped, dead.*\n +ranks 0,2 wait ")
+        run.end_well(suspect)
+
+
+def stopped_rank_0(harness):
+    """Rank 1 says it, and rank 0 the rest."""
+    suspect = who(0, "coordinator, generation, scoring, update", "update of step 3", "no sign of life for")
+    with Held(harness, "stopped_0", "stop", 3, 0) as run:
+        run.await_status(suspect)
+        check(re.search(r"\[1/3\].*" + suspect, run.end_well(suspect)), f"not rank 1 says it:\n{run.said()}")
+
+
+def endless_loop(harness):
+    suspect = who(1, "generation, scoring, update", "update of step 3", "nothing done for")
+    with Held(harness, "loop", "loop", 3, 1) as run:
+        following = harness.start("status", run.folder, "--watch")
+        interrupted = harness.start("status", run.folder, "--watch")
+        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="running", held="computes_for_ever", stage="Update::on_update"))
+        check(re.search(r"\n +ranks 0,2 wait .* step 3\n", said), f"who waits?\n{said}")
+        interrupted.send_signal(signal.SIGINT)
+        interrupted.communicate(timeout=10)
+        check(interrupted.returncode == -signal.SIGINT, f"Ctrl-C: exit code {interrupted.returncode}")
+        log = run.end_well(suspect)
+        check(re.search(r"\[0/3\].*at rollcall::stages::Update::on_update", log), f"no stack in the log:\n{log}")
+        out, err = following.communicate(timeout=30)
+        check(following.returncode == 0 and not err, f"--watch: exit code {following.returncode}\n{err}")
+        for pattern in (suspect, r"it goes on, after", rf"\ntraining +{STEPS} of {STEPS} steps"):
+            check(re.search(pattern, out), f"--watch: no {pattern} in\n{out}")
+
+
+def blocked_read(harness):
+    """Rank 0, which is the coordinator too."""
+    suspect = who(0, "coordinator, generation, scoring, update", "update of step 3", "nothing done for")
+    with Held(harness, "read", "read", 3, 0) as run:
+        run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Update::on_update"))
+        run.end_well(suspect)
+
+
+def disaggregated(harness):
+    """The rank that generates is held where it writes its shard."""
+    layout = sets(run__layout="disaggregated")
+    suspect = who(r"\d", "generation", "generation of step 3", "nothing done for")
+    with Held(harness, "disaggregated", "read", 4, 1, file="train-000003-00-0001.h5.partial", settings=layout) as run:
+        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Generation::on_plan"))
+        check(re.search(r"waits? for .*\n", said), f"who waits?\n{said}")
+        run.end_well(suspect)
+
+
+def one_rank_and_its_worker(harness):
+    """The main thread waits for a worker that does not come to an end."""
+    suspect = who(0, "coordinator, generation, scoring, update", r"update of step \d", "nothing done for")
+    with Held(harness, "worker", "worker", 1, 0, settings=sets(run__threads=3, train__leaf_tokens=64)) as run:
+        said = run.await_status(suspect + r"(.*\n)+ +thread \d+: running\n")
+        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::stages::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said), f"main thread?\n{said}")
+        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said),
+              f"worker?\n{said}")
+        run.job.send_signal(signal.SIGSTOP)
+        run.release()
+        time.sleep(WATCH_S)
+        run.await_status(who(0, "coordinator, generation, scoring, update", r"update of step \d", "no sign of life for"))
+        run.job.send_signal(signal.SIGCONT)
+        run.job.communicate(timeout=60)
+        check(run.job.returncode == 0, f"exit code {run.job.returncode}\n{run.said()}")
+
+
+def what_is_left_of_a_killed_run(harness):
+    with Held(harness, "killed", "read", 3, 1) as run:
+        folder = run.folder
+        check([json.loads(line)["rank"] for line in (folder / "watch").read_text().splitlines()] == [0, 1, 2], "RUN/watch is not a line of JSON a rank")
+        out = run.status()
+        check(re.search(r"\nranks +(3, progress \d+ s ago\n|no progress for)", out), f"before anything is wrong, or soon after:\n{out}")
+        for pid in ranks_of(folder).values():
+            os.kill(pid, signal.SIGKILL)
+        run.job.communicate(timeout=60)
+    watch = folder / "watch"
+    whole = watch.read_bytes()
+    time.sleep(WATCH_S)
+
+    def lines(content):
+        if content is None:
+            watch.unlink()
+        else:
+            watch.write_bytes(content)
+        return [line for line in harness.succeed("status", folder).splitlines() if line.startswith(("ranks", " "))]
+
+    said = lines(whole)
+    check(len(said) == 1 and re.search(r"last heard of \d+ s ago: .*rank 1 in the update of step 3", said[0]), f"what it did last:\n{said}")
+    for content in (b"", b"{}", b"hello\n", b"\0" * 8192, b"[" * 100_000, whole[:100]):
+        said = lines(content)
+        check(len(said) == 1 and "no record of them" in said[0], f"{content[:20]}: {said}")
+    torn = lines(whole[:4096] + whole[5000:])
+    check(len(torn) == 2 and "records cannot be read" in torn[1], f"torn: {torn}")
+    check(lines(None) == [], "without the file")
+    watch.write_bytes(b"junk")
+    check(policy_line(harness.train(folder, *SHORT, "--resume")) == undisturbed(harness), "another policy, resumed")
+    check(len(watch.read_bytes()) == 4096, "the file of the earlier start is still there")
+
+
+def off(harness):
+    folder = harness.work / "off"
+    harness.train(folder, *SHORT, *sets(run__watch_s=0))
+    check(not (folder / "watch").exists(), "there is a file although it is off")
+    check(len(metrics(folder)) == STEPS, "steps are missing")
+
+
+main(endless_loop, stopped, stopped_rank_0, blocked_read, disaggregated, one_rank_and_its_worker, what_is_left_of_a_killed_run, off, at_a_time=8)
