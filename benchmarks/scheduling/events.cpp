@@ -29,7 +29,7 @@ void answer_plans(comm::Communicator& world) {
     if (Tag(envelope.tag) == Tag::finish) return;
     const auto plan = from_bytes<StepPlan>(envelope.bytes);
     ScoredNotice notice{.files = {{"shards/train_000001_r0.h5", 1 << 20, 1}, {"shards/train_000001_r0.scores.h5", 1 << 16, 2}},
-                        .report = {plan.purpose, plan.step, plan.round, {}}};
+                        .report = {plan.purpose, plan.step, plan.round, 0, {}}};
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       const auto& group = plan.groups[g];
       GroupReport report{.id = group.id, .level = group.level};
