@@ -175,16 +175,23 @@ ExitCode prove_it(ProveFlags flags) {
   const fs::path folder = fs::absolute(flags.folder.empty() ? config.run.dir + ".prove" : flags.folder);
   require<ConfigError>(!fs::exists(folder) || fs::exists(folder / kMarker), fmt::format("{} is there already", folder.string()),
                        "prove would mix its runs with what is in it", "name another with --folder, or remove it");
-  fs::remove_all(folder);
+  std::optional<FolderLock> lock;
   make_folder(folder);
+  lock.emplace(folder, "rollcall prove");
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename() != ".lock") fs::remove_all(entry.path());
   write_file_atomic(folder / kMarker, "Runs of rollcall prove; may be removed.\n");
   if (flags.seed == 0) flags.seed = std::random_device{}();
   const bool several = std::any_of(flags.ranks.begin(), flags.ranks.end(), [](int n) { return n > 1; });
-  const Starting starting{!several ? "" : flags.launcher.empty() ? default_launcher() : flags.launcher, fs::absolute(flags.run_file), assignments};
+  const Starting starting{!several                 ? ""
+                          : flags.launcher.empty() ? default_launcher()
+                                                   : flags.launcher,
+                          fs::absolute(flags.run_file), assignments, std::max(600.0, flags.seconds)};
   fmt::print("short form of {}: {} training steps of {} prompts x {} rollouts; kills at random instants of --seed {}\n", flags.run_file, config.train.steps,
              config.train.prompts_per_step, config.train.rollouts_per_prompt, flags.seed);
   std::fflush(stdout);
   const ExitCode code = Proof(flags, starting, folder).run();
+  lock.reset();
   if (code == ExitCode::done) fs::remove_all(folder);
   return code;
 }

@@ -98,7 +98,7 @@ ExitCode show(const fs::path& dir) {
                age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
                status.value("rollouts_total", std::uint64_t{0}));
     for (const auto& said : status.value("diagnoses", nlohmann::json::array()))
-      fmt::print("note        {}; {} [{}]\n", said.value("what", ""), said.value("advice", ""), said.value("name", ""));
+      fmt::print("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""), said.value("advice", ""), said.value("name", ""));
   } else {
     fmt::print("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
   }

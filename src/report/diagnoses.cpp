@@ -233,6 +233,8 @@ std::vector<Diagnosis> diagnose(const RecentSteps& steps, const RunConfig& confi
 
 std::vector<Diagnosis> DiagnosisLog::due(std::uint64_t step, const std::vector<Diagnosis>& holding) {
   std::vector<Diagnosis> due;
+  std::erase_if(told_,
+                [&](const auto& entry) { return std::none_of(holding.begin(), holding.end(), [&](const Diagnosis& d) { return d.name == entry.first; }); });
   for (const auto& diagnosis : holding) {
     if (diagnosis.kind == DiagnosisKind::note) continue;
     const auto told = told_.find(diagnosis.name);

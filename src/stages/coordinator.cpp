@@ -61,6 +61,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   if (state_.metric_rows > 0) {
     for (const auto& row : report::read_metrics(job.run_dir)) recent_.add(row);
+    diagnoses_ = report::diagnose(recent_, job.config);
   }
   const auto& settings = job.config.objective;
   const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();

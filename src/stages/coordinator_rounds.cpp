@@ -44,17 +44,21 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   }
   const StepPlan& plan = plans.front();
   Round round;
+  std::map<std::uint32_t, double> generation_s;  // by rank
   for (std::size_t i = 0; i < expected; ++i) {
     auto notice = await<ScoredNotice>(
         Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
     const bool greedy = notice.report.purpose == Purpose::greedy;
     scheduling::merge_reports(greedy ? round.greedy : round.reports, notice.report.groups);
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
-    if (notice.generation_s >= round.generation_s) round.generation_s = notice.generation_s, round.slowest_rank = notice.report.producer;
-    round.generation_mean_s += notice.generation_s / double(expected);
+    generation_s[notice.report.producer] += notice.generation_s;  // a rank may generate for two plans
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
+  }
+  for (const auto& [rank, seconds] : generation_s) {
+    if (seconds >= round.generation_s) round.generation_s = seconds, round.slowest_rank = rank;
+    round.generation_mean_s += seconds / double(generation_s.size());
   }
   std::sort(round.files.begin(), round.files.end(), [](const auto& a, const auto& b) { return a.shard.path < b.shard.path; });
   std::sort(state_.unpacked.begin(), state_.unpacked.end(), [](const auto& a, const auto& b) {

@@ -118,7 +118,11 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
 void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::string& phase) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   json told = json::array();
-  for (const auto& diagnosis : diagnoses) told.push_back({{"name", diagnosis.name}, {"what", diagnosis.what}, {"advice", diagnosis.advice}});
+  for (const auto& diagnosis : diagnoses)
+    told.push_back({{"kind", diagnosis.kind == report::DiagnosisKind::note ? "note" : "warning"},
+                    {"name", diagnosis.name},
+                    {"what", diagnosis.what},
+                    {"advice", diagnosis.advice}});
   const json status{{"phase", phase},
                     {"sft_steps", state.sft_steps},
                     {"sft_steps_wanted", job.config.sft.steps},

@@ -37,6 +37,10 @@ std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source)
     const auto name = *io::ShardName::parse(path);
     loose[{name.purpose, name.step}] += path + " " + stamp(source.root / path) + stamp(source.root / io::scores_path(path));
   }
+  for (const auto& path : source.unscored) {  // a step that is half scored would be taken for a whole one
+    const auto name = *io::ShardName::parse(path);
+    loose.erase({name.purpose, name.step});
+  }
   for (auto& [key, identity] : loose) parts.push_back({key.purpose, key.step, key.step, std::move(identity)});
   std::sort(parts.begin(), parts.end());
   return parts;

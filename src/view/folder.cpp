@@ -102,13 +102,18 @@ class PartialFolder {
   void publish(const fs::path& folder) {
     require_own(folder);
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;  // what is at path_ now is removed
-    const fs::path old = folder.string() + ".old";
     std::error_code ec;
-    fs::remove_all(old, ec);
-    if (::rename(folder.c_str(), old.c_str()) != 0 && errno != ENOENT) fail("replace", folder, errno);
+    const fs::path old = folder.string() + ".old";
+    const bool replaces = fs::exists(folder, ec);
+    if (replaces) {
+      require(!fs::exists(old, ec) || is_own(old), fmt::format("{} is there and holds no pages of rollcall view", old.string()),
+              "the pages that are replaced would be put there for a moment", "move it away");
+      fs::remove_all(old, ec);
+      if (::rename(folder.c_str(), old.c_str()) != 0) fail("replace", folder, errno);
+    }
     if (::rename(path_.c_str(), folder.c_str()) != 0) fail("rename to", folder, errno);
     published_ = true;
-    fs::remove_all(old, ec);
+    if (replaces) fs::remove_all(old, ec);
   }
 
  private:

@@ -8,7 +8,10 @@
 #include <httplib.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -49,6 +52,7 @@ void answer(Site& site, const httplib::Request& request, httplib::Response& resp
   if (data && !is_own_page(request)) return refuse(response, 403, "Another site may not read this.");
   std::optional<std::string> content;
   try {
+    if (name == "data/runs.js") site.refresh();  // the first thing that a page asks for
     content = site.make(name);
   } catch (const std::exception& error) {
     if (!data) return refuse(response, 500, error.what());
@@ -78,7 +82,11 @@ void set_up(httplib::Server& server, Site& site, int port) {
 }
 
 int bind(httplib::Server& server, int port) {
-  if (port == 0) return server.bind_to_any_port("127.0.0.1");
+  if (port == 0) {
+    const int any = server.bind_to_any_port("127.0.0.1");
+    require<EnvironmentError>(any > 0, "no port of 127.0.0.1 can be used", "the pages have to be served somewhere", "use --out, or another machine");
+    return any;
+  }
   require<EnvironmentError>(server.bind_to_port("127.0.0.1", port), fmt::format("port {} of 127.0.0.1 cannot be used", port),
                             "another program has it, or it needs other rights", "name another port: --serve 8801, or --serve 0 for any that is free");
   return port;
@@ -95,14 +103,24 @@ void serve(Site& site, int port) {
   set_socket(server);
   const int bound = bind(server, port);
   set_up(server, site, bound);
-  std::thread listener([&server] { server.listen_after_bind(); });
+  std::atomic<bool> ended = false;
+  std::thread listener([&] {
+    server.listen_after_bind();
+    ended = true;
+    ::kill(::getpid(), SIGTERM);  // should listening end by itself, so does this
+  });
+  while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // before that, stop() would be forgotten
   fmt::print("http://127.0.0.1:{}/\nCtrl-C ends it.\n", bound);
   std::fflush(stdout);
   int signal = 0;
   sigwait(&ends, &signal);
+  const bool by_itself = ended;
   server.stop();
   listener.join();
+  const timespec none{0, 0};
+  sigtimedwait(&ends, nullptr, &none);  // the one that the listener sent at its end
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  require<EnvironmentError>(!by_itself, fmt::format("the server on port {} has ended", bound), "it can take no more connections", "start it again");
 }
 
 }  // namespace rollcall::view

@@ -21,10 +21,13 @@ std::vector<std::string> Site::files() {
   return names;
 }
 
+void Site::refresh() {
+  for (const auto& run : runs_) run->refresh();
+}
+
 std::string Site::runs_script() {
   std::string list;
   for (const auto& run : runs_) {
-    run->refresh();
     if (!list.empty()) list += ',';
     list += run->summary();
   }

@@ -17,7 +17,8 @@ class Site {
   /// Throws InputError when one is no run, StorageError for damaged files.
   explicit Site(const std::vector<std::filesystem::path>& runs);
   std::vector<std::string> files();
-  /// The content of one of them; nothing when there is no such file. data/runs.js looks for what is new first. May be called by several threads.
+  void refresh();  ///< looks for what the runs have written since
+  /// The content of one of them; nothing when there is no such file. May be called by several threads.
   std::optional<std::string> make(const std::string& name);
 
  private:

@@ -107,13 +107,13 @@ std::optional<std::string> ViewedRun::make(const std::string& name) {
   if (name == "steps") return steps_json();
   const auto last = numbered(name);
   if (!last) return std::nullopt;
-  if (name.starts_with("prompts-")) {
+  if (last->first.starts_with("prompts-")) {
     const auto purpose = purpose_of(last->first.substr(8));
     return purpose ? std::optional(prompts_json(*purpose, last->second)) : std::nullopt;
   }
   const bool tokens = name.starts_with("tokens-");
   const auto key = tokens ? numbered(last->first) : last;
-  if (!key || (!tokens && !name.starts_with("step-"))) return std::nullopt;
+  if (!key || !key->first.starts_with(tokens ? "tokens-" : "step-")) return std::nullopt;
   const auto purpose = purpose_of(key->first.substr(tokens ? 7 : 5));
   if (!purpose) return std::nullopt;
   StepLine line;
@@ -267,7 +267,12 @@ void ViewedRun::complete(Loaded& loaded) const {
     step.no_advantages = "Advantages are not shown: nothing is trained on these rollouts.";
     return;
   }
-  step.advantages = advantages_.of(step.groups, step.component_names, loaded.greedy);
+  try {
+    step.advantages = advantages_.of(step.groups, step.component_names, loaded.greedy);
+  } catch (const Error& error) {  // the rest of the step can be looked at all the same
+    step.no_advantages = fmt::format("Advantages are not shown: {}", error.what());
+    return;
+  }
   if (!step.advantages.empty()) return;
   step.no_advantages =
       !advantages_.why_not().empty()

@@ -406,12 +406,17 @@ def serving_while_the_run_writes(harness):
             check(status(address, Host="evil.example")[0] == 403 and status(address + "data/runs.js", Host=f"evil.example:{port}")[0] == 403, "another name for 127.0.0.1")
             check(status(address + "data/runs.js", Sec_Fetch_Site="cross-site")[0] == 403 and status(address + "data/runs.js", Sec_Fetch_Site="same-site")[0] == 403, "another page")
             check(status(address + "data/runs.js", Sec_Fetch_Site="same-origin")[2]["Cross-Origin-Resource-Policy"] == "same-origin", "only for this page")
-            for name in ("none.js", "data/run-1/step-train-99999999.js", "data/run-1/../../config.toml", "config.toml", "data/run-9/steps.js", "data/run-1/step-train-01.js", "data/run-1/step-train-.js"):
+            for name in ("none.js", "data/run-1/step-train-99999999.js", "data/run-1/../../config.toml", "config.toml", "data/run-9/steps.js", "data/run-1/step-train-01.js", "data/run-1/step-train-.js", "data/run-1/step-5.js", "data/run-1/prompts-5.js"):
                 check(status(address + name)[0] == 404, name)
             with socket.create_connection(("127.0.0.1", port)) as taken:
                 code, out, err, _ = harness.run("view", live, "--serve", port)
                 check(code == 2 and f"port {port} of 127.0.0.1 cannot be used" in err and err.count("\n") == 1, f"{code} {out} {err}")
                 taken.close()
+            for attempt in range(3):  # while the run goes on
+                text = (site(harness, f"live_pages_{attempt}", [live]) / "data/run-1/steps.js").read_text()
+                listed = json.loads(text[text.index(",") + 1 : text.rindex(")")])["steps"]
+                missing = [step[:2] for step in listed if not (harness.work / f"live_pages_{attempt}/data/run-1/step-{step[0]}-{step[1]}.js").exists()]
+                check(listed and not missing, f"steps are listed that have no file: {missing}")
             process.send_signal(signal.SIGINT)
             check(process.wait(timeout=20) == 0, f"{process.returncode} {process.stderr.read()}")
     finally:
@@ -450,7 +455,9 @@ def stopped_midway(harness, archive, folder, partial, how):
 def a_folder_is_whole_or_not_there(harness):
     archive, folder = harness.work / "many", harness.work / "many_pages"
     subprocess.run([os.environ["ROLLCALL_VIEW_ARCHIVE"], archive, "60000"], check=True)
-    partial = pathlib.Path(f"{folder}.partial")
+    partial, other = pathlib.Path(f"{folder}.partial"), pathlib.Path(f"{folder}.old")
+    other.mkdir()
+    (other / "precious").write_text("of somebody else")
     for how, left in ((signal.SIGTERM, False), (signal.SIGINT, False), (signal.SIGKILL, True)):
         process, err = stopped_midway(harness, archive, folder, partial, how)
         check(not folder.exists() and partial.exists() == left, f"{how}: {folder.exists()} {partial.exists()} {err}")
@@ -460,6 +467,7 @@ def a_folder_is_whole_or_not_there(harness):
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     (folder / "old").write_text("of an earlier site")
     harness.succeed("view", archive, "--out", folder)
+    check((other / "precious").exists(), "a folder beside it is gone")
     check(names == sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()), "the earlier site is replaced as a whole")
 
 

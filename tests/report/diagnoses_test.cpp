@@ -185,6 +185,8 @@ TEST(Diagnoses, LogTellsAWarningOnceAndAgainAfterAWhileAndNoNote) {
   EXPECT_TRUE(log.due(21, {warning}).empty());
   EXPECT_TRUE(log.due(119, {warning}).empty());
   EXPECT_EQ(log.due(120, {warning}).size(), 1U);
+  EXPECT_TRUE(log.due(121, {}).empty());
+  EXPECT_EQ(log.due(122, {warning}).size(), 1U);  // it had ended and begins again
   EXPECT_EQ(warning.text(), "what; do [a]");
 }
 
