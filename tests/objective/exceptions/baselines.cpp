@@ -11,6 +11,7 @@ std::vector<Exception> excused_baselines() {
       {"advantage decoupled_norm", "equal_rewards", lone},
       {"advantage group_whiten", "equal_rewards", lone},
       {"advantage batch_whiten", "equal_group", "its baseline is the mean of the step, above or below which a whole group may lie"},
+      {"recipe cgpo-mixture-of-judges", "equal_group", "its baseline is the mean of the step, above or below which a whole group may lie"},
       {"advantage consistency_blend", "equal_group", "a group that agrees is measured against the other groups: what the method is for"},
       {"recipe gppo-klear", "equal_rewards", "of a group with one finished answer, that answer keeps its plain reward, as in the released code"},
       {"recipe mssr", "equal_rewards", prior},

@@ -70,6 +70,7 @@ Column baseline_scale(const PlainStep& s) {
                             : baseline == "posterior" ? r.posterior
                             : baseline == "predicted" ? r.predicted
                             : baseline == "greedy"    ? r.greedy
+                            : baseline == "none"      ? 0.0
                             : m.size > 1              ? m.mean
                                                       : 0.0));
     rewards.push_back(r.reward);

@@ -5,7 +5,13 @@ namespace rollcall::objective::test {
 namespace {
 
 Column behaviour(const PlainStep& s) {
-  return for_each_token(s, [](const PlainRollout& r, std::size_t t) { return std::exp(r.now[t] - r.rollout[t]); });
+  const std::string scope = s.choice("behaviour_scope", "token");
+  return for_each_token(s, [&](const PlainRollout& r, std::size_t t) {
+    if (scope == "token") return std::exp(r.now[t] - r.rollout[t]);
+    double product = 0;
+    for (std::size_t k = 0; k < r.length(); ++k) product += r.now[k] - r.rollout[k];
+    return std::exp(scope == "product" ? product : product / double(r.length()));
+  });
 }
 
 PlainWeight importance(const PlainStep& s, const Column&) {

@@ -82,9 +82,9 @@ PlainWeight novelty(const PlainStep& s, const Column& a) {
     in_group(s, r, [&](const PlainRollout& other) {
       if (other.length() > 0) mean += sum_of(other.old) / double(other.length()), count += 1;
     });
-    const double gain = 1 - std::exp(sum_of(r.old) / double(r.length()) - mean / count);
+    const double gain = s.knob("novelty_lambda", 1.0) * (1 - std::exp(sum_of(r.old) / double(r.length()) - mean / count));
     if (r.correct == 0 || a[token] <= 1e-9 || gain <= 0) return 1.0;
-    return (a[token] + std::min(gain, a[token])) / a[token];
+    return (a[token] + std::min(gain, s.knob("novelty_cap", 1.0) * a[token])) / a[token];
   })};
 }
 
