@@ -31,7 +31,7 @@ function read_address() {
   else delete state.prompt;
 }
 
-let drawing = 0, redraw = {};
+let drawing = 0, redraw = {}, place = "";  // place: the page that is drawn
 function go(changes, how = {}) {
   const to = address(changes), group = "group" in changes || "step" in changes || "prompt" in changes || "sample" in changes;
   redraw = { ...how, group };
@@ -55,6 +55,8 @@ async function draw() {
   if (state.view !== "search") {
     const scrolled = document.getElementById("list") ? document.getElementById("list").scrollTop : 0;
     main.replaceChildren(...box.children);
+    const to = [state.run, state.purpose, state.step].join("/");
+    if (to !== place) place = to, window.scrollTo(0, 0);  // another page begins at its top, wherever the link stood
     keep_in_sight(scrolled);
     if (state.step !== undefined && shown) history.replaceState(null, "", address({}));
   }

@@ -2,7 +2,7 @@
 "use strict";
 
 const kHits = 500;
-let searching = 0;  // the search that goes on; a later one ends it
+let searching = 0;  // the search in progress; a later one ends it
 
 async function show_search(main) {
   const own = ++searching, words = state.query.toLowerCase(), run = state.run;
