@@ -1,4 +1,4 @@
-// rollcall status: what a run is doing and why it gets no further, read from its folder alone.
+// rollcall status: what a run is doing and why it hangs, read from its folder alone.
 #include "app/commands.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
@@ -39,7 +39,7 @@ double newest_beat(const stages::WatchFile& file) {
   return newest;
 }
 
-/// Why a run that goes on gets no further. Where no rank seems to be alive, it looks again after a while: this machine's clock may be wrong.
+/// Why a run that has not ended makes no progress. Where no rank seems to be alive, it looks again after a while: this machine's clock may be wrong.
 stages::Explanation explain_now(const fs::path& dir, stages::WatchFile file, double watch_s) {
   constexpr double kLongest_s = 11.0;  // a rank writes at least every 10 s
   const double newest = newest_beat(file);
@@ -65,7 +65,7 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
   std::vector<std::string> lines;
   if (std::all_of(file->records.begin(), file->records.end(), [](const auto& record) { return record.ended; })) return {};
   const double age_s = unix_time() - newest_beat(*file);
-  if (!running && age_s > watch_s) {  // a file system without locks does not say that a run goes on
+  if (!running && age_s > watch_s) {  // a file system without locks does not say whether a run is alive
     lines.push_back(fmt::format("ranks       last heard of {:.0f} s ago: {}", age_s, fmt::join(stages::last_seen(*file), "; ")));
   } else if (const auto why = explain_now(dir, *file, watch_s); why.silent) {
     lines = why.lines;
@@ -153,8 +153,7 @@ ExitCode watch(const fs::path& dir) {
 void add_status(CLI::App& app, Action& action) {
   auto dir = std::make_shared<std::string>();
   auto keep = std::make_shared<bool>(false);
-  auto* command =
-      app.add_subcommand("status", "what a run is doing and, where it gets no further, which rank is silent and where in the code; read from its folder");
+  auto* command = app.add_subcommand("status", "what a run is doing and, if it hangs, which rank is silent and where in the code; read from its folder");
   command->add_option("run", *dir, "run folder")->required();
   command->add_flag("--watch", *keep, "go on until the run ends: a line when a step is done, and what is wrong when none is");
   command->callback([dir, keep, &action] { action = [dir, keep] { return *keep ? watch(*dir) : show(*dir); }; });

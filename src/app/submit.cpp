@@ -133,7 +133,7 @@ ExitCode submit(const SubmitFlags& flags) {
   return ExitCode::done;
 }
 
-/// A flag for every value of a site.
+/// One flag per value of a site file.
 void add_site_flags(CLI::App& command, const std::shared_ptr<SubmitFlags>& flags) {
   for (const SiteKey& key : site_keys()) {
     const std::string meaning = key.meaning + " (site file)";

@@ -169,7 +169,7 @@ std::vector<std::string> last_seen(const WatchFile& file) {
 std::vector<std::string> SilenceTeller::tell(const Explanation& now) {
   if (!now.silent) {
     const bool over = std::exchange(next_s_, 0.0) > 0.0;
-    return over ? std::vector{fmt::format("it goes on, after {:.0f} s without progress", longest_s_)} : std::vector<std::string>();
+    return over ? std::vector{fmt::format("the run makes progress again, after {:.0f} s without", longest_s_)} : std::vector<std::string>();
   }
   longest_s_ = now.quiet_s;
   if (now.quiet_s < next_s_) return {};

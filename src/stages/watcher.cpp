@@ -113,7 +113,7 @@ class Rounds {
 
   void write() {
     const std::string problem = write_record(run_dir_, own_);
-    if (!problem.empty() && !std::exchange(warned_, true)) spdlog::warn("{} (rollcall status will not know what this rank does; the run goes on)", problem);
+    if (!problem.empty() && !std::exchange(warned_, true)) spdlog::warn("{} (rollcall status will not know what this rank does; the run continues)", problem);
   }
 
   /// Rank 0 speaks for all; rank 1 where rank 0 is what is wrong. Nothing is read while this rank itself gets on.

@@ -146,7 +146,7 @@ TEST(SilenceTeller, SaysItOnceAndAgainWhenTheSilenceHasDoubled) {
   EXPECT_EQ(at(121), 0U);
   EXPECT_EQ(at(122), 1U);
   EXPECT_EQ(at(200), 0U);
-  EXPECT_EQ(teller.tell({}), Lines{"it goes on, after 200 s without progress"});
+  EXPECT_EQ(teller.tell({}), Lines{"the run makes progress again, after 200 s without"});
   EXPECT_EQ(teller.tell({}).size(), 0U);
   EXPECT_EQ(at(61), 1U);
 }

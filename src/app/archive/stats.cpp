@@ -76,7 +76,7 @@ std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
 ExitCode stats(const Flags& flags) {
   const std::vector<std::string> ways{"step", "level", "bin"};
   require<ConfigError>(std::find(ways.begin(), ways.end(), flags.by) != ways.end(), fmt::format("--by {}: rows are by step, level or bin", flags.by),
-                       "no other key is recorded for every group", suggest_name(flags.by, ways));
+                       "these are the keys that every group has", suggest_name(flags.by, ways));
   std::map<Row, Sums> rows;
   each_chosen(flags.choice, [&](const io::ArchivedGroup& g, const auto&) {
     Sums& sums = rows[{g.purpose, flags.by == "step" ? std::int64_t(g.step) : flags.by == "level" ? g.group.level : g.group.bin}];
