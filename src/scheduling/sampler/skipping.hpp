@@ -45,7 +45,8 @@ class SkipUninformativeSampler final : public SkippingSampler {
   std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: by prompt, positive: all right, negative: all wrong
 };
 
-/// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is never drawn again (arXiv:2510.13786).
+/// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is not drawn again while there are
+/// unsolved ones to fill the step (arXiv:2510.13786).
 class SkipSolvedSampler final : public SkippingSampler {
  public:
   explicit SkipSolvedSampler(Knowledge& knowledge) : SkippingSampler(knowledge) { knowledge.use_outcomes(); }

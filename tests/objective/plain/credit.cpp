@@ -35,8 +35,8 @@ PlainWeight drop_equal_reward(const PlainStep& s, const Column&) {
   const std::string which = s.choice("equal_which", "any");
   return {{}, tokens(judged, [&](const PlainRollout& r, std::size_t, std::size_t) {
             bool equal = moments_of_group(judged, r.group).size > 1;
-            in_group(judged, r, [&](const PlainRollout& other) { equal = equal && other.reward == r.reward; });
-            return equal && (which == "any" || (which == "solved") == (r.reward > 0)) ? 0.0 : 1.0;
+            in_group(judged, r, [&](const PlainRollout& other) { equal = equal && other.reward == r.reward && (which == "any" || other.correct > 0); });
+            return equal ? 0.0 : 1.0;
           })};
 }
 

@@ -97,6 +97,10 @@ TEST(WorksWhen, ngrpo_pushes_all_wrong_groups_and_drops_all_right_ones) {
   const Objective objective("ngrpo");
   for (const double d : evaluate(objective, answers(right)).derivative) EXPECT_EQ(d, 0.0);
   for (const double d : evaluate(objective, answers(wrong)).derivative) EXPECT_GT(d, 0.0);
+  // Wrong answers that earned 0.1 for their format are not solved: mean (0.8 + 1) / 9 = 0.2, so all are below it and are pushed down.
+  PlainStep formatted = answers(wrong);
+  for (auto& r : formatted.rollouts) r.reward = 0.1;
+  for (const double d : evaluate(objective, formatted).derivative) EXPECT_GT(d, 0.0);
 }
 
 TEST(WorksWhen, dler_standardises_over_the_step_and_lite_ppo_by_the_rewards) {
