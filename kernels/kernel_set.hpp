@@ -29,6 +29,18 @@ struct HeadShape {
   std::int64_t q_heads, kv_heads, head_dim;
 };
 
+/// Tokens of a block of the vocabulary. Exponentials are summed by block, so that logits are read from memory once and a draw finds its block first.
+inline constexpr std::int64_t kVocabularyBlock = 1024;
+constexpr std::int64_t vocabulary_blocks(std::int64_t v) { return (v + kVocabularyBlock - 1) / kVocabularyBlock; }
+
+/// Of a block of a row's scaled logits z: the largest, and sum exp(z - largest). Behind the blocks of a row stands one more, of the row: its largest z and
+/// ln sum exp(z - largest).
+struct BlockMass {
+  float largest, sum;
+};
+
+inline constexpr int kThresholds = 4;  ///< that sums_from takes: together they cost little more than one
+
 /// One implementation. All pointers are non-null.
 struct KernelSet {
   const char* name;
@@ -54,12 +66,28 @@ struct KernelSet {
   void (*swiglu)(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
   void (*swiglu_backward)(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
   /// Token columns of logits [n,v] at 1/temperature: logprob[i] of target[i] and entropy[i] of the row's softmax, in nats; also the row's
-  /// log-sum-exp lse[i] of the scaled logits. A target of -1 leaves logprob[i] = 0.
+  /// log-sum-exp lse[i] of the scaled logits. A target of -1 leaves logprob[i] = 0. `blocks` (or nullptr) [n, vocabulary_blocks(v) + 1] is what draws need:
+  /// the log-prob of a token z is then z - largest - sum of the row's last entry, the same bits as here. `e` (or nullptr) [n,v]: exp(z - largest of its block).
   void (*token_columns)(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                        float* logprob, float* entropy, float* lse);
+                        float* logprob, float* entropy, float* lse, BlockMass* blocks, float* e);
   /// dlogits[n,v] (may alias logits) = inverse_temperature * (dlogprob (onehot - p) + dentropy * dH/dz), p from lse.
   void (*token_columns_backward)(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
                                  const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
+  /// Of each row's p = softmax(logits inverse_temperature): squares[i] = sum p^2, and kl[i] = sum p (ln p - ln q) with q of `other` [n,v] likewise, unless that
+  /// is nullptr. lse and other_lse [n] from token_columns.
+  void (*wide_columns)(ExecutionContext&, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature, const float* lse,
+                       const float* other_lse, float* squares, float* kl);
+
+  // One draw from one row.
+  /// e[v] = exp(logits inverse_temperature - largest), where no scaled logit is larger.
+  void (*exponentials)(ExecutionContext&, const float* logits, std::int64_t v, float inverse_temperature, float largest, float* e);
+  // Weights w[v] of a row in its blocks' scale: w = e times factor [vocabulary_blocks(v)] of the block.
+  /// For each of kThresholds: the sum of the w that are so much or more, or their number. Blocks in fp32, over blocks in double.
+  void (*sums_from)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, const float* least, bool number, double* sum);
+  /// The sum of the w that are `least` or more, by block: [vocabulary_blocks(v)].
+  void (*block_sums_from)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum);
+  /// The places of low <= w < high, ascending; `place` has room for all of them. Returns their number.
+  std::int64_t (*places_between)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place);
 };
 
 /// Floats that pack_linear writes for W[o,k]: panels of 16 outputs, k-major inside, zero-padded. Memory aligned to 64 bytes is read fastest.

@@ -3,6 +3,7 @@
 
 #include "kernels/attention.simd.hpp"
 #include "kernels/attention_backward.simd.hpp"
+#include "kernels/draw.simd.hpp"
 #include "kernels/instruction_sets.hpp"
 #include "kernels/linear.simd.hpp"
 #include "kernels/rms_norm.simd.hpp"
@@ -28,6 +29,11 @@ const KernelSet table{
     .swiglu_backward = swiglu_backward,
     .token_columns = token_columns,
     .token_columns_backward = token_columns_backward,
+    .wide_columns = wide_columns,
+    .exponentials = exponentials,
+    .sums_from = sums_from,
+    .block_sums_from = block_sums_from,
+    .places_between = places_between,
 };
 
 }  // namespace rollcall::kernels::ROLLCALL_ISA

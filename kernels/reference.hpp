@@ -17,8 +17,14 @@ void attention_backward(ExecutionContext&, const float* q, const float* k, const
 void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
 void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
 void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                   float* logprob, float* entropy, float* lse);
+                   float* logprob, float* entropy, float* lse, BlockMass* blocks, float* e);
 void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
                             const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
+void wide_columns(ExecutionContext&, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature, const float* lse,
+                  const float* other_lse, float* squares, float* kl);
+void exponentials(ExecutionContext&, const float* logits, std::int64_t v, float inverse_temperature, float largest, float* e);
+void sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, const float* least, bool number, double* sum);
+void block_sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum);
+std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place);
 
 }  // namespace rollcall::kernels::reference

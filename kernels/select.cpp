@@ -91,6 +91,11 @@ const KernelSet& reference_kernels() {
       .swiglu_backward = reference::swiglu_backward,
       .token_columns = reference::token_columns,
       .token_columns_backward = reference::token_columns_backward,
+      .wide_columns = reference::wide_columns,
+      .exponentials = reference::exponentials,
+      .sums_from = reference::sums_from,
+      .block_sums_from = reference::block_sums_from,
+      .places_between = reference::places_between,
   };
   return table;
 }

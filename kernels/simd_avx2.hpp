@@ -46,6 +46,27 @@ static inline Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_
 static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) {
   return {_mm256_blendv_ps(no.lo, yes.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)), _mm256_blendv_ps(no.hi, yes.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
 }
+/// Each lane rounded to the nearest bfloat16, ties to even.
+static inline __m256 rounded_half(__m256 a) {
+  const __m256i bits = _mm256_castps_si256(a), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF))), quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const __m256 kept = _mm256_blendv_ps(_mm256_castsi256_ps(up), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  return _mm256_and_ps(kept, _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xFFFF0000U))));
+}
+static inline Vec rounded_to_bf16(Vec a) { return {rounded_half(a.lo), rounded_half(a.hi)}; }
+/// 16 pairs of bfloat16: the lower and the upper ones, widened.
+static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
+  const __m256i high_half = _mm256_set1_epi32(static_cast<int>(0xFFFF0000U));
+  const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 16));
+  lower = {_mm256_castsi256_ps(_mm256_slli_epi32(first, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(second, 16))};
+  upper = {_mm256_castsi256_ps(_mm256_and_si256(first, high_half)), _mm256_castsi256_ps(_mm256_and_si256(second, high_half))};
+}
+/// a, plus b in the lanes where x is not less than least.
+static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return select_less(x, least, a, a + b); }
+/// Bit i: lane i of a is less than that of b.
+static inline unsigned less_mask(Vec a, Vec b) {
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)) | _mm256_movemask_ps(_mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)) << 8);
+}
 static inline __m256 shift_to_exponent(__m256 a) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a), 23)); }
 static inline Vec exponent_from_low_bits(Vec a) { return {shift_to_exponent(a.lo), shift_to_exponent(a.hi)}; }
 

@@ -29,6 +29,24 @@ static inline Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
 static inline Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 static inline Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), no.v, yes.v)}; }
+/// Bit i: lane i of a is less than that of b.
+static inline unsigned less_mask(Vec a, Vec b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ); }
+/// Each lane rounded to the nearest bfloat16, ties to even.
+static inline Vec rounded_to_bf16(Vec a) {
+  const __m512i bits = _mm512_castps_si512(a.v), odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
+  const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+  const __m512i kept = _mm512_mask_or_epi32(up, nan, bits, _mm512_set1_epi32(0x400000));
+  return {_mm512_castsi512_ps(_mm512_and_si512(kept, _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))))};
+}
+/// 16 pairs of bfloat16: the lower and the upper ones, widened.
+static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
+  const __m512i pairs = _mm512_loadu_si512(p);
+  lower.v = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+  upper.v = _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))));
+}
+/// a, plus b in the lanes where x is not less than least.
+static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return {_mm512_mask_add_ps(a.v, _mm512_cmp_ps_mask(x.v, least.v, _CMP_NLT_UQ), a.v, b.v)}; }
 static inline Vec exponent_from_low_bits(Vec a) { return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a.v), 23))}; }
 
 /// Lanes 8..15 moved to 0..7, then 4..7 to 0..3 and so on: the steps of the fixed tree.

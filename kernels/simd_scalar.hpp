@@ -1,6 +1,8 @@
 // The 16-lane vector of simd.hpp as an array: for any processor. Where FMA is no instruction the C library computes it, slowly and exactly.
 #pragma once
 
+#include "kernels/bf16.hpp"
+
 #include <cstdint>
 #include <cstring>
 
@@ -57,6 +59,23 @@ static inline Vec max(Vec a, Vec b) {
 }
 static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) {
   return each_lane([&](int i) { return a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i]; });
+}
+/// Each lane rounded to the nearest bfloat16, ties to even.
+static inline Vec rounded_to_bf16(Vec a) {
+  return each_lane([&](int i) { return from_bf16(to_bf16(a.lane[i])); });
+}
+/// 16 pairs of bfloat16: the lower and the upper ones, widened.
+static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
+  lower = each_lane([&](int i) { return from_bf16(p[2 * i]); });
+  upper = each_lane([&](int i) { return from_bf16(p[2 * i + 1]); });
+}
+/// a, plus b in the lanes where x is not less than least.
+static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return select_less(x, least, a, a + b); }
+/// Bit i: lane i of a is less than that of b.
+static inline unsigned less_mask(Vec a, Vec b) {
+  unsigned mask = 0;
+  for (unsigned i = 0; i < 16; ++i) mask |= (a.lane[i] < b.lane[i] ? 1U : 0U) << i;
+  return mask;
 }
 static inline Vec exponent_from_low_bits(Vec a) {
   std::uint32_t bits[16];

@@ -11,29 +11,53 @@ constexpr float kLogFloor = -104.0F;  // exp is 0 in fp32 from here down; keeps 
 /// Not below the floor; a NaN stays one.
 __device__ float floored(float x) { return x < kLogFloor ? kLogFloor : x; }
 
-__global__ void token_columns_row(const float* logits, std::int64_t v, float scale, const std::int32_t* target, float* logprob, float* entropy, float* lse) {
-  const float* row = logits + blockIdx.x * v;
+/// What is known of a row after some of its blocks: with x = z - largest, sum of exp x and of x exp x. Every lane holds the same.
+struct RowSums {
+  float largest, sum, weighted;
+};
+
+__device__ RowSums block_sums(const float* logits, std::int64_t count, float scale, float* kept) {
   float largest = -FLT_MAX, sum = 0.0F, weighted = 0.0F;
-  for (std::int64_t j = threadIdx.x; j < v; j += kWarp) largest = fmaxf(largest, row[j] * scale);
+  for (std::int64_t j = threadIdx.x; j < count; j += kWarp) largest = fmaxf(largest, logits[j] * scale);
   largest = warp_max(largest);
-  for (std::int64_t j = threadIdx.x; j < v; j += kWarp) {
-    const float x = floored(row[j] * scale - largest), e = expf(x);
+  for (std::int64_t j = threadIdx.x; j < count; j += kWarp) {
+    const float x = floored(logits[j] * scale - largest), e = expf(x);
     sum += e;
     weighted = fmaf(e, x, weighted);
+    if (kept != nullptr) kept[j] = e;
   }
-  sum = warp_sum(sum);
-  weighted = warp_sum(weighted);
+  return {largest, warp_sum(sum), warp_sum(weighted)};
+}
+
+__device__ RowSums joined(RowSums a, RowSums b) {
+  const float top = fmaxf(a.largest, b.largest), a_low = floored(a.largest - top), b_low = floored(b.largest - top);
+  const float a_share = expf(a_low), b_share = expf(b_low);
+  return {top, fmaf(a_share, a.sum, b_share * b.sum), fmaf(a_share, fmaf(a_low, a.sum, a.weighted), b_share * fmaf(b_low, b.sum, b.weighted))};
+}
+
+__global__ void token_columns_row(const float* logits, std::int64_t v, float scale, const std::int32_t* target, float* logprob, float* entropy, float* lse,
+                                  BlockMass* blocks, float* e) {
+  const float* row = logits + blockIdx.x * v;
+  BlockMass* mass = blocks + blockIdx.x * ((v + kVocabularyBlock - 1) / kVocabularyBlock + 1);
+  RowSums sums{};
+  for (std::int64_t begin = 0; begin < v; begin += kVocabularyBlock) {
+    const RowSums block =
+        block_sums(row + begin, v - begin < kVocabularyBlock ? v - begin : kVocabularyBlock, scale, e == nullptr ? nullptr : e + blockIdx.x * v + begin);
+    sums = begin == 0 ? block : joined(sums, block);
+    if (blocks != nullptr && threadIdx.x == 0) *mass++ = {block.largest, block.sum};
+  }
   if (threadIdx.x != 0) return;
-  const float log_sum = logf(sum);
+  const float log_sum = logf(sums.sum);
   const std::int32_t chosen = target[blockIdx.x];
-  lse[blockIdx.x] = largest + log_sum;
-  entropy[blockIdx.x] = log_sum - weighted / sum;
-  logprob[blockIdx.x] = chosen < 0 ? 0.0F : row[chosen] * scale - largest - log_sum;
+  if (blocks != nullptr) *mass = {sums.largest, log_sum};
+  lse[blockIdx.x] = sums.largest + log_sum;
+  entropy[blockIdx.x] = log_sum - sums.weighted / sums.sum;
+  logprob[blockIdx.x] = chosen < 0 ? 0.0F : row[chosen] * scale - sums.largest - log_sum;
 }
 
 void token_columns(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                   float* logprob, float* entropy, float* lse) {
-  launch_rows(context, "token_columns", token_columns_row, n, 0, logits, v, inverse_temperature, target, logprob, entropy, lse);
+                   float* logprob, float* entropy, float* lse, BlockMass* blocks, float* e) {
+  launch_rows(context, "token_columns", token_columns_row, n, 0, logits, v, inverse_temperature, target, logprob, entropy, lse, blocks, e);
 }
 
 /// Per row: lse, entropy, and the two derivatives that come in.

@@ -1,7 +1,7 @@
 // Log-probability of a target, entropy and log-sum-exp of each row of logits, and the backward of the first two.
 #pragma once
 
-#include "kernels/execution_context.hpp"
+#include "kernels/kernel_set.hpp"
 #include "kernels/simd.hpp"
 
 namespace rollcall::kernels::ROLLCALL_ISA {
@@ -9,32 +9,59 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 inline constexpr float kBelowAllLogits = -3.0e38F;  // stands in the lanes beyond the vocabulary; its exp is 0
 inline constexpr float kLogFloor = -104.0F;         // least log-probability that is multiplied by its exp, which is 0 from -87 down: keeps 0 * -inf out
 
-/// Largest scaled logit of a row.
-static inline float scaled_max(const float* logits, std::int64_t v, Vec scale) {
+/// What is known of a row after some of its blocks: with x = z - largest, sum of exp x and of x exp x.
+struct RowSums {
+  float largest = kBelowAllLogits, sum = 0.0F, weighted = 0.0F;
+};
+
+/// exp(x) of one number that is not positive.
+static inline float exp_of(float x) { return first(exp_nonpositive(splat(x))); }
+
+/// `kept`: where the exponentials go, or nullptr.
+static inline RowSums block_sums(const float* logits, std::int64_t count, Vec scale, float* kept) {
   Vec largest = splat(kBelowAllLogits);
-  for (std::int64_t j = 0; j < v; j += kLanes) largest = max(largest, load_up_to(logits + j, v - j, kBelowAllLogits) * scale);
-  return fold_max(largest);
+  for (std::int64_t j = 0; j < count; j += kLanes) largest = max(largest, load_up_to(logits + j, count - j, kBelowAllLogits) * scale);
+  RowSums sums;
+  sums.largest = fold_max(largest);
+  Vec sum = splat(0.0F), weighted = splat(0.0F);
+  for (std::int64_t j = 0; j < count; j += kLanes) {
+    // As the first operand of max the floor lets a NaN through.
+    const Vec x = max(splat(kLogFloor), load_up_to(logits + j, count - j, kBelowAllLogits) * scale - splat(sums.largest));
+    const Vec e = exp_nonpositive(x);
+    sum = sum + e;
+    weighted = fma(e, x, weighted);
+    if (kept) store_up_to(kept + j, count - j, e);
+  }
+  sums.sum = fold_sum(sum);
+  sums.weighted = fold_sum(weighted);
+  return sums;
 }
 
-/// With x = z - max z and s = sum exp x: lse = max z + ln s, logprob = x[target] - ln s, entropy = ln s - sum(x exp x) / s.
+/// Both, about the larger of their largest.
+static inline RowSums joined(RowSums a, RowSums b) {
+  const float top = a.largest > b.largest ? a.largest : b.largest;
+  const float a_low = a.largest - top < kLogFloor ? kLogFloor : a.largest - top, b_low = b.largest - top < kLogFloor ? kLogFloor : b.largest - top;
+  const float a_share = exp_of(a_low), b_share = exp_of(b_low);
+  return {top, fma(a_share, a.sum, b_share * b.sum), fma(a_share, fma(a_low, a.sum, a.weighted), b_share * fma(b_low, b.sum, b.weighted))};
+}
+
+/// With x = z - max z and s = sum exp x: lse = max z + ln s, logprob = x[target] - ln s, entropy = ln s - sum(x exp x) / s. Blocks ascending.
 static void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                          float* logprob, float* entropy, float* lse) {
+                          float* logprob, float* entropy, float* lse, BlockMass* blocks, float* e) {
   const Vec scale = splat(inverse_temperature);
   for (std::int64_t i = 0; i < n; ++i) {
     const float* row = logits + i * v;
-    const float largest = scaled_max(row, v, scale);
-    Vec sum = splat(0.0F), weighted = splat(0.0F);
-    for (std::int64_t j = 0; j < v; j += kLanes) {
-      // As the first operand of max the floor lets a NaN through.
-      const Vec x = max(splat(kLogFloor), load_up_to(row + j, v - j, kBelowAllLogits) * scale - splat(largest));
-      const Vec e = exp_nonpositive(x);
-      sum = sum + e;
-      weighted = fma(e, x, weighted);
+    RowSums sums;
+    for (std::int64_t first = 0; first < v; first += kVocabularyBlock) {
+      const RowSums block = block_sums(row + first, v - first < kVocabularyBlock ? v - first : kVocabularyBlock, scale, e ? e + i * v + first : nullptr);
+      sums = first == 0 ? block : joined(sums, block);
+      if (blocks) *blocks++ = {block.largest, block.sum};
     }
-    const float total = fold_sum(sum), log_total = log_positive(total);
-    lse[i] = largest + log_total;
-    entropy[i] = log_total - fold_sum(weighted) / total;
-    logprob[i] = target[i] < 0 ? 0.0F : row[target[i]] * inverse_temperature - largest - log_total;
+    const float log_total = log_positive(sums.sum);
+    if (blocks) *blocks++ = {sums.largest, log_total};
+    lse[i] = sums.largest + log_total;
+    entropy[i] = log_total - sums.weighted / sums.sum;
+    logprob[i] = target[i] < 0 ? 0.0F : row[target[i]] * inverse_temperature - sums.largest - log_total;
   }
 }
 
@@ -52,6 +79,32 @@ static void token_columns_backward(ExecutionContext&, const float* logits, std::
       store_up_to(dlogits + i * v + j, v - j, minus_scale * (p * fma(dh, log_p + h, dl)));
     }
     if (target[i] >= 0) dlogits[i * v + target[i]] = fma(inverse_temperature, through_logprob, dlogits[i * v + target[i]]);
+  }
+}
+
+/// Sums by block in fp32, over blocks in double.
+static void wide_columns(ExecutionContext&, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature,
+                         const float* lse, const float* other_lse, float* squares, float* kl) {
+  const Vec scale = splat(inverse_temperature);
+  for (std::int64_t i = 0; i < n; ++i) {
+    double square_sum = 0.0, divergence = 0.0;
+    for (std::int64_t first = 0; first < v; first += kVocabularyBlock) {
+      const std::int64_t count = v - first < kVocabularyBlock ? v - first : kVocabularyBlock;
+      const float* row = logits + i * v + first;
+      Vec square = splat(0.0F), gap = splat(0.0F);
+      for (std::int64_t j = 0; j < count; j += kLanes) {
+        const Vec log_p = max(splat(kLogFloor), load_up_to(row + j, count - j, kBelowAllLogits) * scale - splat(lse[i]));
+        const Vec p = exp_nonpositive(log_p);
+        square = fma(p, p, square);
+        if (!other) continue;
+        const Vec log_q = max(splat(kBelowAllLogits), load_up_to(other + i * v + first + j, count - j) * scale - splat(other_lse[i]));
+        gap = fma(p, log_p - log_q, gap);
+      }
+      square_sum += fold_sum(square);
+      divergence += fold_sum(gap);
+    }
+    squares[i] = static_cast<float>(square_sum);
+    if (other) kl[i] = divergence < 0.0 ? 0.0F : static_cast<float>(divergence);
   }
 }
 

@@ -77,7 +77,7 @@ void token_columns(benchmark::State& state, const KernelSet* set) {
   std::iota(target.begin(), target.end(), 0);
   std::vector<float> logprob(target.size()), entropy(target.size()), lse(target.size());
   for (auto _ : state) {
-    set->token_columns(context, logits.data(), n, v, 1.25F, target.data(), logprob.data(), entropy.data(), lse.data());
+    set->token_columns(context, logits.data(), n, v, 1.25F, target.data(), logprob.data(), entropy.data(), lse.data(), nullptr, nullptr);
     benchmark::ClobberMemory();
   }
   state.counters["logits/s"] = benchmark::Counter(static_cast<double>(n * v * state.iterations()), benchmark::Counter::kIsRate);

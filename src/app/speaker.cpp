@@ -44,14 +44,16 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
   require(room > 0, fmt::format("{} tokens leave no room for an answer in the model's {} positions", prompt.size(), policy.config().max_position_embeddings),
           "the model cannot read past its last position", "shorten the prompt, or start over");
   sampling.max_new_tokens = std::min(sampling.max_new_tokens, room);
-  const auto stop = stages::stop_rule(format, sampling.stop);
+  const auto rules = stages::stop_rules(format, sampling.stop);
   text::TextStream stream(*format.tokenizer());
-  const auto ends = [&](std::span<const std::int32_t> tokens) {
-    std::cout << stream.more(format.spoken(tokens)) << std::flush;
-    return stop(tokens);
+  const auto shown = [&]() -> model::StopRule {
+    return [&, ends = rules()](std::span<const std::int32_t> tokens) {
+      std::cout << stream.more(format.spoken(tokens)) << std::flush;
+      return ends(tokens);
+    };
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
-  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, ends);
+  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, shown);
   const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
   std::cout << stream.rest(format.spoken(tokens)) << "\n" << std::flush;
   return format.answer_text(tokens);

@@ -34,11 +34,13 @@ struct Sample {
   std::uint32_t index;  ///< within the request
   std::int64_t slot = -1;
   RandomStream stream;
+  StopRule stop;                     ///< its own; empty: none
+  std::vector<std::int32_t> answer;  ///< what the rule reads where the answer's beginning was given
 };
 
 class Decoder {
  public:
-  Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop,
+  Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRules& stops,
           std::int64_t cache_bytes);
   std::vector<std::vector<DecodedSequence>> run();
 
@@ -49,16 +51,17 @@ class Decoder {
   void admit();
   void advance();
   void choose(std::size_t first_live, std::span<const float* const> hidden);
-  bool ended(const DecodeRequest& request, const std::vector<std::int32_t>& sampled) const;
-  bool append(const Sample& sample, std::int32_t token, float logprob, float entropy);
+  bool append(Sample& sample, std::int32_t token, float logprob, float entropy);
   DecodedSequence& result(const Sample& sample) { return results_[sample.request][sample.index]; }
   bool waiting() const { return next_request_ < requests_.size(); }
 
   const Policy::Packed& policy_;
   std::span<const DecodeRequest> requests_;
   const SamplingParams& sampling_;
-  const StopRule& stop_;
+  const StopRules& stops_;
   TokenSampler sampler_;
+  std::vector<kernels::BlockMass> masses_;  ///< of one row
+  std::vector<float> exponentials_;         ///< of one row, where the sampler needs them
   CacheShape shape_;
   std::int64_t longest_prompt_ = 0, samples_ = 0;
   std::int64_t slot_count_;
@@ -85,13 +88,15 @@ std::int64_t slot_count(std::span<const DecodeRequest> requests, CacheShape shap
   return std::max<std::int64_t>(1, std::min({samples, kLiveRows, cache_bytes / slot_bytes}));
 }
 
-Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRule& stop,
+Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling, const StopRules& stops,
                  std::int64_t cache_bytes)
     : policy_(policy),
       requests_(requests),
       sampling_(sampling),
-      stop_(stop),
-      sampler_(sampling, policy.config.vocab_size),
+      stops_(stops),
+      sampler_(sampling, policy.config.vocab_size, *policy.kernels),
+      masses_(std::size_t(kernels::vocabulary_blocks(policy.config.vocab_size)) + 1),
+      exponentials_(sampler_.needs_exponentials() ? std::size_t(policy.config.vocab_size) : 0),
       shape_{policy.config.num_hidden_layers, policy.kv_width()},
       longest_prompt_(longest_prompt(requests)),
       slot_count_(slot_count(requests, shape_, longest_prompt_ + sampling.max_new_tokens, longest_prompt_, cache_bytes)),
@@ -122,7 +127,9 @@ std::vector<Sample> Decoder::next_samples() {
     const std::uint32_t sample = request.first_sample + next_index_;
     samples.push_back({.request = next_request_,
                        .index = next_index_++,
-                       .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample)});
+                       .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample),
+                       .stop = stops_ ? stops_() : StopRule(),
+                       .answer = {request.prompt.end() - request.given, request.prompt.end()}});
   }
   return samples;
 }
@@ -203,25 +210,19 @@ void Decoder::advance() {
 void Decoder::choose(std::size_t first_live, std::span<const float* const> hidden) {
   const std::int64_t vocab = policy_.config.vocab_size;
   const float scale = inverse_temperature(sampling_.temperature);
-  std::vector<std::int32_t> tokens(RowEngine::kHeadRows);
-  std::vector<float> logprob(tokens.size()), entropy(tokens.size()), lse(tokens.size());
+  constexpr std::int32_t kNone = -1;
+  float unused = 0.0F, entropy = 0.0F, lse = 0.0F;
   std::vector<bool> finished(live_.size(), false);
   engine_.logits(hidden, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
-    const auto columns = [&] {
-      policy_.kernels->token_columns(engine_.context(), logits, std::int64_t(count), vocab, scale, tokens.data(), logprob.data(), entropy.data(), lse.data());
-    };
-    std::fill_n(tokens.begin(), count, -1);
-    columns();  // for lse: the draw needs it, and the draw is needed for the log-prob
-    for (std::size_t i = 0; i < count; ++i) {
-      const Sample& sample = live_[first_live + first + i];
-      const double u = sample.stream.uniform(result(sample).tokens.size());
-      tokens[i] = sampler_.draw({logits + std::int64_t(i) * vocab, std::size_t(vocab)}, scale, lse[i], u);
-    }
-    columns();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t live = first_live + first + i;
-      finished[live] = append(live_[live], tokens[i], logprob[i], entropy[i]);
-      if (finished[live]) slots_.release(live_[live].slot);
+    for (std::size_t i = 0; i < count; ++i) {  // one after the other: what the columns leave of a row is in the cache when its token is drawn
+      Sample& sample = live_[first_live + first + i];
+      const float* row = logits + std::int64_t(i) * vocab;
+      policy_.kernels->token_columns(engine_.context(), row, 1, vocab, scale, &kNone, &unused, &entropy, &lse, masses_.data(),
+                                     exponentials_.empty() ? nullptr : exponentials_.data());
+      const std::int32_t token = sampler_.draw({row, masses_.data(), exponentials_.data()}, sample.stream.uniform(result(sample).tokens.size()));
+      const kernels::BlockMass& whole = masses_.back();
+      finished[first_live + first + i] = append(sample, token, row[token] * scale - whole.largest - whole.sum, entropy);
+      if (finished[first_live + first + i]) slots_.release(sample.slot);
     }
   });
   std::size_t position = 0;
@@ -229,31 +230,25 @@ void Decoder::choose(std::size_t first_live, std::span<const float* const> hidde
 }
 
 /// True when the sample is finished.
-bool Decoder::append(const Sample& sample, std::int32_t token, float logprob, float entropy) {
+bool Decoder::append(Sample& sample, std::int32_t token, float logprob, float entropy) {
   DecodedSequence& sequence = result(sample);
   sequence.tokens.push_back(token);
   sequence.logprob.push_back(logprob);
   sequence.entropy.push_back(entropy);
-  sequence.stopped = policy_.config.ends(token) || (stop_ && ended(requests_[sample.request], sequence.tokens));
-  return sequence.stopped || std::int64_t(sequence.tokens.size()) + requests_[sample.request].given >= sampling_.max_new_tokens;
-}
-
-/// The stop rule on the whole answer: what was given of it and what was sampled.
-bool Decoder::ended(const DecodeRequest& request, const std::vector<std::int32_t>& sampled) const {
-  if (request.given == 0) return stop_(sampled);
-  std::vector<std::int32_t> answer(request.prompt.end() - request.given, request.prompt.end());
-  answer.insert(answer.end(), sampled.begin(), sampled.end());
-  return stop_(answer);
+  const std::int64_t given = requests_[sample.request].given;
+  if (given > 0) sample.answer.push_back(token);
+  sequence.stopped = policy_.config.ends(token) || (sample.stop && sample.stop(given > 0 ? sample.answer : sequence.tokens));
+  return sequence.stopped || std::int64_t(sequence.tokens.size()) + given >= sampling_.max_new_tokens;
 }
 
 }  // namespace
 
 std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
-                                                 const StopRule& stop, std::int64_t cache_bytes) {
+                                                 const StopRules& stops, std::int64_t cache_bytes) {
   require<ConfigError>(sampling.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", sampling.max_new_tokens), "nothing would be sampled",
                        "choose 1 or more");
   for (const DecodeRequest& request : requests) check_request(request, policy.config(), sampling);
-  return Decoder(policy.packed(), requests, sampling, stop, cache_bytes).run();
+  return Decoder(policy.packed(), requests, sampling, stops, cache_bytes).run();
 }
 
 }  // namespace rollcall::model

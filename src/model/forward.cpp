@@ -31,28 +31,6 @@ struct LeafRun {
   std::vector<std::int32_t> targets;
 };
 
-/// Sum of squared probabilities of each row of logits, and its divergence from the same row of `other` where there is one.
-void distribution_columns(const float* logits, const float* other, std::size_t count, std::size_t vocab, float inverse_temperature, float* squares, float* kl) {
-  const auto log_normalizer = [&](const float* row) {
-    const double top = double(*std::max_element(row, row + vocab)) * inverse_temperature;
-    double sum = 0.0;
-    for (std::size_t v = 0; v < vocab; ++v) sum += std::exp(double(row[v]) * inverse_temperature - top);
-    return top + std::log(sum);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    const float *p_row = logits + i * vocab, *q_row = other == nullptr ? nullptr : other + i * vocab;
-    const double p_log = log_normalizer(p_row), q_log = q_row == nullptr ? 0.0 : log_normalizer(q_row);
-    double square_sum = 0.0, divergence = 0.0;
-    for (std::size_t v = 0; v < vocab; ++v) {
-      const double log_p = double(p_row[v]) * inverse_temperature - p_log, p = std::exp(log_p);
-      square_sum += p * p;
-      if (q_row != nullptr) divergence += p * (log_p - (double(q_row[v]) * inverse_temperature - q_log));
-    }
-    squares[i] = float(square_sum);
-    if (kl != nullptr) kl[i] = float(std::max(divergence, 0.0));
-  }
-}
-
 }  // namespace
 
 Columns forward(const Policy& policy, const Leaf& leaf, double temperature) {
@@ -62,7 +40,7 @@ Columns forward(const Policy& policy, const Leaf& leaf, double temperature) {
   std::vector<float> lse(RowEngine::kHeadRows);
   run.engine.logits(run.rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
     run.packed.kernels->token_columns(run.engine.context(), logits, std::int64_t(count), run.packed.config.vocab_size, inverse_temperature(temperature),
-                                      run.targets.data() + first, columns.logprob.data() + first, columns.entropy.data() + first, lse.data());
+                                      run.targets.data() + first, columns.logprob.data() + first, columns.entropy.data() + first, lse.data(), nullptr, nullptr);
     if (leaf.hidden) std::copy_n(normed, count * width, columns.hidden.data() + first * width);
   });
   return columns;
@@ -80,14 +58,25 @@ WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf&
     wide.second_kl.resize(run.rows.size());
   }
   wide.sum_squares.resize(run.rows.size());
-  const auto vocab = std::size_t(run.packed.config.vocab_size);
+  const std::int64_t vocab = run.packed.config.vocab_size;
+  const float scale = inverse_temperature(temperature);
+  const std::vector<std::int32_t> none(RowEngine::kHeadRows, -1);
+  std::vector<float> unused(none.size()), entropy(none.size()), lse(none.size()), other_lse(none.size());
+  const auto log_sums = [&](LeafRun& of, const float* logits, std::size_t count, float* sums) {
+    of.packed.kernels->token_columns(of.engine.context(), logits, std::int64_t(count), vocab, scale, none.data(), unused.data(), entropy.data(), sums, nullptr,
+                                     nullptr);
+  };
   run.engine.logits(run.rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
+    log_sums(run, logits, count, lse.data());
     const auto visit = [&](const float* others) {
-      distribution_columns(logits, others, count, vocab, inverse_temperature(temperature), wide.sum_squares.data() + first,
-                           others == nullptr ? nullptr : wide.second_kl.data() + first);
+      run.packed.kernels->wide_columns(run.engine.context(), logits, others, std::int64_t(count), vocab, scale, lse.data(), other_lse.data(),
+                                       wide.sum_squares.data() + first, others == nullptr ? nullptr : wide.second_kl.data() + first);
     };
     if (!other) return visit(nullptr);
-    other->engine.logits(std::span(other->rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) { visit(others); });
+    other->engine.logits(std::span(other->rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) {
+      log_sums(*other, others, count, other_lse.data());
+      visit(others);
+    });
   });
   return wide;
 }

@@ -52,6 +52,8 @@ struct DecodedSequence {
 
 /// Returns true when the tokens of the answer so far end the sequence (stop texts). Called after every token; end-of-sequence is handled before it.
 using StopRule = std::function<bool(std::span<const std::int32_t> tokens)>;
+/// A rule for each new sequence, so that it may remember what it has read of it. Empty: only end-of-sequence and the limit end one. Called from any thread.
+using StopRules = std::function<StopRule()>;
 
 constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;  ///< keys and values of one call of decode(), unless it is given fewer
 
@@ -59,7 +61,7 @@ constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;  ///< keys and v
 /// requests advance together, finished ones leaving the batch. Result [request][sample]. Bits do not depend on what is decoded together.
 /// `cache_bytes` bounds the keys and values held; one sequence always has room. Throws InputError when prompt + max_new_tokens exceed max_position_embeddings.
 std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
-                                                 const StopRule& stop, std::int64_t cache_bytes = kMostCacheBytes);
+                                                 const StopRules& stops, std::int64_t cache_bytes = kMostCacheBytes);
 
 /// A packed micro-batch: sequences one after the other, no padding. A sequence may continue another (a prompt), which then stands and is computed only once.
 struct Leaf {

@@ -6,69 +6,177 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace rollcall::model {
+namespace {
 
-TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size)
-    : greedy_(params.temperature == 0.0),
-      drawn_(std::size_t(params.vocab_size > 0 ? std::min(params.vocab_size, vocab_size) : vocab_size)),
-      top_k_(params.top_k > 0 ? std::min(std::size_t(params.top_k), drawn_) : drawn_),
-      top_p_(params.top_p) {
+constexpr std::int64_t kBlock = kernels::kVocabularyBlock;
+constexpr std::int64_t kSortable = 256;  ///< so few tokens between two thresholds are put in order instead of halved again
+
+/// The block in which the running sum passes `target`, and what is left of the target there. Rounding may leave the sum short: the last block with any mass.
+std::pair<std::size_t, double> find_block(std::span<const double> mass, double target) {
+  std::size_t last = 0;
+  double below = 0.0, rest = target;
+  for (std::size_t b = 0; b < mass.size(); ++b) {
+    if (!(mass[b] > 0.0)) continue;
+    last = b, rest = target - below;
+    below += mass[b];
+    if (target < below) break;
+  }
+  return {last, rest};
+}
+
+/// The same inside a block, among the weights e * factor that are `least` or more.
+std::int64_t find_token(const float* e, std::int64_t count, float factor, float least, double rest) {
+  std::int64_t last = 0;
+  double below = 0.0;
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float weight = e[j] * factor;
+    if (!(weight > 0.0F) || weight < least) continue;
+    last = j;
+    below += double(weight);
+    if (rest < below) break;
+  }
+  return last;
+}
+
+}  // namespace
+
+TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size, const kernels::KernelSet& kernels)
+    : kernels_(&kernels),
+      greedy_(params.temperature == 0.0),
+      drawn_(params.vocab_size > 0 ? std::min(params.vocab_size, vocab_size) : vocab_size),
+      cut_(drawn_ < vocab_size && drawn_ % kBlock != 0),
+      top_k_(params.top_k > 0 ? std::min(params.top_k, drawn_) : drawn_),
+      top_p_(params.top_p),
+      scale_(greedy_ ? 1.0F : float(1.0 / params.temperature)) {
   require<ConfigError>(std::isfinite(params.temperature) && params.temperature >= 0.0, fmt::format("sampling.temperature is {}", params.temperature),
                        "it divides the logits", "choose 0 (greedy) or a positive number");
   require<ConfigError>(params.top_k >= 0, fmt::format("sampling.top_k is {}", params.top_k), "it counts tokens", "choose 0 (off) or more");
   require<ConfigError>(params.top_p > 0.0 && params.top_p <= 1.0, fmt::format("sampling.top_p is {}", params.top_p), "it is a share of the probability",
                        "choose a number above 0 and up to 1, which turns it off");
+  const auto blocks = std::size_t(kernels::vocabulary_blocks(drawn_));
+  blocks_.resize(blocks + 1);
+  block_sum_.resize(blocks);
+  mass_.resize(blocks);
+  factor_.resize(blocks);
+  places_.resize(std::size_t(needs_exponentials() ? drawn_ : 0));
+  e_.resize(std::size_t(std::min(drawn_, kBlock)));
 }
 
-std::int32_t TokenSampler::draw(std::span<const float> logits, float scale, float lse, double u) {
-  const auto open = logits.first(drawn_);
-  if (greedy_) return greedy(open);
-  if (top_k_ < open.size() || top_p_ < 1.0) return truncated(open, scale, lse, u);
-  return full(open, scale, lse, open.size() == logits.size() ? u : u * mass(open, scale, lse));
-}
-
-std::int32_t TokenSampler::greedy(std::span<const float> logits) const { return std::int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin()); }
-
-double TokenSampler::mass(std::span<const float> logits, float scale, float lse) const {
-  double sum = 0.0;
-  for (const float logit : logits) sum += std::exp(double(logit * scale) - double(lse));
-  return sum;
-}
-
-std::int32_t TokenSampler::full(std::span<const float> logits, float scale, float lse, double u) const {
-  double below = 0.0;
-  std::size_t last = 0;  // rounding may leave the sum short of u: the last token with any probability takes the rest
-  for (std::size_t token = 0; token < logits.size(); ++token) {
-    const double probability = std::exp(double(logits[token] * scale) - double(lse));
-    if (probability <= 0.0) continue;
-    last = token;
-    below += probability;
-    if (u < below) break;
+std::int32_t TokenSampler::draw(const RowOfLogits& row, double u) {
+  std::copy_n(row.blocks, mass_.size(), blocks_.begin());
+  if (cut_) {  // the exponentials stay in the scale of the whole block
+    kernels::BlockMass& last = blocks_[mass_.size() - 1];
+    const std::int64_t begin = drawn_ / kBlock * kBlock, count = drawn_ - begin;
+    const float whole = last.largest, top = *std::max_element(row.logits + begin, row.logits + drawn_) * scale_;
+    kernels_->exponentials(context_, row.logits + begin, count, scale_, top, e_.data());
+    last = {top, float(std::accumulate(e_.begin(), e_.begin() + count, 0.0))};
+    cut_factor_ = std::exp(double(whole) - double(top));
   }
-  return std::int32_t(last);
+  if (greedy_) return greedy(row.logits);
+  return needs_exponentials() ? truncated(row.e, u) : full(row.logits, u);
 }
 
-std::int32_t TokenSampler::truncated(std::span<const float> logits, float scale, float lse, double u) {
+float TokenSampler::largest() const {
+  float top = blocks_.front().largest;
+  for (std::size_t b = 1; b < mass_.size(); ++b) top = std::max(top, blocks_[b].largest);
+  return top;
+}
+
+std::int64_t TokenSampler::tokens_of(std::size_t block) const { return std::min(kBlock, drawn_ - std::int64_t(block) * kBlock); }
+
+std::int32_t TokenSampler::greedy(const float* logits) const {
+  const float top = largest();
+  std::size_t block = 0;
+  while (block + 1 < mass_.size() && blocks_[block].largest < top) ++block;
+  const float* begin = logits + std::int64_t(block) * kBlock;
+  return std::int32_t(std::max_element(begin, begin + tokens_of(block)) - logits);
+}
+
+std::int32_t TokenSampler::full(const float* logits, double u) {
+  const double top = double(largest());
+  double total = 0.0;
+  for (std::size_t b = 0; b < mass_.size(); ++b) total += mass_[b] = double(blocks_[b].sum) * std::exp(double(blocks_[b].largest) - top);
+  const auto [block, rest] = find_block(mass_, u * total);
+  const std::int64_t begin = std::int64_t(block) * kBlock, count = tokens_of(block);
+  kernels_->exponentials(context_, logits + begin, count, scale_, blocks_[block].largest, e_.data());
+  return std::int32_t(begin + find_token(e_.data(), count, float(std::exp(double(blocks_[block].largest) - top)), 0.0F, rest));
+}
+
+/// The fewest tokens, most probable first, whose number or mass is `wanted` or more; `all` is that of all. Several thresholds at a time close in on it between
+/// two others, about where a straight line expects it, as the bits of floats, which are in order, until few tokens are left between the two.
+TokenSampler::Kept TokenSampler::keep(const float* e, Measure measure, double wanted, double all) {
+  const bool number = measure == Measure::count;
+  const auto value = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0F) + 1;  // the largest e is 1
+  double at_low = all, at_high = 0.0;
+  // All tokens of less than an n-th of the mass that is left out have together less than that, so none of them is kept; half of it for rounding.
+  const std::uint32_t surely = number ? 0 : std::bit_cast<std::uint32_t>(float(0.5 * std::max(all - wanted, 0.0) / double(drawn_)));
+  // No more than so many are left.
+  const auto left = [&] { return number ? at_low - at_high : (at_low - at_high) / double(value(low)); };
+  while (high - low > 1 && !(left() <= double(kSortable))) {
+    const std::uint32_t width = high - low;
+    std::array<std::uint32_t, kernels::kThresholds> bits{};
+    if (at_high == 0.0 || width < 64) {  // nothing is known yet of the upper end: even steps from where the threshold may lie
+      const std::uint32_t begin = std::max(surely, low), step = (high - begin) / 4;
+      bits = {begin, begin + step, begin + 2 * step, begin + 3 * step};
+    } else {
+      const auto expected = std::int64_t(double(width) * std::clamp((at_low - wanted) / (at_low - at_high), 0.0, 1.0));
+      const auto about = [&](std::int64_t offset) { return low + std::uint32_t(std::clamp<std::int64_t>(expected + offset, 0, width)); };
+      bits = {about(-std::int64_t(width / 8)), about(-std::int64_t(width / 64)), about(width / 64), about(width / 8)};
+    }
+    std::array<float, kernels::kThresholds> least{};
+    std::array<double, kernels::kThresholds> found{};
+    for (std::size_t t = 0; t < bits.size(); ++t) bits[t] = std::clamp(bits[t], low + 1, high - 1), least[t] = value(bits[t]);
+    kernels_->sums_from(context_, e, factor_.data(), drawn_, least.data(), number, found.data());
+    for (std::size_t t = 0; t < bits.size(); ++t) {
+      if (found[t] >= wanted && bits[t] >= low) low = bits[t], at_low = found[t];
+      if (found[t] < wanted && bits[t] <= high) high = bits[t], at_high = found[t];
+    }
+  }
+  const auto count = kernels_->places_between(context_, e, factor_.data(), drawn_, value(low), value(high), places_.data());
   ranked_.clear();
-  for (std::size_t token = 0; token < logits.size(); ++token) ranked_.emplace_back(logits[token], std::int32_t(token));
-  const auto higher = [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
-  const auto kept_end = ranked_.begin() + std::ptrdiff_t(top_k_);
-  std::partial_sort(ranked_.begin(), kept_end, ranked_.end(), higher);
-  const auto probability = [&](std::size_t rank) { return std::exp(double(ranked_[rank].first * scale) - double(lse)); };
-  double within_k = 0.0;
-  for (std::size_t rank = 0; rank < top_k_; ++rank) within_k += probability(rank);
-  // The nucleus (Holtzman et al. 2020): the fewest tokens whose share of what top-k kept reaches top_p.
-  std::size_t kept = 0;
+  for (const std::int32_t place : std::span(places_).first(std::size_t(count))) ranked_.emplace_back(e[place] * factor_[std::size_t(place / kBlock)], place);
+  std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  kernels_->block_sums_from(context_, e, factor_.data(), drawn_, value(high), block_sum_.data());
   double mass = 0.0;
-  while (kept < top_k_ && (kept == 0 || mass < top_p_ * within_k)) mass += probability(kept++);
-  double below = 0.0;
-  for (std::size_t rank = 0; rank + 1 < kept; ++rank) {
-    below += probability(rank);
-    if (u * mass < below) return ranked_[rank].second;
+  for (const float block : block_sum_) mass += double(block);
+  std::size_t last = 0;
+  double reached = number ? at_high : mass;
+  for (; last < ranked_.size() && reached < wanted; ++last) mass += double(ranked_[last].first), reached += number ? 1.0 : double(ranked_[last].first);
+  return {value(high), last, mass};
+}
+
+std::int32_t TokenSampler::truncated(const float* e, double u) {
+  const double top = double(largest());
+  double all = 0.0;
+  for (std::size_t b = 0; b < mass_.size(); ++b) {
+    const double factor = std::exp(double(blocks_[b].largest) - top);
+    all += double(blocks_[b].sum) * factor;
+    factor_[b] = float(b + 1 == mass_.size() && cut_ ? factor * cut_factor_ : factor);
   }
-  return ranked_[kept - 1].second;
+  Kept kept{0.0F, 0, all};
+  if (top_k_ < drawn_) kept = keep(e, Measure::count, double(top_k_), double(drawn_));
+  if (top_p_ < 1.0) kept = keep(e, Measure::mass, top_p_ * kept.mass, all);  // of what top-k kept (the nucleus: Holtzman et al. 2020)
+  std::copy(block_sum_.begin(), block_sum_.end(), mass_.begin());            // of the tokens from kept.from on
+  double below = 0.0;
+  for (const double mass : mass_) below += mass;
+  const double target = u * kept.mass;
+  if (target < below || kept.last == 0) {
+    const auto [block, rest] = find_block(mass_, target);
+    const std::int64_t begin = std::int64_t(block) * kBlock;
+    return std::int32_t(begin + find_token(e + begin, tokens_of(block), factor_[block], kept.from, rest));
+  }
+  for (std::size_t rank = 0; rank + 1 < kept.last; ++rank) {
+    below += double(ranked_[rank].first);
+    if (target < below) return ranked_[rank].second;
+  }
+  return ranked_[kept.last - 1].second;
 }
 
 }  // namespace rollcall::model

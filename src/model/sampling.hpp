@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/plan.hpp"
+#include "kernels/kernel_set.hpp"
 
 #include <cstdint>
 #include <span>
@@ -10,25 +11,54 @@
 
 namespace rollcall::model {
 
-/// Draws by inverse CDF, from ids that the tokenizer has. Sorts only when top-k or top-p is on. Not shared between threads (holds scratch).
+/// What token_columns tells of a row that a token is drawn from.
+struct RowOfLogits {
+  const float* logits;               ///< [vocab]
+  const kernels::BlockMass* blocks;  ///< [vocabulary_blocks(vocab)], at the inverse temperature of the parameters
+  const float* e;                    ///< [vocab]; only where needs_exponentials()
+};
+
+/// Draws by inverse CDF, from ids that the tokenizer has. A draw picks the block of the vocabulary by its mass, then the token inside. Top-k and top-p keep the
+/// tokens above a threshold, which is searched for by count and mass; of equals, the lower ids. Not shared between threads (holds scratch).
 class TokenSampler {
  public:
-  TokenSampler(const SamplingParams& params, std::int64_t vocab_size);
+  TokenSampler(const SamplingParams& params, std::int64_t vocab_size, const kernels::KernelSet& kernels);
 
-  /// `lse`: log-sum-exp of the logits at inverse temperature `scale`; `u` in [0, 1).
-  std::int32_t draw(std::span<const float> logits, float scale, float lse, double u);
+  bool needs_exponentials() const { return !greedy_ && (top_k_ < drawn_ || top_p_ < 1.0); }
+  std::int32_t draw(const RowOfLogits& row, double u);  ///< `u` in [0, 1)
 
  private:
-  std::int32_t greedy(std::span<const float> logits) const;
-  std::int32_t full(std::span<const float> logits, float scale, float lse, double u) const;
-  double mass(std::span<const float> logits, float scale, float lse) const;
-  std::int32_t truncated(std::span<const float> logits, float scale, float lse, double u);
+  /// The most probable tokens down to some place: all with e >= `from`, and the first `last` of ranked_.
+  struct Kept {
+    float from;
+    std::size_t last;
+    double mass;
+  };
+  std::int32_t greedy(const float* logits) const;
+  std::int32_t full(const float* logits, double u);
+  std::int32_t truncated(const float* e, double u);
+  enum class Measure { count, mass };
+  Kept keep(const float* e, Measure measure, double wanted, double all);
+  float largest() const;
+  std::int64_t tokens_of(std::size_t block) const;
 
+  const kernels::KernelSet* kernels_;
   bool greedy_;
-  std::size_t drawn_;                                   ///< ids that may be drawn: those below it
-  std::size_t top_k_;                                   ///< all of drawn_ when off
-  double top_p_;                                        ///< 1 when off
-  std::vector<std::pair<float, std::int32_t>> ranked_;  ///< scratch: (logit, token)
+  std::int64_t drawn_;       ///< ids that may be drawn: those below it
+  bool cut_;                 ///< the last block holds other ids, too
+  std::int64_t top_k_;       ///< all of drawn_ when off
+  double top_p_;             ///< 1 when off
+  float scale_;              ///< inverse temperature
+  double cut_factor_ = 1.0;  ///< from the scale of the whole last block to that of its ids that may be drawn
+  // Of the row at hand:
+  kernels::ExecutionContext context_;
+  std::vector<kernels::BlockMass> blocks_;              ///< of the ids that may be drawn; one more is scratch
+  std::vector<float> e_;                                ///< exp(z - largest) of a block
+  std::vector<float> factor_;                           ///< by block: exp(its largest - the row's)
+  std::vector<float> block_sum_;                        ///< by block, of what stands above a threshold
+  std::vector<double> mass_;                            ///< by block
+  std::vector<std::int32_t> places_;                    ///< of tokens between two thresholds
+  std::vector<std::pair<float, std::int32_t>> ranked_;  ///< the same tokens, most probable first
 };
 
 }  // namespace rollcall::model

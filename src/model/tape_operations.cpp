@@ -172,7 +172,7 @@ Tensors HeadColumns::forward(AutogradContext* ctx, const at::Tensor& x, Tape* ta
     const std::int64_t rows = std::min(RowEngine::kHeadRows, m - first);
     head_logits(tape, x, first, rows, logits);
     tape->policy.kernels->token_columns(tape->context, in(logits), rows, vocab, call->inverse_temperature, call->targets.data() + first, out(logprob) + first,
-                                        out(entropy) + first, out(lse) + first);
+                                        out(entropy) + first, out(lse) + first, nullptr, nullptr);
   }
   ctx->save_for_backward({x, entropy, lse});
   keep(ctx, "tape", tape);

@@ -3,6 +3,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "text/stop_texts.hpp"
 
 #include <fmt/format.h>
 
@@ -62,13 +63,12 @@ std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
   return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 | std::uint64_t(plan.purpose) << 60;
 }
 
-model::StopRule stop_rule(const text::PromptFormat& format, const std::vector<std::string>& stops) {
-  return [&format, &stops](std::span<const std::int32_t> tokens) {
-    const auto& ends = format.end_tokens();
-    if (std::find(ends.begin(), ends.end(), tokens.back()) != ends.end()) return true;
-    if (stops.empty()) return false;
-    const std::string text = format.tokenizer()->decode(tokens);
-    return std::any_of(stops.begin(), stops.end(), [&](const std::string& stop) { return text.find(stop) != std::string::npos; });
+model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<std::string>& stops) {
+  return [&format, &stops]() -> model::StopRule {
+    return [&format, texts = text::StopTexts(*format.tokenizer(), stops)](std::span<const std::int32_t> tokens) mutable {
+      const auto& ends = format.end_tokens();
+      return std::find(ends.begin(), ends.end(), tokens.back()) != ends.end() || texts.found(tokens);
+    };
   };
 }
 
@@ -92,9 +92,11 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   }
   const auto beginnings = guide.prefixes(job, plan);
   const auto batches = make_batches(plan.groups, job.workers->threads());
-  const auto stop = [&, ends = stop_rule(*job.format, plan.sampling.stop)](std::span<const std::int32_t> sampled) {
-    job.workers->progressed();  // asked behind every token: a batch of long answers takes its time
-    return ends(sampled);
+  const auto stops = [&, rules = stop_rules(*job.format, plan.sampling.stop)]() -> model::StopRule {
+    return [&, ends = rules()](std::span<const std::int32_t> sampled) {
+      job.workers->progressed();  // asked behind every token: a batch of long answers takes its time
+      return ends(sampled);
+    };
   };
   job.workers->run(
       std::int64_t(batches.size()),
@@ -107,7 +109,7 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
                               piece.first_sample, piece.count, std::int64_t(beginning.size())});
           requests.back().prompt.insert(requests.back().prompt.end(), beginning.begin(), beginning.end());
         }
-        auto decoded = model::decode(policy, requests, plan.sampling, stop, job.memory.cache_bytes);
+        auto decoded = model::decode(policy, requests, plan.sampling, stops, job.memory.cache_bytes);
         for (std::size_t r = 0; r < batch.size(); ++r) {
           const auto& piece = batch[r];
           for (std::uint32_t i = 0; i < piece.count; ++i) {

@@ -32,7 +32,7 @@ class Generation {
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 
 /// Ends a sequence with any of the format's end tokens, or once its text holds one of the stop texts. `format` and `stops` must outlive it.
-model::StopRule stop_rule(const text::PromptFormat& format, const std::vector<std::string>& stops);
+model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<std::string>& stops);
 
 /// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and guide alone.
 /// Throws NumericsError when the policy yields a log-prob that is not a number.

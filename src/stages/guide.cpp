@@ -44,17 +44,17 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::guide, plan.step, id.prompt.value, id.draw);
     if (stream.uniform(0) < job.config.guide.share) chosen.push_back({g, std::size_t(1 + stream.below(1, std::uint64_t(job.config.guide.max_tokens)))});
   }
-  const auto stop = stop_rule(*job.format, plan.sampling.stop);
+  const auto stops = stop_rules(*job.format, plan.sampling.stop);
   job.workers->run((std::int64_t(chosen.size()) + kTogether - 1) / kTogether,
                    [&](std::int64_t batch, int) {
                      const auto first = std::size_t(batch * kTogether), count = std::min<std::size_t>(kTogether, chosen.size() - first);
-                     begin(job, plan, stop, std::span(chosen).subspan(first, count), all);
+                     begin(job, plan, stops, std::span(chosen).subspan(first, count), all);
                    },
                    job.memory.decodes_at_once);
   return all;
 }
 
-void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& stop, std::span<const Beginning> chosen,
+void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRules& stops, std::span<const Beginning> chosen,
                   std::vector<std::vector<std::int32_t>>& all) const {
   SamplingParams sampling = plan.sampling;
   sampling.max_new_tokens = job.config.guide.max_tokens;
@@ -67,7 +67,7 @@ void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRule& s
                         .prompt_address = prompt_address(plan, group),
                         .first_sample = kGuideSample});
   }
-  auto said = model::decode(*policy_, requests, sampling, stop, job.memory.cache_bytes);
+  auto said = model::decode(*policy_, requests, sampling, stops, job.memory.cache_bytes);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     auto& [tokens, logprob, entropy, stopped] = said[i].front();
     if (stopped) tokens.pop_back();  // the policy ends every answer itself

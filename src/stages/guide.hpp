@@ -28,7 +28,7 @@ class Guide {
   struct Beginning {
     std::size_t group, length;  ///< row in the plan; most tokens
   };
-  void begin(const Job& job, const StepPlan& plan, const model::StopRule& stop, std::span<const Beginning> chosen,
+  void begin(const Job& job, const StepPlan& plan, const model::StopRules& stops, std::span<const Beginning> chosen,
              std::vector<std::vector<std::int32_t>>& all) const;
   std::optional<model::Policy> policy_;
 };

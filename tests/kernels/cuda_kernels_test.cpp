@@ -83,7 +83,9 @@ TEST_F(CudaKernels, TokenColumnsAgreeWithReference) {
   const std::int64_t n = 7, v = 101;
   const float *logits = managed(random_floats(n * v, 1, 3.0F)), *dlogprob = managed(random_floats(n, 2)), *dentropy = managed(random_floats(n, 3));
   const std::int32_t* target = managed(random_targets(n, v, 4));
-  const auto forward = [&](auto& set, auto& context, float* c) { set.token_columns(context, logits, n, v, 0.8F, target, c, c + n, c + 2 * n); };
+  const auto forward = [&](auto& set, auto& context, float* c) {
+    set.token_columns(context, logits, n, v, 0.8F, target, c, c + n, c + 2 * n, nullptr, nullptr);
+  };
   expect_same("token_columns", 3 * n, 1e-5, forward);
   float* columns = output(3 * n);
   ExecutionContext host;

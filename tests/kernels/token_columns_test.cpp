@@ -3,7 +3,9 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace rollcall::kernels {
 namespace {
@@ -30,8 +32,8 @@ struct ColumnCase {
   Columns forward(const KernelSet& set, std::int64_t first, std::int64_t rows) const {
     Columns c(rows);
     ExecutionContext context;
-    set.token_columns(context, logits.data() + first * v, rows, v, inverse_temperature, target.data() + first, c.logprob.data(), c.entropy.data(),
-                      c.lse.data());
+    set.token_columns(context, logits.data() + first * v, rows, v, inverse_temperature, target.data() + first, c.logprob.data(), c.entropy.data(), c.lse.data(),
+                      nullptr, nullptr);
     return c;
   }
   Floats backward(const KernelSet& set, const Columns& c) const {
@@ -151,6 +153,115 @@ TEST(TokenColumns, ReferenceBackwardIsTheDerivative) {
     c.logits[at] = kept;
     EXPECT_NEAR(gradient[at], (up - down) / (2.0 * step), 1e-3) << at;  // central difference: error of order step^2
   }
+}
+
+struct Blocks {
+  Floats largest, sum, e;
+};
+
+Blocks blocks_of(const KernelSet& set, const ColumnCase& c) {
+  const std::int64_t entries = c.n * (vocabulary_blocks(c.v) + 1);
+  std::vector<BlockMass> blocks(static_cast<std::size_t>(entries));
+  Columns unused(c.n);
+  Blocks made;
+  made.e.resize(c.logits.size());
+  ExecutionContext context;
+  set.token_columns(context, c.logits.data(), c.n, c.v, c.inverse_temperature, c.target.data(), unused.logprob.data(), unused.entropy.data(), unused.lse.data(),
+                    blocks.data(), made.e.data());
+  for (const BlockMass& block : blocks) made.largest.push_back(block.largest), made.sum.push_back(block.sum);
+  return made;
+}
+
+TEST(TokenColumns, BlocksAgreeWithReferenceAndAcrossSets) {
+  for (const std::int64_t v : {1, 37, 1023, 1024, 1025, 3000})
+    for (const float spread : {0.1F, 3.0F, 60.0F}) {
+      const ColumnCase c(3, v, 7, spread);
+      const Blocks expected = blocks_of(reference_kernels(), c), plain = blocks_of(scalar_kernels(), c);
+      const Columns reference = c.forward(reference_kernels(), 0, c.n);
+      for (const KernelSet* set : simd_sets()) {
+        const Blocks got = blocks_of(*set, c);
+        ASSERT_TRUE(near(got.largest, expected.largest, 1e-6) && near(got.sum, expected.sum, 2e-6)) << set->name << v;
+        ASSERT_TRUE(near(got.e, expected.e, 1e-5)) << set->name << v;  // logits up to 200: 200 * 2^-24
+        ASSERT_TRUE(same_bits(got.largest, plain.largest) && same_bits(got.sum, plain.sum) && same_bits(got.e, plain.e)) << set->name << v;
+        const Columns columns = c.forward(*set, 0, c.n);
+        ASSERT_TRUE(near(columns.logprob, reference.logprob, 3e-6) && near(columns.entropy, reference.entropy, 5e-6)) << set->name << v;
+        ASSERT_TRUE(same_bits(columns.entropy, c.forward(scalar_kernels(), 0, c.n).entropy)) << set->name << v;
+        // What a draw makes of the row's last entry is the log-prob of the columns.
+        for (std::int64_t i = 0; i < c.n; ++i) {
+          const auto row = static_cast<std::size_t>((i + 1) * (vocabulary_blocks(v) + 1) - 1), at = static_cast<std::size_t>(i);
+          if (c.target[at] < 0) continue;
+          EXPECT_EQ(c.logits[static_cast<std::size_t>(i * v + c.target[at])] * c.inverse_temperature - got.largest[row] - got.sum[row], columns.logprob[at]);
+        }
+      }
+    }
+}
+
+TEST(TokenColumns, WideColumnsAgreeWithReferenceAndAcrossSets) {
+  for (const std::int64_t v : {1, 5, 100, 1500}) {
+    const ColumnCase p(4, v, 11, 2.0F), q(4, v, 12, 2.0F);
+    const Floats lse = p.forward(reference_kernels(), 0, 4).lse, other = q.forward(reference_kernels(), 0, 4).lse;
+    const auto wide = [&](const KernelSet& set, const float* second) {
+      ExecutionContext context;
+      Floats both(8);
+      set.wide_columns(context, p.logits.data(), second, 4, v, p.inverse_temperature, lse.data(), other.data(), both.data(), both.data() + 4);
+      return both;
+    };
+    const Floats expected = wide(reference_kernels(), q.logits.data()), plain = wide(scalar_kernels(), q.logits.data());
+    for (const KernelSet* set : simd_sets()) {
+      EXPECT_TRUE(near(wide(*set, q.logits.data()), expected, 1e-5)) << set->name << v;
+      EXPECT_TRUE(same_bits(wide(*set, q.logits.data()), plain)) << set->name << v;
+      EXPECT_EQ(wide(*set, nullptr)[4], 0.0F) << "nothing is written without a second model";
+    }
+  }
+  // Two tokens of 1/4 and 3/4 against 1/2 and 1/2: squares 10/16, KL = ln 2 - H = 1/4 ln(1/2) + 3/4 ln(3/2). A token that neither has adds nothing.
+  const float masked = -std::numeric_limits<float>::infinity();
+  const Floats p{0, std::log(3.0F), masked}, q{1, 1, masked}, lse{std::log(4.0F)}, other{1 + std::log(2.0F)};
+  for (const KernelSet* set : simd_sets()) {
+    ExecutionContext context;
+    float squares = 0, kl = 0;
+    set->wide_columns(context, p.data(), q.data(), 1, 3, 1.0F, lse.data(), other.data(), &squares, &kl);
+    EXPECT_NEAR(squares, 0.625, 1e-6);
+    EXPECT_NEAR(kl, 0.25 * std::log(0.5) + 0.75 * std::log(1.5), 1e-6);
+  }
+}
+
+TEST(TokenColumns, WhatADrawAsksForAgreesAcrossSets) {
+  EXPECT_TRUE(rc::check([] {
+    const auto v = *rc::gen::inRange<std::int64_t>(1, 2500);
+    const Floats logits = random_floats(v, *rc::gen::arbitrary<unsigned>(), 2.0F);
+    const float largest = *std::max_element(logits.begin(), logits.end()) * 0.8F;
+    const auto exponentials = [&](const KernelSet& set) {
+      ExecutionContext context;
+      Floats e(logits.size());
+      set.exponentials(context, logits.data(), v, 0.8F, largest, e.data());
+      return e;
+    };
+    const Floats e = exponentials(scalar_kernels());
+    RC_ASSERT(near(e, exponentials(reference_kernels()), 1e-6));
+    const float low = e[*rc::gen::inRange<std::size_t>(0, e.size())], high = e[*rc::gen::inRange<std::size_t>(0, e.size())];
+    Floats factor(static_cast<std::size_t>(vocabulary_blocks(v)), 1.0F);
+    factor.back() = 0.7F;
+    const auto counted = [&](const KernelSet& set) {
+      ExecutionContext context;
+      Floats sums(static_cast<std::size_t>(vocabulary_blocks(v)));
+      std::vector<std::int32_t> places(e.size());
+      const float least[kThresholds] = {low, high, 0.0F, 2.0F};
+      std::vector<double> mass(kThresholds), number(kThresholds);
+      set.sums_from(context, e.data(), factor.data(), v, least, false, mass.data());
+      set.sums_from(context, e.data(), factor.data(), v, least, true, number.data());
+      set.block_sums_from(context, e.data(), factor.data(), v, low, sums.data());
+      places.resize(static_cast<std::size_t>(set.places_between(context, e.data(), factor.data(), v, low, high, places.data())));
+      return std::tuple(number, sums, places, mass);
+    };
+    const auto [number, sums, places, mass] = counted(reference_kernels());
+    const auto plain = counted(scalar_kernels());
+    for (const KernelSet* set : simd_sets()) {
+      const auto [numbered, by_block, found, total] = counted(*set);
+      RC_ASSERT(same_bits(exponentials(*set), e));
+      RC_ASSERT(numbered == number && found == places && near(by_block, sums, 1e-5) && same_bits(by_block, std::get<1>(plain)));
+      RC_ASSERT(total == std::get<3>(plain) && total[3] == 0.0 && std::abs(total[0] - mass[0]) < 1e-5 * (1.0 + mass[0]));
+    }
+  }));
 }
 
 }  // namespace

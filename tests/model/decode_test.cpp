@@ -69,10 +69,11 @@ TEST(Decode, AGivenBeginningCountsForLimitAndStopRule) {
     EXPECT_EQ(rest[i].tokens, std::vector<std::int32_t>(whole[i].tokens.begin(), whole[i].tokens.begin() + std::ptrdiff_t(length)));
   }
   std::vector<std::vector<std::int32_t>> seen;
-  const auto stopped = decode(policy, given, sampling, [&](std::span<const std::int32_t> answer) {
+  const StopRule fifth = [&](std::span<const std::int32_t> answer) {
     seen.emplace_back(answer.begin(), answer.end());
     return answer.size() == 5;
-  });
+  };
+  const auto stopped = decode(policy, given, sampling, [&] { return fifth; });
   for (const auto& answer : seen) EXPECT_EQ((std::vector<std::int32_t>(answer.begin(), answer.begin() + 3)), (std::vector<std::int32_t>{3, 4, 5}));
   for (const auto& sequence : stopped[0]) EXPECT_TRUE(sequence.stopped && sequence.tokens.size() <= 2);
 }
@@ -117,7 +118,10 @@ TEST(Decode, StopRuleEndsASequenceAndSeesEveryToken) {
   const ModelConfig config = small_config(Family::llama);
   const Policy policy(config, random_weights(config, 3), {});
   const std::vector<DecodeRequest> requests = {request_of({2, 9}, 0, 8)};
-  const auto stopped = decode(policy, requests, {.max_new_tokens = 30}, [](std::span<const std::int32_t> tokens) { return tokens.size() == 4; });
+  // Each sequence has a rule of its own, which counts what it is shown.
+  const auto stopped = decode(policy, requests, {.max_new_tokens = 30}, []() -> StopRule {
+    return [asked = std::size_t(0)](std::span<const std::int32_t> tokens) mutable { return ++asked == tokens.size() && asked == 4; };
+  });
   for (const DecodedSequence& sequence : stopped[0]) {
     EXPECT_TRUE(sequence.stopped);
     EXPECT_LE(sequence.tokens.size(), 4U);

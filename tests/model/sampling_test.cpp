@@ -5,26 +5,51 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <set>
+#include <string_view>
 
 namespace rollcall::model {
 namespace {
 
 const std::vector<float> kLogits = {0.5F, 2.0F, -1.0F, 2.0F, 0.0F, -30.0F};
 
-float lse_of(float scale) {
+/// Draws from rows of logits with all that token_columns tells of them.
+class Drawing {
+ public:
+  explicit Drawing(const SamplingParams& params, std::vector<float> logits = kLogits, const kernels::KernelSet& kernels = kernels::selected_kernels())
+      : logits_(std::move(logits)),
+        e_(logits_.size()),
+        blocks_(std::size_t(kernels::vocabulary_blocks(std::int64_t(logits_.size()))) + 1),
+        sampler_(params, std::int64_t(logits_.size()), kernels) {
+    const std::int32_t none = -1;
+    float column[3];
+    const float scale = params.temperature > 0.0 ? float(1.0 / params.temperature) : 1.0F;
+    kernels.token_columns(context_, logits_.data(), 1, std::int64_t(logits_.size()), scale, &none, column, column + 1, column + 2, blocks_.data(), e_.data());
+  }
+  std::int32_t draw(double u) { return sampler_.draw({logits_.data(), blocks_.data(), e_.data()}, u); }
+
+ private:
+  kernels::ExecutionContext context_;
+  std::vector<float> logits_, e_;
+  std::vector<kernels::BlockMass> blocks_;
+  TokenSampler sampler_;
+};
+
+double lse_of(double scale) {
   double sum = 0.0;
-  for (const float z : kLogits) sum += std::exp(double(z * scale));
-  return float(std::log(sum));
+  for (const float z : kLogits) sum += std::exp(double(z) * scale);
+  return std::log(sum);
 }
 
 std::vector<std::int64_t> histogram(const SamplingParams& params, std::int64_t draws) {
-  TokenSampler sampler(params, std::int64_t(kLogits.size()));
-  const float scale = float(1.0 / params.temperature), lse = lse_of(scale);
+  Drawing drawing(params);
   const RandomStream stream(9, RandomPurpose::test);
   std::vector<std::int64_t> counts(kLogits.size());
-  for (std::int64_t i = 0; i < draws; ++i) ++counts[std::size_t(sampler.draw(kLogits, scale, lse, stream.uniform(std::uint64_t(i))))];
+  for (std::int64_t i = 0; i < draws; ++i) ++counts[std::size_t(drawing.draw(stream.uniform(std::uint64_t(i))))];
   return counts;
 }
 
@@ -59,7 +84,7 @@ TEST(Sampling, TopKKeepsTheKMostProbableAndTheirProportions) {
 
 TEST(Sampling, TopPKeepsTheSmallestSetThatReachesTheShare) {
   // Probabilities at temperature 1: 0.3966 (twice), 0.0885, 0.0537, 0.0197: two tokens hold 0.7932, three 0.8817... and so on.
-  const double two = 2.0 * std::exp(2.0 - double(lse_of(1.0F)));
+  const double two = 2.0 * std::exp(2.0 - lse_of(1.0));
   const auto at_two = histogram({.top_p = two - 0.01}, 100000);
   EXPECT_EQ(at_two[0] + at_two[2] + at_two[4] + at_two[5], 0);
   EXPECT_LT(chi_square(at_two, {1, 3}, 1.0), kCritical1);
@@ -76,10 +101,7 @@ TEST(Sampling, TopPCountsSharesOfWhatTopKKept) {
   EXPECT_GT(histogram({.top_k = 0, .top_p = 0.85}, 10000)[0], 0);
 }
 
-TEST(Sampling, GreedyTakesTheFirstOfTheHighest) {
-  TokenSampler sampler({.temperature = 0.0}, std::int64_t(kLogits.size()));
-  EXPECT_EQ(sampler.draw(kLogits, 1.0F, lse_of(1.0F), 0.999), 1);
-}
+TEST(Sampling, GreedyTakesTheFirstOfTheHighest) { EXPECT_EQ(Drawing({.temperature = 0.0}).draw(0.999), 1); }
 
 TEST(Sampling, IdsBeyondTheTokenizersAreNeverDrawn) {
   // The model has six ids, the tokenizer three: of what is left, each keeps its share.
@@ -91,14 +113,98 @@ TEST(Sampling, IdsBeyondTheTokenizersAreNeverDrawn) {
   const auto top = histogram({.top_k = 2, .vocab_size = 3}, 100000);
   EXPECT_EQ(top[2] + top[3] + top[4] + top[5], 0);
   EXPECT_LT(chi_square(top, {0, 1}, 1.0), kCritical1);
-  TokenSampler greedy({.temperature = 0.0, .vocab_size = 1}, std::int64_t(kLogits.size()));
-  EXPECT_EQ(greedy.draw(kLogits, 1.0F, lse_of(1.0F), 0.5), 0);
+  EXPECT_EQ(Drawing({.temperature = 0.0, .vocab_size = 1}).draw(0.5), 0);
 }
 
 TEST(Sampling, TheLastUnitOfUStaysInsideTheVocabulary) {
-  TokenSampler sampler({}, std::int64_t(kLogits.size()));
-  // A log-sum-exp that is too large leaves the sum short of u.
-  EXPECT_EQ(sampler.draw(kLogits, 1.0F, lse_of(1.0F) + 0.1F, 0x1.fffffffffffffp-1), 5);
+  EXPECT_LT(Drawing({}).draw(0x1.fffffffffffffp-1), 6);
+  EXPECT_EQ(Drawing({}, {0.0F, 0.0F, -200.0F}).draw(0x1.fffffffffffffp-1), 1);  // the last one has no probability
+}
+
+/// A draw by plain loops in double: tokens in order of probability, the kept ones in the order in which the sampler walks them.
+class Plain {
+ public:
+  Plain(const SamplingParams& params, const std::vector<float>& logits) {
+    const auto size = params.vocab_size > 0 ? std::size_t(params.vocab_size) : logits.size();
+    const double scale = double(float(1.0 / params.temperature)), top = *std::max_element(logits.begin(), logits.begin() + std::ptrdiff_t(size));
+    for (std::size_t t = 0; t < size; ++t) probability_.push_back(std::exp(double(float(logits[t] * float(scale))) - double(float(top * scale))));
+    std::vector<std::size_t> order(size);
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+    const std::size_t k = params.top_k > 0 ? std::min(size, std::size_t(params.top_k)) : size;
+    double all = 0.0;
+    for (std::size_t rank = 0; rank < k; ++rank) all += probability_[order[rank]];
+    for (std::size_t rank = 0; rank < k && (kept_.empty() || mass_ < params.top_p * all); ++rank) kept_.insert(order[rank]), mass_ += probability_[order[rank]];
+  }
+  const std::set<std::size_t>& kept() const { return kept_; }
+  double share(std::size_t token) const { return kept_.contains(token) ? probability_[token] / mass_ : 0.0; }
+
+ private:
+  std::vector<double> probability_;
+  std::set<std::size_t> kept_;
+  double mass_ = 0.0;
+};
+
+std::vector<float> random_logits(std::size_t count, float spread, bool tied, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal(0.0F, spread);
+  std::vector<float> logits(count);
+  for (float& z : logits) z = tied ? std::round(normal(engine)) : normal(engine);
+  return logits;
+}
+
+/// Vocabularies of one block, of several and of a cut one; flat and steep; many equals: a grid over u lands on every kept token, and on no other, as often as
+/// its share says.
+TEST(Sampling, KeepsAndWeighsWhatSortingKeeps) {
+  struct Case {
+    std::size_t vocab;
+    float spread;
+    bool tied;
+    SamplingParams params;
+  };
+  const std::vector<Case> cases{{37, 2, false, {.top_p = 0.9}},
+                                {5000, 0.5, false, {.top_p = 0.95}},
+                                {5000, 3, false, {.temperature = 0.7, .top_p = 0.8}},
+                                {5000, 1, true, {.top_p = 0.5}},
+                                {2048, 1, true, {.top_k = 300}},
+                                {3000, 2, false, {.top_k = 40}},
+                                {3000, 2, false, {.top_k = 700, .top_p = 0.6}},
+                                {3000, 1, false, {.top_p = 0.9, .vocab_size = 2500}},
+                                {3000, 1, false, {.vocab_size = 1500}},
+                                {4000, 1, false, {}},
+                                {1500, 0, true, {.top_p = 0.5}},
+                                {1500, 0, true, {.top_k = 1000}}};
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    auto logits = random_logits(cases[c].vocab, cases[c].spread, cases[c].tied, unsigned(c));
+    if (cases[c].params.vocab_size > 0) logits.back() = 8.0F;  // the largest of its block, and of no token
+    const Plain plain(cases[c].params, logits);
+    Drawing drawing(cases[c].params, logits);
+    constexpr std::int64_t grid = 20000;
+    std::vector<double> seen(logits.size());
+    for (std::int64_t i = 0; i < grid; ++i) seen[std::size_t(drawing.draw((double(i) + 0.5) / double(grid)))] += 1.0 / double(grid);
+    // A share is a stretch of the unit interval, which the grid hits to within one point. Sums are in fp32, so a token at the nucleus's edge may be another.
+    std::size_t others = 0;
+    for (std::size_t t = 0; t < seen.size(); ++t) {
+      others += seen[t] > 0.0 && !plain.kept().contains(t) ? 1U : 0U;
+      if (!plain.kept().contains(t)) continue;
+      ASSERT_NEAR(seen[t], plain.share(t), 1.01 / double(grid) + 2e-6) << "case " << c << " token " << t;
+    }
+    EXPECT_LE(others, cases[c].tied || cases[c].params.top_p == 1.0 ? 0U : 1U) << "case " << c;
+  }
+}
+
+/// The sets draw the same tokens.
+TEST(Sampling, EverySetDrawsTheSame) {
+  const auto logits = random_logits(5000, 1.5F, false, 3);
+  for (const SamplingParams& params : {SamplingParams{}, SamplingParams{.top_p = 0.9}, SamplingParams{.top_k = 100}, SamplingParams{.temperature = 0.0}}) {
+    Drawing plain(params, logits, kernels::scalar_kernels());
+    for (const char* name : {"avx2", "avx512"}) {
+      const auto* kernels = kernels::kernels_by_name(name);
+      if (kernels == nullptr) continue;
+      Drawing drawing(params, logits, *kernels);
+      for (int i = 0; i < 300; ++i) ASSERT_EQ(drawing.draw(double(i) / 300.0), plain.draw(double(i) / 300.0)) << name;
+    }
+  }
 }
 
 }  // namespace

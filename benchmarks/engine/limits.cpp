@@ -1,0 +1,96 @@
+// What this machine can do, and the linear product beside it: memory bandwidth, FMA peak, ATen's matrix product.
+#include "benchmarks/engine/workloads.hpp"
+#include "benchmarks/kernels/fma_peak.hpp"
+#include "kernels/kernel_set.hpp"
+#include "model/aligned_floats.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace rollcall::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+void on_threads(int threads, const std::function<void(int thread)>& work) {
+  std::vector<std::exception_ptr> failures(std::size_t(threads), nullptr);
+  const auto guarded = [&](int thread) {
+    try {
+      work(thread);
+    } catch (...) {
+      failures[std::size_t(thread)] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int thread = 1; thread < threads; ++thread) others.emplace_back([&, thread] { guarded(thread); });
+    guarded(0);
+  }
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+Json linear(const Json& given) {
+  const std::int64_t rows = given.at("rows"), inputs = given.at("inputs"), outputs = given.at("outputs"), bytes = given.at("bytes");
+  const int threads = given.at("threads");
+  const std::string by = given.at("by");
+  const std::int64_t element = by == "aten_bf16" ? 2 : 4, copies = std::max<std::int64_t>(1, bytes / (inputs * outputs * element));
+  const double flop = 2.0 * double(rows) * double(inputs) * double(outputs) * double(copies);
+  if (by == "rollcall") {
+    // Each thread has outputs of its own, as a team would share them out: the panels of its part of W.
+    const std::int64_t panels = (outputs + 15) / 16, size = kernels::packed_size(outputs, inputs);
+    model::AlignedFloats packed(std::size_t(size * copies)), x(std::size_t(rows * inputs)), y(std::size_t(rows * (outputs + 16 * threads)));
+    std::fill_n(packed.data(), packed.size(), 0.01F);
+    std::fill_n(x.data(), x.size(), 0.5F);
+    const auto start = Clock::now();
+    on_threads(threads, [&](int thread) {
+      kernels::ExecutionContext context;
+      const std::int64_t first = panels * thread / threads * 16, end = std::min(outputs, panels * (thread + 1) / threads * 16);
+      for (std::int64_t copy = 0; copy < copies && first < end; ++copy)
+        kernels::selected_kernels().linear(context, x.data(), rows, inputs, packed.data() + copy * size + first * inputs, end - first, nullptr,
+                                           y.data() + rows * first);
+    });
+    return {{"seconds", since(start)}, {"flop", flop}};
+  }
+  at::set_num_threads(threads);
+  const auto type = by == "aten_bf16" ? at::kBFloat16 : at::kFloat;
+  const at::Tensor weights = at::full({copies, outputs, inputs}, 0.01, type), x = at::full({rows, inputs}, 0.5, type);
+  const auto start = Clock::now();
+  for (std::int64_t copy = 0; copy < copies; ++copy) at::linear(x, weights[copy]);
+  return {{"seconds", since(start)}, {"flop", flop}};
+}
+
+Json stream(const Json& given) {
+  const std::int64_t bytes = given.at("bytes");
+  const int threads = given.at("threads");
+  const auto words = std::size_t(bytes / 8);
+  const model::AlignedArray<std::uint64_t> memory(std::vector<std::uint64_t>(words, 3));
+  std::atomic<std::uint64_t> total{0};
+  const auto start = Clock::now();
+  on_threads(threads, [&](int thread) {
+    const auto *first = memory.data() + words * std::size_t(thread) / std::size_t(threads), *end = memory.data() + words * std::size_t(thread + 1) / std::size_t(threads);
+    total += std::accumulate(first, end, std::uint64_t(0));
+  });
+  return {{"seconds", since(start)}, {"bytes", bytes}, {"sum", total.load()}};
+}
+
+Json fma(const Json& given) {
+  std::vector<double> gflops(std::size_t(given.at("threads").get<int>()));
+  on_threads(int(gflops.size()), [&](int thread) { gflops[std::size_t(thread)] = kernels::fma_peak_gflops(); });
+  const double all = std::accumulate(gflops.begin(), gflops.end(), 0.0);
+  return {{"seconds", 1.0}, {"flop", all * 1e9}};
+}
+
+}  // namespace rollcall::bench

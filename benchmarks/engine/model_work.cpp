@@ -1,0 +1,175 @@
+// Decoding and a policy update of a model with random weights.
+#include "benchmarks/engine/workloads.hpp"
+#include "model/optimizer.hpp"
+#include "model/policy.hpp"
+#include "model/sampling.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace rollcall::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Model {
+  std::string key;
+  model::ModelConfig config;
+  std::shared_ptr<model::AlignedFloats> weights;
+  std::unique_ptr<model::Policy> policy;
+};
+
+/// The model of the last case, or a new one. It has no end-of-sequence, so every sample has its full length.
+Model& model_of(const Json& given) {
+  static Model model;
+  const std::string key = given.at("config").dump();
+  if (model.key == key) return model;
+  model = {};
+  model.config = model::read_model_config({key, "the case"});
+  model.config.eos_token_ids.clear();
+  const auto weights = model::initial_weights(model.config, 1);
+  model.weights = std::make_shared<model::AlignedFloats>(std::span<const float>(weights));
+  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{0});
+  model.key = key;
+  return model;
+}
+
+std::vector<std::int32_t> random_tokens(std::size_t count, std::int64_t vocab, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::vector<std::int32_t> tokens(count);
+  for (auto& token : tokens) token = std::int32_t(engine() % unsigned(vocab));
+  return tokens;
+}
+
+/// A rank's single-process collectives: there is nobody to sum with.
+class Alone final : public Collectives {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void sum(std::span<std::int64_t>) override {}
+  void maximum(std::span<double>) override {}
+  void broadcast(std::span<std::byte>, int) override {}
+  void barrier() override {}
+};
+
+struct Shape {
+  explicit Shape(const Json& given)
+      : groups(given.at("groups")), members(given.at("members")), prompt(given.at("prompt")), sampled(given.at("new")), threads(given.at("threads")) {}
+  int groups, members, prompt, sampled, threads;
+};
+
+/// A group's leaf: its prompt once, then `members` continuations of it from member `first` on.
+model::Leaf group_leaf(const Shape& shape, std::int64_t vocab, int group, int members) {
+  model::Leaf leaf;
+  leaf.tokens = random_tokens(std::size_t(shape.prompt + members * shape.sampled), vocab, unsigned(group));
+  leaf.offsets = {0, shape.prompt};
+  leaf.parents = {-1};
+  for (int member = 0; member < members; ++member) {
+    for (int t = 0; t < shape.sampled; ++t) leaf.targets.push_back(leaf.offsets.back() + t);
+    leaf.offsets.push_back(leaf.offsets.back() + shape.sampled);
+    leaf.parents.push_back(0);
+  }
+  return leaf;
+}
+
+}  // namespace
+
+Json decode(const Json& given) {
+  const Shape shape(given);
+  Model& model = model_of(given);
+  SamplingParams sampling;
+  sampling.temperature = given.value("temperature", 1.0);
+  sampling.top_p = given.value("top_p", 1.0);
+  sampling.top_k = given.value("top_k", 0);
+  sampling.max_new_tokens = shape.sampled;
+  std::vector<std::vector<model::DecodeRequest>> shares(std::size_t(shape.threads));
+  for (int group = 0; group < shape.groups; ++group) {
+    for (int t = 0; t < shape.threads; ++t) {
+      const int first = shape.members * t / shape.threads, end = shape.members * (t + 1) / shape.threads;
+      if (first == end) continue;
+      shares[std::size_t(t)].push_back({random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0, std::uint64_t(group),
+                                        std::uint32_t(first), std::uint32_t(end - first), 0});
+    }
+  }
+  std::atomic<std::int64_t> tokens{0};
+  const auto start = Clock::now();
+  on_threads(shape.threads, [&](int thread) {
+    for (const auto& request : model::decode(*model.policy, shares[std::size_t(thread)], sampling, {}))
+      for (const auto& sample : request) tokens += std::int64_t(sample.tokens.size());
+  });
+  return {{"seconds", since(start)}, {"tokens", tokens.load()}};
+}
+
+Json draw(const Json& given) {
+  const std::int64_t rows = given.at("rows"), vocab = given.at("vocab");
+  std::mt19937 engine(1);
+  std::normal_distribution<float> normal(0.0F, given.at("spread"));
+  model::AlignedFloats logits(std::size_t(rows * vocab));
+  for (float& z : logits.span()) z = normal(engine);
+  SamplingParams sampling;
+  sampling.temperature = given.value("temperature", 1.0);
+  sampling.top_p = given.value("top_p", 1.0);
+  const auto& kernels = kernels::selected_kernels();
+  model::TokenSampler sampler(sampling, vocab, kernels);
+  kernels::ExecutionContext context;
+  constexpr std::int32_t none = -1;
+  float logprob = 0.0F, entropy = 0.0F, lse = 0.0F;
+  std::vector<kernels::BlockMass> masses(std::size_t(kernels::vocabulary_blocks(vocab) + 1));
+  std::vector<float> e(sampler.needs_exponentials() ? std::size_t(vocab) : 0);
+  const auto start = Clock::now();
+  std::int64_t sum = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float* z = logits.data() + row * vocab;
+    kernels.token_columns(context, z, 1, vocab, float(1.0 / sampling.temperature), &none, &logprob, &entropy, &lse, masses.data(), e.empty() ? nullptr : e.data());
+    sum += sampler.draw({z, masses.data(), e.data()}, (double(row) + 0.5) / double(rows));
+  }
+  return {{"seconds", since(start)}, {"tokens", rows}, {"sum", sum}};
+}
+
+Json update(const Json& given) {
+  const Shape shape(given);
+  Model& model = model_of(given);
+  const auto layout = model::weight_layout(model.config);
+  static std::string key;
+  static std::unique_ptr<model::GradientSum> sum;
+  static model::OptimizerState state;
+  if (key != model.key) {
+    key = model.key;
+    sum = std::make_unique<model::GradientSum>(layout);
+    state = {std::vector<float>(std::size_t(layout.size), 0.0F), std::vector<float>(std::size_t(layout.size), 0.0F), 0};
+  }
+  std::vector<model::Leaf> leaves;
+  for (int group = 0; group < shape.groups; ++group)
+    for (int t = 0; t < shape.threads; ++t)
+      leaves.push_back(group_leaf(shape, model.config.vocab_size, group, shape.members * (t + 1) / shape.threads - shape.members * t / shape.threads));
+  std::int64_t columns = 0;
+  for (const auto& leaf : leaves) columns += std::int64_t(leaf.targets.size());
+  Alone alone;
+  const auto start = Clock::now();
+  do {
+    sum->start();
+    std::atomic<std::size_t> next{0};
+    on_threads(shape.threads, [&](int) {
+      model::use_one_thread_per_operation();
+      for (std::size_t i = next++; i < leaves.size(); i = next++) {
+        const std::size_t m = leaves[i].targets.size();
+        model::ColumnGradient derivative{std::vector<float>(m), std::vector<float>(m, 0.0F)};
+        for (std::size_t t = 0; t < m; ++t) derivative.logprob[t] = (t / std::size_t(shape.sampled) % 2 == 0 ? 1.0F : -1.0F) / float(columns);
+        model::forward_backward(*model.policy, leaves[i], 1.0, derivative,
+                                [&](std::size_t slice, std::int64_t first, std::span<const float> values) { sum->add(slice, first, values); });
+        sum->end_leaf();
+      }
+    });
+  } while (sum->finish(alone) == model::GradientSum::Outcome::repeat);
+  model::apply_adamw(layout, OptimizerSection{}, 1e-6, sum->gradient(), model.weights->span(), state);
+  model.policy.reset();
+  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{std::uint64_t(state.step)});
+  return {{"seconds", since(start)}, {"tokens", columns}};
+}
+
+}  // namespace rollcall::bench

@@ -1,0 +1,32 @@
+// What the engine is timed at: one function a kind of work. A case is a JSON object; the answer holds seconds and what was done in them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+
+namespace rollcall::bench {
+
+using Json = nlohmann::json;
+
+/// `groups` prompts of `prompt` tokens with `members` samples of `new` tokens each, of the model `config` (what config.json says) with random weights; `threads`.
+/// `temperature`, `top_p`, `top_k` as in SamplingParams. Answer: seconds, tokens (sampled).
+Json decode(const Json& given);
+/// Log-prob, entropy and a draw at `temperature` and `top_p` from each of `rows` rows of `vocab` logits, normal of spread `spread`, one thread.
+/// Answer: seconds, tokens.
+Json draw(const Json& given);
+/// One GRPO update of the same rollouts with random advantages: gradients of all leaves, their exact sum, AdamW, the weights made ready to generate with.
+/// Answer: seconds, tokens (columns).
+Json update(const Json& given);
+/// y [rows, outputs] = x [rows, inputs] W^T over as many different W as fill `bytes`, so that they come from memory. `by`: "rollcall", "aten_fp32", "aten_bf16".
+/// Answer: seconds, flop.
+Json linear(const Json& given);
+/// Sum of the 64-bit words of `bytes` of memory, each thread its share. Answer: seconds, bytes.
+Json stream(const Json& given);
+/// FMAs that stay in registers. Answer: seconds, flop.
+Json fma(const Json& given);
+
+/// Runs work(thread) on `threads` threads, this one among them; rethrows.
+void on_threads(int threads, const std::function<void(int thread)>& work);
+
+}  // namespace rollcall::bench
