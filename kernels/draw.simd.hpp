@@ -14,7 +14,8 @@ static void exponentials(ExecutionContext&, const float* logits, std::int64_t v,
 /// For each block of a row: visit(block, its first place, the end of its places).
 template <class Visit>
 static inline void each_block(std::int64_t v, const Visit& visit) {
-  for (std::int64_t first = 0, block = 0; first < v; first += kVocabularyBlock, ++block) visit(block, first, v - first < kVocabularyBlock ? v : first + kVocabularyBlock);
+  for (std::int64_t first = 0, block = 0; first < v; first += kVocabularyBlock, ++block)
+    visit(block, first, v - first < kVocabularyBlock ? v : first + kVocabularyBlock);
 }
 
 /// The weights of a vector of places; less than any threshold beyond the block.

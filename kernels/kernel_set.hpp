@@ -3,8 +3,9 @@
 // Contract of every entry
 // - Row-major fp32, contiguous; `n` rows (tokens) may be any number: the bits of a row depend on that row's inputs alone, never on n, on the
 //   other rows, or on the thread. That is batch invariance, and it is why generation and training agree bit for bit.
-// - Each output sums its products in one fixed order (FMA, k ascending within a lane; 16 lanes folded by a fixed binary tree where a reduction
-//   runs along the row), so "scalar", "avx2" and "avx512" are bit-identical to one another; `select` may choose any by measurement.
+// - Each output sums its products in one fixed order (in fp32_fixed_order FMA, k ascending within a lane; 16 lanes folded by a fixed binary tree where a
+//   reduction runs along the row; bf16_linear.simd.hpp says it of bf16_sliced8), so that the sets of one numerics are bit-identical to one another; `select` may
+//   choose any by measurement.
 // - `reference` is plain double-precision loops: the truth within a stated tolerance, not bit-identical.
 // - No allocation: scratch comes from the Workspace of the ExecutionContext. One thread per call; callers run many calls side by side.
 #pragma once
@@ -46,8 +47,13 @@ struct KernelSet {
   const char* name;
   const char* numerics;  ///< what fixes the bits: sets of one numerics are bit-identical to one another
 
-  /// y[n,o] = x[n,k] W[o,k]^T (+ bias[o] when non-null). `packed` is W through pack_linear. Bias is added last.
-  void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y);
+  /// Bytes that `pack` writes for W[o,k]: panels of 16 outputs, padded with zeros. Memory aligned to 64 bytes is read fastest.
+  std::int64_t (*packed_bytes)(std::int64_t o, std::int64_t k);
+  void (*pack)(const float* w, std::int64_t o, std::int64_t k, void* packed);
+  /// y[n,o] = x[n,k] W[o,k]^T (+ bias[o] when non-null). `packed` is W through `pack`. Bias is added last. `slices` (1, 2, 4 or 8): parts of k that
+  /// bf16_sliced8 sums apart; fp32_fixed_order takes no notice of it.
+  void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int slices,
+                 float* y);
   /// y = x / sqrt(mean(x^2) + eps) * weight, per row of d.
   void (*rms_norm)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
   /// dx[n,d] written; dweight[d] accumulated over rows in ascending order.
@@ -90,15 +96,15 @@ struct KernelSet {
   std::int64_t (*places_between)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place);
 };
 
-/// Floats that pack_linear writes for W[o,k]: panels of 16 outputs, k-major inside, zero-padded. Memory aligned to 64 bytes is read fastest.
-std::int64_t packed_size(std::int64_t o, std::int64_t k);
-void pack_linear(const float* w, std::int64_t o, std::int64_t k, float* packed);
+/// The numerics there are: what fixes the bits of a run. Sets of one numerics are bit-identical; "fp64_loops" is the reference's.
+inline constexpr const char *kFp32FixedOrder = "fp32_fixed_order", *kBf16Sliced8 = "bf16_sliced8";
 
 const KernelSet& reference_kernels();
 const KernelSet& scalar_kernels();
-/// The fastest of the bit-identical sets that this CPU can run, measured once per process on a small linear + attention probe.
+/// The fastest set of these numerics that this processor can run, measured once per process on a small linear + attention probe.
 const KernelSet& selected_kernels();
-/// By name ("reference", "scalar", "avx2", "avx512"); nullptr when unknown or not runnable on this CPU.
-const KernelSet* kernels_by_name(const char* name);
+const KernelSet& selected_bf16_kernels();
+/// By name ("reference", "scalar", "avx2", "avx512"; of bf16_sliced8 also "avx512_bf16" and "amx"); nullptr when unknown or not runnable on this processor.
+const KernelSet* kernels_by_name(const char* name, const char* numerics = kFp32FixedOrder);
 
 }  // namespace rollcall::kernels

@@ -1,8 +1,9 @@
-// The table of one instruction set: every *.simd.hpp kernel, compiled with the flags of the file that includes this.
+// The tables of one instruction set: every *.simd.hpp kernel, compiled with the flags of the file that includes this.
 #pragma once
 
 #include "kernels/attention.simd.hpp"
 #include "kernels/attention_backward.simd.hpp"
+#include "kernels/bf16_linear.simd.hpp"
 #include "kernels/draw.simd.hpp"
 #include "kernels/instruction_sets.hpp"
 #include "kernels/linear.simd.hpp"
@@ -16,9 +17,11 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-const KernelSet table{
+constexpr KernelSet fp32{
     .name = ROLLCALL_TEXT(ROLLCALL_ISA),
-    .numerics = "fp32_fixed_order",
+    .numerics = kFp32FixedOrder,
+    .packed_bytes = packed_bytes_fp32,
+    .pack = pack_fp32,
     .linear = linear,
     .rms_norm = rms_norm,
     .rms_norm_backward = rms_norm_backward,
@@ -35,5 +38,18 @@ const KernelSet table{
     .block_sums_from = block_sums_from,
     .places_between = places_between,
 };
+
+constexpr KernelSet sliced8() {
+  KernelSet set = fp32;
+  set.numerics = kBf16Sliced8;
+  set.packed_bytes = packed_bytes_bf16;
+  set.pack = pack_bf16;
+  set.linear = sliced_linear;
+  return set;
+}
+
+// Made when compiling: nothing compiled for this instruction set may run before somebody has asked whether the processor has it.
+constinit const KernelSet table = fp32;
+constinit const KernelSet bf16_table = sliced8();
 
 }  // namespace rollcall::kernels::ROLLCALL_ISA

@@ -72,8 +72,8 @@ static void linear_panels(const LinearOperands& a, std::int64_t n, std::int64_t 
   }
 }
 
-static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y) {
-  const LinearOperands operands{x, packed, bias, y, k, o};
+static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int, float* y) {
+  const LinearOperands operands{x, static_cast<const float*>(packed), bias, y, k, o};
   const std::int64_t panels = (o + kLanes - 1) / kLanes;
   std::int64_t panel = 0;
   for (; panel + kTilePanels <= panels; panel += kTilePanels) linear_panels<kTilePanels>(operands, n, panel);

@@ -16,8 +16,8 @@ __global__ void linear_each(std::int64_t count, const float* x, std::int64_t k, 
   y[at] = bias ? sum + bias[output] : sum;
 }
 
-void linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y) {
-  launch_each(context, "linear", linear_each, n * o, x, k, packed, o, bias, y);
+void linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int, float* y) {
+  launch_each(context, "linear", linear_each, n * o, x, k, static_cast<const float*>(packed), o, bias, y);
 }
 
 __device__ float inverse_rms(const float* x, std::int64_t d, float eps) {
@@ -113,6 +113,9 @@ void swiglu_backward(ExecutionContext& context, const float* gate, const float* 
 }  // namespace
 
 void add_linear_and_rows(KernelSet& set) {
+  set.numerics = "cuda_fp32";
+  set.packed_bytes = packed_bytes_fp32;
+  set.pack = pack_fp32;
   set.linear = linear;
   set.rms_norm = rms_norm;
   set.rms_norm_backward = rms_norm_backward;

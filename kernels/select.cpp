@@ -1,6 +1,15 @@
 // The tables by name, and the choice among the bit-identical ones by a short measurement: a processor flag does not say what is faster.
 #include "kernels/instruction_sets.hpp"
+#include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
+
+#ifdef ROLLCALL_KERNELS_X86
+#include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
 
 #include <chrono>
 #include <cstdlib>
@@ -14,18 +23,41 @@ namespace rollcall::kernels {
 
 namespace {
 
-/// The bit-identical sets that this processor runs, the plain one last.
-std::vector<const KernelSet*> runnable_sets() {
-  std::vector<const KernelSet*> sets;
+#ifdef ROLLCALL_KERNELS_X86
+
+/// Whether the processor has AMX's bfloat16 tiles and the kernel lets this process use them: their state is large, so that it must be asked for.
+bool amx_is_ours() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 22 & 1U) == 0 || (d >> 24 & 1U) == 0) return false;
+#ifdef __linux__
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+#endif
+
+struct Sets {
+  std::vector<const KernelSet*> fp32, bf16;  ///< bit-identical to one another, the plain one last
+};
+
+/// The sets that this processor runs.
+Sets runnable_sets() {
+  Sets sets;
 #ifdef ROLLCALL_KERNELS_X86
   __builtin_cpu_init();
   const bool avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl"))
-    sets.push_back(&avx512::table);
-  if (avx2_fma) sets.push_back(&avx2::table);
+  const bool avx512 = avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl");
+  static const bool tiles = amx_is_ours();
+  if (avx512 && tiles) sets.bf16.push_back(&amx::bf16_table);
+  if (avx512 && __builtin_cpu_supports("avx512bf16")) sets.bf16.push_back(&avx512_bf16::bf16_table);
+  if (avx512) sets.fp32.push_back(&avx512::table), sets.bf16.push_back(&avx512::bf16_table);
+  if (avx2_fma) sets.fp32.push_back(&avx2::table), sets.bf16.push_back(&avx2::bf16_table);
 #endif
-  sets.push_back(&scalar::table);
+  sets.fp32.push_back(&scalar::table), sets.bf16.push_back(&scalar::bf16_table);
   return sets;
 }
 
@@ -33,7 +65,7 @@ std::vector<const KernelSet*> runnable_sets() {
 struct Probe {
   static constexpr std::int64_t n = 32, k = 128, o = 192, keys = 32;
   static constexpr HeadShape heads{4, 2, 32};
-  std::vector<float> x = std::vector<float>(n * k, 0.5F), packed = std::vector<float>(static_cast<std::size_t>(packed_size(o, k)), 0.25F);
+  std::vector<float> x = std::vector<float>(n * k, 0.5F), packed = std::vector<float>(o * k, 0.25F);
   std::vector<float> y = std::vector<float>(n * o), out = std::vector<float>(n * k);
   std::vector<float> cache = std::vector<float>(keys * 64, 0.125F);
   std::vector<AttentionRow> rows = std::vector<AttentionRow>(n, AttentionRow{cache.data(), cache.data(), keys, 64});
@@ -41,7 +73,7 @@ struct Probe {
 
   double seconds(const KernelSet& set) {
     const auto start = std::chrono::steady_clock::now();
-    set.linear(context, x.data(), n, k, packed.data(), o, nullptr, y.data());
+    set.linear(context, x.data(), n, k, packed.data(), o, nullptr, 1, y.data());
     set.attention(context, x.data(), rows.data(), n, heads, out.data());
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -63,12 +95,12 @@ const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
   return *best;
 }
 
-const KernelSet& choose() {
+const KernelSet& choose(const std::vector<const KernelSet*>& sets, const char* numerics) {
   const char* forced = std::getenv("ROLLCALL_KERNELS");
-  if (!forced || !*forced) return fastest(runnable_sets());
-  if (const KernelSet* set = kernels_by_name(forced)) return *set;
+  if (!forced || !*forced) return fastest(sets);
+  if (const KernelSet* set = kernels_by_name(forced, numerics)) return *set;
   std::string names = "reference";
-  for (const KernelSet* set : runnable_sets()) names += std::string(", ") + set->name;
+  for (const KernelSet* set : sets) names += std::string(", ") + set->name;
   throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "' (no kernel set of that name runs on this processor); set it to one of " + names +
                            " or leave it unset");
 }
@@ -81,6 +113,8 @@ const KernelSet& reference_kernels() {
   static const KernelSet table{
       .name = "reference",
       .numerics = "fp64_loops",
+      .packed_bytes = packed_bytes_fp32,
+      .pack = pack_fp32,
       .linear = reference::linear,
       .rms_norm = reference::rms_norm,
       .rms_norm_backward = reference::rms_norm_backward,
@@ -100,15 +134,21 @@ const KernelSet& reference_kernels() {
   return table;
 }
 
-const KernelSet* kernels_by_name(const char* name) {
+const KernelSet* kernels_by_name(const char* name, const char* numerics) {
   if (std::string_view(name) == "reference") return &reference_kernels();
-  for (const KernelSet* set : runnable_sets())
+  const Sets sets = runnable_sets();
+  for (const KernelSet* set : std::string_view(numerics) == kBf16Sliced8 ? sets.bf16 : sets.fp32)
     if (std::string_view(name) == set->name) return set;
   return nullptr;
 }
 
 const KernelSet& selected_kernels() {
-  static const KernelSet& chosen = choose();
+  static const KernelSet& chosen = choose(runnable_sets().fp32, kFp32FixedOrder);
+  return chosen;
+}
+
+const KernelSet& selected_bf16_kernels() {
+  static const KernelSet& chosen = choose(runnable_sets().bf16, kBf16Sliced8);
   return chosen;
 }
 

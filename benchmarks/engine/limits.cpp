@@ -46,23 +46,25 @@ Json linear(const Json& given) {
   const std::int64_t rows = given.at("rows"), inputs = given.at("inputs"), outputs = given.at("outputs"), bytes = given.at("bytes");
   const int threads = given.at("threads");
   const std::string by = given.at("by");
-  const std::int64_t element = by == "aten_bf16" ? 2 : 4, copies = std::max<std::int64_t>(1, bytes / (inputs * outputs * element));
+  const bool bf16 = by == "aten_bf16" || by == "rollcall_bf16";
+  const std::int64_t copies = std::max<std::int64_t>(1, bytes / (inputs * outputs * (bf16 ? 2 : 4)));
   const double flop = 2.0 * double(rows) * double(inputs) * double(outputs) * double(copies);
-  if (by == "rollcall") {
+  if (by.starts_with("rollcall")) {
     // Each thread has outputs of its own, as a team would share them out: the panels of its part of W.
-    const std::int64_t panels = (outputs + 15) / 16, size = kernels::packed_size(outputs, inputs);
-    model::AlignedFloats packed(std::size_t(size * copies)), x(std::size_t(rows * inputs)), y(std::size_t(rows * (outputs + 16 * threads)));
-    std::fill_n(packed.data(), packed.size(), 0.01F);
-    std::fill_n(x.data(), x.size(), 0.5F);
+    const kernels::KernelSet& set = bf16 ? kernels::selected_bf16_kernels() : kernels::selected_kernels();
+    const std::int64_t panels = (outputs + 15) / 16, size = set.packed_bytes(outputs, inputs);
+    const model::AlignedFloats w(std::vector<float>(std::size_t(inputs * outputs), 0.01F)), x(std::vector<float>(std::size_t(rows * inputs), 0.5F));
+    model::AlignedArray<std::byte> packed(std::size_t(size * copies));
+    for (std::int64_t copy = 0; copy < copies; ++copy) set.pack(w.data(), outputs, inputs, packed.data() + copy * size);
+    model::AlignedFloats y(std::size_t(rows * outputs));
     const auto start = Clock::now();
     on_threads(threads, [&](int thread) {
       kernels::ExecutionContext context;
       const std::int64_t first = panels * thread / threads * 16, end = std::min(outputs, panels * (thread + 1) / threads * 16);
       for (std::int64_t copy = 0; copy < copies && first < end; ++copy)
-        kernels::selected_kernels().linear(context, x.data(), rows, inputs, packed.data() + copy * size + first * inputs, end - first, nullptr,
-                                           y.data() + rows * first);
+        set.linear(context, x.data(), rows, inputs, packed.data() + copy * size + size / panels * first / 16, end - first, nullptr, 1, y.data() + rows * first);
     });
-    return {{"seconds", since(start)}, {"flop", flop}};
+    return {{"seconds", since(start)}, {"flop", flop}, {"bytes", size * copies}, {"set", set.name}};
   }
   at::set_num_threads(threads);
   const auto type = by == "aten_bf16" ? at::kBFloat16 : at::kFloat;
@@ -80,7 +82,8 @@ Json stream(const Json& given) {
   std::atomic<std::uint64_t> total{0};
   const auto start = Clock::now();
   on_threads(threads, [&](int thread) {
-    const auto *first = memory.data() + words * std::size_t(thread) / std::size_t(threads), *end = memory.data() + words * std::size_t(thread + 1) / std::size_t(threads);
+    const auto *first = memory.data() + words * std::size_t(thread) / std::size_t(threads),
+               *end = memory.data() + words * std::size_t(thread + 1) / std::size_t(threads);
     total += std::accumulate(first, end, std::uint64_t(0));
   });
   return {{"seconds", since(start)}, {"bytes", bytes}, {"sum", total.load()}};

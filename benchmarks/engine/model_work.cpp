@@ -21,20 +21,22 @@ struct Model {
   std::string key;
   model::ModelConfig config;
   std::shared_ptr<model::AlignedFloats> weights;
+  const kernels::KernelSet* kernels = nullptr;
   std::unique_ptr<model::Policy> policy;
 };
 
 /// The model of the last case, or a new one. It has no end-of-sequence, so every sample has its full length.
 Model& model_of(const Json& given) {
   static Model model;
-  const std::string key = given.at("config").dump();
+  const std::string config = given.at("config").dump(), numerics = given.value("numerics", kernels::kFp32FixedOrder), key = config + numerics;
   if (model.key == key) return model;
   model = {};
-  model.config = model::read_model_config({key, "the case"});
+  model.config = model::read_model_config({config, "the case"});
   model.config.eos_token_ids.clear();
+  model.kernels = numerics == kernels::kBf16Sliced8 ? &kernels::selected_bf16_kernels() : &kernels::selected_kernels();
   const auto weights = model::initial_weights(model.config, 1);
   model.weights = std::make_shared<model::AlignedFloats>(std::span<const float>(weights));
-  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{0});
+  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{0}, model.kernels);
   model.key = key;
   return model;
 }
@@ -125,7 +127,8 @@ Json draw(const Json& given) {
   std::int64_t sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* z = logits.data() + row * vocab;
-    kernels.token_columns(context, z, 1, vocab, float(1.0 / sampling.temperature), &none, &logprob, &entropy, &lse, masses.data(), e.empty() ? nullptr : e.data());
+    kernels.token_columns(context, z, 1, vocab, float(1.0 / sampling.temperature), &none, &logprob, &entropy, &lse, masses.data(),
+                          e.empty() ? nullptr : e.data());
     sum += sampler.draw({z, masses.data(), e.data()}, (double(row) + 0.5) / double(rows));
   }
   return {{"seconds", since(start)}, {"tokens", rows}, {"sum", sum}};
@@ -168,7 +171,7 @@ Json update(const Json& given) {
   } while (sum->finish(alone) == model::GradientSum::Outcome::repeat);
   model::apply_adamw(layout, OptimizerSection{}, 1e-6, sum->gradient(), model.weights->span(), state);
   model.policy.reset();
-  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{std::uint64_t(state.step)});
+  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{std::uint64_t(state.step)}, model.kernels);
   return {{"seconds", since(start)}, {"tokens", columns}};
 }
 

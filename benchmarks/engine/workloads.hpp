@@ -9,7 +9,8 @@ namespace rollcall::bench {
 
 using Json = nlohmann::json;
 
-/// `groups` prompts of `prompt` tokens with `members` samples of `new` tokens each, of the model `config` (what config.json says) with random weights; `threads`.
+/// `groups` prompts of `prompt` tokens with `members` samples of `new` tokens each, of the model `config` (what config.json says) with random weights; `threads`;
+/// `numerics` (fp32_fixed_order).
 /// `temperature`, `top_p`, `top_k` as in SamplingParams. Answer: seconds, tokens (sampled).
 Json decode(const Json& given);
 /// Log-prob, entropy and a draw at `temperature` and `top_p` from each of `rows` rows of `vocab` logits, normal of spread `spread`, one thread.
@@ -18,7 +19,7 @@ Json draw(const Json& given);
 /// One GRPO update of the same rollouts with random advantages: gradients of all leaves, their exact sum, AdamW, the weights made ready to generate with.
 /// Answer: seconds, tokens (columns).
 Json update(const Json& given);
-/// y [rows, outputs] = x [rows, inputs] W^T over as many different W as fill `bytes`, so that they come from memory. `by`: "rollcall", "aten_fp32", "aten_bf16".
+/// y [rows, outputs] = x [rows, inputs] W^T over as many different W as fill `bytes`, so that they come from memory. `by`: "rollcall", "rollcall_bf16", "aten_fp32", "aten_bf16".
 /// Answer: seconds, flop.
 Json linear(const Json& given);
 /// Sum of the 64-bit words of `bytes` of memory, each thread its share. Answer: seconds, bytes.

@@ -2,6 +2,7 @@
 // attention in keys per second and token columns in logits per second. `best` is the set that the job would select.
 #include "fma_peak.hpp"
 #include "kernels/kernel_set.hpp"
+#include "kernels/packing.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -22,12 +23,12 @@ void linear(benchmark::State& state, const KernelSet* set) {
   const std::int64_t n = state.range(0), k = state.range(1), o = state.range(2);
   ExecutionContext context;
   Workspace operands;  // aligned, as the model's packed weights are
-  float* packed = operands.floats(static_cast<std::size_t>(packed_size(o, k)));
-  pack_linear(ramp(o * k).data(), o, k, packed);
+  float* packed = operands.floats(static_cast<std::size_t>(packed_bytes_fp32(o, k)) / sizeof(float));
+  pack_fp32(ramp(o * k).data(), o, k, packed);
   const std::vector<float> x = ramp(n * k);
   std::vector<float> y(static_cast<std::size_t>(n * o));
   for (auto _ : state) {
-    set->linear(context, x.data(), n, k, packed, o, nullptr, y.data());
+    set->linear(context, x.data(), n, k, packed, o, nullptr, 1, y.data());
     benchmark::ClobberMemory();
   }
   static const double peak = fma_peak_gflops();

@@ -15,7 +15,8 @@ struct Linear {
   std::int64_t outputs = 0, inputs = 0;
   std::int64_t weight_slice = -1, bias_slice = -1;  ///< positions in the layout; -1: no bias
   const float* weight = nullptr;
-  const float* panels = nullptr;
+  const void* panels = nullptr;
+  int slices = 1;  ///< in which bf16_sliced8 sums the inputs: 8 where they are cut among devices
   const float* bias = nullptr;
 };
 
@@ -36,7 +37,7 @@ struct Policy::Packed {
   const kernels::KernelSet* kernels = nullptr;
   WeightLayout layout;
   std::shared_ptr<const AlignedFloats> weights;  ///< layout order
-  AlignedFloats panels;                          ///< every linear packed, one after the other
+  AlignedArray<std::byte> panels;                ///< every linear packed, one after the other
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;

@@ -63,6 +63,7 @@ class Packer {
     layer.k = linear("k_proj", c.attention_bias);
     layer.v = linear("v_proj", c.attention_bias);
     layer.o = linear("o_proj", c.output_bias);
+    layer.o.slices = 8;
     if (c.qk_norm) {
       layer.q_norm = norm("q_norm.weight");
       layer.k_norm = norm("k_norm.weight");
@@ -71,6 +72,7 @@ class Packer {
     layer.gate = linear("gate_proj", c.mlp_bias);
     layer.up = linear("up_proj", c.mlp_bias);
     layer.down = linear("down_proj", c.mlp_bias);
+    layer.down.slices = 8;
     return layer;
   }
   void pack_linears() {
@@ -79,15 +81,15 @@ class Packer {
       for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) linears.push_back(linear);
     }
     linears.push_back(&packed_->head);
-    const auto floats = [](const Linear& l) { return (kernels::packed_size(l.outputs, l.inputs) + 15) / 16 * 16; };
+    const auto bytes = [this](const Linear& l) { return (packed_->kernels->packed_bytes(l.outputs, l.inputs) + 63) / 64 * 64; };
     std::int64_t size = 0;
-    for (const Linear* linear : linears) size += floats(*linear);
-    packed_->panels = AlignedFloats(std::size_t(size));
-    float* panel = packed_->panels.data();
+    for (const Linear* linear : linears) size += bytes(*linear);
+    packed_->panels = AlignedArray<std::byte>(std::size_t(size));
+    std::byte* panel = packed_->panels.data();
     for (Linear* linear : linears) {
-      kernels::pack_linear(linear->weight, linear->outputs, linear->inputs, panel);
+      packed_->kernels->pack(linear->weight, linear->outputs, linear->inputs, panel);
       linear->panels = panel;
-      panel += floats(*linear);
+      panel += bytes(*linear);
     }
   }
 

@@ -50,7 +50,7 @@ void RowEngine::logits(std::span<const float* const> rows, const VisitLogits& vi
     const std::size_t count = std::min<std::size_t>(kHeadRows, rows.size() - first);
     for (std::size_t i = 0; i < count; ++i) std::copy_n(rows[first + i], width, gathered + std::int64_t(i) * width);
     kernels.rms_norm(context_, gathered, std::int64_t(count), width, policy_.final_norm.weight, policy_.eps(), normed);
-    kernels.linear(context_, normed, std::int64_t(count), width, policy_.head.panels, policy_.head.outputs, nullptr, out);
+    kernels.linear(context_, normed, std::int64_t(count), width, policy_.head.panels, policy_.head.outputs, nullptr, 1, out);
     visit(first, count, out, normed);
   }
 }
@@ -64,7 +64,7 @@ RowEngine::Rows RowEngine::take(std::int64_t width) {
 
 RowEngine::Rows RowEngine::linear(Rows x, const Linear& linear) {
   const Rows y = take(linear.outputs);
-  policy_.kernels->linear(context_, x.values, n_, linear.inputs, linear.panels, linear.outputs, linear.bias, y.values);
+  policy_.kernels->linear(context_, x.values, n_, linear.inputs, linear.panels, linear.outputs, linear.bias, linear.slices, y.values);
   return y;
 }
 

@@ -35,7 +35,7 @@ at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, Tape* 
   ctx->save_for_backward({x});
   keep(ctx, "tape", tape), keep(ctx, "linear", linear);
   at::Tensor y = at::empty({x.size(0), linear->outputs}, x.options());
-  tape->policy.kernels->linear(tape->context, in(x), x.size(0), linear->inputs, linear->panels, linear->outputs, linear->bias, out(y));
+  tape->policy.kernels->linear(tape->context, in(x), x.size(0), linear->inputs, linear->panels, linear->outputs, linear->bias, linear->slices, out(y));
   return y;
 }
 
@@ -159,7 +159,7 @@ namespace {
 /// Logits [rows, V] of rows [first, first + rows) of x [M, hidden].
 void head_logits(Tape* tape, const at::Tensor& x, std::int64_t first, std::int64_t rows, at::Tensor& logits) {
   const Linear& head = tape->policy.head;
-  tape->policy.kernels->linear(tape->context, in(x) + first * head.inputs, rows, head.inputs, head.panels, head.outputs, nullptr, out(logits));
+  tape->policy.kernels->linear(tape->context, in(x) + first * head.inputs, rows, head.inputs, head.panels, head.outputs, nullptr, 1, out(logits));
 }
 
 }  // namespace

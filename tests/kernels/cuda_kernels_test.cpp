@@ -52,7 +52,7 @@ TEST_F(CudaKernels, LinearAndRowKernelsAgreeWithReference) {
   const float *weight = managed(random_floats(d, 4)), *w = managed(packed(random_floats(o * d, 5), o, d)), *bias = managed(random_floats(o, 6));
   const float *cos = managed(random_floats(n * d / 2, 7)), *sin = managed(random_floats(n * d / 2, 8));
   const std::int32_t* position = managed(std::vector<std::int32_t>{8, 7, 6, 5, 4, 3, 2, 1, 0});
-  expect_same("linear", n * o, 1e-5, [&](auto& set, auto& context, float* y) { set.linear(context, x, n, d, w, o, bias, y); });
+  expect_same("linear", n * o, 1e-5, [&](auto& set, auto& context, float* y) { set.linear(context, x, n, d, w, o, bias, 1, y); });
   expect_same("rms_norm", n * d, 1e-5, [&](auto& set, auto& context, float* y) { set.rms_norm(context, x, n, d, weight, 1e-6F, y); });
   expect_same("rms_norm_backward", n * d + d, 1e-5,
               [&](auto& set, auto& context, float* dx) { set.rms_norm_backward(context, x, n, d, weight, 1e-6F, dy, dx, dx + n * d); });
@@ -101,7 +101,7 @@ TEST_F(CudaKernels, RowsDoNotDependOnTheirBatch) {
   float *whole = output(2 * n * d), *alone = output(2 * d);
   ExecutionContext context;
   const auto both = [&](const float* rows, std::int64_t count, float* y) {
-    cuda_kernels().linear(context, rows, count, d, w, d, nullptr, y);
+    cuda_kernels().linear(context, rows, count, d, w, d, nullptr, 1, y);
     cuda_kernels().rms_norm(context, rows, count, d, weight, 1e-6F, y + count * d);
   };
   both(x, n, whole);

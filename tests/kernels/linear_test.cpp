@@ -1,6 +1,8 @@
 // linear: against the reference, the same bits on every instruction set, and rows that know nothing of their batch.
 #include "operands.hpp"
 
+#include "kernels/packing.hpp"
+
 #include <rapidcheck.h>
 
 namespace rollcall::kernels {
@@ -16,7 +18,7 @@ struct LinearCase {
   Floats run(const KernelSet& set, std::int64_t first, std::int64_t rows, bool with_bias = true) const {
     ExecutionContext context;
     Floats y(static_cast<std::size_t>(rows * o));
-    set.linear(context, x.data() + first * k, rows, k, w.data(), o, with_bias ? bias.data() : nullptr, y.data());
+    set.linear(context, x.data() + first * k, rows, k, w.data(), o, with_bias ? bias.data() : nullptr, 1, y.data());
     return y;
   }
 };
@@ -27,7 +29,7 @@ TEST(Linear, HandWorked) {
   for (const KernelSet* set : simd_sets()) {
     ExecutionContext context;
     Floats y(2);
-    set->linear(context, x.data(), 1, 2, w.data(), 2, bias.data(), y.data());
+    set->linear(context, x.data(), 1, 2, w.data(), 2, bias.data(), 1, y.data());
     EXPECT_EQ(y, (Floats{11.5F, 16.0F})) << set->name;
   }
 }
@@ -70,13 +72,13 @@ TEST(Linear, WritesNothingBeyondItsOutputs) {
   for (const KernelSet* set : simd_sets()) {
     ExecutionContext context;
     Floats y(static_cast<std::size_t>(c.n * c.o + 16), 42.0F);
-    set->linear(context, c.x.data(), c.n, c.k, c.w.data(), c.o, c.bias.data(), y.data());
+    set->linear(context, c.x.data(), c.n, c.k, c.w.data(), c.o, c.bias.data(), 1, y.data());
     EXPECT_EQ(Floats(y.end() - 16, y.end()), Floats(16, 42.0F)) << set->name;
   }
 }
 
 TEST(Linear, PackingPadsWithZeros) {
-  EXPECT_EQ(packed_size(17, 3), 2 * 16 * 3);
+  EXPECT_EQ(packed_bytes_fp32(17, 3), 2 * 16 * 3 * 4);
   const Floats p = packed({1, 2, 3, 4, 5, 6}, 3, 2);  // W[3,2]
   Floats expected(32, 0.0F);
   expected[0] = 1, expected[1] = 3, expected[2] = 5, expected[16] = 2, expected[17] = 4, expected[18] = 6;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/kernel_set.hpp"
+#include "kernels/packing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,8 +33,8 @@ inline std::vector<std::int32_t> random_targets(std::int64_t count, std::int64_t
 }
 
 inline Floats packed(const Floats& w, std::int64_t o, std::int64_t k) {
-  Floats p(static_cast<std::size_t>(packed_size(o, k)));
-  pack_linear(w.data(), o, k, p.data());
+  Floats p(static_cast<std::size_t>(packed_bytes_fp32(o, k)) / sizeof(float));
+  pack_fp32(w.data(), o, k, p.data());
   return p;
 }
 

@@ -39,14 +39,17 @@ TEST(Decode, LogProbsAreTheBitsOfTheTrainingForward) {
   const bool ok = rc::check([] {
     const Family family = *rc::gen::element(Family::llama, Family::qwen2, Family::qwen3);
     const ModelConfig config = small_config(family);
-    const Policy policy(config, random_weights(config, *rc::gen::inRange<std::uint64_t>(0, 50)), {});
+    // Sampled by one kernel set, scored by another of the same numerics.
+    const auto sets = kernel_sets(*rc::gen::element(kernels::kFp32FixedOrder, kernels::kBf16Sliced8));
+    const auto weights = random_weights(config, *rc::gen::inRange<std::uint64_t>(0, 50));
+    const Policy policy(config, weights, {}, *rc::gen::elementOf(sets)), scorer(config, weights, {}, *rc::gen::elementOf(sets));
     const auto requests = random_requests(config, *rc::gen::inRange<std::size_t>(1, 6), *rc::gen::inRange<std::uint64_t>(0, 1000));
     SamplingParams sampling{.temperature = *rc::gen::element(0.0, 0.7, 1.0), .top_k = *rc::gen::element<std::int64_t>(0, 5), .max_new_tokens = 20};
     const auto results = decode(policy, requests, sampling, {});
     for (std::size_t r = 0; r < requests.size(); ++r) {
       RC_ASSERT(results[r].size() == requests[r].count);
       for (const DecodedSequence& sequence : results[r]) {
-        const Columns columns = rescored(policy, requests[r], sequence, sampling.temperature);
+        const Columns columns = rescored(scorer, requests[r], sequence, sampling.temperature);
         RC_ASSERT(columns.logprob == sequence.logprob);
         RC_ASSERT(columns.entropy == sequence.entropy);
         RC_ASSERT(sequence.stopped == config.ends(sequence.tokens.back()));

@@ -52,13 +52,32 @@ TEST(Forward, GradientAgreesWithThePlainTransformerInEveryTensor) {
 TEST(Forward, TrainingSeesTheColumnsOfScoring) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
-    const Policy policy(config, random_weights(config, 8), {});
     const Leaf leaf = random_leaf(config, {40, 7, 30, 41, 50, 64, 64, 33}, 9);  // more than one chunk of the head
-    const Columns scored = forward(policy, leaf, 0.9);
-    Columns trained;
-    gradient_of(policy, leaf, 0.9, random_columns(leaf.targets.size(), 1), &trained);
-    EXPECT_EQ(trained.logprob, scored.logprob);
-    EXPECT_EQ(trained.entropy, scored.entropy);
+    for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
+      const Columns scored = forward(Policy(config, random_weights(config, 8), {}, kernel_sets(numerics).front()), leaf, 0.9);
+      Columns trained;
+      gradient_of(Policy(config, random_weights(config, 8), {}, kernel_sets(numerics).back()), leaf, 0.9, random_columns(leaf.targets.size(), 1), &trained);
+      EXPECT_EQ(trained.logprob, scored.logprob) << numerics;
+      EXPECT_EQ(trained.entropy, scored.entropy) << numerics;
+    }
+  }
+}
+
+TEST(Forward, Bf16StaysNearFp32) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    const Leaf leaf = random_leaf(config, kLengths, 6);
+    const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
+    const Policy full(config, random_weights(config, 5), {}), rounded(config, random_weights(config, 5), {}, &kernels::selected_bf16_kernels());
+    const Columns a = forward(full, leaf, 1.0), b = forward(rounded, leaf, 1.0);
+    double largest = 0.0;
+    for (std::size_t i = 0; i < a.logprob.size(); ++i) largest = std::max(largest, std::abs(double(a.logprob[i]) - b.logprob[i]));
+    EXPECT_GT(largest, 1e-5) << "weights are rounded";
+    EXPECT_LT(largest, 0.2);
+    const std::vector<float> g = gradient_of(full, leaf, 1.0, columns), h = gradient_of(rounded, leaf, 1.0, columns);
+    double gg = 0.0, hh = 0.0, gh = 0.0;
+    for (std::size_t i = 0; i < g.size(); ++i) gg += double(g[i]) * g[i], hh += double(h[i]) * h[i], gh += double(g[i]) * h[i];
+    EXPECT_GT(gh / std::sqrt(gg * hh), 0.99) << name_of(family);
   }
 }
 

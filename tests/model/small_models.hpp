@@ -34,6 +34,14 @@ inline ModelConfig small_config(Family family) {
   return c;
 }
 
+/// The kernel sets of these numerics that this processor runs.
+inline std::vector<const kernels::KernelSet*> kernel_sets(const char* numerics) {
+  std::vector<const kernels::KernelSet*> sets;
+  for (const char* name : {"scalar", "avx2", "avx512", "avx512_bf16", "amx"})
+    if (const auto* set = kernels::kernels_by_name(name, numerics)) sets.push_back(set);
+  return sets;
+}
+
 /// Every value random, norms around one, so that no part of the model is idle.
 inline std::vector<float> random_weights(const ModelConfig& config, std::uint64_t seed) {
   const WeightLayout layout = weight_layout(config);

@@ -1,0 +1,269 @@
+// y = x W^T + bias of the numerics bf16_sliced8: x and W rounded to bf16, products exact, sums in fp32 with denormals flushed, in this order:
+//   block of 32 inputs: two chains of FMAs from 0, over its even and over its odd inputs ascending; then even + odd
+//   slice:              from 0, its blocks ascending, each added
+//   output:             slices folded by a binary tree: ((0+1)+(2+3))+((4+5)+(6+7)); then the bias
+// It is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2), so that one gives the same bits as chains of vector FMAs, or of VDPBF16PS, which
+// adds the product of its high elements first. Slices let a product be cut among devices without a change of bits.
+#pragma once
+
+#include "kernels/bf16.hpp"
+#include "kernels/execution_context.hpp"
+#include "kernels/packing.hpp"
+#include "kernels/simd.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace rollcall::kernels::ROLLCALL_ISA {
+
+/// While it lives, denormal operands count as 0 and denormal results become 0, as the bf16 instructions have it.
+class FlushedDenormals {
+ public:
+#if defined(__x86_64__)
+  FlushedDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040U); }
+  ~FlushedDenormals() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#endif
+};
+
+struct SlicedOperands {
+  const Bf16* panels;
+  const float* bias;
+  float* y;
+  std::int64_t n, o, blocks;  ///< blocks of 32 inputs
+  int slices;
+  std::int64_t slice_end(int slice) const { return blocks * (slice + 1) / slices; }
+};
+
+/// Partial sums of a tile of outputs that wait for their partner in the tree: after slice s, as many as s + 1 has bits.
+template <int kRows>
+struct SliceTree {
+  Vec waiting[3][kRows];
+  int depth = 0;
+
+  /// The sum of all slices of a whole subtree that ends with this one, in place.
+  void add(int slice, Vec (&sum)[kRows]) {
+    for (int s = slice; s & 1; s >>= 1) {
+      --depth;
+      for (int r = 0; r < kRows; ++r) sum[r] = waiting[depth][r] + sum[r];
+    }
+  }
+  void wait(const Vec (&sum)[kRows]) {
+    for (int r = 0; r < kRows; ++r) waiting[depth][r] = sum[r];
+    ++depth;
+  }
+};
+
+static inline void store_outputs(const SlicedOperands& a, std::int64_t row, std::int64_t panel, Vec sum) {
+  const std::int64_t first = panel * kLanes, left = a.o - first;
+  if (a.bias) sum = sum + load_up_to(a.bias + first, left);
+  store_up_to(a.y + row * a.o + first, left, sum);
+}
+
+#if defined(__AMX_BF16__)
+
+struct __attribute__((packed)) TileConfig {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t bytes_a_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;  // rows of a tile; bf16 of a block of a panel
+inline constexpr std::int64_t kAhead = kPanelTile;              // elements that are asked for before they are needed
+
+/// The tiles of 16 * kRowTiles rows and kPanels panels, summed over blocks [begin, end) into out [kRowTiles][kPanels][16][16].
+template <int kRowTiles, int kPanels>
+static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w, std::int64_t panel_stride, std::int64_t begin, std::int64_t end, float* out) {
+  _tile_zero(0);
+  if constexpr (kPanels == 2) _tile_zero(1);
+  if constexpr (kRowTiles == 2) _tile_zero(2);
+  if constexpr (kRowTiles == 2 && kPanels == 2) _tile_zero(3);
+  const auto bytes = static_cast<std::size_t>(x_stride) * sizeof(Bf16);
+  for (std::int64_t b = begin; b < end; ++b) {
+    const Bf16* tile = w + b * kPanelTile;
+    _tile_loadd(4, x + b * 32, bytes);
+    _tile_loadd(6, tile, 64);
+    if constexpr (kRowTiles == 2) _tile_loadd(5, x + kTileRows16 * x_stride + b * 32, bytes);
+    if constexpr (kPanels == 2) _tile_loadd(7, tile + panel_stride, 64);
+    for (int line = 0; line < 16; ++line) {
+      _mm_prefetch(reinterpret_cast<const char*>(tile + kAhead + line * 32), _MM_HINT_T0);
+      if constexpr (kPanels == 2) _mm_prefetch(reinterpret_cast<const char*>(tile + panel_stride + kAhead + line * 32), _MM_HINT_T0);
+    }
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (kPanels == 2) _tile_dpbf16ps(1, 4, 7);
+    if constexpr (kRowTiles == 2) _tile_dpbf16ps(2, 5, 6);
+    if constexpr (kRowTiles == 2 && kPanels == 2) _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, out, 64);
+  if constexpr (kPanels == 2) _tile_stored(1, out + 256, 64);
+  if constexpr (kRowTiles == 2) _tile_stored(2, out + kPanels * 256, 64);
+  if constexpr (kRowTiles == 2 && kPanels == 2) _tile_stored(3, out + 768, 64);
+}
+
+/// Rows [row, row + 16 kRowTiles) of x, of which those below a.n are outputs, of kPanels panels.
+template <int kRowTiles, int kPanels>
+static void sliced_tile(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride, std::int64_t row, std::int64_t panel) {
+  constexpr int kParts = kRowTiles * kPanels * 16;
+  const std::int64_t panel_stride = a.blocks * kPanelTile;
+  alignas(64) float out[kParts * 16];
+  SliceTree<kParts> tree;
+  Vec sum[kParts];
+  std::int64_t begin = 0;
+  for (int slice = 0; slice < a.slices; ++slice) {
+    tile_sums<kRowTiles, kPanels>(x + row * x_stride, x_stride, a.panels + panel * panel_stride, panel_stride, begin, a.slice_end(slice), out);
+    begin = a.slice_end(slice);
+    for (int p = 0; p < kParts; ++p) sum[p] = load(out + p * kLanes);
+    tree.add(slice, sum);
+    if (slice + 1 < a.slices) tree.wait(sum);
+  }
+  for (int t = 0; t < kRowTiles; ++t)
+    for (int p = 0; p < kPanels; ++p)
+      for (std::int64_t r = 0; r < kTileRows16 && row + t * kTileRows16 + r < a.n; ++r)
+        store_outputs(a, row + t * kTileRows16 + r, panel + p, sum[(t * kPanels + p) * 16 + r]);
+}
+
+template <int kPanels>
+static void sliced_panels(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride, std::int64_t panel) {
+  std::int64_t row = 0;
+  for (; row + kTileRows16 < a.n; row += 2 * kTileRows16) sliced_tile<2, kPanels>(a, x, x_stride, row, panel);
+  if (row < a.n) sliced_tile<1, kPanels>(a, x, x_stride, row, panel);
+}
+
+static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias,
+                          int slices, float* y) {
+  const FlushedDenormals flushed;
+  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32, rows = (n + 2 * kTileRows16 - 1) / (2 * kTileRows16) * 2 * kTileRows16;
+  auto* rounded = reinterpret_cast<Bf16*>(context.workspace.floats(static_cast<std::size_t>(rows * stride / 2)));
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t j = 0; j < stride; j += kLanes) {
+      const Vec inputs = r < n && j < k ? rounded_to_bf16(load_up_to(x + r * k + j, k - j)) : splat(0.0F);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(rounded + r * stride + j), _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(inputs.v), 16)));
+    }
+  const SlicedOperands operands{static_cast<const Bf16*>(packed), bias, y, n, o, blocks, slices};
+  const std::int64_t panels = (o + kLanes - 1) / kLanes;
+  const TileConfig config;
+  _tile_loadconfig(&config);
+  std::int64_t panel = 0;
+  for (; panel + 2 <= panels; panel += 2) sliced_panels<2>(operands, rounded, stride, panel);
+  if (panel < panels) sliced_panels<1>(operands, rounded, stride, panel);
+  _tile_release();
+}
+
+#else
+
+#if defined(__AVX512BF16__)
+
+/// Of four inputs of a row: two for the chain of even inputs, then two for that of odd ones; the first of each chain in the upper half.
+struct InputPairs {
+  std::uint32_t even, odd;
+};
+inline constexpr std::int64_t kInputsOfPart = 4;
+
+/// A row's inputs as parts, filled up with zeros.
+static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts, InputPairs* out) {
+  const auto at = [&](std::int64_t j) -> std::uint32_t { return j < k ? to_bf16(x[j]) : 0U; };
+  for (std::int64_t p = 0; p < parts; ++p) out[p] = {at(4 * p) << 16 | at(4 * p + 2), at(4 * p + 1) << 16 | at(4 * p + 3)};
+}
+
+/// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
+template <int kRows>
+static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w, Vec (&even)[kRows], Vec (&odd)[kRows]) {
+  const __m512i low_half = _mm512_set1_epi32(0xFFFF), high_half = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
+  for (int part = 0; part < 8; ++part) {
+    const __m512i first = _mm512_loadu_si512(w + part * 64), second = _mm512_loadu_si512(w + part * 64 + 32);
+    const __m512i evens = _mm512_or_si512(_mm512_slli_epi32(first, 16), _mm512_and_si512(second, low_half));
+    const __m512i odds = _mm512_or_si512(_mm512_and_si512(first, high_half), _mm512_srli_epi32(second, 16));
+#pragma GCC unroll kUnroll
+    for (int r = 0; r < kRows; ++r) {
+      const InputPairs& in = x[r * x_stride + part];
+      even[r].v = _mm512_dpbf16_ps(even[r].v, (__m512bh)_mm512_set1_epi32(static_cast<int>(in.even)), (__m512bh)evens);
+      odd[r].v = _mm512_dpbf16_ps(odd[r].v, (__m512bh)_mm512_set1_epi32(static_cast<int>(in.odd)), (__m512bh)odds);
+    }
+  }
+}
+
+#else
+
+/// Inputs rounded and widened again.
+using InputPairs = float;
+inline constexpr std::int64_t kInputsOfPart = 1;
+
+/// A row's inputs, filled up with zeros.
+static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts, InputPairs* out) {
+  for (std::int64_t j = 0; j < parts; j += kLanes) store(out + j, j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F));
+}
+
+/// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
+template <int kRows>
+static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w, Vec (&even)[kRows], Vec (&odd)[kRows]) {
+  for (int pair = 0; pair < 16; ++pair) {
+    Vec w_even, w_odd;
+    load_pairs(w + pair * 32, w_even, w_odd);
+#pragma GCC unroll kUnroll
+    for (int r = 0; r < kRows; ++r) {
+      even[r] = fma(splat(x[r * x_stride + 2 * pair]), w_even, even[r]);
+      odd[r] = fma(splat(x[r * x_stride + 2 * pair + 1]), w_odd, odd[r]);
+    }
+  }
+}
+
+#endif
+
+#if defined(__AVX512F__)
+inline constexpr int kSlicedRows = 8;  // three sums a row and two of W: 26 of 32 registers
+#elif defined(__AVX2__)
+inline constexpr int kSlicedRows = 2;
+#else
+inline constexpr int kSlicedRows = 4;
+#endif
+
+/// y[row .. row+kRows) of one panel.
+template <int kRows>
+static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row, std::int64_t rows, std::int64_t panel) {
+  if constexpr (kRows > 1)
+    if (rows < kRows) return sliced_rows<kRows - 1>(a, x, row, rows, panel);
+  constexpr std::int64_t parts = 32 / kInputsOfPart;
+  const std::int64_t x_stride = a.blocks * parts;
+  const Bf16* w = a.panels + panel * a.blocks * 512;
+  SliceTree<kRows> tree;
+  Vec sum[kRows];
+  std::int64_t block = 0;
+  for (int slice = 0; slice < a.slices; ++slice) {
+#pragma GCC unroll kUnroll
+    for (Vec& s : sum) s = splat(0.0F);
+    for (; block < a.slice_end(slice); ++block) {
+      Vec even[kRows], odd[kRows];
+#pragma GCC unroll kUnroll
+      for (int r = 0; r < kRows; ++r) even[r] = odd[r] = splat(0.0F);
+      block_chains<kRows>(x + row * x_stride + block * parts, x_stride, w + block * 512, even, odd);
+#pragma GCC unroll kUnroll
+      for (int r = 0; r < kRows; ++r) sum[r] = sum[r] + (even[r] + odd[r]);
+    }
+    tree.add(slice, sum);
+    if (slice + 1 < a.slices) tree.wait(sum);
+  }
+#pragma GCC unroll kUnroll
+  for (int r = 0; r < kRows; ++r) store_outputs(a, row + r, panel, sum[r]);
+}
+
+static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias,
+                          int slices, float* y) {
+  const FlushedDenormals flushed;
+  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, parts = blocks * 32 / kInputsOfPart;
+  auto* rounded = reinterpret_cast<InputPairs*>(context.workspace.floats(static_cast<std::size_t>(n * parts) * sizeof(InputPairs) / sizeof(float)));
+  for (std::int64_t r = 0; r < n; ++r) input_parts(x + r * k, k, parts, rounded + r * parts);
+  const SlicedOperands operands{static_cast<const Bf16*>(packed), bias, y, n, o, blocks, slices};
+  const std::int64_t panels = (o + kLanes - 1) / kLanes, tiles = (n + kSlicedRows - 1) / kSlicedRows;
+  for (std::int64_t panel = 0; panel < panels; ++panel)
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      const std::int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;  // shared out evenly: 9 rows are 5 + 4, not 8 + 1
+      sliced_rows<kSlicedRows>(operands, rounded, begin, end - begin, panel);
+    }
+}
+
+#endif
+
+}  // namespace rollcall::kernels::ROLLCALL_ISA
