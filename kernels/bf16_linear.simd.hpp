@@ -72,7 +72,7 @@ struct __attribute__((packed)) TileConfig {
 };
 
 inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;  // rows of a tile; bf16 of a block of a panel
-inline constexpr std::int64_t kAhead = kPanelTile;              // elements that are asked for before they are needed
+inline constexpr std::int64_t kAhead = kPanelTile;                 // elements that are asked for before they are needed
 
 /// The tiles of 16 * kRowTiles rows and kPanels panels, summed over blocks [begin, end) into out [kRowTiles][kPanels][16][16].
 template <int kRowTiles, int kPanels>

@@ -160,6 +160,7 @@ std::int32_t TokenSampler::truncated(const float* e, double u) {
     all += double(blocks_[b].sum) * factor;
     factor_[b] = float(b + 1 == mass_.size() && cut_ ? factor * cut_factor_ : factor);
   }
+  if (!(all > 0.0)) return 0;  // a logit is not a number, which the log-prob will say
   Kept kept{0.0F, 0, all};
   if (top_k_ < drawn_) kept = keep(e, Measure::count, double(top_k_), double(drawn_));
   if (top_p_ < 1.0) kept = keep(e, Measure::mass, top_p_ * kept.mass, all);  // of what top-k kept (the nucleus: Holtzman et al. 2020)

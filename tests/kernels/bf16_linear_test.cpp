@@ -26,7 +26,12 @@ struct SlicedCase {
   std::vector<std::uint64_t> panels;  // of 8 bytes, so that they are aligned
 
   SlicedCase(std::int64_t rows, std::int64_t inputs, std::int64_t outputs, int parts, unsigned seed = 1, float spread = 1.0F)
-      : n(rows), k(inputs), o(outputs), slices(parts), x(random_floats(n * k, seed, spread)), w(random_floats(o * k, seed + 1, spread)),
+      : n(rows),
+        k(inputs),
+        o(outputs),
+        slices(parts),
+        x(random_floats(n * k, seed, spread)),
+        w(random_floats(o * k, seed + 1, spread)),
         bias(random_floats(o, seed + 2)) {
     pack();
   }
@@ -84,7 +89,8 @@ TEST(Bf16Linear, HandWorked) {
 
 TEST(Bf16Linear, FollowsItsDefinition) {
   for (const KernelSet* set : bf16_sets())
-    for (const auto& [n, k, o, slices] : std::vector<std::tuple<int, int, int, int>>{{1, 1, 1, 1}, {3, 33, 17, 1}, {17, 64, 5, 1}, {2, 300, 16, 8}, {33, 608, 31, 8}, {16, 96, 48, 8}, {5, 257, 33, 4}}) {
+    for (const auto& [n, k, o, slices] : std::vector<std::tuple<int, int, int, int>>{
+             {1, 1, 1, 1}, {3, 33, 17, 1}, {17, 64, 5, 1}, {2, 300, 16, 8}, {33, 608, 31, 8}, {16, 96, 48, 8}, {5, 257, 33, 4}}) {
       const SlicedCase c(n, k, o, slices, 5);
       const Floats y = c.run(*set);
       for (std::int64_t row = 0; row < n; ++row)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -119,6 +120,18 @@ TEST(Sampling, IdsBeyondTheTokenizersAreNeverDrawn) {
 TEST(Sampling, TheLastUnitOfUStaysInsideTheVocabulary) {
   EXPECT_LT(Drawing({}).draw(0x1.fffffffffffffp-1), 6);
   EXPECT_EQ(Drawing({}, {0.0F, 0.0F, -200.0F}).draw(0x1.fffffffffffffp-1), 1);  // the last one has no probability
+}
+
+TEST(Sampling, NotANumberEndsADraw) {
+  for (const std::size_t place : {0UL, 1500UL, 2999UL}) {
+    auto logits = std::vector<float>(3000, 0.5F);
+    logits[place] = std::numeric_limits<float>::quiet_NaN();
+    for (const SamplingParams& params :
+         {SamplingParams{}, SamplingParams{.top_p = 0.9}, SamplingParams{.top_k = 5}, SamplingParams{.top_p = 0.9, .vocab_size = 2900}}) {
+      const std::int32_t token = Drawing(params, logits).draw(0.5);
+      EXPECT_TRUE(token >= 0 && token < 3000);
+    }
+  }
 }
 
 /// A draw by plain loops in double: tokens in order of probability, the kept ones in the order in which the sampler walks them.
