@@ -144,6 +144,12 @@ ExitCode watch(const fs::path& dir) {
     const Stopwatch clock;
     while (clock.seconds() < turn_s && FolderLock::is_held(dir)) rest(0.2);
   }
+  // One that was silent and has ended in order since then went on between two looks.
+  const auto status = fs::exists(dir / "status.json") ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false) : nlohmann::json();
+  const std::string phase = status.is_object() ? status.value("phase", "") : "";
+  if (phase == "done" || phase.starts_with("stopped"))
+    for (const auto& line : teller.tell({}))
+      if (!say(line)) return ExitCode::done;
   std::fputs("\n", stdout);
   return show(dir);
 }
