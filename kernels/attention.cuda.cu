@@ -1,5 +1,6 @@
 // Attention and its backward on a CUDA device: one warp per query row and head, keys in ascending order, no atomics.
 #include "kernels/device.cuh"
+#include "kernels/packing.hpp"
 
 #include <cfloat>
 
@@ -19,23 +20,40 @@ __device__ float largest_score(const float* q, const float* k, std::int64_t keys
   return warp_max(largest);
 }
 
+/// A row's keys and values of one head in fp32 pages (packing.hpp): keys [panel of 16 positions][d][16], values [panel of 16 dimensions][64 positions][16].
+struct PagedHead {
+  AttentionRow row;
+  std::int64_t d, begin;  ///< begin: of the head in a page
+  __device__ PagedHead(const AttentionRow& r, HeadShape shape, std::int64_t head)
+      : row(r), d(shape.head_dim), begin(head * kPageKeys * (shape.head_dim + (shape.head_dim + 15) / 16 * 16)) {}
+  __device__ const float* page(std::int64_t j) const { return static_cast<const float*>(row.pages[j / kPageKeys]) + begin; }
+  __device__ float score(const float* q, std::int64_t j) const {
+    const float* k = page(j) + j % kPageKeys / 16 * 16 * d + j % 16;
+    float sum = 0.0F;
+    for (std::int64_t c = 0; c < d; ++c) sum = fmaf(q[c], k[c * 16], sum);
+    return sum;
+  }
+  __device__ float value(std::int64_t j, std::int64_t c) const { return page(j)[kPageKeys * d + (c / 16 * kPageKeys + j % kPageKeys) * 16 + c % 16]; }
+};
+
 /// Block (row i, head h): a warp goes over the keys 32 at a time, each lane weighing one; then lane c sums dimension c (and c + 32, ...) in shared memory.
 __global__ void attention_row(const float* q, const AttentionRow* rows, HeadShape shape, float scale, float* out) {
   extern __shared__ float sum[];  // [head_dim]; element c belongs to lane c % 32 alone
   const std::int64_t d = shape.head_dim, i = blockIdx.x / shape.q_heads, h = blockIdx.x % shape.q_heads, at = blockIdx.x * d;
-  const AttentionRow row = rows[i];
-  const std::int64_t from = h / (shape.q_heads / shape.kv_heads) * d;
-  const float largest = largest_score(q + at, row.k + from, row.keys, row.stride, d, scale);
+  const PagedHead head(rows[i], shape, h / (shape.q_heads / shape.kv_heads));
+  const std::int64_t keys = rows[i].keys;
+  float largest = -FLT_MAX;
+  for (std::int64_t j = threadIdx.x; j < keys; j += kWarp) largest = fmaxf(largest, head.score(q + at, j) * scale);
+  largest = warp_max(largest);
   for (std::int64_t c = threadIdx.x; c < d; c += kWarp) sum[c] = 0.0F;
   float total = 0.0F;
-  for (std::int64_t first = 0; first < row.keys; first += kWarp) {
+  for (std::int64_t first = 0; first < keys; first += kWarp) {
     const std::int64_t own = first + threadIdx.x;
-    const float weight = own < row.keys ? expf(dot(q + at, row.k + own * row.stride + from, d) * scale - largest) : 0.0F;
+    const float weight = own < keys ? expf(head.score(q + at, own) * scale - largest) : 0.0F;
     total += weight;
-    for (int lane = 0; lane < kWarp && first + lane < row.keys; ++lane) {
+    for (int lane = 0; lane < kWarp && first + lane < keys; ++lane) {
       const float broadcast = __shfl_sync(0xFFFFFFFFU, weight, lane);
-      const float* v = row.v + (first + lane) * row.stride + from;
-      for (std::int64_t c = threadIdx.x; c < d; c += kWarp) sum[c] = fmaf(broadcast, v[c], sum[c]);
+      for (std::int64_t c = threadIdx.x; c < d; c += kWarp) sum[c] = fmaf(broadcast, head.value(first + lane, c), sum[c]);
     }
   }
   total = warp_sum(total);
@@ -117,6 +135,8 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
 }  // namespace
 
 void add_attention(KernelSet& set) {
+  set.page_bytes = page_bytes_fp32;
+  set.store_position = store_position_fp32;
   set.attention = attention;
   set.attention_backward = attention_backward;
 }

@@ -1,4 +1,5 @@
 // Reference of softmax attention with grouped query heads, and of its backward over one causal sequence.
+#include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
 
 #include <algorithm>
@@ -30,14 +31,16 @@ std::vector<double> probabilities(const float* q, const float* k, std::int64_t k
 
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
   const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads;
+  std::vector<float> k, v;  // of a row and head, out of the pages
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t h = 0; h < shape.q_heads; ++h) {
-      const AttentionRow& row = rows[i];
-      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d;
-      const std::vector<double> p = probabilities(q + at, row.k + from, row.keys, row.stride, d);
+      const std::int64_t keys = rows[i].keys, at = (i * shape.q_heads + h) * d;
+      k.resize(static_cast<std::size_t>(keys * d)), v.resize(k.size());
+      for (std::int64_t j = 0; j < keys; ++j) load_position_fp32(rows[i].pages[j / kPageKeys], shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
+      const std::vector<double> p = probabilities(q + at, k.data(), keys, d, d);
       for (std::int64_t c = 0; c < d; ++c) {
         double sum = 0.0;
-        for (std::int64_t j = 0; j < row.keys; ++j) sum += p[j] * row.v[j * row.stride + from + c];
+        for (std::int64_t j = 0; j < keys; ++j) sum += p[j] * v[j * d + c];
         out[at + c] = static_cast<float>(sum);
       }
     }

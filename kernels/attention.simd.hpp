@@ -1,110 +1,180 @@
-// Softmax attention of single query rows over their keys: one fixed order over keys, so that prefill, decode and training agree bit for bit.
+// Softmax attention over pages of keys and values: one fixed order over keys, so that prefill, decode and training agree bit for bit.
+//
+// Of a query row: scores of a page are one product with its packed keys, then m' = max(m, scores), p = exp(score - m'), l' = l exp(m - m') + sum p, and the
+// output's sum is exp(m - m') times itself plus the product of p with the packed values. Every 1,024 keys that state is folded into the row's total, so that
+// longer contexts can be cut among threads or devices without a change of bits. `Products` (of the numerics) supplies the products; p is rounded as it rounds.
 #pragma once
 
+#include "kernels/bf16_linear.simd.hpp"
 #include "kernels/kernel_set.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/linear.simd.hpp"
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr float kBelowAllScores = -3.0e38F;  // stands in the lanes beyond the keys; its exp is 0
+inline constexpr float kBelowAllScores = -3.0e38F;  // stands for the keys that a row may not see; its exp is 0
+inline constexpr std::int64_t kQueryRows = 16;      // computed together
+inline constexpr std::int64_t kKeyPanels = kPageKeys / kLanes, kSplitPages = 1024 / kPageKeys;
 
-static inline std::int64_t whole_vectors(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+/// Grown scratch for one block of query rows. Sums and outputs are [panel][row][16].
+template <class Products>
+struct AttentionScratch {
+  typename Products::Input *queries, *weights;  ///< [2 * 16 rows], prepared: a tile may read beyond the rows that it is asked for
+  float *scores, *row_weights, *sum, *total;    ///< [4 panels][16][16]; [64]; [panels][16][16] twice
 
-/// Lane sums of a[d] * row[d]. A dimension known when compiling is kDim, else 0.
-template <int kDim>
-static inline Vec lane_products(const float* a, const float* row, std::int64_t dim) {
-  const std::int64_t d = kDim ? kDim : dim;
-  Vec sum = splat(0.0F);
-#pragma GCC unroll kUnroll
-  for (std::int64_t c = 0; c < d; c += kLanes) sum = fma(load_up_to(a + c, d - c), load_up_to(row + c, d - c), sum);
-  return sum;
-}
-
-/// Lane j is a[d] . rows[j][d], rows `stride` floats apart; lanes from `count` on are 0.
-template <int kDim>
-static inline Vec dot_products(const float* a, const float* rows, std::int64_t stride, std::int64_t count, std::int64_t dim) {
-  Vec sums[kLanes];
-  if (count < kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = j < count ? lane_products<kDim>(a, rows + j * stride, dim) : splat(0.0F);
-    return fold_sums(sums);
-  }
-#pragma GCC unroll kUnroll
-  for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = lane_products<kDim>(a, rows + j * stride, dim);
-  return fold_sums(sums);
-}
-
-/// weights[j] = exp(score_j - max score), padded with zeros to whole vectors; returns their sum.
-template <int kDim>
-static inline float softmax_weights(const float* q, const float* k, std::int64_t stride, std::int64_t keys, std::int64_t dim, float scale, float* weights) {
-  Vec largest = splat(kBelowAllScores);
-  for (std::int64_t j = 0; j < keys; j += kLanes) {
-    const Vec dots = dot_products<kDim>(q, k + j * stride, stride, keys - j, dim);
-    Vec score = dots * splat(scale);
-    if (keys - j < kLanes) score = keep_first(score, keys - j, splat(kBelowAllScores));
-    largest = max(largest, score);
-    store(weights + j, score);
-  }
-  const Vec top = splat(fold_max(largest));
-  Vec sum = splat(0.0F);
-  for (std::int64_t j = 0; j < keys; j += kLanes) {
-    const Vec e = exp_nonpositive(load(weights + j) - top);
-    sum = sum + e;
-    store(weights + j, e);
-  }
-  return fold_sum(sum);
-}
-
-/// out[d] = sum_j weights[j] rows[j][d] / total. Even and odd keys are summed apart, which halves the chain of dependent FMAs.
-template <int kDim>
-static inline void weighted_mean(const float* weights, const float* rows, const AttentionRow& row, std::int64_t dim, Vec total, float* out) {
-  constexpr std::int64_t width = kDim == 0 ? 1 : kDim == 32 ? 2 : 4;  // vectors of the head summed side by side
-  const std::int64_t d = kDim ? kDim : dim;
-  for (std::int64_t c = 0; c < d; c += width * kLanes) {
-    Vec sum[2][width];
-    for (Vec(&part)[width] : sum)
-      for (Vec& value : part) value = splat(0.0F);
-    const auto add_key = [&](Vec(&part)[width], std::int64_t j) {
-      const Vec weight = splat(weights[j]);
-#pragma GCC unroll kUnroll
-      for (std::int64_t w = 0; w < width; ++w) part[w] = fma(weight, load_up_to(rows + j * row.stride + c + w * kLanes, d - c), part[w]);
+  AttentionScratch(ExecutionContext& context, std::int64_t head_dim) {
+    const auto inputs = [](std::int64_t k) {
+      return (2 * kQueryRows * Products::parts(k) * static_cast<std::int64_t>(sizeof(typename Products::Input)) / 4 + kLanes - 1) / kLanes * kLanes;
     };
-    std::int64_t j = 0;
-    for (; j + 2 <= row.keys; j += 2) {
-      add_key(sum[0], j);
-      add_key(sum[1], j + 1);
-    }
-    if (j < row.keys) add_key(sum[0], j);
-    for (std::int64_t w = 0; w < width; ++w) store_up_to(out + c + w * kLanes, d - c, (sum[0][w] + sum[1][w]) / total);
+    const std::int64_t panels = (head_dim + kLanes - 1) / kLanes * kQueryRows * kLanes, page = kKeyPanels * kQueryRows * kLanes;
+    float* memory = context.workspace.floats(static_cast<std::size_t>(inputs(head_dim) + inputs(kPageKeys) + page + kPageKeys + 2 * panels));
+    queries = reinterpret_cast<typename Products::Input*>(memory);
+    weights = reinterpret_cast<typename Products::Input*>(memory += inputs(head_dim));
+    scores = memory += inputs(kPageKeys);
+    row_weights = memory += page;
+    sum = memory += kPageKeys;
+    total = memory + panels;
+    __builtin_memset(queries, 0, static_cast<std::size_t>(inputs(head_dim) + inputs(kPageKeys)) * sizeof(float));
   }
-}
+};
 
-template <int kDim>
-static inline void attention_row(const float* q, const float* k, const float* v, const AttentionRow& row, std::int64_t dim, float* weights, float* out) {
-  const float scale = 1.0F / __builtin_sqrtf(static_cast<float>(kDim ? kDim : dim));
-  const Vec total = splat(softmax_weights<kDim>(q, k, row.stride, row.keys, dim, scale, weights));
-  weighted_mean<kDim>(weights, v, row, dim, total, out);
-}
-
-template <int kDim>
-static void attention_rows(const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* weights, float* out) {
-  const std::int64_t group = shape.q_heads / shape.kv_heads;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t h = 0; h < shape.q_heads; ++h) {
-      const std::int64_t at = (i * shape.q_heads + h) * shape.head_dim, from = h / group * shape.head_dim;
-      attention_row<kDim>(q + at, rows[i].k + from, rows[i].v + from, rows[i], shape.head_dim, weights, out + at);
+/// Query rows of one key head, up to 16: `heads` of each of `tokens` rows.
+template <class Products>
+class QueryBlock {
+ public:
+  QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows, std::int64_t tokens, HeadShape shape, std::int64_t key_head,
+             std::int64_t first_head, std::int64_t heads)
+      : s_(scratch), rows_(rows), tokens_(tokens), heads_(heads), dim_(shape.head_dim), first_head_(first_head), q_heads_(shape.q_heads) {
+    const std::int64_t key_weights = kKeyPanels * Products::panel_weights(dim_);
+    values_ = key_weights;
+    head_weights_ = key_head * (key_weights + panels() * Products::panel_weights(kPageKeys));
+    for (std::int64_t r = 0; r < tokens * heads; ++r) {
+      Products::prepare(q + offset(r), dim_, s_.queries + r * Products::parts(dim_));
+      top_[r] = total_top_[r] = kBelowAllScores;
+      mass_[r] = total_mass_[r] = 0.0F;
     }
+    clear(s_.sum);
+    clear(s_.total);
+  }
+
+  /// `shared`: pages that all rows have in common.
+  void run(std::int64_t shared, float* out) {
+    std::int64_t most = 0;
+    for (std::int64_t t = 0; t < tokens_; ++t) most = pages(t) > most ? pages(t) : most;
+    for (std::int64_t split = 0; split < most; split += kSplitPages) {
+      for (std::int64_t p = split; p < split + kSplitPages && p < most; ++p) {
+        if (p < shared) page(p, 0, tokens_);
+        else
+          for (std::int64_t t = 0; t < tokens_; ++t)
+            if (p < pages(t)) page(p, t, t + 1);
+      }
+      for (std::int64_t t = 0; t < tokens_; ++t)
+        if (split < pages(t)) fold(t);
+    }
+    for (std::int64_t r = 0; r < tokens_ * heads_; ++r)
+      for (std::int64_t c = 0; c < panels(); ++c)
+        store_up_to(out + offset(r) + c * kLanes, dim_ - c * kLanes, load(cell(s_.total, c, r)) / splat(total_mass_[r]));
+  }
+
+ private:
+  std::int64_t panels() const { return (dim_ + kLanes - 1) / kLanes; }
+  std::int64_t pages(std::int64_t token) const { return (rows_[token].keys + kPageKeys - 1) / kPageKeys; }
+  std::int64_t offset(std::int64_t r) const { return (r / heads_ * q_heads_ + first_head_ + r % heads_) * dim_; }
+  static float* cell(float* of, std::int64_t panel, std::int64_t row) { return of + (panel * kQueryRows + row) * kLanes; }
+  void clear(float* of) {
+    for (std::int64_t i = 0; i < panels() * kQueryRows * kLanes; i += kLanes) store(of + i, splat(0.0F));
+  }
+
+  /// Page p of tokens [begin, end), which have it in common.
+  void page(std::int64_t p, std::int64_t begin, std::int64_t end) {
+    const auto* keys = static_cast<const typename Products::Weight*>(rows_[begin].pages[p]) + head_weights_;
+    const auto* values = keys + values_;
+    const std::int64_t first = begin * heads_, count = (end - begin) * heads_, parts = Products::parts(kPageKeys);
+    std::int64_t seen = 0;  // positions of this page that any of the rows may see: the weights of the others are 0 and add nothing
+    for (std::int64_t t = begin; t < end; ++t) seen = rows_[t].keys - p * kPageKeys > seen ? rows_[t].keys - p * kPageKeys : seen;
+    seen = seen < kPageKeys ? seen : kPageKeys;
+    const std::int64_t key_panels = (seen + kLanes - 1) / kLanes;
+    for (std::int64_t g = 0; g < key_panels; ++g)
+      for (std::int64_t r = first; r < first + count; ++r) store(cell(s_.scores, g, r), splat(0.0F));
+    Products::add(s_.queries + first * Products::parts(dim_), Products::parts(dim_), count, keys, key_panels, dim_, dim_, cell(s_.scores, 0, first));
+    const Vec scale = splat(1.0F / __builtin_sqrtf(static_cast<float>(dim_)));
+    for (std::int64_t r = first; r < first + count; ++r) {
+      const std::int64_t visible = rows_[r / heads_].keys - p * kPageKeys;
+      Vec score[kKeyPanels];
+      for (std::int64_t g = 0; g < kKeyPanels; ++g) {
+        const std::int64_t left = visible - g * kLanes;
+        score[g] = g < key_panels ? load(cell(s_.scores, g, r)) * scale : splat(kBelowAllScores);
+        if (left < kLanes) score[g] = keep_first(score[g], left < 0 ? 0 : left, splat(kBelowAllScores));
+      }
+      const float page_top = fold_max(max(max(score[0], score[1]), max(score[2], score[3]))), top = top_[r] > page_top ? top_[r] : page_top;
+      for (Vec& x : score) x = Products::rounded(exp_nonpositive(x - splat(top)));
+      for (std::int64_t g = 0; g < kKeyPanels; ++g) store(s_.row_weights + g * kLanes, score[g]);
+      const float kept = first_exp(top_[r] - top);
+      mass_[r] = fma(mass_[r], kept, fold_sum((score[0] + score[1]) + (score[2] + score[3])));
+      top_[r] = top;
+      Products::prepare(s_.row_weights, kPageKeys, s_.weights + r * parts);
+      for (std::int64_t c = 0; c < panels(); ++c) store(cell(s_.sum, c, r), load(cell(s_.sum, c, r)) * splat(kept));
+    }
+    Products::add(s_.weights + first * parts, parts, count, values, panels(), kPageKeys, seen, cell(s_.sum, 0, first));
+  }
+
+  /// A token's state into its total; then it begins anew.
+  void fold(std::int64_t token) {
+    for (std::int64_t r = token * heads_; r < (token + 1) * heads_; ++r) {
+      const float top = total_top_[r] > top_[r] ? total_top_[r] : top_[r], kept = first_exp(total_top_[r] - top), joins = first_exp(top_[r] - top);
+      total_mass_[r] = fma(total_mass_[r], kept, mass_[r] * joins);
+      for (std::int64_t c = 0; c < panels(); ++c) {
+        float *total = cell(s_.total, c, r), *sum = cell(s_.sum, c, r);
+        store(total, fma(load(total), splat(kept), load(sum) * splat(joins)));
+        store(sum, splat(0.0F));
+      }
+      total_top_[r] = top;
+      top_[r] = kBelowAllScores;
+      mass_[r] = 0.0F;
+    }
+  }
+
+  static float first_exp(float x) { return first(exp_nonpositive(splat(x))); }
+
+  AttentionScratch<Products>& s_;
+  const AttentionRow* rows_;
+  std::int64_t tokens_, heads_, dim_, first_head_, q_heads_, values_ = 0, head_weights_ = 0;
+  float top_[kQueryRows], mass_[kQueryRows], total_top_[kQueryRows], total_mass_[kQueryRows];
+};
+
+/// Leading pages that rows [0, count) have in common.
+static inline std::int64_t shared_pages(const AttentionRow* rows, std::int64_t count) {
+  std::int64_t shared = (rows[0].keys + kPageKeys - 1) / kPageKeys;
+  for (std::int64_t i = 1; i < count; ++i) {
+    const std::int64_t own = (rows[i].keys + kPageKeys - 1) / kPageKeys;
+    std::int64_t p = 0;
+    while (p < shared && p < own && rows[i].pages[p] == rows[0].pages[p]) ++p;
+    shared = p;
+  }
+  return shared;
+}
+
+template <class Products>
+static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
+  [[maybe_unused]] const typename Products::Scope scope;
+  AttentionScratch<Products> scratch(context, shape.head_dim);
+  const std::int64_t group = shape.q_heads / shape.kv_heads, heads = group < kQueryRows ? group : kQueryRows, width = shape.q_heads * shape.head_dim;
+  for (std::int64_t i = 0; i < n;) {
+    std::int64_t count = 1;
+    while (count < kQueryRows / heads && i + count < n && rows[i + count].pages[0] == rows[i].pages[0]) ++count;
+    const std::int64_t shared = shared_pages(rows + i, count);
+    for (std::int64_t h = 0; h < shape.kv_heads; ++h)
+      for (std::int64_t g = 0; g < group; g += heads)
+        QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, h, h * group + g, group - g < heads ? group - g : heads)
+            .run(shared, out + i * width);
+    i += count;
+  }
 }
 
 static void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
-  std::int64_t most_keys = 0;
-  for (std::int64_t i = 0; i < n; ++i) most_keys = rows[i].keys > most_keys ? rows[i].keys : most_keys;
-  float* weights = context.workspace.floats(static_cast<std::size_t>(whole_vectors(most_keys)));
-  switch (shape.head_dim) {  // loops of known length for the usual sizes; the arithmetic is the same
-    case 32: return attention_rows<32>(q, rows, n, shape, weights, out);
-    case 64: return attention_rows<64>(q, rows, n, shape, weights, out);
-    case 128: return attention_rows<128>(q, rows, n, shape, weights, out);
-    default: return attention_rows<0>(q, rows, n, shape, weights, out);
-  }
+  paged_attention<Fp32Products>(context, q, rows, n, shape, out);
+}
+static void attention_bf16(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
+  paged_attention<Bf16Products>(context, q, rows, n, shape, out);
 }
 
 }  // namespace rollcall::kernels::ROLLCALL_ISA

@@ -5,6 +5,52 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
+static inline std::int64_t whole_vectors(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+/// Lane sums of a[d] * row[d]. A dimension known when compiling is kDim, else 0.
+template <int kDim>
+static inline Vec lane_products(const float* a, const float* row, std::int64_t dim) {
+  const std::int64_t d = kDim ? kDim : dim;
+  Vec sum = splat(0.0F);
+#pragma GCC unroll kUnroll
+  for (std::int64_t c = 0; c < d; c += kLanes) sum = fma(load_up_to(a + c, d - c), load_up_to(row + c, d - c), sum);
+  return sum;
+}
+
+/// Lane j is a[d] . rows[j][d], rows `stride` floats apart; lanes from `count` on are 0.
+template <int kDim>
+static inline Vec dot_products(const float* a, const float* rows, std::int64_t stride, std::int64_t count, std::int64_t dim) {
+  Vec sums[kLanes];
+  if (count < kLanes) {
+    for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = j < count ? lane_products<kDim>(a, rows + j * stride, dim) : splat(0.0F);
+    return fold_sums(sums);
+  }
+#pragma GCC unroll kUnroll
+  for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = lane_products<kDim>(a, rows + j * stride, dim);
+  return fold_sums(sums);
+}
+
+/// weights[j] = exp(score_j - max score), padded with zeros to whole vectors; returns their sum.
+template <int kDim>
+static inline float softmax_weights(const float* q, const float* k, std::int64_t stride, std::int64_t keys, std::int64_t dim, float scale, float* weights) {
+  Vec largest = splat(kBelowAllScores);
+  for (std::int64_t j = 0; j < keys; j += kLanes) {
+    const Vec dots = dot_products<kDim>(q, k + j * stride, stride, keys - j, dim);
+    Vec score = dots * splat(scale);
+    if (keys - j < kLanes) score = keep_first(score, keys - j, splat(kBelowAllScores));
+    largest = max(largest, score);
+    store(weights + j, score);
+  }
+  const Vec top = splat(fold_max(largest));
+  Vec sum = splat(0.0F);
+  for (std::int64_t j = 0; j < keys; j += kLanes) {
+    const Vec e = exp_nonpositive(load(weights + j) - top);
+    sum = sum + e;
+    store(weights + j, e);
+  }
+  return fold_sum(sum);
+}
+
 /// One query row of one head: pointers to its own vectors and to key row 0 of its key head.
 struct BackwardRow {
   const float *q, *k, *v, *dout;  // q, dout [d]; k, v rows `stride` apart

@@ -71,6 +71,14 @@ struct __attribute__((packed)) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+/// A row rounded to bf16, filled up with zeros.
+static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs, Bf16* out) {
+  for (std::int64_t j = 0; j < inputs; j += kLanes) {
+    const Vec row = j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j), _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(row.v), 16)));
+  }
+}
+
 inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;  // rows of a tile; bf16 of a block of a panel
 inline constexpr std::int64_t kAhead = kPanelTile;                 // elements that are asked for before they are needed
 
@@ -137,11 +145,7 @@ static void sliced_linear(ExecutionContext& context, const float* x, std::int64_
   const FlushedDenormals flushed;
   const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32, rows = (n + 2 * kTileRows16 - 1) / (2 * kTileRows16) * 2 * kTileRows16;
   auto* rounded = reinterpret_cast<Bf16*>(context.workspace.floats(static_cast<std::size_t>(rows * stride / 2)));
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t j = 0; j < stride; j += kLanes) {
-      const Vec inputs = r < n && j < k ? rounded_to_bf16(load_up_to(x + r * k + j, k - j)) : splat(0.0F);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(rounded + r * stride + j), _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(inputs.v), 16)));
-    }
+  for (std::int64_t r = 0; r < rows; ++r) round_row(x + r * k, r < n ? k : 0, stride, rounded + r * stride);
   const SlicedOperands operands{static_cast<const Bf16*>(packed), bias, y, n, o, blocks, slices};
   const std::int64_t panels = (o + kLanes - 1) / kLanes;
   const TileConfig config;
@@ -151,6 +155,77 @@ static void sliced_linear(ExecutionContext& context, const float* x, std::int64_
   if (panel < panels) sliced_panels<1>(operands, rounded, stride, panel);
   _tile_release();
 }
+
+/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels lie one behind the other; those of c 16 rows apart. At most 16
+/// rows; x has room for 16.
+struct Bf16Products {
+  using Input = Bf16;
+  using Weight = Bf16;
+  class Scope {
+   public:
+    Scope() {
+      const TileConfig config;
+      _tile_loadconfig(&config);
+    }
+    ~Scope() { _tile_release(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    FlushedDenormals flushed_;
+  };
+  static std::int64_t parts(std::int64_t k) { return (k + kBf16Block - 1) / kBf16Block * kBf16Block; }
+  static std::int64_t panel_weights(std::int64_t k) { return parts(k) * kLanes; }
+  static void prepare(const float* row, std::int64_t k, Input* out) { round_row(row, k, parts(k), out); }
+  static Vec rounded(Vec a) { return rounded_to_bf16(a); }
+
+  /// `inputs` <= k are added, in whole blocks; the panels' own length is k.
+  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k, std::int64_t inputs,
+                  float* c) {
+    const std::int64_t blocks = parts(inputs) / kBf16Block, panel_stride = panel_weights(k);
+    std::int64_t p = 0;
+    for (; p + 4 <= panels; p += 4) tiles<4>(x, stride, rows, panel + p * panel_stride, panel_stride, blocks, c + p * 256);
+    for (; p < panels; ++p) tiles<1>(x, stride, rows, panel + p * panel_stride, panel_stride, blocks, c + p * 256);
+  }
+
+ private:
+  /// A tile has 16 rows: where fewer are wanted, the others stay out of c.
+  template <int kPanels>
+  static inline void tiles(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panel_stride, std::int64_t blocks,
+                           float* c) {
+    alignas(64) float whole[kPanels * 256];
+    for (std::int64_t p = 0; p < kPanels; ++p)
+      for (std::int64_t r = 0; r < rows; ++r) store(whole + p * 256 + r * kLanes, load(c + p * 256 + r * kLanes));
+    _tile_loadd(0, whole, 64);
+    if constexpr (kPanels == 4) {
+      _tile_loadd(1, whole + 256, 64);
+      _tile_loadd(2, whole + 512, 64);
+      _tile_loadd(3, whole + 768, 64);
+    }
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const Weight* block = panel + b * kPanelTile;
+      _tile_loadd(4, x + b * kBf16Block, static_cast<std::size_t>(stride) * sizeof(Bf16));
+      _tile_loadd(5, block, 64);
+      _tile_dpbf16ps(0, 4, 5);
+      if constexpr (kPanels == 4) {
+        _tile_loadd(6, block + panel_stride, 64);
+        _tile_dpbf16ps(1, 4, 6);
+        _tile_loadd(7, block + 2 * panel_stride, 64);
+        _tile_dpbf16ps(2, 4, 7);
+        _tile_loadd(5, block + 3 * panel_stride, 64);
+        _tile_dpbf16ps(3, 4, 5);
+      }
+    }
+    _tile_stored(0, whole, 64);
+    if constexpr (kPanels == 4) {
+      _tile_stored(1, whole + 256, 64);
+      _tile_stored(2, whole + 512, 64);
+      _tile_stored(3, whole + 768, 64);
+    }
+    for (std::int64_t p = 0; p < kPanels; ++p)
+      for (std::int64_t r = 0; r < rows; ++r) store(c + p * 256 + r * kLanes, load(whole + p * 256 + r * kLanes));
+  }
+};
 
 #else
 
@@ -263,6 +338,44 @@ static void sliced_linear(ExecutionContext& context, const float* x, std::int64_
       sliced_rows<kSlicedRows>(operands, rounded, begin, end - begin, panel);
     }
 }
+
+/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels lie one behind the other; those of c 16 rows apart.
+struct Bf16Products {
+  using Input = InputPairs;
+  using Weight = Bf16;
+  using Scope = FlushedDenormals;
+  static std::int64_t blocks(std::int64_t k) { return (k + kBf16Block - 1) / kBf16Block; }
+  static std::int64_t parts(std::int64_t k) { return blocks(k) * kBf16Block / kInputsOfPart; }
+  static std::int64_t panel_weights(std::int64_t k) { return blocks(k) * kBf16Block * kLanes; }
+  static void prepare(const float* row, std::int64_t k, Input* out) { input_parts(row, k, parts(k), out); }
+  static Vec rounded(Vec a) { return rounded_to_bf16(a); }
+
+  template <int kRows>
+  static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t count, float* c) {
+    if constexpr (kRows > 1)
+      if (rows < kRows) return rows_of<kRows - 1>(x, stride, rows, panel, count, c);
+    Vec sum[kRows];
+#pragma GCC unroll kUnroll
+    for (int r = 0; r < kRows; ++r) sum[r] = load(c + r * kLanes);
+    for (std::int64_t b = 0; b < count; ++b) {
+      Vec even[kRows], odd[kRows];
+#pragma GCC unroll kUnroll
+      for (int r = 0; r < kRows; ++r) even[r] = odd[r] = splat(0.0F);
+      block_chains<kRows>(x + b * (kBf16Block / kInputsOfPart), stride, panel + b * kBf16Block * kLanes, even, odd);
+#pragma GCC unroll kUnroll
+      for (int r = 0; r < kRows; ++r) sum[r] = sum[r] + (even[r] + odd[r]);
+    }
+#pragma GCC unroll kUnroll
+    for (int r = 0; r < kRows; ++r) store(c + r * kLanes, sum[r]);
+  }
+  /// `inputs` <= k are added, in whole blocks; the panels' own length is k.
+  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k, std::int64_t inputs,
+                  float* c) {
+    for (; rows > 0; rows -= kSlicedRows, x += kSlicedRows * stride, c += kSlicedRows * kLanes)
+      for (std::int64_t p = 0; p < panels; ++p)
+        rows_of<kSlicedRows>(x, stride, rows < kSlicedRows ? rows : kSlicedRows, panel + p * panel_weights(k), blocks(inputs), c + p * 16 * kLanes);
+  }
+};
 
 #endif
 

@@ -16,13 +16,15 @@
 
 namespace rollcall::kernels {
 
-/// Keys and values a query row may see: `keys` rows of [kv_heads, head_dim] starting at k and v, consecutive rows `stride` floats apart.
-/// In training k, v point at the packed sequence's first row; in generation at its cache slot. Same call, same bits.
+/// Positions of a page of keys and values. Page p of a sequence holds its positions [64 p, 64 p + 64).
+inline constexpr std::int64_t kPageKeys = 64;
+constexpr std::int64_t pages_of(std::int64_t keys) { return (keys + kPageKeys - 1) / kPageKeys; }
+
+/// Keys and values a query row may see: the first `keys` positions of a sequence, in pages_of(keys) pages of one layer. Sequences that begin alike may share pages:
+/// rows one after the other that do are computed together. In training and in generation the same call, the same bits.
 struct AttentionRow {
-  const float* k;
-  const float* v;
+  const void* const* pages;
   std::int64_t keys;
-  std::int64_t stride;
 };
 
 /// Heads of grouped-query attention: query head h reads key head h / (q_heads / kv_heads).
@@ -63,7 +65,12 @@ struct KernelSet {
   /// sine stand in cos/sin[position, head_dim/2]. direction +1 forward, -1 backward (the inverse turn).
   void (*rope)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
                const float* sin, int direction);
-  /// out[n,q_heads,head_dim] = softmax(q k^T / sqrt(head_dim)) v over rows[i].keys keys.
+  /// Bytes of a page of one layer, and what puts one position's k and v [kv_heads, head_dim] into its place `slot` < kPageKeys. A page begins as zeros: what no
+  /// row may see yet must be numbers.
+  std::int64_t (*page_bytes)(HeadShape shape);
+  void (*store_position)(const float* k, const float* v, HeadShape shape, std::int64_t slot, void* page);
+  /// out[n,q_heads,head_dim] = softmax(q k^T / sqrt(head_dim)) v over rows[i].keys keys: online over pages ascending (Milakov and Gimelshein 2018), pages of 1,024
+  /// keys folded in order.
   void (*attention)(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out);
   /// One causal sequence of t tokens, q [t,q_heads,head_dim], k and v [t,kv_heads,head_dim]; recomputes the probabilities. dq, dk, dv written.
   void (*attention_backward)(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,

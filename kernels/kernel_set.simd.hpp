@@ -26,6 +26,8 @@ constexpr KernelSet fp32{
     .rms_norm = rms_norm,
     .rms_norm_backward = rms_norm_backward,
     .rope = rope,
+    .page_bytes = page_bytes_fp32,
+    .store_position = store_position_fp32,
     .attention = attention,
     .attention_backward = attention_backward,
     .swiglu = swiglu,
@@ -45,6 +47,9 @@ constexpr KernelSet sliced8() {
   set.packed_bytes = packed_bytes_bf16;
   set.pack = pack_bf16;
   set.linear = sliced_linear;
+  set.page_bytes = page_bytes_bf16;
+  set.store_position = store_position_bf16;
+  set.attention = attention_bf16;
   return set;
 }
 

@@ -83,4 +83,53 @@ static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64
     if (panels - panel == 1) linear_panels<1>(operands, n, panel);
 }
 
+/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel[k][16], each output one chain. Panels lie one behind the other; those of c 16 rows
+/// apart.
+struct Fp32Products {
+  using Input = float;
+  using Weight = float;
+  struct Scope {};
+  static std::int64_t parts(std::int64_t k) { return k; }
+  static std::int64_t panel_weights(std::int64_t k) { return k * kLanes; }
+  static void prepare(const float* row, std::int64_t k, Input* out) { __builtin_memcpy(out, row, static_cast<std::size_t>(k) * sizeof(float)); }
+  static Vec rounded(Vec a) { return a; }
+
+  /// `inputs` <= k are added; the panels' own length is k.
+  template <int kRows, int kPanels>
+  static inline void tile(const Input* x, std::int64_t stride, const Weight* panel, std::int64_t k, std::int64_t inputs, float* c) {
+    Vec sum[kPanels][kRows];
+#pragma GCC unroll kUnroll
+    for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll kUnroll
+      for (int r = 0; r < kRows; ++r) sum[p][r] = load(c + (p * 16 + r) * kLanes);
+    for (std::int64_t j = 0; j < inputs; ++j)
+#pragma GCC unroll kUnroll
+      for (int p = 0; p < kPanels; ++p) {
+        const Vec w = load(panel + p * k * kLanes + j * kLanes);
+#pragma GCC unroll kUnroll
+        for (int r = 0; r < kRows; ++r) sum[p][r] = fma(splat(x[r * stride + j]), w, sum[p][r]);
+      }
+#pragma GCC unroll kUnroll
+    for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll kUnroll
+      for (int r = 0; r < kRows; ++r) store(c + (p * 16 + r) * kLanes, sum[p][r]);
+  }
+  /// Few rows take several panels at a time, so that there are chains enough to hide the latency of FMA.
+  template <int kRows>
+  static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k,
+                             std::int64_t inputs, float* c) {
+    if constexpr (kRows > 1)
+      if (rows < kRows) return rows_of<kRows - 1>(x, stride, rows, panel, panels, k, inputs, c);
+    constexpr int together = kTileRows / kRows >= 4 ? 4 : kTileRows / kRows >= 2 ? 2 : 1;
+    std::int64_t p = 0;
+    for (; p + together <= panels; p += together) tile<kRows, together>(x, stride, panel + p * k * kLanes, k, inputs, c + p * 16 * kLanes);
+    for (; p < panels; ++p) tile<kRows, 1>(x, stride, panel + p * k * kLanes, k, inputs, c + p * 16 * kLanes);
+  }
+  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k, std::int64_t inputs,
+                  float* c) {
+    for (; rows > 0; rows -= kTileRows, x += kTileRows * stride, c += kTileRows * kLanes)
+      rows_of<kTileRows>(x, stride, rows < kTileRows ? rows : kTileRows, panel, panels, k, inputs, c);
+  }
+};
+
 }  // namespace rollcall::kernels::ROLLCALL_ISA

@@ -67,8 +67,9 @@ struct Probe {
   static constexpr HeadShape heads{4, 2, 32};
   std::vector<float> x = std::vector<float>(n * k, 0.5F), packed = std::vector<float>(o * k, 0.25F);
   std::vector<float> y = std::vector<float>(n * o), out = std::vector<float>(n * k);
-  std::vector<float> cache = std::vector<float>(keys * 64, 0.125F);
-  std::vector<AttentionRow> rows = std::vector<AttentionRow>(n, AttentionRow{cache.data(), cache.data(), keys, 64});
+  std::vector<float> page = std::vector<float>(static_cast<std::size_t>(page_bytes_fp32(heads)) / sizeof(float), 0.125F);
+  const void* pages = page.data();
+  std::vector<AttentionRow> rows = std::vector<AttentionRow>(n, AttentionRow{&pages, keys});
   ExecutionContext context;
 
   double seconds(const KernelSet& set) {
@@ -119,6 +120,8 @@ const KernelSet& reference_kernels() {
       .rms_norm = reference::rms_norm,
       .rms_norm_backward = reference::rms_norm_backward,
       .rope = reference::rope,
+      .page_bytes = page_bytes_fp32,
+      .store_position = store_position_fp32,
       .attention = reference::attention,
       .attention_backward = reference::attention_backward,
       .swiglu = reference::swiglu,

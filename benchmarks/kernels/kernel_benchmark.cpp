@@ -43,10 +43,17 @@ void attention(benchmark::State& state, const KernelSet* set) {
   const HeadShape shape{4, 2, state.range(1)};
   const std::int64_t kv_row = shape.kv_heads * shape.head_dim;
   ExecutionContext context;
-  const std::vector<float> q = ramp(n * shape.q_heads * shape.head_dim), cache = ramp(n * keys * kv_row);
+  const std::vector<float> q = ramp(n * shape.q_heads * shape.head_dim), kv = ramp(kv_row);
+  const std::int64_t page_floats = set->page_bytes(shape) / static_cast<std::int64_t>(sizeof(float));
+  std::vector<float> cache(static_cast<std::size_t>(n * pages_of(keys) * page_floats));
+  std::vector<const void*> table;
+  for (std::int64_t p = 0; p < n * pages_of(keys); ++p) {
+    table.push_back(cache.data() + p * page_floats);
+    for (std::int64_t slot = 0; slot < kPageKeys; ++slot) set->store_position(kv.data(), kv.data(), shape, slot, cache.data() + p * page_floats);
+  }
   std::vector<float> out(q.size());
   std::vector<AttentionRow> rows;
-  for (std::int64_t i = 0; i < n; ++i) rows.push_back({cache.data() + i * keys * kv_row, cache.data() + i * keys * kv_row, keys, kv_row});
+  for (std::int64_t i = 0; i < n; ++i) rows.push_back({table.data() + i * pages_of(keys), keys});
   for (auto _ : state) {
     set->attention(context, q.data(), rows.data(), n, shape, out.data());
     benchmark::ClobberMemory();

@@ -62,12 +62,11 @@ class Decoder {
   TokenSampler sampler_;
   std::vector<kernels::BlockMass> masses_;  ///< of one row
   std::vector<float> exponentials_;         ///< of one row, where the sampler needs them
-  CacheShape shape_;
   std::int64_t longest_prompt_ = 0, samples_ = 0;
   std::int64_t slot_count_;
   CacheSlots slots_;
   RowEngine engine_;
-  std::vector<PromptCache> prompts_;  ///< [requests], filled while samples of the request wait
+  std::vector<std::shared_ptr<PromptCache>> prompts_;  ///< [requests], filled while samples of the request wait
   std::size_t next_request_ = 0;
   std::uint32_t next_index_ = 0;
   std::vector<Sample> live_;
@@ -81,10 +80,12 @@ std::int64_t longest_prompt(std::span<const DecodeRequest> requests) {
 }
 
 /// Samples that may live at once: bounded by rows and by cache memory, at least one. Each may have a prompt of its own, whose cache waits beside it.
-std::int64_t slot_count(std::span<const DecodeRequest> requests, CacheShape shape, std::int64_t capacity, std::int64_t prompt, std::int64_t cache_bytes) {
+std::int64_t slot_count(std::span<const DecodeRequest> requests, const Policy::Packed& policy, std::int64_t capacity, std::int64_t prompt,
+                        std::int64_t cache_bytes) {
   std::int64_t samples = 0;
   for (const DecodeRequest& request : requests) samples += request.count;
-  const std::int64_t slot_bytes = shape.floats(capacity + prompt) * std::int64_t(sizeof(float));
+  const std::int64_t pages = kernels::pages_of(capacity) + kernels::pages_of(prompt);
+  const std::int64_t slot_bytes = policy.config.num_hidden_layers * pages * page_shape(policy).bytes();
   return std::max<std::int64_t>(1, std::min({samples, kLiveRows, cache_bytes / slot_bytes}));
 }
 
@@ -97,10 +98,9 @@ Decoder::Decoder(const Policy::Packed& policy, std::span<const DecodeRequest> re
       sampler_(sampling, policy.config.vocab_size, *policy.kernels),
       masses_(std::size_t(kernels::vocabulary_blocks(policy.config.vocab_size)) + 1),
       exponentials_(sampler_.needs_exponentials() ? std::size_t(policy.config.vocab_size) : 0),
-      shape_{policy.config.num_hidden_layers, policy.kv_width()},
       longest_prompt_(longest_prompt(requests)),
-      slot_count_(slot_count(requests, shape_, longest_prompt_ + sampling.max_new_tokens, longest_prompt_, cache_bytes)),
-      slots_(shape_, longest_prompt_ + sampling.max_new_tokens, slot_count_),
+      slot_count_(slot_count(requests, policy, longest_prompt_ + sampling.max_new_tokens, longest_prompt_, cache_bytes)),
+      slots_(page_shape(policy), policy.config.num_hidden_layers, longest_prompt_ + sampling.max_new_tokens, slot_count_),
       engine_(policy, std::max({slot_count_, longest_prompt_, kPrefillRows})),
       prompts_(requests.size()) {
   for (const DecodeRequest& request : requests) results_.emplace_back(request.count);
@@ -160,9 +160,10 @@ void Decoder::prefill_pack(std::span<const std::size_t> pack) {
     const auto& prompt = requests_[request].prompt;
     tokens.insert(tokens.end(), prompt.begin(), prompt.end());
     offsets.push_back(std::int64_t(tokens.size()));
-    caches.push_back(&prompts_[request]);
+    prompts_[request] = std::make_shared<PromptCache>();
+    caches.push_back(prompts_[request].get());
   }
-  CapturedPrompts prompts(offsets, shape_, caches);
+  CapturedPrompts prompts(offsets, page_shape(policy_), policy_.config.num_hidden_layers, caches);
   const float* hidden = engine_.hidden(tokens, prompts.positions(), prompts);
   const std::int64_t width = policy_.config.hidden_size;
   for (std::size_t s = 0; s < pack.size(); ++s) {
@@ -171,21 +172,20 @@ void Decoder::prefill_pack(std::span<const std::size_t> pack) {
   }
 }
 
-/// Starts waiting samples: each gets a copy of its prompt's cache and its first token.
+/// Starts waiting samples: each gets a slot that begins with its prompt, and its first token.
 void Decoder::admit() {
   std::vector<Sample> samples = next_samples();
   prefill(samples);
   std::vector<const float*> hidden;
   for (Sample& sample : samples) {
-    const PromptCache& prompt = prompts_[sample.request];
-    sample.slot = slots_.acquire(prompt, std::int64_t(requests_[sample.request].prompt.size()));
-    hidden.push_back(prompt.last_hidden.data());
+    sample.slot = slots_.acquire(prompts_[sample.request]);
+    hidden.push_back(prompts_[sample.request]->last_hidden.data());
   }
   const std::size_t first = live_.size();
   live_.insert(live_.end(), samples.begin(), samples.end());
   choose(first, hidden);
   for (const Sample& sample : samples) {
-    if (sample.index + 1 == requests_[sample.request].count) prompts_[sample.request] = {};
+    if (sample.index + 1 == requests_[sample.request].count) prompts_[sample.request].reset();
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 struct LeafRun {
   LeafRun(const Policy& policy, const Leaf& leaf)
       : packed((expect_leaf(policy.packed(), leaf), policy.packed())),
-        sequences(leaf.offsets, packed.kv_width(), leaf.parents),
+        sequences(leaf.offsets, page_shape(packed), leaf.parents),
         engine(packed, std::int64_t(leaf.tokens.size())) {
     const float* hidden = engine.hidden(leaf.tokens, sequences.positions(), sequences);
     for (const std::int64_t row : predicting_rows(leaf)) rows.push_back(hidden + row * packed.config.hidden_size);

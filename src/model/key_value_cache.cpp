@@ -1,4 +1,4 @@
-// Copies of keys and values into prompt caches and sample slots.
+// Pages of prompts and of the samples that share them.
 #include "model/key_value_cache.hpp"
 
 #include "base/error.hpp"
@@ -7,42 +7,54 @@
 #include <numeric>
 
 namespace rollcall::model {
-namespace {
 
-/// One row's key and value side by side.
-void store(const float* k, const float* v, std::int64_t width, float* into) {
-  std::copy_n(k, width, into);
-  std::copy_n(v, width, into + width);
-}
-
-}  // namespace
-
-CapturedPrompts::CapturedPrompts(std::span<const std::int64_t> offsets, CacheShape shape, std::span<PromptCache* const> caches)
-    : PackedSequences(offsets, shape.kv_width), shape_(shape), caches_(caches.begin(), caches.end()) {
-  for (std::size_t s = 0; s < caches_.size(); ++s) caches_[s]->key_values.resize(std::size_t(shape.floats(offsets[s + 1] - offsets[s])));
-}
-
-std::span<const kernels::AttentionRow> CapturedPrompts::place(std::size_t layer, const float* k, const float* v) {
+CapturedPrompts::CapturedPrompts(std::span<const std::int64_t> offsets, PageShape shape, std::int64_t layers, std::span<PromptCache* const> caches)
+    : PackedSequences(offsets, shape), caches_(caches.begin(), caches.end()) {
   for (std::size_t s = 0; s < caches_.size(); ++s) {
-    const std::int64_t begin = offsets()[s], end = offsets()[s + 1];
-    float* into = caches_[s]->key_values.data() + std::int64_t(layer) * shape_.layer_floats(end - begin);
-    for (std::int64_t row = begin; row < end; ++row, into += shape_.stride())
-      store(k + row * shape_.kv_width, v + row * shape_.kv_width, shape_.kv_width, into);
+    PromptCache& cache = *caches_[s];
+    cache.length = offsets[s + 1] - offsets[s];
+    cache.pages = AlignedArray<std::byte>(std::size_t(layers * kernels::pages_of(cache.length) * shape.bytes()));
+    std::fill_n(cache.pages.data(), cache.pages.size(), std::byte(0));
   }
-  return PackedSequences::place(layer, k, v);
 }
 
-CacheSlots::CacheSlots(CacheShape shape, std::int64_t capacity, std::int64_t slots)
-    : shape_(shape), capacity_(capacity), memory_(std::size_t(slots * shape.floats(capacity))), free_(std::size_t(slots)) {
+std::byte* CapturedPrompts::own_pages(std::size_t layer, std::size_t sequence) {
+  PromptCache& cache = *caches_[sequence];
+  return cache.pages.data() + std::int64_t(layer) * kernels::pages_of(cache.length) * shape().bytes();
+}
+
+CacheSlots::CacheSlots(PageShape shape, std::int64_t layers, std::int64_t capacity, std::int64_t slots)
+    : shape_(shape),
+      layers_(layers),
+      pages_(kernels::pages_of(capacity)),
+      memory_(std::size_t(slots * layers * pages_ * shape.bytes())),
+      tables_(std::size_t(slots * layers * pages_)),
+      prompts_(std::size_t(slots)),
+      free_(std::size_t(slots)) {
   std::iota(free_.rbegin(), free_.rend(), 0);
 }
 
-std::int64_t CacheSlots::acquire(const PromptCache& prompt, std::int64_t length) {
-  expect(!free_.empty() && length < capacity_, "a sample is admitted to a slot it fits");
-  const std::int64_t slot = free_.back(), floats = shape_.layer_floats(length);
+std::byte* CacheSlots::own(std::int64_t slot, std::int64_t layer, std::int64_t page) {
+  return memory_.data() + ((slot * layers_ + layer) * pages_ + page) * shape_.bytes();
+}
+
+std::int64_t CacheSlots::acquire(std::shared_ptr<const PromptCache> prompt) {
+  const std::int64_t shared = prompt->length / kernels::kPageKeys, all = kernels::pages_of(prompt->length), bytes = shape_.bytes();
+  expect(!free_.empty() && all <= pages_, "a sample is admitted to a slot it fits");
+  const std::int64_t slot = free_.back();
   free_.pop_back();
-  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) std::copy_n(prompt.key_values.data() + layer * floats, floats, at(slot, std::size_t(layer)));
+  for (std::int64_t layer = 0; layer < layers_; ++layer) {
+    const std::byte* from = prompt->pages.data() + layer * all * bytes;
+    for (std::int64_t p = 0; p < pages_; ++p) table(slot, layer)[p] = p < shared ? from + p * bytes : own(slot, layer, p);
+    if (shared < all) std::copy_n(from + shared * bytes, bytes, own(slot, layer, shared));  // the page that the sample goes on writing
+  }
+  prompts_[std::size_t(slot)] = std::move(prompt);
   return slot;
+}
+
+void CacheSlots::release(std::int64_t slot) {
+  prompts_[std::size_t(slot)].reset();
+  free_.push_back(slot);
 }
 
 void CacheSlots::select(std::span<const std::int64_t> slots, std::span<const std::int32_t> positions) {
@@ -53,16 +65,13 @@ void CacheSlots::select(std::span<const std::int64_t> slots, std::span<const std
 
 std::span<const kernels::AttentionRow> CacheSlots::place(std::size_t layer, const float* k, const float* v) {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
-    const std::int64_t offset = std::int64_t(row) * shape_.kv_width;
-    float* first = at(slots_[row], layer);
-    store(k + offset, v + offset, shape_.kv_width, first + positions_[row] * shape_.stride());
-    rows_[row] = {first, first + shape_.kv_width, positions_[row] + 1, shape_.stride()};
+    const std::int64_t offset = std::int64_t(row) * shape_.width(), slot = positions_[row] % kernels::kPageKeys;
+    std::byte* page = own(slots_[row], std::int64_t(layer), positions_[row] / kernels::kPageKeys);
+    if (slot == 0) std::fill_n(page, shape_.bytes(), std::byte(0));
+    shape_.kernels->store_position(k + offset, v + offset, shape_.heads, slot, page);
+    rows_[row] = {table(slots_[row], std::int64_t(layer)), positions_[row] + 1};
   }
   return rows_;
-}
-
-float* CacheSlots::at(std::int64_t slot, std::size_t layer) {
-  return memory_.data() + slot * shape_.floats(capacity_) + std::int64_t(layer) * shape_.layer_floats(capacity_);
 }
 
 }  // namespace rollcall::model

@@ -50,6 +50,15 @@ struct Policy::Packed {
   kernels::HeadShape heads() const { return {config.num_attention_heads, config.num_key_value_heads, config.head_dim}; }
 };
 
+/// Pages of keys and values as a policy's kernels lay them out.
+struct PageShape {
+  const kernels::KernelSet* kernels;
+  kernels::HeadShape heads;
+  std::int64_t width() const { return heads.kv_heads * heads.head_dim; }  ///< of a key, and of a value, of all heads
+  std::int64_t bytes() const { return kernels->page_bytes(heads); }       ///< of a page of one layer
+};
+inline PageShape page_shape(const Policy::Packed& policy) { return {policy.kernels, policy.heads()}; }
+
 /// What the columns are scaled by; greedy sampling (temperature 0) keeps its columns at temperature 1.
 inline float inverse_temperature(double temperature) { return temperature > 0.0 ? float(1.0 / temperature) : 1.0F; }
 

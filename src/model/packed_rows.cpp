@@ -7,15 +7,25 @@
 
 namespace rollcall::model {
 
-PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, std::int64_t kv_width, std::span<const std::int64_t> parents)
-    : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), rows_(std::size_t(offsets.back())), kv_width_(kv_width) {
+PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents)
+    : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), shape_(shape), rows_(std::size_t(offsets.back())), first_page_{0} {
   positions_.reserve(rows_.size());
   for (std::size_t s = 0; s < sequences(); ++s) {
     const Stretch own = stretch(s);
     for (std::int64_t row = 0; row < own.rows; ++row) positions_.push_back(std::int32_t(own.parent_rows + row));
-    if (own.parent_rows > 0) joined_rows_ += own.length();
+    first_own_.push_back(own_total_);
+    own_total_ += own.own_pages();
+    first_page_.push_back(first_page_.back() + kernels::pages_of(own.length()));
   }
-  joined_.resize(std::size_t(2 * joined_rows_ * kv_width_));
+  tables_.resize(std::size_t(first_page_.back()));
+}
+
+std::byte* PackedSequences::own_pages(std::size_t, std::size_t sequence) {
+  if (memory_.size() == 0) {
+    memory_ = AlignedArray<std::byte>(std::size_t(own_total_ * shape_.bytes()));
+    std::fill_n(memory_.data(), memory_.size(), std::byte(0));
+  }
+  return memory_.data() + first_own_[sequence] * shape_.bytes();
 }
 
 PackedSequences::Stretch PackedSequences::stretch(std::size_t s) const {
@@ -31,16 +41,20 @@ float* PackedSequences::gather(const Stretch& s, const float* from, std::int64_t
   return std::copy_n(from + s.begin * width, s.rows * width, into);
 }
 
-std::span<const kernels::AttentionRow> PackedSequences::place(std::size_t, const float* k, const float* v) {
-  float *keys = joined_.data(), *values = keys + joined_rows_ * kv_width_;
+std::span<const kernels::AttentionRow> PackedSequences::place(std::size_t layer, const float* k, const float* v) {
+  const std::int64_t width = shape_.width(), bytes = shape_.bytes();
   for (std::size_t s = 0; s < sequences(); ++s) {
     const Stretch own = stretch(s);
-    const float *first_key = k + own.begin * kv_width_, *first_value = v + own.begin * kv_width_;
-    if (own.parent_rows > 0) {
-      first_key = keys, first_value = values;
-      keys = gather(own, k, kv_width_, keys), values = gather(own, v, kv_width_, values);
+    const void** table = tables_.data() + first_page_[s];
+    std::byte* memory = own_pages(layer, s);
+    for (std::int64_t p = 0; p < own.shared_pages(); ++p) table[p] = tables_[std::size_t(first_page_[std::size_t(parents_[s])] + p)];
+    for (std::int64_t p = 0; p < own.own_pages(); ++p) table[own.shared_pages() + p] = memory + p * bytes;
+    for (std::int64_t position = own.shared_pages() * kernels::kPageKeys; position < own.length(); ++position) {
+      const std::int64_t row = position < own.parent_rows ? own.parent_begin + position : own.begin + position - own.parent_rows;
+      const std::int64_t page = position / kernels::kPageKeys - own.shared_pages();
+      shape_.kernels->store_position(k + row * width, v + row * width, shape_.heads, position % kernels::kPageKeys, memory + page * bytes);
     }
-    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {first_key, first_value, own.parent_rows + row + 1, kv_width_};
+    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {table, own.parent_rows + row + 1};
   }
   return rows_;
 }

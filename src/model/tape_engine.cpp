@@ -42,7 +42,7 @@ void give_embedding_gradient(const std::vector<std::int32_t>& tokens, const at::
 }  // namespace
 
 TapeEngine::TapeEngine(const Policy::Packed& policy, const Leaf& leaf, const GradientSink& sink)
-    : tape_{policy, PackedSequences(leaf.offsets, policy.kv_width(), leaf.parents), sink} {}
+    : tape_{policy, PackedSequences(leaf.offsets, page_shape(policy), leaf.parents), sink} {}
 
 Columns TapeEngine::run(const Leaf& leaf, double temperature, const ColumnGradient& derivative) {
   call_.inverse_temperature = inverse_temperature(temperature);

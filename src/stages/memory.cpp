@@ -93,7 +93,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", 2 * std::uint64_t(models.guide_parameters) * kFloat);
     need.decode_bytes = forward_bytes(policy, std::max(kScratchRows, prompt));
-    need.sequence_bytes = (longest + prompt) * cache_bytes(policy);
+    const auto paged = [](std::uint64_t positions) { return std::uint64_t(kernels::pages_of(std::int64_t(positions)) * kernels::kPageKeys); };
+    need.sequence_bytes = (paged(longest) + paged(prompt)) * cache_bytes(policy);
     need.sequences = kBatchSequences;
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {

@@ -26,8 +26,9 @@ struct Sequence {
   std::int64_t kv_floats() const { return t * kv_row(); }
 
   Floats forward(const KernelSet& set, std::int64_t first, std::int64_t rows) const {
+    const Pages pages(set, k, v, shape);
     std::vector<AttentionRow> keys;
-    for (std::int64_t i = first; i < first + rows; ++i) keys.push_back({k.data(), v.data(), i + 1, kv_row()});
+    for (std::int64_t i = first; i < first + rows; ++i) keys.push_back(pages.row(i + 1));
     ExecutionContext context;
     Floats out(static_cast<std::size_t>(rows * q_row()));
     set.attention(context, q.data() + first * q_row(), keys.data(), rows, shape, out.data());
@@ -96,19 +97,61 @@ TEST(Attention, DecodeEqualsPrefill) {
   }));
 }
 
-TEST(Attention, StrideOfTheCacheChangesNothing) {
-  const Sequence s(21, {4, 2, 32});
-  const std::int64_t wide = s.kv_row() + 5;  // a cache whose rows lie further apart
-  Floats k(static_cast<std::size_t>(s.t * wide), NAN), v = k;
-  for (std::int64_t j = 0; j < s.t; ++j)
-    for (std::int64_t c = 0; c < s.kv_row(); ++c) k[j * wide + c] = s.k[j * s.kv_row() + c], v[j * wide + c] = s.v[j * s.kv_row() + c];
-  for (const KernelSet* set : simd_sets()) {
-    ExecutionContext context;
-    Floats out(static_cast<std::size_t>(s.q_row()));
-    const AttentionRow row{k.data(), v.data(), s.t, wide};
-    set->attention(context, s.q.data() + (s.t - 1) * s.q_row(), &row, 1, s.shape, out.data());
-    EXPECT_TRUE(same_bits(out, s.forward(*set, s.t - 1, 1))) << set->name;
+/// Sequences that share their first pages by reference, as a group its prompt, against each with pages of its own.
+TEST(Attention, SharedPagesChangeNothing) {
+  for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8})
+    for (const KernelSet* set : sets_of(numerics))
+      for (const std::int64_t shared : {64, 128}) {
+        const HeadShape shape{6, 2, 24};
+        const std::int64_t width = 2 * 24, members = 5;
+        std::vector<Pages> own;
+        std::vector<std::vector<const void*>> tables;
+        std::vector<AttentionRow> apart, together;
+        const Floats prompt_k = random_floats(shared * width, 1), prompt_v = random_floats(shared * width, 2);
+        own.reserve(5), tables.reserve(5);
+        for (std::int64_t m = 0; m < members; ++m) {
+          const std::int64_t tail = 1 + 30 * m;
+          Floats k = prompt_k, v = prompt_v;
+          for (float x : random_floats(tail * width, unsigned(3 + m))) k.push_back(x), v.push_back(x + 1);
+          own.emplace_back(*set, k, v, shape);
+          tables.push_back(own.back().table());
+          std::copy_n(own.front().table().begin(), shared / kPageKeys, tables.back().begin());
+          apart.push_back(own.back().row(shared + tail));
+          together.push_back({tables.back().data(), shared + tail});
+        }
+        const Floats q = random_floats(members * 6 * 24, 9);
+        ExecutionContext context;
+        Floats a(q.size()), b(q.size());
+        set->attention(context, q.data(), apart.data(), members, shape, a.data());
+        set->attention(context, q.data(), together.data(), members, shape, b.data());
+        EXPECT_TRUE(same_bits(a, b)) << set->name << " " << numerics << " " << shared;
+      }
+}
+
+/// More keys than one split, more than one page, all sets: the same bits, near the reference.
+TEST(Attention, LongContextsAgree) {
+  const Sequence s(1100, {2, 1, 16}, 4);
+  const Floats expected = s.forward(reference_kernels(), 1000, 100);
+  for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8}) {
+    const Floats plain = s.forward(*sets_of(numerics).front(), 1000, 100);
+    EXPECT_TRUE(near(plain, expected, std::string(numerics) == kFp32FixedOrder ? 3e-6 : 2e-2));
+    for (const KernelSet* set : sets_of(numerics)) {
+      EXPECT_TRUE(same_bits(s.forward(*set, 1000, 100), plain)) << set->name;
+      EXPECT_TRUE(same_bits(s.forward(*set, 1050, 1), Floats(plain.begin() + 50 * 32, plain.begin() + 51 * 32))) << set->name;
+    }
   }
+}
+
+TEST(Attention, Bf16SetsAreBitIdenticalAndNearTheReference) {
+  EXPECT_TRUE(rc::check([] {
+    const Sequence s = *sequences();
+    const Floats plain = s.forward(*sets_of(kBf16Sliced8).front(), 0, s.t);
+    RC_ASSERT(near(plain, s.forward(reference_kernels(), 0, s.t), 0.1));
+    for (const KernelSet* set : sets_of(kBf16Sliced8)) {
+      RC_ASSERT(same_bits(s.forward(*set, 0, s.t), plain));
+      RC_ASSERT(same_bits(s.forward(*set, s.t - 1, 1), Floats(plain.end() - s.q_row(), plain.end())));
+    }
+  }));
 }
 
 TEST(Attention, LargeScoresStayFinite) {

@@ -70,8 +70,11 @@ TEST_F(CudaKernels, AttentionAgreesWithReference) {
   const std::int64_t t = 37, q_floats = t * 6 * 34, kv_floats = t * 2 * 34;
   const float *q = managed(random_floats(q_floats, 1)), *k = managed(random_floats(kv_floats, 2)), *v = managed(random_floats(kv_floats, 3));
   const float* dout = managed(random_floats(q_floats, 4));
+  float* page = managed(Floats(static_cast<std::size_t>(page_bytes_fp32(shape)) / sizeof(float)));  // t fits one page
+  for (std::int64_t j = 0; j < t; ++j) store_position_fp32(k + j * 2 * 34, v + j * 2 * 34, shape, j, page);
+  const void* const* table = managed(std::vector<const void*>{page});
   std::vector<AttentionRow> keys;
-  for (std::int64_t i = 0; i < t; ++i) keys.push_back({k, v, i + 1, 2 * 34});
+  for (std::int64_t i = 0; i < t; ++i) keys.push_back({table, i + 1});
   const AttentionRow* rows = managed(keys);
   expect_same("attention", q_floats, 1e-5, [&](auto& set, auto& context, float* out) { set.attention(context, q, rows, t, shape, out); });
   expect_same("attention_backward", q_floats + 2 * kv_floats, 2e-5, [&](auto& set, auto& context, float* dq) {

@@ -38,11 +38,40 @@ inline Floats packed(const Floats& w, std::int64_t o, std::int64_t k) {
   return p;
 }
 
+/// One sequence's keys and values [t, kv_heads, head_dim] in pages of a set's own, and the table that rows point to.
+class Pages {
+ public:
+  Pages(const KernelSet& set, const Floats& k, const Floats& v, HeadShape shape) {
+    const std::int64_t width = shape.kv_heads * shape.head_dim, t = static_cast<std::int64_t>(k.size()) / width;
+    memory_.resize(static_cast<std::size_t>(pages_of(t)));
+    for (auto& page : memory_) {
+      page.assign(static_cast<std::size_t>(set.page_bytes(shape) / 8), 0);
+      table_.push_back(page.data());
+    }
+    for (std::int64_t j = 0; j < t; ++j)
+      set.store_position(k.data() + j * width, v.data() + j * width, shape, j % kPageKeys, memory_[static_cast<std::size_t>(j / kPageKeys)].data());
+  }
+  AttentionRow row(std::int64_t keys) const { return {table_.data(), keys}; }
+  const std::vector<const void*>& table() const { return table_; }
+
+ private:
+  std::vector<std::vector<double>> memory_;
+  std::vector<const void*> table_;
+};
+
 /// The bit-identical sets that run here.
 inline std::vector<const KernelSet*> simd_sets() {
   std::vector<const KernelSet*> sets;
   for (const char* name : {"scalar", "avx2", "avx512"})
     if (const KernelSet* set = kernels_by_name(name)) sets.push_back(set);
+  return sets;
+}
+
+/// The sets of these numerics that run here, the plain one first.
+inline std::vector<const KernelSet*> sets_of(const char* numerics) {
+  std::vector<const KernelSet*> sets;
+  for (const char* name : {"scalar", "avx2", "avx512", "avx512_bf16", "amx"})
+    if (const KernelSet* set = kernels_by_name(name, numerics)) sets.push_back(set);
   return sets;
 }
 

@@ -80,7 +80,7 @@ inline constexpr std::int64_t kGreedyTokens = 20;
 inline std::vector<std::vector<float>> logits_of(const Policy& policy, const std::vector<std::int32_t>& tokens) {
   const Policy::Packed& packed = policy.packed();
   const std::vector<std::int64_t> offsets = {0, std::int64_t(tokens.size())};
-  PackedSequences sequences(offsets, packed.kv_width());
+  PackedSequences sequences(offsets, page_shape(packed));
   RowEngine engine(packed, std::int64_t(tokens.size()));
   const float* hidden = engine.hidden(tokens, sequences.positions(), sequences);
   std::vector<const float*> rows;
