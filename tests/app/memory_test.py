@@ -37,7 +37,8 @@ def plan_says_what_a_run_takes(harness):
 def a_limit_changes_no_bit(harness):
     free = planned_bytes(harness, *LARGER)
     tight = [*LARGER, *sets(run__memory_limit=int(0.8 * free))]
-    check(planned_bytes(harness, *tight) < 0.8 * free, "plan does not keep to the limit")
+    planned = planned_bytes(harness, *tight)  # all that is left may go to keys and values, and plan tells whole MB
+    check(planned <= 0.8 * free + 0.5e6, f"plan says {planned / 1e6:.0f} MB with a limit of {0.8 * free / 1e6:.1f} MB")
     taken, out = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "tight"), *tight)
     reference = harness.succeed("train", harness.tiny, "--resume", *sets(run__dir=harness.work / "free"), *LARGER)
     check(policy_line(out) == policy_line(reference), f"a limit changes the policy:\n{out}\n{reference}")
