@@ -23,10 +23,12 @@ __device__ float largest_score(const float* q, const float* k, std::int64_t keys
 /// A row's keys and values of one head in fp32 pages (packing.hpp): keys [panel of 16 positions][d][16], values [panel of 16 dimensions][64 positions][16].
 struct PagedHead {
   AttentionRow row;
-  std::int64_t d, begin;  ///< begin: of the head in a page
-  __device__ PagedHead(const AttentionRow& r, HeadShape shape, std::int64_t head)
-      : row(r), d(shape.head_dim), begin(head * kPageKeys * (shape.head_dim + (shape.head_dim + 15) / 16 * 16)) {}
-  __device__ const float* page(std::int64_t j) const { return static_cast<const float*>(row.pages[j / kPageKeys]) + begin; }
+  std::int64_t d, offset, begin;  ///< in a page: of the layer in bytes, and from there of the head in floats
+  __device__ PagedHead(const AttentionRow& r, HeadShape shape, std::int64_t layer_offset, std::int64_t head)
+      : row(r), d(shape.head_dim), offset(layer_offset), begin(head * kPageKeys * (shape.head_dim + (shape.head_dim + 15) / 16 * 16)) {}
+  __device__ const float* page(std::int64_t j) const {
+    return reinterpret_cast<const float*>(static_cast<const char*>(row.pages[j / kPageKeys]) + offset) + begin;
+  }
   __device__ float score(const float* q, std::int64_t j) const {
     const float* k = page(j) + j % kPageKeys / 16 * 16 * d + j % 16;
     float sum = 0.0F;
@@ -36,11 +38,12 @@ struct PagedHead {
   __device__ float value(std::int64_t j, std::int64_t c) const { return page(j)[kPageKeys * d + (c / 16 * kPageKeys + j % kPageKeys) * 16 + c % 16]; }
 };
 
-/// Block (row i, head h): a warp goes over the keys 32 at a time, each lane weighing one; then lane c sums dimension c (and c + 32, ...) in shared memory.
-__global__ void attention_row(const float* q, const AttentionRow* rows, HeadShape shape, float scale, float* out) {
+/// Block (row i, head h of the part's): a warp goes over the keys 32 at a time, each lane weighing one; then lane c sums dimension c (and c + 32, ...) in shared memory.
+__global__ void attention_row(const float* q, const AttentionRow* rows, HeadShape shape, AttentionPart part, float scale, float* out) {
   extern __shared__ float sum[];  // [head_dim]; element c belongs to lane c % 32 alone
-  const std::int64_t d = shape.head_dim, i = blockIdx.x / shape.q_heads, h = blockIdx.x % shape.q_heads, at = blockIdx.x * d;
-  const PagedHead head(rows[i], shape, h / (shape.q_heads / shape.kv_heads));
+  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads, heads = (part.last - part.first) * group;
+  const std::int64_t i = blockIdx.x / heads, h = part.first * group + blockIdx.x % heads, at = (i * shape.q_heads + h) * d;
+  const PagedHead head(rows[i], shape, part.offset, h / group);
   const std::int64_t keys = rows[i].keys;
   float largest = -FLT_MAX;
   for (std::int64_t j = threadIdx.x; j < keys; j += kWarp) largest = fmaxf(largest, head.score(q + at, j) * scale);
@@ -62,8 +65,10 @@ __global__ void attention_row(const float* q, const AttentionRow* rows, HeadShap
 
 float score_scale(const HeadShape& shape) { return 1.0F / sqrtf(static_cast<float>(shape.head_dim)); }
 
-void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
-  launch_rows(context, "attention", attention_row, n * shape.q_heads, shape.head_dim, q, rows, shape, score_scale(shape), out);
+void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
+               float* out) {
+  const std::int64_t heads = (part.last - part.first) * (shape.q_heads / shape.kv_heads);
+  launch_rows(context, "attention", attention_row, n * heads, shape.head_dim, q, rows, shape, part, score_scale(shape), out);
 }
 
 /// One causal sequence; p and ds are [t, q_heads, t], filled for j <= i.
@@ -137,6 +142,7 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
 void add_attention(KernelSet& set) {
   set.page_bytes = page_bytes_fp32;
   set.store_position = store_position_fp32;
+  set.copy_positions = copy_positions_fp32;
   set.attention = attention;
   set.attention_backward = attention_backward;
 }

@@ -29,14 +29,14 @@ std::vector<double> probabilities(const float* q, const float* k, std::int64_t k
 
 }  // namespace
 
-void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
   const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads;
   std::vector<float> k, v;  // of a row and head, out of the pages
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t h = 0; h < shape.q_heads; ++h) {
+    for (std::int64_t h = part.first * group; h < part.last * group; ++h) {
       const std::int64_t keys = rows[i].keys, at = (i * shape.q_heads + h) * d;
       k.resize(static_cast<std::size_t>(keys * d)), v.resize(k.size());
-      for (std::int64_t j = 0; j < keys; ++j) load_position_fp32(rows[i].pages[j / kPageKeys], shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
+      for (std::int64_t j = 0; j < keys; ++j) load_position_fp32(static_cast<const char*>(rows[i].pages[j / kPageKeys]) + part.offset, shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
       const std::vector<double> p = probabilities(q + at, k.data(), keys, d, d);
       for (std::int64_t c = 0; c < d; ++c) {
         double sum = 0.0;

@@ -1,8 +1,8 @@
 // Softmax attention over pages of keys and values: one fixed order over keys, so that prefill, decode and training agree bit for bit.
 //
 // Of a query row: scores of a page are one product with its packed keys, then m' = max(m, scores), p = exp(score - m'), l' = l exp(m - m') + sum p, and the
-// output's sum is exp(m - m') times itself plus the product of p with the packed values. Every 1,024 keys that state is folded into the row's total, so that
-// longer contexts can be cut among threads or devices without a change of bits. `Products` (of the numerics) supplies the products; p is rounded as it rounds.
+// output's sum is exp(m - m') times itself plus the product of p with the packed values. Every 1,024 keys that state is folded into the row's total (the first
+// one is the total), so that longer contexts can be cut among threads or devices without a change of bits. `Products` (of the numerics) supplies the products; p is rounded as it rounds.
 #pragma once
 
 #include "kernels/bf16_linear.simd.hpp"
@@ -41,19 +41,19 @@ struct AttentionScratch {
 template <class Products>
 class QueryBlock {
  public:
-  QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows, std::int64_t tokens, HeadShape shape, std::int64_t key_head,
-             std::int64_t first_head, std::int64_t heads)
+  /// `offset`: bytes from a page's beginning to the layer.
+  QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows, std::int64_t tokens, HeadShape shape, std::int64_t offset,
+             std::int64_t key_head, std::int64_t first_head, std::int64_t heads)
       : s_(scratch), rows_(rows), tokens_(tokens), heads_(heads), dim_(shape.head_dim), first_head_(first_head), q_heads_(shape.q_heads) {
-    const std::int64_t key_weights = kKeyPanels * Products::panel_weights(dim_);
+    const std::int64_t key_weights = kKeyPanels * Products::panel_weights(dim_), value_weights = panels() * Products::panel_weights(kPageKeys);
     values_ = key_weights;
-    head_weights_ = key_head * (key_weights + panels() * Products::panel_weights(kPageKeys));
+    head_bytes_ = offset + key_head * (key_weights + value_weights) * static_cast<std::int64_t>(sizeof(typename Products::Weight));
     for (std::int64_t r = 0; r < tokens * heads; ++r) {
-      Products::prepare(q + offset(r), dim_, s_.queries + r * Products::parts(dim_));
+      Products::prepare(q + place(r), dim_, s_.queries + r * Products::parts(dim_));
       top_[r] = total_top_[r] = kBelowAllScores;
       mass_[r] = total_mass_[r] = 0.0F;
+      for (std::int64_t c = 0; c < panels(); ++c) store(cell(s_.sum, c, r), splat(0.0F));
     }
-    clear(s_.sum);
-    clear(s_.total);
   }
 
   /// `shared`: pages that all rows have in common.
@@ -67,26 +67,26 @@ class QueryBlock {
           for (std::int64_t t = 0; t < tokens_; ++t)
             if (p < pages(t)) page(p, t, t + 1);
       }
+      if (most <= kSplitPages) return write(out, s_.sum, mass_);
       for (std::int64_t t = 0; t < tokens_; ++t)
-        if (split < pages(t)) fold(t);
+        if (split < pages(t)) fold(t, split == 0);
     }
-    for (std::int64_t r = 0; r < tokens_ * heads_; ++r)
-      for (std::int64_t c = 0; c < panels(); ++c)
-        store_up_to(out + offset(r) + c * kLanes, dim_ - c * kLanes, load(cell(s_.total, c, r)) / splat(total_mass_[r]));
+    write(out, s_.total, total_mass_);
   }
 
  private:
   std::int64_t panels() const { return (dim_ + kLanes - 1) / kLanes; }
   std::int64_t pages(std::int64_t token) const { return (rows_[token].keys + kPageKeys - 1) / kPageKeys; }
-  std::int64_t offset(std::int64_t r) const { return (r / heads_ * q_heads_ + first_head_ + r % heads_) * dim_; }
+  std::int64_t place(std::int64_t r) const { return (r / heads_ * q_heads_ + first_head_ + r % heads_) * dim_; }
   static float* cell(float* of, std::int64_t panel, std::int64_t row) { return of + (panel * kQueryRows + row) * kLanes; }
-  void clear(float* of) {
-    for (std::int64_t i = 0; i < panels() * kQueryRows * kLanes; i += kLanes) store(of + i, splat(0.0F));
+  void write(float* out, float* sum, const float* mass) {
+    for (std::int64_t r = 0; r < tokens_ * heads_; ++r)
+      for (std::int64_t c = 0; c < panels(); ++c) store_up_to(out + place(r) + c * kLanes, dim_ - c * kLanes, load(cell(sum, c, r)) / splat(mass[r]));
   }
 
   /// Page p of tokens [begin, end), which have it in common.
   void page(std::int64_t p, std::int64_t begin, std::int64_t end) {
-    const auto* keys = static_cast<const typename Products::Weight*>(rows_[begin].pages[p]) + head_weights_;
+    const auto* keys = reinterpret_cast<const typename Products::Weight*>(static_cast<const char*>(rows_[begin].pages[p]) + head_bytes_);
     const auto* values = keys + values_;
     const std::int64_t first = begin * heads_, count = (end - begin) * heads_, parts = Products::parts(kPageKeys);
     std::int64_t seen = 0;  // positions of this page that any of the rows may see: the weights of the others are 0 and add nothing
@@ -99,15 +99,17 @@ class QueryBlock {
     const Vec scale = splat(1.0F / __builtin_sqrtf(static_cast<float>(dim_)));
     for (std::int64_t r = first; r < first + count; ++r) {
       const std::int64_t visible = rows_[r / heads_].keys - p * kPageKeys;
-      Vec score[kKeyPanels];
-      for (std::int64_t g = 0; g < kKeyPanels; ++g) {
+      Vec score[kKeyPanels] = {splat(kBelowAllScores), splat(kBelowAllScores), splat(kBelowAllScores), splat(kBelowAllScores)};
+      for (std::int64_t g = 0; g < key_panels; ++g) {
         const std::int64_t left = visible - g * kLanes;
-        score[g] = g < key_panels ? load(cell(s_.scores, g, r)) * scale : splat(kBelowAllScores);
+        score[g] = load(cell(s_.scores, g, r)) * scale;
         if (left < kLanes) score[g] = keep_first(score[g], left < 0 ? 0 : left, splat(kBelowAllScores));
       }
       const float page_top = fold_max(max(max(score[0], score[1]), max(score[2], score[3]))), top = top_[r] > page_top ? top_[r] : page_top;
-      for (Vec& x : score) x = Products::rounded(exp_nonpositive(x - splat(top)));
-      for (std::int64_t g = 0; g < kKeyPanels; ++g) store(s_.row_weights + g * kLanes, score[g]);
+      for (std::int64_t g = 0; g < kKeyPanels; ++g) {
+        score[g] = g < key_panels ? Products::rounded(exp_nonpositive(score[g] - splat(top))) : splat(0.0F);
+        store(s_.row_weights + g * kLanes, score[g]);
+      }
       const float kept = first_exp(top_[r] - top);
       mass_[r] = fma(mass_[r], kept, fold_sum((score[0] + score[1]) + (score[2] + score[3])));
       top_[r] = top;
@@ -118,13 +120,13 @@ class QueryBlock {
   }
 
   /// A token's state into its total; then it begins anew.
-  void fold(std::int64_t token) {
+  void fold(std::int64_t token, bool first_split) {
     for (std::int64_t r = token * heads_; r < (token + 1) * heads_; ++r) {
       const float top = total_top_[r] > top_[r] ? total_top_[r] : top_[r], kept = first_exp(total_top_[r] - top), joins = first_exp(top_[r] - top);
-      total_mass_[r] = fma(total_mass_[r], kept, mass_[r] * joins);
+      total_mass_[r] = first_split ? mass_[r] : fma(total_mass_[r], kept, mass_[r] * joins);
       for (std::int64_t c = 0; c < panels(); ++c) {
         float *total = cell(s_.total, c, r), *sum = cell(s_.sum, c, r);
-        store(total, fma(load(total), splat(kept), load(sum) * splat(joins)));
+        store(total, first_split ? load(sum) : fma(load(total), splat(kept), load(sum) * splat(joins)));
         store(sum, splat(0.0F));
       }
       total_top_[r] = top;
@@ -137,7 +139,7 @@ class QueryBlock {
 
   AttentionScratch<Products>& s_;
   const AttentionRow* rows_;
-  std::int64_t tokens_, heads_, dim_, first_head_, q_heads_, values_ = 0, head_weights_ = 0;
+  std::int64_t tokens_, heads_, dim_, first_head_, q_heads_, values_ = 0, head_bytes_ = 0;
   float top_[kQueryRows], mass_[kQueryRows], total_top_[kQueryRows], total_mass_[kQueryRows];
 };
 
@@ -154,7 +156,8 @@ static inline std::int64_t shared_pages(const AttentionRow* rows, std::int64_t c
 }
 
 template <class Products>
-static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
+static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
+                            float* out) {
   [[maybe_unused]] const typename Products::Scope scope;
   AttentionScratch<Products> scratch(context, shape.head_dim);
   const std::int64_t group = shape.q_heads / shape.kv_heads, heads = group < kQueryRows ? group : kQueryRows, width = shape.q_heads * shape.head_dim;
@@ -162,19 +165,20 @@ static void paged_attention(ExecutionContext& context, const float* q, const Att
     std::int64_t count = 1;
     while (count < kQueryRows / heads && i + count < n && rows[i + count].pages[0] == rows[i].pages[0]) ++count;
     const std::int64_t shared = shared_pages(rows + i, count);
-    for (std::int64_t h = 0; h < shape.kv_heads; ++h)
+    for (std::int64_t h = part.first; h < part.last; ++h)
       for (std::int64_t g = 0; g < group; g += heads)
-        QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, h, h * group + g, group - g < heads ? group - g : heads)
+        QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, part.offset, h, h * group + g, group - g < heads ? group - g : heads)
             .run(shared, out + i * width);
     i += count;
   }
 }
 
-static void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
-  paged_attention<Fp32Products>(context, q, rows, n, shape, out);
+static void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
+  paged_attention<Fp32Products>(context, q, rows, n, shape, part, out);
 }
-static void attention_bf16(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out) {
-  paged_attention<Bf16Products>(context, q, rows, n, shape, out);
+static void attention_bf16(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
+                           float* out) {
+  paged_attention<Bf16Products>(context, q, rows, n, shape, part, out);
 }
 
 }  // namespace rollcall::kernels::ROLLCALL_ISA

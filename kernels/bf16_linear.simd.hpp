@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/bf16.hpp"
-#include "kernels/execution_context.hpp"
+#include "kernels/linear.simd.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/simd.hpp"
 
@@ -140,19 +140,19 @@ static void sliced_panels(const SlicedOperands& a, const Bf16* x, std::int64_t x
   if (row < a.n) sliced_tile<1, kPanels>(a, x, x_stride, row, panel);
 }
 
-static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias,
-                          int slices, float* y) {
+static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
+                          std::int64_t begin, std::int64_t end) {
   const FlushedDenormals flushed;
   const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32, rows = (n + 2 * kTileRows16 - 1) / (2 * kTileRows16) * 2 * kTileRows16;
   auto* rounded = reinterpret_cast<Bf16*>(context.workspace.floats(static_cast<std::size_t>(rows * stride / 2)));
   for (std::int64_t r = 0; r < rows; ++r) round_row(x + r * k, r < n ? k : 0, stride, rounded + r * stride);
-  const SlicedOperands operands{static_cast<const Bf16*>(packed), bias, y, n, o, blocks, slices};
-  const std::int64_t panels = (o + kLanes - 1) / kLanes;
   const TileConfig config;
   _tile_loadconfig(&config);
-  std::int64_t panel = 0;
-  for (; panel + 2 <= panels; panel += 2) sliced_panels<2>(operands, rounded, stride, panel);
-  if (panel < panels) sliced_panels<1>(operands, rounded, stride, panel);
+  each_product(products, count, begin, end, [&](const Product& product, std::int64_t panel, std::int64_t last) {
+    const SlicedOperands operands{static_cast<const Bf16*>(product.packed), product.bias, product.y, n, product.o, blocks, slices};
+    for (; panel + 2 <= last; panel += 2) sliced_panels<2>(operands, rounded, stride, panel);
+    if (panel < last) sliced_panels<1>(operands, rounded, stride, panel);
+  });
   _tile_release();
 }
 
@@ -324,19 +324,20 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
   for (int r = 0; r < kRows; ++r) store_outputs(a, row + r, panel, sum[r]);
 }
 
-static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias,
-                          int slices, float* y) {
+static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
+                          std::int64_t begin, std::int64_t end) {
   const FlushedDenormals flushed;
-  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, parts = blocks * 32 / kInputsOfPart;
+  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, parts = blocks * 32 / kInputsOfPart, tiles = (n + kSlicedRows - 1) / kSlicedRows;
   auto* rounded = reinterpret_cast<InputPairs*>(context.workspace.floats(static_cast<std::size_t>(n * parts) * sizeof(InputPairs) / sizeof(float)));
   for (std::int64_t r = 0; r < n; ++r) input_parts(x + r * k, k, parts, rounded + r * parts);
-  const SlicedOperands operands{static_cast<const Bf16*>(packed), bias, y, n, o, blocks, slices};
-  const std::int64_t panels = (o + kLanes - 1) / kLanes, tiles = (n + kSlicedRows - 1) / kSlicedRows;
-  for (std::int64_t panel = 0; panel < panels; ++panel)
-    for (std::int64_t t = 0; t < tiles; ++t) {
-      const std::int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;  // shared out evenly: 9 rows are 5 + 4, not 8 + 1
-      sliced_rows<kSlicedRows>(operands, rounded, begin, end - begin, panel);
-    }
+  each_product(products, count, begin, end, [&](const Product& product, std::int64_t panel, std::int64_t last) {
+    const SlicedOperands operands{static_cast<const Bf16*>(product.packed), product.bias, product.y, n, product.o, blocks, slices};
+    for (; panel < last; ++panel)
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        const std::int64_t first = n * t / tiles, rows = n * (t + 1) / tiles - first;  // shared out evenly: 9 rows are 5 + 4, not 8 + 1
+        sliced_rows<kSlicedRows>(operands, rounded, first, rows, panel);
+      }
+  });
 }
 
 /// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels lie one behind the other; those of c 16 rows apart.

@@ -27,6 +27,11 @@ struct AttentionRow {
   std::int64_t keys;
 };
 
+/// Where in each page the layer begins, in bytes, and which key heads [first, last) are wanted.
+struct AttentionPart {
+  std::int64_t offset, first, last;
+};
+
 /// Heads of grouped-query attention: query head h reads key head h / (q_heads / kv_heads).
 struct HeadShape {
   std::int64_t q_heads, kv_heads, head_dim;
@@ -35,6 +40,18 @@ struct HeadShape {
 /// Tokens of a block of the vocabulary. Exponentials are summed by block, so that logits are read from memory once and a draw finds its block first.
 inline constexpr std::int64_t kVocabularyBlock = 1024;
 constexpr std::int64_t vocabulary_blocks(std::int64_t v) { return (v + kVocabularyBlock - 1) / kVocabularyBlock; }
+
+/// One of the products of a row that `linear` makes together: y[n,o] = x W[o,k]^T (+ bias[o] unless that is nullptr; it is added last). `packed` is W through `pack`.
+struct Product {
+  const void* packed;
+  std::int64_t o;
+  const float* bias;
+  float* y;
+};
+
+/// Outputs in a panel of a packed matrix: the 16 lanes of a vector.
+inline constexpr std::int64_t kPanel = 16;
+constexpr std::int64_t panels_of(std::int64_t o) { return (o + kPanel - 1) / kPanel; }
 
 /// Of a block of a row's scaled logits z: the largest, and sum exp(z - largest). Behind the blocks of a row stands one more, of the row: its largest z and
 /// ln sum exp(z - largest).
@@ -52,10 +69,10 @@ struct KernelSet {
   /// Bytes that `pack` writes for W[o,k]: panels of 16 outputs, padded with zeros. Memory aligned to 64 bytes is read fastest.
   std::int64_t (*packed_bytes)(std::int64_t o, std::int64_t k);
   void (*pack)(const float* w, std::int64_t o, std::int64_t k, void* packed);
-  /// y[n,o] = x[n,k] W[o,k]^T (+ bias[o] when non-null). `packed` is W through `pack`. Bias is added last. `slices` (1, 2, 4 or 8): parts of k that
-  /// bf16_sliced8 sums apart; fp32_fixed_order takes no notice of it.
-  void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int slices,
-                 float* y);
+  /// Products of the same x[n,k]: their panels [begin, end), numbered from the first product's first to the last one's last, so that threads share a call by its
+  /// panels. `slices` (1, 2, 4 or 8): parts of k that bf16_sliced8 sums apart; fp32_fixed_order takes no notice of it.
+  void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices, std::int64_t begin,
+                 std::int64_t end);
   /// y = x / sqrt(mean(x^2) + eps) * weight, per row of d.
   void (*rms_norm)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
   /// dx[n,d] written; dweight[d] accumulated over rows in ascending order.
@@ -65,13 +82,15 @@ struct KernelSet {
   /// sine stand in cos/sin[position, head_dim/2]. direction +1 forward, -1 backward (the inverse turn).
   void (*rope)(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
                const float* sin, int direction);
-  /// Bytes of a page of one layer, and what puts one position's k and v [kv_heads, head_dim] into its place `slot` < kPageKeys. A page begins as zeros: what no
-  /// row may see yet must be numbers.
+  /// Bytes of a page of one layer, and what puts one position's k and v [kv_heads, head_dim] into its place `slot` < kPageKeys. Places are filled from 0 upwards;
+  /// a page needs no preparation.
   std::int64_t (*page_bytes)(HeadShape shape);
   void (*store_position)(const float* k, const float* v, HeadShape shape, std::int64_t slot, void* page);
+  /// The first `count` places of a page into another.
+  void (*copy_positions)(const void* from, HeadShape shape, std::int64_t count, void* to);
   /// out[n,q_heads,head_dim] = softmax(q k^T / sqrt(head_dim)) v over rows[i].keys keys: online over pages ascending (Milakov and Gimelshein 2018), pages of 1,024
-  /// keys folded in order.
-  void (*attention)(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out);
+  /// keys folded in order. `part` of it: query heads that read other key heads are left alone.
+  void (*attention)(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out);
   /// One causal sequence of t tokens, q [t,q_heads,head_dim], k and v [t,kv_heads,head_dim]; recomputes the probabilities. dq, dk, dv written.
   void (*attention_backward)(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
                              float* dk, float* dv);

@@ -28,6 +28,7 @@ constexpr KernelSet fp32{
     .rope = rope,
     .page_bytes = page_bytes_fp32,
     .store_position = store_position_fp32,
+    .copy_positions = copy_positions_fp32,
     .attention = attention,
     .attention_backward = attention_backward,
     .swiglu = swiglu,
@@ -49,6 +50,7 @@ constexpr KernelSet sliced8() {
   set.linear = sliced_linear;
   set.page_bytes = page_bytes_bf16;
   set.store_position = store_position_bf16;
+  set.copy_positions = copy_positions_bf16;
   set.attention = attention_bf16;
   return set;
 }

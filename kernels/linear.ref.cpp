@@ -2,16 +2,24 @@
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
 
+#include <span>
+
 namespace rollcall::kernels::reference {
 
-void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int, float* y) {
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t c = 0; c < o; ++c) {
-      const float* panel = static_cast<const float*>(packed) + c / kPanel * kPanel * k;
-      double sum = 0.0;
-      for (std::int64_t j = 0; j < k; ++j) sum += static_cast<double>(x[i * k + j]) * panel[j * kPanel + c % kPanel];
-      y[i * o + c] = static_cast<float>(bias ? sum + bias[c] : sum);
-    }
+void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int, std::int64_t begin,
+            std::int64_t end) {
+  std::int64_t first = 0;  // panel of the product
+  for (const Product& product : std::span(products, std::size_t(count))) {
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t c = 0; c < product.o; ++c) {
+        if (first + c / kPanel < begin || first + c / kPanel >= end) continue;
+        const float* panel = static_cast<const float*>(product.packed) + c / kPanel * kPanel * k;
+        double sum = 0.0;
+        for (std::int64_t j = 0; j < k; ++j) sum += static_cast<double>(x[i * k + j]) * panel[j * kPanel + c % kPanel];
+        product.y[i * product.o + c] = static_cast<float>(product.bias ? sum + product.bias[c] : sum);
+      }
+    first += panels_of(product.o);
+  }
 }
 
 }  // namespace rollcall::kernels::reference

@@ -1,7 +1,7 @@
 // y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so its bits do not depend on how rows are blocked.
 #pragma once
 
-#include "kernels/execution_context.hpp"
+#include "kernels/kernel_set.hpp"
 #include "kernels/simd.hpp"
 
 namespace rollcall::kernels::ROLLCALL_ISA {
@@ -72,15 +72,26 @@ static void linear_panels(const LinearOperands& a, std::int64_t n, std::int64_t 
   }
 }
 
-static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int, float* y) {
-  const LinearOperands operands{x, static_cast<const float*>(packed), bias, y, k, o};
-  const std::int64_t panels = (o + kLanes - 1) / kLanes;
-  std::int64_t panel = 0;
-  for (; panel + kTilePanels <= panels; panel += kTilePanels) linear_panels<kTilePanels>(operands, n, panel);
-  if constexpr (kTilePanels > 2)
-    if (panels - panel == 2) linear_panels<2>(operands, n, panel);
-  if constexpr (kTilePanels > 1)
-    if (panels - panel == 1) linear_panels<1>(operands, n, panel);
+/// Calls visit(product, begin, end) for the panels of each product that lie in [begin, end) of all.
+template <class Visit>
+static inline void each_product(const Product* products, int count, std::int64_t begin, std::int64_t end, const Visit& visit) {
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t panels = panels_of(products[i].o), last = end < panels ? end : panels;
+    if (begin < last) visit(products[i], begin > 0 ? begin : 0, last);
+    begin -= panels, end -= panels;
+  }
+}
+
+static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int, std::int64_t begin,
+                   std::int64_t end) {
+  each_product(products, count, begin, end, [&](const Product& product, std::int64_t panel, std::int64_t last) {
+    const LinearOperands operands{x, static_cast<const float*>(product.packed), product.bias, product.y, k, product.o};
+    for (; panel + kTilePanels <= last; panel += kTilePanels) linear_panels<kTilePanels>(operands, n, panel);
+    if constexpr (kTilePanels > 2)
+      if (last - panel == 2) linear_panels<2>(operands, n, panel);
+    if constexpr (kTilePanels > 1)
+      if (last - panel == 1) linear_panels<1>(operands, n, panel);
+  });
 }
 
 /// What attention makes of its pages: c[panel][row][16] += x[row][k] panel[k][16], each output one chain. Panels lie one behind the other; those of c 16 rows

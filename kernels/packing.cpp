@@ -3,6 +3,8 @@
 
 #include "kernels/bf16.hpp"
 
+#include <cstring>
+
 namespace rollcall::kernels {
 namespace {
 
@@ -43,18 +45,46 @@ std::int64_t place(std::int64_t output, std::int64_t input, std::int64_t inputs,
   return output / kPanel * kPanel * inputs + (input / together * kPanel + output % kPanel) * together + input % together;
 }
 
-template <class Element, class Convert>
-void store_position(const float* k, const float* v, HeadShape shape, std::int64_t slot, Element* page, std::int64_t unit, std::int64_t together,
-                    Convert convert) {
-  const std::int64_t d = shape.head_dim, inputs = padded(d, unit);
-  for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
-    Element *keys = page + h * (key_elements(d, unit) + value_elements(d)), *values = keys + key_elements(d, unit);
-    for (std::int64_t c = 0; c < d; ++c) {
-      keys[place(slot, c, inputs, together)] = convert(k[h * d + c]);
-      values[place(c, slot, kPageKeys, together)] = convert(v[h * d + c]);
+/// Elements of a page: for each key head its keys [panel of 16 positions][head_dim in `unit`s][16], then its values [panel of 16 dims][64 positions][16].
+template <class Element, std::int64_t kUnit, std::int64_t kTogether>
+struct PageOf {
+  HeadShape shape;
+  std::int64_t inputs = padded(shape.head_dim, kUnit);
+
+  std::int64_t head_elements() const { return key_elements(shape.head_dim, kUnit) + value_elements(shape.head_dim); }
+  Element* keys(Element* page, std::int64_t head) const { return page + head * head_elements(); }
+  Element* values(Element* page, std::int64_t head) const { return keys(page, head) + key_elements(shape.head_dim, kUnit); }
+
+  /// A product reads whole panels of keys and whole units of values: with their first position all their places become 0, so that what no row may see is a number.
+  void begin(Element* page, std::int64_t head, std::int64_t slot) const {
+    if (slot % kPanel == 0) std::memset(keys(page, head) + slot * inputs, 0, std::size_t(kPanel * inputs) * sizeof(Element));
+    if (kUnit == 1 || slot % kUnit != 0) return;
+    for (std::int64_t d = 0; d < shape.head_dim; d += kPanel)
+      std::memset(values(page, head) + (d * kPageKeys + slot * kPanel), 0, std::size_t(kUnit * kPanel) * sizeof(Element));
+  }
+  template <class Convert>
+  void store(const float* k, const float* v, std::int64_t slot, Element* page, Convert convert) const {
+    const std::int64_t d = shape.head_dim;
+    for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
+      begin(page, h, slot);
+      Element *to_keys = keys(page, h), *to_values = values(page, h);
+      for (std::int64_t c = 0; c < d; ++c) to_keys[place(slot, c, inputs, kTogether)] = convert(k[h * d + c]);
+      for (std::int64_t c = 0; c < d; ++c) to_values[place(c, slot, kPageKeys, kTogether)] = convert(v[h * d + c]);
     }
   }
-}
+  void copy(const Element* from, std::int64_t count, Element* to) const {
+    const auto copied = [](const Element* source, std::int64_t elements, Element* target) { std::memcpy(target, source, std::size_t(elements) * sizeof(Element)); };
+    for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
+      const Element* head = from + h * head_elements();
+      copied(head, padded(count, kPanel) * inputs, keys(to, h));
+      for (std::int64_t d = 0; d < shape.head_dim; d += kPanel)
+        copied(head + key_elements(shape.head_dim, kUnit) + d * kPageKeys, padded(count, kUnit) * kPanel, values(to, h) + d * kPageKeys);
+    }
+  }
+};
+
+using Fp32Page = PageOf<float, 1, 1>;
+using Bf16Page = PageOf<Bf16, kBf16Block, 2>;
 
 }  // namespace
 
@@ -64,7 +94,10 @@ std::int64_t page_bytes_bf16(HeadShape s) {
 }
 
 void store_position_fp32(const float* k, const float* v, HeadShape shape, std::int64_t slot, void* page) {
-  store_position(k, v, shape, slot, static_cast<float*>(page), 1, 1, [](float x) { return x; });
+  Fp32Page{shape}.store(k, v, slot, static_cast<float*>(page), [](float x) { return x; });
+}
+void copy_positions_fp32(const void* from, HeadShape shape, std::int64_t count, void* to) {
+  Fp32Page{shape}.copy(static_cast<const float*>(from), count, static_cast<float*>(to));
 }
 void load_position_fp32(const void* page, HeadShape shape, std::int64_t head, std::int64_t slot, float* k, float* v) {
   const std::int64_t d = shape.head_dim;
@@ -72,7 +105,10 @@ void load_position_fp32(const void* page, HeadShape shape, std::int64_t head, st
   for (std::int64_t c = 0; c < d; ++c) k[c] = keys[place(slot, c, d, 1)], v[c] = values[place(c, slot, kPageKeys, 1)];
 }
 void store_position_bf16(const float* k, const float* v, HeadShape shape, std::int64_t slot, void* page) {
-  store_position(k, v, shape, slot, static_cast<Bf16*>(page), kBf16Block, 2, to_bf16);
+  Bf16Page{shape}.store(k, v, slot, static_cast<Bf16*>(page), to_bf16);
+}
+void copy_positions_bf16(const void* from, HeadShape shape, std::int64_t count, void* to) {
+  Bf16Page{shape}.copy(static_cast<const Bf16*>(from), count, static_cast<Bf16*>(to));
 }
 
 }  // namespace rollcall::kernels

@@ -7,8 +7,6 @@
 
 namespace rollcall::kernels {
 
-/// Outputs in a panel: the 16 lanes of a vector.
-inline constexpr std::int64_t kPanel = 16;
 /// Inputs of a block of bf16_sliced8.
 inline constexpr std::int64_t kBf16Block = 32;
 
@@ -26,5 +24,7 @@ void store_position_fp32(const float* k, const float* v, HeadShape shape, std::i
 void load_position_fp32(const void* page, HeadShape shape, std::int64_t head, std::int64_t slot, float* k, float* v);
 std::int64_t page_bytes_bf16(HeadShape shape);
 void store_position_bf16(const float* k, const float* v, HeadShape shape, std::int64_t slot, void* page);
+void copy_positions_fp32(const void* from, HeadShape shape, std::int64_t count, void* to);
+void copy_positions_bf16(const void* from, HeadShape shape, std::int64_t count, void* to);
 
 }  // namespace rollcall::kernels

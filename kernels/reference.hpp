@@ -5,13 +5,14 @@
 
 namespace rollcall::kernels::reference {
 
-void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int slices, float* y);
+void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices, std::int64_t begin,
+            std::int64_t end);
 void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
 void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
                        float* dweight);
 void rope(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
           const float* sin, int direction);
-void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, float* out);
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out);
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
                         float* dk, float* dv);
 void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);

@@ -2,22 +2,31 @@
 #include "kernels/device.cuh"
 #include "kernels/packing.hpp"
 
+#include <algorithm>
+
 namespace rollcall::kernels::cuda {
 namespace {
 
 /// One output per thread, FMA over ascending k: the bits of the host tables. Neighbouring threads read neighbouring outputs of a panel.
-__global__ void linear_each(std::int64_t count, const float* x, std::int64_t k, const float* packed, std::int64_t o, const float* bias, float* y) {
+__global__ void linear_each(std::int64_t count, const float* x, std::int64_t k, const float* packed, std::int64_t first, std::int64_t outputs, std::int64_t o,
+                            const float* bias, float* y) {
   const std::int64_t at = element();
   if (at >= count) return;
-  const std::int64_t row = at / o, output = at % o;
+  const std::int64_t row = at / outputs, output = first + at % outputs;
   const float* panel = packed + output / kPanel * kPanel * k + output % kPanel;
   float sum = 0.0F;
   for (std::int64_t j = 0; j < k; ++j) sum = fmaf(x[row * k + j], panel[j * kPanel], sum);
-  y[at] = bias ? sum + bias[output] : sum;
+  y[row * o + output] = bias ? sum + bias[output] : sum;
 }
 
-void linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const void* packed, std::int64_t o, const float* bias, int, float* y) {
-  launch_each(context, "linear", linear_each, n * o, x, k, static_cast<const float*>(packed), o, bias, y);
+void linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int, std::int64_t begin,
+            std::int64_t end) {
+  for (int i = 0; i < count; ++i) {
+    const auto& [packed, o, bias, y] = products[i];
+    const std::int64_t first = std::max<std::int64_t>(begin, 0) * kPanel, outputs = std::min(end * kPanel, o) - first;
+    if (outputs > 0) launch_each(context, "linear", linear_each, n * outputs, x, k, static_cast<const float*>(packed), first, outputs, o, bias, y);
+    begin -= panels_of(o), end -= panels_of(o);
+  }
 }
 
 __device__ float inverse_rms(const float* x, std::int64_t d, float eps) {

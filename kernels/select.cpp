@@ -74,8 +74,9 @@ struct Probe {
 
   double seconds(const KernelSet& set) {
     const auto start = std::chrono::steady_clock::now();
-    set.linear(context, x.data(), n, k, packed.data(), o, nullptr, 1, y.data());
-    set.attention(context, x.data(), rows.data(), n, heads, out.data());
+    const Product product{packed.data(), o, nullptr, y.data()};
+    set.linear(context, x.data(), n, k, &product, 1, 1, 0, panels_of(o));
+    set.attention(context, x.data(), rows.data(), n, heads, {0, 0, heads.kv_heads}, out.data());
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 };
@@ -122,6 +123,7 @@ const KernelSet& reference_kernels() {
       .rope = reference::rope,
       .page_bytes = page_bytes_fp32,
       .store_position = store_position_fp32,
+      .copy_positions = copy_positions_fp32,
       .attention = reference::attention,
       .attention_backward = reference::attention_backward,
       .swiglu = reference::swiglu,

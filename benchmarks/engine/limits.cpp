@@ -52,7 +52,7 @@ Json linear(const Json& given) {
   if (by.starts_with("rollcall")) {
     // Each thread has outputs of its own, as a team would share them out: the panels of its part of W.
     const kernels::KernelSet& set = bf16 ? kernels::selected_bf16_kernels() : kernels::selected_kernels();
-    const std::int64_t panels = (outputs + 15) / 16, size = set.packed_bytes(outputs, inputs);
+    const std::int64_t panels = kernels::panels_of(outputs), size = set.packed_bytes(outputs, inputs);
     const model::AlignedFloats w(std::vector<float>(std::size_t(inputs * outputs), 0.01F)), x(std::vector<float>(std::size_t(rows * inputs), 0.5F));
     model::AlignedArray<std::byte> packed(std::size_t(size * copies));
     for (std::int64_t copy = 0; copy < copies; ++copy) set.pack(w.data(), outputs, inputs, packed.data() + copy * size);
@@ -60,9 +60,10 @@ Json linear(const Json& given) {
     const auto start = Clock::now();
     on_threads(threads, [&](int thread) {
       kernels::ExecutionContext context;
-      const std::int64_t first = panels * thread / threads * 16, end = std::min(outputs, panels * (thread + 1) / threads * 16);
-      for (std::int64_t copy = 0; copy < copies && first < end; ++copy)
-        set.linear(context, x.data(), rows, inputs, packed.data() + copy * size + size / panels * first / 16, end - first, nullptr, 1, y.data() + rows * first);
+      for (std::int64_t copy = 0; copy < copies; ++copy) {
+        const kernels::Product product{packed.data() + copy * size, outputs, nullptr, y.data()};
+        set.linear(context, x.data(), rows, inputs, &product, 1, 1, panels * thread / threads, panels * (thread + 1) / threads);
+      }
     });
     return {{"seconds", since(start)}, {"flop", flop}, {"bytes", size * copies}, {"set", set.name}};
   }

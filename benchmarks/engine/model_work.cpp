@@ -1,11 +1,12 @@
 // Decoding and a policy update of a model with random weights.
 #include "benchmarks/engine/workloads.hpp"
+#include "model/decoder.hpp"
 #include "model/optimizer.hpp"
-#include "model/policy.hpp"
 #include "model/sampling.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -23,6 +24,7 @@ struct Model {
   std::shared_ptr<model::AlignedFloats> weights;
   const kernels::KernelSet* kernels = nullptr;
   std::unique_ptr<model::Policy> policy;
+  std::map<int, model::Decoder> decoders;  ///< by threads; a run keeps its own, too
 };
 
 /// The model of the last case, or a new one. It has no end-of-sequence, so every sample has its full length.
@@ -89,22 +91,16 @@ Json decode(const Json& given) {
   sampling.top_p = given.value("top_p", 1.0);
   sampling.top_k = given.value("top_k", 0);
   sampling.max_new_tokens = shape.sampled;
-  std::vector<std::vector<model::DecodeRequest>> shares(std::size_t(shape.threads));
-  for (int group = 0; group < shape.groups; ++group) {
-    for (int t = 0; t < shape.threads; ++t) {
-      const int first = shape.members * t / shape.threads, end = shape.members * (t + 1) / shape.threads;
-      if (first == end) continue;
-      shares[std::size_t(t)].push_back({random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0, std::uint64_t(group),
-                                        std::uint32_t(first), std::uint32_t(end - first), 0});
-    }
-  }
-  std::atomic<std::int64_t> tokens{0};
+  std::vector<model::DecodeRequest> requests;
+  for (int group = 0; group < shape.groups; ++group)
+    requests.push_back({random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0, std::uint64_t(group), 0,
+                        std::uint32_t(shape.members), 0});
+  model::Decoder& decoder = model.decoders.try_emplace(shape.threads, model::DecodeOptions{.threads = shape.threads}).first->second;
   const auto start = Clock::now();
-  on_threads(shape.threads, [&](int thread) {
-    for (const auto& request : model::decode(*model.policy, shares[std::size_t(thread)], sampling, {}))
-      for (const auto& sample : request) tokens += std::int64_t(sample.tokens.size());
-  });
-  return {{"seconds", since(start)}, {"tokens", tokens.load()}};
+  std::int64_t tokens = 0;
+  for (const auto& request : decoder.decode(*model.policy, requests, sampling, {}))
+    for (const auto& sample : request) tokens += std::int64_t(sample.tokens.size());
+  return {{"seconds", since(start)}, {"tokens", tokens}};
 }
 
 Json draw(const Json& given) {

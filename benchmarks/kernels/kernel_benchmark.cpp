@@ -28,7 +28,8 @@ void linear(benchmark::State& state, const KernelSet* set) {
   const std::vector<float> x = ramp(n * k);
   std::vector<float> y(static_cast<std::size_t>(n * o));
   for (auto _ : state) {
-    set->linear(context, x.data(), n, k, packed, o, nullptr, 1, y.data());
+    const Product product{packed, o, nullptr, y.data()};
+    set->linear(context, x.data(), n, k, &product, 1, 1, 0, panels_of(o));
     benchmark::ClobberMemory();
   }
   static const double peak = fma_peak_gflops();
@@ -55,7 +56,7 @@ void attention(benchmark::State& state, const KernelSet* set) {
   std::vector<AttentionRow> rows;
   for (std::int64_t i = 0; i < n; ++i) rows.push_back({table.data() + i * pages_of(keys), keys});
   for (auto _ : state) {
-    set->attention(context, q.data(), rows.data(), n, shape, out.data());
+    set->attention(context, q.data(), rows.data(), n, shape, {0, 0, shape.kv_heads}, out.data());
     benchmark::ClobberMemory();
   }
   const double seen = static_cast<double>(n * shape.q_heads * keys * state.iterations());

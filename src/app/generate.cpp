@@ -33,7 +33,8 @@ ExitCode generate_text(GenerateFlags flags) {
   }
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(speaker.config.run.seed), .count = std::uint32_t(flags.samples)};
   const auto& sampling = speaker.config.sampling;
-  const auto decoded = model::decode(speaker.policy, std::span(&request, 1), sampling, stages::stop_rules(speaker.format, sampling.stop));
+  const auto decoded = model::decode(speaker.policy, std::span(&request, 1), sampling, stages::stop_rules(speaker.format, sampling.stop),
+                                     speaker.decode_options());
   for (const auto& sequence : decoded[0]) std::cout << speaker.format.tokenizer()->decode(sequence.tokens) << "\n";
   std::cout.flush();
   return ExitCode::done;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <thread>
 
 namespace rollcall::app {
 
@@ -38,6 +39,10 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   return {config, std::move(format), model::Policy(model_config, std::make_shared<const model::AlignedFloats>(std::move(weights)), PolicyVersion{0})};
 }
 
+model::DecodeOptions Speaker::decode_options() const {
+  return {.threads = config.run.threads > 0 ? int(config.run.threads) : int(std::max(1U, std::thread::hardware_concurrency()))};
+}
+
 std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const {
   SamplingParams sampling = config.sampling;
   const std::int64_t room = policy.config().max_position_embeddings - std::int64_t(prompt.size());
@@ -53,7 +58,7 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
     };
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
-  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, shown);
+  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, shown, decode_options());
   const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
   std::cout << stream.rest(format.spoken(tokens)) << "\n" << std::flush;
   return format.answer_text(tokens);

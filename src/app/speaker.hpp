@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/run_config.hpp"
-#include "model/policy.hpp"
+#include "model/decoder.hpp"
 #include "text/prompt_format.hpp"
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct Speaker {
   text::PromptFormat format;
   model::Policy policy;
 
+  model::DecodeOptions decode_options() const;  ///< run.threads, or as many as this process may use
   /// Samples one answer and writes it to standard output as it is made, then a line break. `turn` addresses its random numbers; an answer ends where the
   /// model has no positions left, too. Returns the text.
   std::string say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const;

@@ -1,6 +1,6 @@
 // Token columns of a leaf, without and with gradient.
 #include "base/error.hpp"
-#include "model/row_engine.hpp"
+#include "model/backend.hpp"
 #include "model/tape_engine.hpp"
 
 #include <ATen/Parallel.h>
@@ -19,14 +19,15 @@ struct LeafRun {
   LeafRun(const Policy& policy, const Leaf& leaf)
       : packed((expect_leaf(policy.packed(), leaf), policy.packed())),
         sequences(leaf.offsets, page_shape(packed), leaf.parents),
-        engine(packed, std::int64_t(leaf.tokens.size())) {
-    const float* hidden = engine.hidden(leaf.tokens, sequences.positions(), sequences);
+        backend(packed, alone, std::int64_t(leaf.tokens.size())) {
+    const float* hidden = backend.hidden(packed, leaf.tokens, sequences.positions(), sequences);
     for (const std::int64_t row : predicting_rows(leaf)) rows.push_back(hidden + row * packed.config.hidden_size);
     for (const std::int64_t target : leaf.targets) targets.push_back(leaf.tokens[std::size_t(target)]);
   }
   const Policy::Packed& packed;
   PackedSequences sequences;
-  RowEngine engine;
+  Team alone;  ///< leaves are shared out among threads, not their operations
+  Backend backend;
   std::vector<const float*> rows;
   std::vector<std::int32_t> targets;
 };
@@ -37,9 +38,9 @@ Columns forward(const Policy& policy, const Leaf& leaf, double temperature) {
   LeafRun run(policy, leaf);
   const std::size_t m = run.rows.size(), width = std::size_t(run.packed.config.hidden_size);
   Columns columns{std::vector<float>(m), std::vector<float>(m), std::vector<float>(leaf.hidden ? m * width : 0)};
-  std::vector<float> lse(RowEngine::kHeadRows);
-  run.engine.logits(run.rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
-    run.packed.kernels->token_columns(run.engine.context(), logits, std::int64_t(count), run.packed.config.vocab_size, inverse_temperature(temperature),
+  std::vector<float> lse(Backend::kHeadRows);
+  run.backend.logits(run.packed, run.rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
+    run.packed.kernels->token_columns(run.backend.context(), logits, std::int64_t(count), run.packed.config.vocab_size, inverse_temperature(temperature),
                                       run.targets.data() + first, columns.logprob.data() + first, columns.entropy.data() + first, lse.data(), nullptr, nullptr);
     if (leaf.hidden) std::copy_n(normed, count * width, columns.hidden.data() + first * width);
   });
@@ -60,20 +61,20 @@ WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf&
   wide.sum_squares.resize(run.rows.size());
   const std::int64_t vocab = run.packed.config.vocab_size;
   const float scale = inverse_temperature(temperature);
-  const std::vector<std::int32_t> none(RowEngine::kHeadRows, -1);
+  const std::vector<std::int32_t> none(Backend::kHeadRows, -1);
   std::vector<float> unused(none.size()), entropy(none.size()), lse(none.size()), other_lse(none.size());
   const auto log_sums = [&](LeafRun& of, const float* logits, std::size_t count, float* sums) {
-    of.packed.kernels->token_columns(of.engine.context(), logits, std::int64_t(count), vocab, scale, none.data(), unused.data(), entropy.data(), sums, nullptr,
+    of.packed.kernels->token_columns(of.backend.context(), logits, std::int64_t(count), vocab, scale, none.data(), unused.data(), entropy.data(), sums, nullptr,
                                      nullptr);
   };
-  run.engine.logits(run.rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
+  run.backend.logits(run.packed, run.rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
     log_sums(run, logits, count, lse.data());
     const auto visit = [&](const float* others) {
-      run.packed.kernels->wide_columns(run.engine.context(), logits, others, std::int64_t(count), vocab, scale, lse.data(), other_lse.data(),
+      run.packed.kernels->wide_columns(run.backend.context(), logits, others, std::int64_t(count), vocab, scale, lse.data(), other_lse.data(),
                                        wide.sum_squares.data() + first, others == nullptr ? nullptr : wide.second_kl.data() + first);
     };
     if (!other) return visit(nullptr);
-    other->engine.logits(std::span(other->rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) {
+    other->backend.logits(other->packed, std::span(other->rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) {
       log_sums(*other, others, count, other_lse.data());
       visit(others);
     });

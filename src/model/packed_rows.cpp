@@ -8,24 +8,25 @@
 namespace rollcall::model {
 
 PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents)
-    : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), shape_(shape), rows_(std::size_t(offsets.back())), first_page_{0} {
+    : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), shape_(shape), rows_(std::size_t(offsets.back())) {
   positions_.reserve(rows_.size());
+  std::vector<std::int64_t> table{0}, own_page{0};  // where each sequence's begin
   for (std::size_t s = 0; s < sequences(); ++s) {
     const Stretch own = stretch(s);
     for (std::int64_t row = 0; row < own.rows; ++row) positions_.push_back(std::int32_t(own.parent_rows + row));
-    first_own_.push_back(own_total_);
-    own_total_ += own.own_pages();
-    first_page_.push_back(first_page_.back() + kernels::pages_of(own.length()));
+    own_page.push_back(own_page.back() + own.own_pages());
+    table.push_back(table.back() + kernels::pages_of(own.length()));
   }
-  tables_.resize(std::size_t(first_page_.back()));
-}
-
-std::byte* PackedSequences::own_pages(std::size_t, std::size_t sequence) {
-  if (memory_.size() == 0) {
-    memory_ = AlignedArray<std::byte>(std::size_t(own_total_ * shape_.bytes()));
-    std::fill_n(memory_.data(), memory_.size(), std::byte(0));
+  tables_.resize(std::size_t(table.back()));
+  memory_ = AlignedArray<std::byte>(std::size_t(own_page.back() * shape_.bytes()));
+  for (std::size_t s = 0; s < sequences(); ++s) {
+    const Stretch own = stretch(s);
+    const void** pages = tables_.data() + table[s];
+    own_.push_back(memory_.data() + own_page[s] * shape_.bytes());
+    if (own.shared_pages() > 0) std::copy_n(tables_.data() + table[std::size_t(parents_[s])], own.shared_pages(), pages);
+    for (std::int64_t p = 0; p < own.own_pages(); ++p) pages[own.shared_pages() + p] = own_.back() + p * shape_.bytes();
+    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {pages, own.parent_rows + row + 1};
   }
-  return memory_.data() + first_own_[sequence] * shape_.bytes();
 }
 
 PackedSequences::Stretch PackedSequences::stretch(std::size_t s) const {
@@ -41,22 +42,14 @@ float* PackedSequences::gather(const Stretch& s, const float* from, std::int64_t
   return std::copy_n(from + s.begin * width, s.rows * width, into);
 }
 
-std::span<const kernels::AttentionRow> PackedSequences::place(std::size_t layer, const float* k, const float* v) {
+void PackedSequences::store(std::size_t, std::int64_t sequence, const float* k, const float* v) {
   const std::int64_t width = shape_.width(), bytes = shape_.bytes();
-  for (std::size_t s = 0; s < sequences(); ++s) {
-    const Stretch own = stretch(s);
-    const void** table = tables_.data() + first_page_[s];
-    std::byte* memory = own_pages(layer, s);
-    for (std::int64_t p = 0; p < own.shared_pages(); ++p) table[p] = tables_[std::size_t(first_page_[std::size_t(parents_[s])] + p)];
-    for (std::int64_t p = 0; p < own.own_pages(); ++p) table[own.shared_pages() + p] = memory + p * bytes;
-    for (std::int64_t position = own.shared_pages() * kernels::kPageKeys; position < own.length(); ++position) {
-      const std::int64_t row = position < own.parent_rows ? own.parent_begin + position : own.begin + position - own.parent_rows;
-      const std::int64_t page = position / kernels::kPageKeys - own.shared_pages();
-      shape_.kernels->store_position(k + row * width, v + row * width, shape_.heads, position % kernels::kPageKeys, memory + page * bytes);
-    }
-    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {table, own.parent_rows + row + 1};
+  const Stretch own = stretch(std::size_t(sequence));
+  for (std::int64_t position = own.shared_pages() * kernels::kPageKeys; position < own.length(); ++position) {
+    const std::int64_t row = position < own.parent_rows ? own.parent_begin + position : own.begin + position - own.parent_rows;
+    std::byte* page = own_[std::size_t(sequence)] + (position / kernels::kPageKeys - own.shared_pages()) * bytes;
+    shape_.kernels->store_position(k + row * width, v + row * width, shape_.heads, position % kernels::kPageKeys, page);
   }
-  return rows_;
 }
 
 void expect_leaf(const Policy::Packed& policy, const Leaf& leaf) {

@@ -9,12 +9,17 @@
 
 namespace rollcall::model {
 
-/// Where the keys and values of the rows at hand live, layer by layer.
+/// Where the keys and values of the rows at hand live.
 class KeyValues {
  public:
   virtual ~KeyValues() = default;
-  /// Takes k, v [n, kv_width] of one layer and returns what each row may see. The result holds until the next call.
-  virtual std::span<const kernels::AttentionRow> place(std::size_t layer, const float* k, const float* v) = 0;
+  /// What each row may see: [n], the same for all layers.
+  virtual std::span<const kernels::AttentionRow> rows() const = 0;
+  /// Where in a page a layer begins, in bytes.
+  virtual std::int64_t offset(std::size_t layer) const = 0;
+  /// Stores k, v [n, kv_width] of one layer unit by unit: no two units touch the same page.
+  virtual std::int64_t units() const = 0;
+  virtual void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) = 0;
 };
 
 /// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that continues another shares its parent's whole pages; what its
@@ -23,7 +28,10 @@ class PackedSequences : public KeyValues {
  public:
   /// offsets [S+1]: sequence s is rows [offsets[s], offsets[s+1]). parents [S] or empty, as in Leaf.
   PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents = {});
-  std::span<const kernels::AttentionRow> place(std::size_t layer, const float* k, const float* v) override;
+  std::span<const kernels::AttentionRow> rows() const override { return rows_; }
+  std::int64_t offset(std::size_t) const override { return 0; }  // pages hold the layer at hand alone
+  std::int64_t units() const override { return std::int64_t(sequences()); }
+  void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
   std::span<const std::int32_t> positions() const { return positions_; }  ///< [n] inside the sequence, its parent's rows counted
   std::span<const std::int64_t> offsets() const { return offsets_; }
 
@@ -39,21 +47,14 @@ class PackedSequences : public KeyValues {
   /// Copies a sequence's rows of `from` [n, width] in order; returns the end of what was written.
   float* gather(const Stretch& stretch, const float* from, std::int64_t width, float* into) const;
 
- protected:
-  /// Where a sequence's own pages of a layer go: zeros, or what stood there for another layer.
-  virtual std::byte* own_pages(std::size_t layer, std::size_t sequence);
-  const PageShape& shape() const { return shape_; }
-
  private:
   std::vector<std::int64_t> offsets_, parents_;
   PageShape shape_;
   std::vector<std::int32_t> positions_;
   std::vector<kernels::AttentionRow> rows_;  ///< [n]
-  std::vector<std::int64_t> first_page_;     ///< [S + 1] of each sequence in tables_
   std::vector<const void*> tables_;          ///< the pages of each sequence, one after the other
-  std::vector<std::int64_t> first_own_;      ///< [S] of each sequence among the own pages of all
-  std::int64_t own_total_ = 0;
-  AlignedArray<std::byte> memory_;  ///< own pages of the layer at hand
+  std::vector<std::byte*> own_;              ///< [S] first own page of each sequence
+  AlignedArray<std::byte> memory_;           ///< own pages
 };
 
 /// Contract of a leaf: offsets, targets and tokens inside their bounds.

@@ -1,4 +1,4 @@
-// A policy at one version: weights packed for the kernels. Immutable and shared by threads.
+// A policy at one version: weights packed for the kernels. Immutable and shared by threads. What is sampled from it, and token columns of what was.
 #pragma once
 
 #include "base/id.hpp"
@@ -47,6 +47,7 @@ struct DecodeRequest {
 struct DecodedSequence {
   std::vector<std::int32_t> tokens;     ///< sampled tokens, the final end-of-sequence included
   std::vector<float> logprob, entropy;  ///< [T] full softmax at the sampling temperature
+  std::vector<std::uint64_t> versions;  ///< [T] of the policy that sampled each
   bool stopped = false;                 ///< end-of-sequence or stop text; otherwise the token limit
 };
 
@@ -54,14 +55,6 @@ struct DecodedSequence {
 using StopRule = std::function<bool(std::span<const std::int32_t> tokens)>;
 /// A rule for each new sequence, so that it may remember what it has read of it. Empty: only end-of-sequence and the limit end one. Called from any thread.
 using StopRules = std::function<StopRule()>;
-
-constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;  ///< keys and values of one call of decode(), unless it is given fewer
-
-/// Samples all requests on the calling thread: the prompt is run once per request, its cache shared out to the samples, and all samples of all
-/// requests advance together, finished ones leaving the batch. Result [request][sample]. Bits do not depend on what is decoded together.
-/// `cache_bytes` bounds the keys and values held; one sequence always has room. Throws InputError when prompt + max_new_tokens exceed max_position_embeddings.
-std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
-                                                 const StopRules& stops, std::int64_t cache_bytes = kMostCacheBytes);
 
 /// A packed micro-batch: sequences one after the other, no padding. A sequence may continue another (a prompt), which then stands and is computed only once.
 struct Leaf {

@@ -58,7 +58,7 @@ Columns TapeEngine::run(const Leaf& leaf, double temperature, const ColumnGradie
   return {copied(scored[0].detach()), copied(scored[1].detach()), leaf.hidden ? copied(normed.detach()) : std::vector<float>{}};
 }
 
-TapeEngine::Rows TapeEngine::linear(const Rows& x, const Linear& linear) { return LinearRows::apply(x, &tape_, &linear); }
+TapeEngine::Rows TapeEngine::product(const Rows& x, const Linear& linear) { return LinearRows::apply(x, &tape_, &linear); }
 TapeEngine::Rows TapeEngine::rms_norm(const Rows& x, const Norm& norm) { return NormRows::apply(x, &tape_, &norm); }
 TapeEngine::Rows TapeEngine::rope(const Rows& x) { return RopeRows::apply(x, &tape_); }
 TapeEngine::Rows TapeEngine::attention(std::size_t, const Rows& q, const Rows& k, const Rows& v) { return AttentionRows::apply(q, k, v, &tape_); }

@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <vector>
 
 namespace rollcall::model {
@@ -33,7 +34,10 @@ class TapeEngine {
 
   // Operations for run_blocks: [n, width].
   using Rows = at::Tensor;
-  Rows linear(const Rows& x, const Linear& linear);
+  template <class... Linears>
+  std::array<Rows, sizeof...(Linears)> linear(const Rows& x, const Linears&... linears) {
+    return {product(x, linears)...};
+  }
   Rows rms_norm(const Rows& x, const Norm& norm);
   Rows rope(const Rows& x);
   Rows attention(std::size_t layer, const Rows& q, const Rows& k, const Rows& v);
@@ -41,6 +45,8 @@ class TapeEngine {
   Rows add(const Rows& x, const Rows& y);
 
  private:
+  Rows product(const Rows& x, const Linear& linear);
+
   Tape tape_;
   HeadCall call_;
 };

@@ -1,7 +1,7 @@
 // Forward and backward of each recorded operation.
 #include "model/tape_operations.hpp"
 
-#include "model/row_engine.hpp"
+#include "model/backend.hpp"
 
 #include <algorithm>
 
@@ -29,13 +29,18 @@ void give(const Tape& tape, std::int64_t slice, const at::Tensor& gradient) {
   tape.sink(std::size_t(slice), 0, {in(dense), std::size_t(dense.numel())});
 }
 
+void product(Tape* tape, const float* x, std::int64_t rows, const Linear& linear, float* y) {
+  const kernels::Product whole{linear.panels, linear.outputs, linear.bias, y};
+  tape->policy.kernels->linear(tape->context, x, rows, linear.inputs, &whole, 1, linear.slices, 0, kernels::panels_of(linear.outputs));
+}
+
 }  // namespace
 
 at::Tensor LinearRows::forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const Linear* linear) {
   ctx->save_for_backward({x});
   keep(ctx, "tape", tape), keep(ctx, "linear", linear);
   at::Tensor y = at::empty({x.size(0), linear->outputs}, x.options());
-  tape->policy.kernels->linear(tape->context, in(x), x.size(0), linear->inputs, linear->panels, linear->outputs, linear->bias, linear->slices, out(y));
+  product(tape, in(x), x.size(0), *linear, out(y));
   return y;
 }
 
@@ -98,8 +103,9 @@ at::Tensor AttentionRows::forward(AutogradContext* ctx, const at::Tensor& q, con
   ctx->save_for_backward({q, k, v});
   keep(ctx, "tape", tape);
   at::Tensor y = at::empty_like(q);
-  const auto visible = tape->sequences.place(0, in(k), in(v));
-  tape->policy.kernels->attention(tape->context, in(q), visible.data(), q.size(0), tape->policy.heads(), out(y));
+  for (std::int64_t unit = 0; unit < tape->sequences.units(); ++unit) tape->sequences.store(0, unit, in(k), in(v));
+  const kernels::HeadShape heads = tape->policy.heads();
+  tape->policy.kernels->attention(tape->context, in(q), tape->sequences.rows().data(), q.size(0), heads, {0, 0, heads.kv_heads}, out(y));
   return y;
 }
 
@@ -159,7 +165,7 @@ namespace {
 /// Logits [rows, V] of rows [first, first + rows) of x [M, hidden].
 void head_logits(Tape* tape, const at::Tensor& x, std::int64_t first, std::int64_t rows, at::Tensor& logits) {
   const Linear& head = tape->policy.head;
-  tape->policy.kernels->linear(tape->context, in(x) + first * head.inputs, rows, head.inputs, head.panels, head.outputs, nullptr, 1, out(logits));
+  product(tape, in(x) + first * head.inputs, rows, head, out(logits));
 }
 
 }  // namespace
@@ -167,9 +173,9 @@ void head_logits(Tape* tape, const at::Tensor& x, std::int64_t first, std::int64
 Tensors HeadColumns::forward(AutogradContext* ctx, const at::Tensor& x, Tape* tape, const HeadCall* call) {
   const std::int64_t m = x.size(0), vocab = tape->policy.head.outputs;
   at::Tensor logprob = at::empty({m}, x.options()), entropy = at::empty({m}, x.options()), lse = at::empty({m}, x.options());
-  at::Tensor logits = at::empty({std::min(m, RowEngine::kHeadRows), vocab}, x.options());
-  for (std::int64_t first = 0; first < m; first += RowEngine::kHeadRows) {
-    const std::int64_t rows = std::min(RowEngine::kHeadRows, m - first);
+  at::Tensor logits = at::empty({std::min(m, Backend::kHeadRows), vocab}, x.options());
+  for (std::int64_t first = 0; first < m; first += Backend::kHeadRows) {
+    const std::int64_t rows = std::min(Backend::kHeadRows, m - first);
     head_logits(tape, x, first, rows, logits);
     tape->policy.kernels->token_columns(tape->context, in(logits), rows, vocab, call->inverse_temperature, call->targets.data() + first, out(logprob) + first,
                                         out(entropy) + first, out(lse) + first, nullptr, nullptr);
@@ -189,9 +195,9 @@ Tensors HeadColumns::backward(AutogradContext* ctx, const Tensors& grads) {
   const at::Tensor weight = weight_of(tape->policy.head);
   const std::int64_t m = x.size(0), vocab = weight.size(0);
   at::Tensor dx = at::empty_like(x), dweight = at::zeros_like(weight);
-  at::Tensor logits = at::empty({std::min(m, RowEngine::kHeadRows), vocab}, x.options());
-  for (std::int64_t first = 0; first < m; first += RowEngine::kHeadRows) {
-    const std::int64_t rows = std::min(RowEngine::kHeadRows, m - first);
+  at::Tensor logits = at::empty({std::min(m, Backend::kHeadRows), vocab}, x.options());
+  for (std::int64_t first = 0; first < m; first += Backend::kHeadRows) {
+    const std::int64_t rows = std::min(Backend::kHeadRows, m - first);
     head_logits(tape, x, first, rows, logits);
     tape->policy.kernels->token_columns_backward(tape->context, in(logits), rows, vocab, call->inverse_temperature, call->targets.data() + first,
                                                  in(lse) + first, in(entropy) + first, in(dlogprob) + first, in(dentropy) + first, out(logits));

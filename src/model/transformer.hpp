@@ -6,16 +6,14 @@
 namespace rollcall::model {
 
 /// Pre-norm decoder blocks (Llama: Touvron et al. 2023; per-head norms: Qwen3; layers without rotary embeddings: SmolLM3) over packed rows x [n, hidden]; returns the last block's output.
-/// `Engine` supplies the operations: RowEngine on scratch memory (generation, scoring), TapeEngine on ATen tensors with autograd (training). Both call the
+/// `Engine` supplies the operations: Backend on scratch memory (generation, scoring), TapeEngine on ATen tensors with autograd (training). Both call the
 /// same kernels on the same operands, so their bits agree. A residual `add` is where an engine may drop all rows but its result.
 template <class Engine>
 typename Engine::Rows run_blocks(Engine& engine, const Policy::Packed& policy, typename Engine::Rows x) {
   for (std::size_t i = 0; i < policy.layers.size(); ++i) {
     const Layer& layer = policy.layers[i];
     auto h = engine.rms_norm(x, layer.input_norm);
-    auto q = engine.linear(h, layer.q);
-    auto k = engine.linear(h, layer.k);
-    auto v = engine.linear(h, layer.v);
+    auto [q, k, v] = engine.linear(h, layer.q, layer.k, layer.v);
     if (policy.config.qk_norm) {
       q = engine.rms_norm(q, layer.q_norm);
       k = engine.rms_norm(k, layer.k_norm);
@@ -24,9 +22,10 @@ typename Engine::Rows run_blocks(Engine& engine, const Policy::Packed& policy, t
       q = engine.rope(q);
       k = engine.rope(k);
     }
-    x = engine.add(x, engine.linear(engine.attention(i, q, k, v), layer.o));
+    x = engine.add(x, engine.linear(engine.attention(i, q, k, v), layer.o)[0]);
     h = engine.rms_norm(x, layer.post_attention_norm);
-    x = engine.add(x, engine.linear(engine.swiglu(engine.linear(h, layer.gate), engine.linear(h, layer.up)), layer.down));
+    const auto [gate, up] = engine.linear(h, layer.gate, layer.up);
+    x = engine.add(x, engine.linear(engine.swiglu(gate, up), layer.down)[0]);
   }
   return x;
 }

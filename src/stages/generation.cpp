@@ -1,4 +1,4 @@
-// Decoding in batches that fit a core's cache, spread over the worker threads.
+// Decoding of a plan by the worker threads.
 #include "stages/generation.hpp"
 
 #include "base/clock.hpp"
@@ -13,33 +13,9 @@
 namespace rollcall::stages {
 namespace {
 
-/// A piece of a group small enough for one batch.
-struct Piece {
-  std::size_t group;
-  std::uint32_t first_sample, count;
-};
-
-/// Pieces dealt into batches of up to kBatchSequences, in order, and into as many as there are threads for.
-std::vector<std::vector<Piece>> make_batches(const std::vector<GroupPlan>& groups, int threads) {
-  std::int64_t sequences = 0;
-  for (const auto& group : groups) sequences += group.count;
-  const std::int64_t size = std::clamp<std::int64_t>((sequences + threads - 1) / threads, 1, kBatchSequences);
-  std::vector<std::vector<Piece>> batches(1);
-  std::int64_t filled = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    for (std::uint32_t done = 0; done < groups[g].count;) {
-      if (filled == size) batches.emplace_back(), filled = 0;
-      const auto count = std::uint32_t(std::min<std::int64_t>(groups[g].count - done, size - filled));
-      batches.back().push_back({g, groups[g].first_sample + done, count});
-      done += count, filled += count;
-    }
-  }
-  return batches;
-}
-
 /// `beginning`: the guide's tokens before the policy's own; an environment turn, so nothing is trained on them.
 Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std::vector<std::int32_t>& prompt, const std::vector<std::int32_t>& beginning,
-                   std::uint32_t sample, PolicyVersion version) {
+                   std::uint32_t sample) {
   Rollout rollout;
   rollout.sample = sample;
   rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
@@ -52,8 +28,8 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
   rollout.text = job.format->answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
   if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
-  const std::vector<std::uint64_t> versions(sequence.tokens.size(), version.value);
-  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), versions});
+  rollout.turns.push_back(
+      {Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions)});
   return rollout;
 }
 
@@ -72,7 +48,11 @@ model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<
   };
 }
 
-RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer) {
+model::Decoder make_decoder(const Job& job) {
+  return model::Decoder{{.threads = job.workers->threads(), .cache_bytes = job.memory.cache_bytes, .side_by_side = job.workers->side_by_side()}};
+}
+
+RolloutShard generate(Job& job, model::Decoder& decoder, const Guide& guide, const StepPlan& plan, int producer) {
   const model::Policy& policy = job.store->policy();
   require<ProtocolError>(plan.policy == policy.version(),
                          fmt::format("step {} was planned for policy version {}, but this rank holds {}", plan.step, plan.policy.value, policy.version().value),
@@ -91,41 +71,30 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
     tokens.push_back(prompt_tokens(job, prompts.at(group.id.prompt.value)));
   }
   const auto beginnings = guide.prefixes(job, plan);
-  const auto batches = make_batches(plan.groups, job.workers->threads());
   const auto stops = [&, rules = stop_rules(*job.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
       job.workers->progressed();  // asked behind every token: a batch of long answers takes its time
       return ends(sampled);
     };
   };
-  job.workers->run(
-      std::int64_t(batches.size()),
-      [&](std::int64_t b, int) {
-        const auto& batch = batches[std::size_t(b)];
-        std::vector<model::DecodeRequest> requests;
-        for (const auto& piece : batch) {
-          const auto& beginning = beginnings[piece.group];
-          requests.push_back({tokens[piece.group], std::uint64_t(job.config.run.seed), plan.step, prompt_address(plan, plan.groups[piece.group]),
-                              piece.first_sample, piece.count, std::int64_t(beginning.size())});
-          requests.back().prompt.insert(requests.back().prompt.end(), beginning.begin(), beginning.end());
-        }
-        auto decoded = model::decode(policy, requests, plan.sampling, stops, job.memory.cache_bytes);
-        for (std::size_t r = 0; r < batch.size(); ++r) {
-          const auto& piece = batch[r];
-          for (std::uint32_t i = 0; i < piece.count; ++i) {
-            const std::uint32_t sample = piece.first_sample + i;
-            shard.groups[piece.group].rollouts[sample - plan.groups[piece.group].first_sample] =
-                to_rollout(job, std::move(decoded[r][i]), tokens[piece.group], beginnings[piece.group], sample, policy.version());
-          }
-        }
-      },
-      job.memory.decodes_at_once);
+  std::vector<model::DecodeRequest> requests;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const GroupPlan& group = plan.groups[g];
+    requests.push_back({tokens[g], std::uint64_t(job.config.run.seed), plan.step, prompt_address(plan, group), group.first_sample, group.count,
+                        std::int64_t(beginnings[g].size())});
+    requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(), beginnings[g].end());
+  }
+  auto decoded = decoder.decode(policy, requests, plan.sampling, stops);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
+      shard.groups[g].rollouts[i] = to_rollout(job, std::move(decoded[g][i]), tokens[g], beginnings[g], plan.groups[g].first_sample + i);
+  }
   return shard;
 }
 
 Generated Generation::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  RolloutShard shard = generate(*job_, guide_, plan, rank_);
+  RolloutShard shard = generate(*job_, decoder_, guide_, plan, rank_);
   const double generation_s = generating.seconds();
   const Stopwatch writing;
   std::vector<io::ShardPrompt> prompts;

@@ -67,9 +67,9 @@ void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRules& 
                         .prompt_address = prompt_address(plan, group),
                         .first_sample = kGuideSample});
   }
-  auto said = model::decode(*policy_, requests, sampling, stops, job.memory.cache_bytes);
+  auto said = make_decoder(job).decode(*policy_, requests, sampling, stops);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    auto& [tokens, logprob, entropy, stopped] = said[i].front();
+    auto& [tokens, logprob, entropy, versions, stopped] = said[i].front();
     if (stopped) tokens.pop_back();  // the policy ends every answer itself
     tokens.resize(std::min(tokens.size(), chosen[i].length));
     all[chosen[i].group] = std::move(tokens);

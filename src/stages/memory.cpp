@@ -95,7 +95,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     need.decode_bytes = forward_bytes(policy, std::max(kScratchRows, prompt));
     const auto paged = [](std::uint64_t positions) { return std::uint64_t(kernels::pages_of(std::int64_t(positions)) * kernels::kPageKeys); };
     need.sequence_bytes = (paged(longest) + paged(prompt)) * cache_bytes(policy);
-    need.sequences = kBatchSequences;
+    need.sequences = model::DecodeSession::kLiveRows;
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));

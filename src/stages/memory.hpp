@@ -4,7 +4,7 @@
 
 #include "comm/stage_layout.hpp"
 #include "core/run_config.hpp"
-#include "model/policy.hpp"
+#include "model/decoder.hpp"
 #include "model/weights.hpp"
 #include "text/tokenizer.hpp"
 

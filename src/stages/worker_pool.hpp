@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comm/activity.hpp"
+#include "model/team.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -34,6 +35,10 @@ class WorkerPool {
   /// Calls work(index, thread) for every index in [0, count), each once, in any order, at most `together` at a time (0: as many as there are threads).
   /// Rethrows the exception of the lowest index that threw.
   void run(std::int64_t count, const std::function<void(std::int64_t index, int thread)>& work, int together = 0);
+  /// The pool's threads for what needs up to threads() of them at the same time.
+  model::SideBySide side_by_side() {
+    return [this](int count, const std::function<void(int)>& part) { run(count, [&](std::int64_t index, int) { part(int(index)); }); };
+  }
 
  private:
   void serve(int thread);

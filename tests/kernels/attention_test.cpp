@@ -31,7 +31,7 @@ struct Sequence {
     for (std::int64_t i = first; i < first + rows; ++i) keys.push_back(pages.row(i + 1));
     ExecutionContext context;
     Floats out(static_cast<std::size_t>(rows * q_row()));
-    set.attention(context, q.data() + first * q_row(), keys.data(), rows, shape, out.data());
+    set.attention(context, q.data() + first * q_row(), keys.data(), rows, shape, {0, 0, shape.kv_heads}, out.data());
     return out;
   }
 
@@ -122,10 +122,36 @@ TEST(Attention, SharedPagesChangeNothing) {
         const Floats q = random_floats(members * 6 * 24, 9);
         ExecutionContext context;
         Floats a(q.size()), b(q.size());
-        set->attention(context, q.data(), apart.data(), members, shape, a.data());
-        set->attention(context, q.data(), together.data(), members, shape, b.data());
+        set->attention(context, q.data(), apart.data(), members, shape, {0, 0, 2}, a.data());
+        set->attention(context, q.data(), together.data(), members, shape, {0, 0, 2}, b.data());
         EXPECT_TRUE(same_bits(a, b)) << set->name << " " << numerics << " " << shared;
       }
+}
+
+/// Heads in parts, as threads share them out, from pages in which another layer stands first; a page of which a copy holds the beginning.
+TEST(Attention, PartsOffsetsAndCopiesChangeNothing) {
+  EXPECT_TRUE(rc::check([] {
+    const auto numerics = *rc::gen::element(kFp32FixedOrder, kBf16Sliced8);
+    const Sequence s = *sequences();
+    const std::int64_t width = s.kv_row(), kept = *rc::gen::inRange<std::int64_t>(0, s.t + 1), head = *rc::gen::inRange<std::int64_t>(0, s.shape.kv_heads + 1);
+    for (const KernelSet* set : sets_of(numerics)) {
+      const std::int64_t bytes = set->page_bytes(s.shape);
+      const Pages whole(*set, s.k, s.v, s.shape);
+      std::vector<double> layers(static_cast<std::size_t>(bytes / 4), std::nan(""));  // two of them
+      auto* second = reinterpret_cast<std::byte*>(layers.data()) + bytes;
+      set->copy_positions(whole.table().front(), s.shape, kept, second);
+      for (std::int64_t j = kept; j < s.t; ++j) set->store_position(s.k.data() + j * width, s.v.data() + j * width, s.shape, j, second);
+      const void* table = layers.data();
+      std::vector<AttentionRow> rows;
+      for (std::int64_t i = 0; i < s.t; ++i) rows.push_back({&table, i + 1});
+      ExecutionContext context;
+      Floats out(s.q.size(), -3.0F);
+      set->attention(context, s.q.data(), rows.data(), s.t, s.shape, {bytes, 0, head}, out.data());
+      if (head < s.shape.kv_heads) RC_ASSERT(out.back() == -3.0F);
+      set->attention(context, s.q.data(), rows.data(), s.t, s.shape, {bytes, head, s.shape.kv_heads}, out.data());
+      RC_ASSERT(same_bits(out, s.forward(*set, 0, s.t)));
+    }
+  }));
 }
 
 /// More keys than one split, more than one page, all sets: the same bits, near the reference.

@@ -40,9 +40,8 @@ struct SlicedCase {
     pack_bf16(w.data(), o, k, panels.data());
   }
   Floats run(const KernelSet& set, std::int64_t first, std::int64_t rows, bool with_bias = true) const {
-    ExecutionContext context;
     Floats y(static_cast<std::size_t>(rows * o), -7.0F);
-    set.linear(context, x.data() + first * k, rows, k, panels.data(), o, with_bias ? bias.data() : nullptr, slices, y.data());
+    linear_of(set, x.data() + first * k, rows, k, panels.data(), o, with_bias ? bias.data() : nullptr, slices, y.data());
     return y;
   }
   Floats run(const KernelSet& set) const { return run(set, 0, n); }

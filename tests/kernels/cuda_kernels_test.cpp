@@ -52,7 +52,10 @@ TEST_F(CudaKernels, LinearAndRowKernelsAgreeWithReference) {
   const float *weight = managed(random_floats(d, 4)), *w = managed(packed(random_floats(o * d, 5), o, d)), *bias = managed(random_floats(o, 6));
   const float *cos = managed(random_floats(n * d / 2, 7)), *sin = managed(random_floats(n * d / 2, 8));
   const std::int32_t* position = managed(std::vector<std::int32_t>{8, 7, 6, 5, 4, 3, 2, 1, 0});
-  expect_same("linear", n * o, 1e-5, [&](auto& set, auto& context, float* y) { set.linear(context, x, n, d, w, o, bias, 1, y); });
+  expect_same("linear", n * o, 1e-5, [&](auto& set, auto& context, float* y) { 
+    const Product product{w, o, bias, y};
+    set.linear(context, x, n, d, &product, 1, 1, 0, panels_of(o));
+  });
   expect_same("rms_norm", n * d, 1e-5, [&](auto& set, auto& context, float* y) { set.rms_norm(context, x, n, d, weight, 1e-6F, y); });
   expect_same("rms_norm_backward", n * d + d, 1e-5,
               [&](auto& set, auto& context, float* dx) { set.rms_norm_backward(context, x, n, d, weight, 1e-6F, dy, dx, dx + n * d); });
@@ -76,7 +79,7 @@ TEST_F(CudaKernels, AttentionAgreesWithReference) {
   std::vector<AttentionRow> keys;
   for (std::int64_t i = 0; i < t; ++i) keys.push_back({table, i + 1});
   const AttentionRow* rows = managed(keys);
-  expect_same("attention", q_floats, 1e-5, [&](auto& set, auto& context, float* out) { set.attention(context, q, rows, t, shape, out); });
+  expect_same("attention", q_floats, 1e-5, [&](auto& set, auto& context, float* out) { set.attention(context, q, rows, t, shape, {0, 0, 2}, out); });
   expect_same("attention_backward", q_floats + 2 * kv_floats, 2e-5, [&](auto& set, auto& context, float* dq) {
     set.attention_backward(context, q, k, v, dout, t, shape, dq, dq + q_floats, dq + q_floats + kv_floats);
   });
@@ -104,7 +107,8 @@ TEST_F(CudaKernels, RowsDoNotDependOnTheirBatch) {
   float *whole = output(2 * n * d), *alone = output(2 * d);
   ExecutionContext context;
   const auto both = [&](const float* rows, std::int64_t count, float* y) {
-    cuda_kernels().linear(context, rows, count, d, w, d, nullptr, 1, y);
+    const Product product{w, d, nullptr, y};
+    cuda_kernels().linear(context, rows, count, d, &product, 1, 1, 0, panels_of(d));
     cuda_kernels().rms_norm(context, rows, count, d, weight, 1e-6F, y + count * d);
   };
   both(x, n, whole);

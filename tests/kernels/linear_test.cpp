@@ -16,9 +16,8 @@ struct LinearCase {
       : n(rows), k(inputs), o(outputs), x(random_floats(n * k, seed)), w(packed(random_floats(o * k, seed + 1), o, k)), bias(random_floats(o, seed + 2)) {}
 
   Floats run(const KernelSet& set, std::int64_t first, std::int64_t rows, bool with_bias = true) const {
-    ExecutionContext context;
     Floats y(static_cast<std::size_t>(rows * o));
-    set.linear(context, x.data() + first * k, rows, k, w.data(), o, with_bias ? bias.data() : nullptr, 1, y.data());
+    linear_of(set, x.data() + first * k, rows, k, w.data(), o, with_bias ? bias.data() : nullptr, 1, y.data());
     return y;
   }
 };
@@ -27,9 +26,8 @@ TEST(Linear, HandWorked) {
   // x = (1, 2), W = ((3, 4), (5, 6)), bias = (0.5, -1): y = (11.5, 16).
   const Floats x{1, 2}, w = packed({3, 4, 5, 6}, 2, 2), bias{0.5F, -1};
   for (const KernelSet* set : simd_sets()) {
-    ExecutionContext context;
     Floats y(2);
-    set->linear(context, x.data(), 1, 2, w.data(), 2, bias.data(), 1, y.data());
+    linear_of(*set, x.data(), 1, 2, w.data(), 2, bias.data(), 1, y.data());
     EXPECT_EQ(y, (Floats{11.5F, 16.0F})) << set->name;
   }
 }
@@ -70,11 +68,46 @@ TEST(Linear, RowsDoNotDependOnTheirBatch) {
 TEST(Linear, WritesNothingBeyondItsOutputs) {
   const LinearCase c(9, 5, 19);
   for (const KernelSet* set : simd_sets()) {
-    ExecutionContext context;
     Floats y(static_cast<std::size_t>(c.n * c.o + 16), 42.0F);
-    set->linear(context, c.x.data(), c.n, c.k, c.w.data(), c.o, c.bias.data(), 1, y.data());
+    linear_of(*set, c.x.data(), c.n, c.k, c.w.data(), c.o, c.bias.data(), 1, y.data());
     EXPECT_EQ(Floats(y.end() - 16, y.end()), Floats(16, 42.0F)) << set->name;
   }
+}
+
+/// Several products of the same x, in parts of any size as threads share them out, against each alone; nothing is written outside a part.
+TEST(Linear, PartsOfSeveralProductsAreTheWhole) {
+  EXPECT_TRUE(rc::check([] {
+    const auto numerics = *rc::gen::element(kFp32FixedOrder, kBf16Sliced8);
+    const std::int64_t n = *rc::gen::inRange(1, 40), k = *rc::gen::inRange(1, 140);
+    const auto seed = *rc::gen::arbitrary<unsigned>();
+    const auto outputs = *rc::gen::container<std::vector<std::int64_t>>(3, rc::gen::inRange<std::int64_t>(1, 90));
+    const Floats x = random_floats(n * k, seed);
+    for (const KernelSet* set : sets_of(numerics)) {
+      std::vector<std::vector<double>> panels;
+      std::vector<Floats> bias, alone, parts;
+      std::vector<Product> products;
+      std::int64_t all = 0;
+      for (const std::int64_t o : outputs) {
+        panels.emplace_back(static_cast<std::size_t>(set->packed_bytes(o, k) / 8));
+        set->pack(random_floats(o * k, seed + 1).data(), o, k, panels.back().data());
+        bias.push_back(random_floats(o, seed + 2));
+        alone.emplace_back(n * o), parts.emplace_back(n * o, -3.0F);
+        linear_of(*set, x.data(), n, k, panels.back().data(), o, bias.back().data(), 8, alone.back().data());
+        all += panels_of(o);
+      }
+      for (std::size_t i = 0; i < outputs.size(); ++i) products.push_back({panels[i].data(), outputs[i], bias[i].data(), parts[i].data()});
+      ExecutionContext context;
+      std::int64_t done = 0;
+      while (done < all) {
+        const std::int64_t end = *rc::gen::inRange<std::int64_t>(done, all) + 1;
+        set->linear(context, x.data(), n, k, products.data(), 3, 8, done, end);
+        const bool last_written = parts[2].back() != -3.0F;
+        RC_ASSERT(last_written == (end == all));
+        done = end;
+      }
+      for (std::size_t i = 0; i < outputs.size(); ++i) RC_ASSERT(same_bits(alone[i], parts[i]));
+    }
+  }));
 }
 
 TEST(Linear, PackingPadsWithZeros) {

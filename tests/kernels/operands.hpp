@@ -38,6 +38,14 @@ inline Floats packed(const Floats& w, std::int64_t o, std::int64_t k) {
   return p;
 }
 
+/// A whole product.
+inline void linear_of(const KernelSet& set, const float* x, std::int64_t n, std::int64_t k, const void* w, std::int64_t o, const float* bias, int slices,
+                      float* y) {
+  ExecutionContext context;
+  const Product product{w, o, bias, y};
+  set.linear(context, x, n, k, &product, 1, slices, 0, panels_of(o));
+}
+
 /// One sequence's keys and values [t, kv_heads, head_dim] in pages of a set's own, and the table that rows point to.
 class Pages {
  public:
@@ -45,7 +53,7 @@ class Pages {
     const std::int64_t width = shape.kv_heads * shape.head_dim, t = static_cast<std::int64_t>(k.size()) / width;
     memory_.resize(static_cast<std::size_t>(pages_of(t)));
     for (auto& page : memory_) {
-      page.assign(static_cast<std::size_t>(set.page_bytes(shape) / 8), 0);
+      page.assign(static_cast<std::size_t>(set.page_bytes(shape) / 8), std::nan(""));  // no page is prepared
       table_.push_back(page.data());
     }
     for (std::int64_t j = 0; j < t; ++j)

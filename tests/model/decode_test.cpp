@@ -1,5 +1,6 @@
 // Generation: the log-probs are training's bits, whatever is decoded together; stop rule, limits, wrong inputs.
 #include "base/error.hpp"
+#include "model/decoder.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -98,9 +99,13 @@ TEST(Decode, TokensDoNotDependOnCompanyOrSplitOrThread) {
       EXPECT_EQ(result[0][0].logprob, together[r][sample].logprob);
     }
   }
-  const auto one_at_a_time = decode(policy, requests, sampling, {}, 1);  // a cache with room for nothing still takes one sequence
+  const auto one_at_a_time = decode(policy, requests, sampling, {}, {.cache_bytes = 1});  // a cache with room for nothing still takes one sequence
+  const auto by_three = decode(policy, requests, sampling, {}, {.threads = 3});
   for (std::size_t r = 0; r < requests.size(); ++r)
-    for (std::uint32_t sample = 0; sample < requests[r].count; ++sample) EXPECT_EQ(one_at_a_time[r][sample].logprob, together[r][sample].logprob);
+    for (std::uint32_t sample = 0; sample < requests[r].count; ++sample) {
+      EXPECT_EQ(one_at_a_time[r][sample].logprob, together[r][sample].logprob);
+      EXPECT_EQ(by_three[r][sample].logprob, together[r][sample].logprob);
+    }
 }
 
 TEST(Decode, MoreSamplesThanSlotsAreServedInTurn) {

@@ -1,7 +1,8 @@
 // The small random models that transformers judges, and what Rollcall says of them: for export_reference and transformers_test.cpp.
 #pragma once
 
-#include "model/row_engine.hpp"
+#include "model/decoder.hpp"
+#include "model/backend.hpp"
 #include "model/small_models.hpp"
 
 #include <cmath>
@@ -81,12 +82,13 @@ inline std::vector<std::vector<float>> logits_of(const Policy& policy, const std
   const Policy::Packed& packed = policy.packed();
   const std::vector<std::int64_t> offsets = {0, std::int64_t(tokens.size())};
   PackedSequences sequences(offsets, page_shape(packed));
-  RowEngine engine(packed, std::int64_t(tokens.size()));
-  const float* hidden = engine.hidden(tokens, sequences.positions(), sequences);
+  Team alone;
+  Backend backend(packed, alone, std::int64_t(tokens.size()));
+  const float* hidden = backend.hidden(packed, tokens, sequences.positions(), sequences);
   std::vector<const float*> rows;
   for (std::size_t t = 0; t < tokens.size(); ++t) rows.push_back(hidden + std::int64_t(t) * packed.config.hidden_size);
   std::vector<std::vector<float>> all;
-  engine.logits(rows, [&](std::size_t, std::size_t count, const float* logits, const float*) {
+  backend.logits(packed, rows, [&](std::size_t, std::size_t count, const float* logits, const float*) {
     for (std::size_t i = 0; i < count; ++i, logits += packed.config.vocab_size) all.emplace_back(logits, logits + packed.config.vocab_size);
   });
   return all;

@@ -1,0 +1,70 @@
+// Private to the model: memory, threads and kernels of forward passes, and the complete list of their operations.
+#pragma once
+
+#include "kernels/execution_context.hpp"
+#include "model/packed_rows.hpp"
+#include "model/team.hpp"
+
+#include <array>
+#include <functional>
+
+namespace rollcall::model {
+
+/// Runs rows of tokens through the blocks and the head of policies of one shape. Each operation is shared out among the team: products by panels of outputs,
+/// attention by heads and rows, the rest by rows or elements. Scratch memory is allocated once, for `max_rows` rows.
+class Backend {
+ public:
+  static constexpr std::int64_t kHeadRows = 256;  ///< logits exist for so many rows at a time
+
+  Backend(const Policy::Packed& policy, Team& team, std::int64_t max_rows);
+  /// Bytes of the scratch memory.
+  static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t max_rows);
+
+  /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
+  const float* hidden(const Policy::Packed& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory);
+
+  /// Final norm and head over `rows` (pointers to [hidden]), at most kHeadRows at a time: visit(first, count, logits [count, V], normed [count, hidden]).
+  using VisitLogits = std::function<void(std::size_t first, std::size_t count, const float* logits, const float* normed)>;
+  void logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit);
+
+  Team& team() { return *team_; }
+  kernels::ExecutionContext& context(int member = 0) { return contexts_[std::size_t(member)]; }
+
+  // Operations for run_blocks.
+  struct Rows {
+    float* values;
+    std::int64_t width;
+  };
+  /// Products of the same x.
+  template <class... Linears>
+  std::array<Rows, sizeof...(Linears)> linear(Rows x, const Linears&... linears) {
+    const std::array<const Linear*, sizeof...(Linears)> all{&linears...};
+    std::array<Rows, sizeof...(Linears)> y;
+    for (std::size_t i = 0; i < all.size(); ++i) y[i] = take(all[i]->outputs);
+    products(x.values, n_, all, y.data());
+    return y;
+  }
+  Rows rms_norm(Rows x, const Norm& norm);
+  Rows rope(Rows x);  ///< in place
+  Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
+  Rows swiglu(Rows gate, Rows up);
+  Rows add(Rows x, Rows y);  ///< into x; ends all other rows
+
+ private:
+  Rows take(std::int64_t width);
+  void products(const float* x, std::int64_t n, std::span<const Linear* const> linears, const Rows* y);
+  void normalise(const float* x, std::int64_t n, const Norm& norm, float* y);
+
+  Team* team_;
+  std::vector<kernels::ExecutionContext> contexts_;  ///< [member]
+  std::int64_t max_rows_;
+  AlignedFloats x_, scratch_, head_scratch_;
+  std::size_t used_ = 0;
+  // Of the call at hand:
+  const Policy::Packed* policy_ = nullptr;
+  std::int64_t n_ = 0;
+  const std::int32_t* positions_ = nullptr;
+  KeyValues* memory_ = nullptr;
+};
+
+}  // namespace rollcall::model

@@ -1,0 +1,533 @@
+// Every sequence is its known tokens and how many of them stand in pages. A step runs rows that do not, and draws where none are left: decoding, prompts,
+// others' tokens and what lost its pages are one case.
+#include "model/decode_session.hpp"
+
+#include "base/error.hpp"
+#include "model/backend.hpp"
+#include "model/page_pool.hpp"
+#include "model/sampling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace rollcall::model {
+namespace {
+
+using kernels::kPageKeys;
+using kernels::pages_of;
+
+/// Pages [0, pages_of(computed)) of consecutive positions, for all layers.
+struct Run {
+  std::vector<PagePool::Page> pages;
+  std::vector<const void*> table;  ///< the same as the kernels read it
+  std::int64_t computed = 0;       ///< positions whose keys and values stand in them
+
+  void push(PagePool::Page page) {
+    table.push_back(page.get());
+    pages.push_back(std::move(page));
+  }
+  void clear() { pages.clear(), table.clear(), computed = 0; }
+};
+
+/// A prompt, once for all sequences that begin with it.
+struct Stem {
+  std::vector<std::int32_t> tokens;
+  std::uint64_t number = 0;
+  Run run;
+  std::vector<float> last_hidden;  ///< [hidden] of its last token, before the final norm, once it is computed
+  std::int64_t waiting = 0;        ///< sequences that will begin with it
+
+  std::int64_t length() const { return std::int64_t(tokens.size()); }
+  bool ready() const { return run.computed == length(); }
+};
+
+enum class Stage { waiting, live, paused, ended };
+
+struct Sequence {
+  DecodeSession::Id id;
+  std::shared_ptr<Stem> stem;
+  RandomStream stream;
+  StopRule stop;
+  std::int64_t given, limit;            ///< limit: sampled tokens
+  std::vector<std::int32_t> own{};      ///< behind the prompt: sampled and others'
+  std::vector<std::int32_t> answer{};   ///< what the rule reads where the answer's beginning was given
+  DecodedSequence result{};
+  Run run{};
+  Stage stage = Stage::waiting;
+  std::int64_t rows = 0;  ///< of the step at hand
+
+  std::int32_t token(std::int64_t p) const { return p < stem->length() ? stem->tokens[std::size_t(p)] : own[std::size_t(p - stem->length())]; }
+  std::int64_t known() const { return stem->length() + std::int64_t(own.size()); }
+  bool begun() const { return !run.pages.empty(); }  ///< its pages begin with its prompt's
+};
+
+/// Rows of one sequence or prompt that are run in a step.
+struct Piece {
+  Run* run;
+  std::int64_t first_row, begin, count;  ///< its positions [begin, begin + count)
+};
+
+/// The rows of a step. Units: a piece's part of a page.
+class StepRows final : public KeyValues {
+ public:
+  explicit StepRows(PageShape shape) : shape_(shape) {}
+  void clear() { tokens.clear(), positions.clear(), rows_.clear(), units_.clear(); }
+  /// `token(position)` for `count` positions from run.computed on, whose pages are there.
+  template <class Token>
+  Piece add(Run& run, std::int64_t count, const Token& token) {
+    const Piece piece{&run, std::int64_t(tokens.size()), run.computed, count};
+    for (std::int64_t p = piece.begin; p < piece.begin + count; ++p) {
+      if (p == piece.begin || p % kPageKeys == 0) units_.push_back({run.pages[std::size_t(p / kPageKeys)].get(), std::int64_t(tokens.size()), p % kPageKeys, 0});
+      ++units_.back().count;
+      tokens.push_back(token(p));
+      positions.push_back(std::int32_t(p));
+      rows_.push_back({run.table.data(), p + 1});
+    }
+    return piece;
+  }
+  std::span<const kernels::AttentionRow> rows() const override { return rows_; }
+  std::int64_t offset(std::size_t layer) const override { return std::int64_t(layer) * shape_.bytes(); }
+  std::int64_t units() const override { return std::int64_t(units_.size()); }
+  void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override {
+    const Unit& own = units_[std::size_t(unit)];
+    const std::int64_t width = shape_.width();
+    for (std::int64_t i = 0; i < own.count; ++i)
+      shape_.kernels->store_position(k + (own.row + i) * width, v + (own.row + i) * width, shape_.heads, own.slot + i, own.page + offset(layer));
+  }
+
+  std::vector<std::int32_t> tokens, positions;
+
+ private:
+  struct Unit {
+    std::byte* page;
+    std::int64_t row, slot, count;
+  };
+  PageShape shape_;
+  std::vector<kernels::AttentionRow> rows_;
+  std::vector<Unit> units_;
+};
+
+/// What a member draws with, of one row at a time.
+struct Drawer {
+  Drawer(const SamplingParams& sampling, std::int64_t vocab, const kernels::KernelSet& kernels)
+      : sampler(sampling, vocab, kernels),
+        masses(std::size_t(kernels::vocabulary_blocks(vocab)) + 1),
+        exponentials(sampler.needs_exponentials() ? std::size_t(vocab) : 0) {}
+  TokenSampler sampler;
+  std::vector<kernels::BlockMass> masses;
+  std::vector<float> exponentials;
+};
+
+/// A hidden state and the sequences that draw from what it predicts: several where they begin with one prompt.
+struct Draw {
+  const float* hidden;
+  std::vector<Sequence*> sequences;
+};
+
+void check_request(const DecodeRequest& request, const ModelConfig& config, const SamplingParams& sampling) {
+  require<InputError>(!request.prompt.empty(), "a prompt has no tokens", "the first token is drawn from what follows the prompt",
+                      "give every prompt at least one character");
+  for (const std::int32_t token : request.prompt) {
+    require<InputError>(token >= 0 && token < config.vocab_size, fmt::format("a prompt holds token {} of a vocabulary of {}", token, config.vocab_size),
+                        "the model has no embedding for it", "use the tokenizer the model was trained with");
+  }
+  const std::int64_t longest = std::int64_t(request.prompt.size()) + sampling.max_new_tokens - request.given;
+  require<InputError>(longest <= config.max_position_embeddings,
+                      fmt::format("a prompt of {} tokens and {} new ones exceed the model's {} positions", request.prompt.size(),
+                                  sampling.max_new_tokens - request.given, config.max_position_embeddings),
+                      "the model cannot read past its last position", "shorten the prompt or lower sampling.max_new_tokens");
+}
+
+}  // namespace
+
+struct DecodeSession::State {
+  State(const Policy& first, const SamplingParams& params, Team& members, std::int64_t cache_bytes, std::int64_t live_rows)
+      : config(first.config()),
+        sampling(params),
+        shape(page_shape(first.packed())),
+        layers(first.config().num_hidden_layers),
+        most_live(live_rows),
+        pool(layers * shape.bytes(), cache_bytes / (layers * shape.bytes())),
+        backend(first.packed(), members, live_rows + kPrefillRows),
+        step(shape) {
+    sample_by(params);
+  }
+  void sample_by(const SamplingParams& params) {
+    require<ConfigError>(params.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens), "nothing would be sampled",
+                         "choose 1 or more");
+    expect(sequences.empty(), "sampling parameters change while nothing is open");
+    sampling = params;
+    drawers.clear();
+    for (int member = 0; member < backend.team().size(); ++member) drawers.emplace_back(params, config.vocab_size, *shape.kernels);
+  }
+
+  Sequence& of(Id id) {
+    const auto found = sequences.find(id);
+    expect(found != sequences.end(), "a sequence is open until it is taken");
+    return *found->second;
+  }
+  void wait(Sequence& sequence, bool first = false) {
+    sequence.stage = Stage::waiting;
+    if (!sequence.begun()) ++sequence.stem->waiting;
+    first ? queue.push_front(&sequence) : queue.push_back(&sequence);
+  }
+  void unqueue(Sequence& sequence) {
+    queue.erase(std::find(queue.begin(), queue.end(), &sequence));
+    if (!sequence.begun()) --sequence.stem->waiting;
+  }
+
+  // Room.
+  enum class Need { wish, must };
+  bool make_room(std::int64_t pages, const Sequence& whose, Need need);
+  void drop_idle_stems();
+  void preempt(Sequence& sequence);
+  void forget();
+
+  // A step.
+  void admit();
+  bool begin(Sequence& sequence);
+  void share_pages(std::int64_t& room);
+  std::vector<Draw> run_rows(const Policy::Packed& policy);
+  std::vector<Id> choose(const Policy& policy, std::span<const Draw> draws);
+  bool take_token(const Policy& policy, Sequence& sequence, std::int32_t token, float logprob, float entropy);
+
+  const ModelConfig config;
+  SamplingParams sampling;
+  PageShape shape;
+  std::int64_t layers, most_live;
+  PagePool pool;  // before all that holds pages of it
+  Backend backend;
+  StepRows step;
+  std::vector<Drawer> drawers;                        ///< [member]
+  std::map<std::vector<std::int32_t>, std::weak_ptr<Stem>> stems;
+  std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
+  std::deque<Sequence*> queue;                        ///< in the order in which they begin
+  std::vector<Sequence*> live;                        ///< those of one prompt side by side
+  std::vector<std::shared_ptr<Stem>> begun_stems;     ///< that hold pages
+  std::optional<PolicyVersion> version;             ///< under which pages were computed
+  std::uint64_t next_id = 0, next_stem = 0;
+};
+
+// ---- room --------------------------------------------------------------------------------------------------------------------------------------------------
+
+/// The pages of prompts that nobody waits for live on in those that share them.
+void DecodeSession::State::drop_idle_stems() {
+  std::erase_if(begun_stems, [](const std::shared_ptr<Stem>& stem) {
+    if (stem->waiting > 0) return false;
+    stem->run.clear();
+    return true;
+  });
+}
+
+/// Gives up what can be computed again until so many pages are free: prompts that nobody waits for, paused and ended sequences, live ones that began after
+/// `whose`, the last first. What it must have it also takes from what waits: one sequence always has room.
+bool DecodeSession::State::make_room(std::int64_t pages, const Sequence& whose, Need need) {
+  const auto enough = [&] { return pool.free() >= pages; };
+  if (enough()) return true;
+  drop_idle_stems();
+  for (auto& [id, sequence] : sequences) {
+    if (enough()) return true;
+    if (sequence->stage == Stage::paused || sequence->stage == Stage::ended) sequence->run.clear();
+  }
+  while (!enough() && whose.stage == Stage::live) {
+    const auto last = std::max_element(live.begin(), live.end(), [](const Sequence* a, const Sequence* b) { return a->id < b->id; });
+    if ((*last)->id <= whose.id) break;
+    preempt(**last);
+  }
+  if (enough() || need == Need::wish) return enough();
+  for (Sequence* waiting : queue) {
+    if (waiting == &whose || !waiting->begun()) continue;
+    waiting->run.clear();
+    ++waiting->stem->waiting;
+  }
+  std::erase_if(begun_stems, [&](const std::shared_ptr<Stem>& stem) {
+    if (stem == whose.stem) return false;
+    stem->run.clear();
+    return true;
+  });
+  expect(enough(), "one sequence always has room");
+  return true;
+}
+
+void DecodeSession::State::preempt(Sequence& sequence) {
+  std::erase(live, &sequence);
+  sequence.run.clear();
+  wait(sequence, true);
+}
+
+/// All keys and values are another version's.
+void DecodeSession::State::forget() {
+  std::vector<Sequence*> again = std::exchange(live, {});
+  std::sort(again.begin(), again.end(), [](const Sequence* a, const Sequence* b) { return a->id > b->id; });
+  for (const Sequence* waiting : queue)
+    if (waiting->begun()) ++waiting->stem->waiting;  // it begins anew
+  for (auto& [id, sequence] : sequences) sequence->run.clear();
+  for (const auto& stem : begun_stems) stem->run.clear();
+  begun_stems.clear();
+  for (Sequence* sequence : again) wait(*sequence, true);
+}
+
+// ---- a step ------------------------------------------------------------------------------------------------------------------------------------------------
+
+/// A waiting sequence takes its prompt's whole pages by reference and what stands in the last one as a copy. False: there is no room yet.
+bool DecodeSession::State::begin(Sequence& sequence) {
+  Stem& stem = *sequence.stem;
+  const std::int64_t whole = stem.length() / kPageKeys, rest = stem.length() % kPageKeys;
+  if (!live.empty() && pool.free() < std::int64_t(live.size()) + 1) return false;  // each live sequence may need its next page soon
+  if (rest > 0 && !make_room(1, sequence, live.empty() ? Need::must : Need::wish)) return false;
+  for (std::int64_t p = 0; p < whole; ++p) sequence.run.push(stem.run.pages[std::size_t(p)]);
+  if (rest > 0) {
+    sequence.run.push(pool.take());
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      const std::int64_t at = layer * shape.bytes();
+      shape.kernels->copy_positions(stem.run.pages.back().get() + at, shape.heads, rest, sequence.run.pages.back().get() + at);
+    }
+  }
+  sequence.run.computed = stem.length();
+  --stem.waiting;
+  return true;
+}
+
+/// Fills free rows with waiting sequences, in their order; prompts that they need are begun.
+void DecodeSession::State::admit() {
+  std::int64_t expected = 0;  // that wait for a prompt
+  for (auto it = queue.begin(); it != queue.end() && std::int64_t(live.size()) + expected < most_live;) {
+    Sequence& sequence = **it;
+    const std::shared_ptr<Stem>& stem = sequence.stem;
+    if (!sequence.begun() && !stem->ready()) {
+      if (stem->run.pages.empty()) {
+        const bool first = live.empty() && begun_stems.empty();
+        const std::int64_t pages = pages_of(stem->length());
+        if (!make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
+        while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
+        begun_stems.push_back(stem);
+      }
+      ++expected, ++it;
+      continue;
+    }
+    if (!sequence.begun() && !begin(sequence)) break;
+    sequence.stage = Stage::live;
+    live.insert(std::upper_bound(live.begin(), live.end(), &sequence,
+                                 [](const Sequence* a, const Sequence* b) { return std::pair(a->stem->number, a->id) < std::pair(b->stem->number, b->id); }),
+                &sequence);
+    it = queue.erase(it);
+  }
+  drop_idle_stems();
+}
+
+/// Pages for the rows that each live sequence runs in this step, the oldest first: who finds none waits again. Tokens that need no draw share kPrefillRows.
+void DecodeSession::State::share_pages(std::int64_t& room) {
+  std::vector<Sequence*> by_age = live;
+  std::sort(by_age.begin(), by_age.end(), [](const Sequence* a, const Sequence* b) { return a->id < b->id; });
+  for (Sequence* sequence : by_age) {
+    if (sequence->stage != Stage::live) continue;  // it had to make room
+    const std::int64_t left = sequence->known() - sequence->run.computed;
+    sequence->rows = left <= 1 ? left : std::min(left, room);
+    if (left > 1) room -= sequence->rows;
+    const std::int64_t missing = pages_of(sequence->run.computed + sequence->rows) - std::int64_t(sequence->run.pages.size());
+    if (missing > 0 && !make_room(missing, *sequence, sequence == by_age.front() ? Need::must : Need::wish)) {
+      preempt(*sequence);
+      continue;
+    }
+    for (std::int64_t p = 0; p < missing; ++p) sequence->run.push(pool.take());
+  }
+}
+
+/// Runs the rows of this step, of live sequences first, then of prompts. Returns what tokens are drawn from.
+std::vector<Draw> DecodeSession::State::run_rows(const Policy::Packed& policy) {
+  std::int64_t room = kPrefillRows;
+  share_pages(room);
+  step.clear();
+  std::vector<std::pair<Piece, Sequence*>> pieces;
+  std::vector<std::pair<Piece, Stem*>> prompts;
+  for (Sequence* sequence : live) {
+    if (sequence->rows > 0) pieces.emplace_back(step.add(sequence->run, sequence->rows, [&](std::int64_t p) { return sequence->token(p); }), sequence);
+  }
+  for (const auto& stem : begun_stems) {
+    const std::int64_t count = std::min(stem->length() - stem->run.computed, room);
+    room -= count;
+    if (count > 0) prompts.emplace_back(step.add(stem->run, count, [&](std::int64_t p) { return stem->tokens[std::size_t(p)]; }), stem.get());
+  }
+  const std::int64_t width = policy.config.hidden_size;
+  const float* hidden = step.tokens.empty() ? nullptr : backend.hidden(policy, step.tokens, step.positions, step);
+  const auto last_of = [&](const Piece& piece) {
+    piece.run->computed += piece.count;
+    return hidden + (piece.first_row + piece.count - 1) * width;
+  };
+  std::vector<Draw> draws;
+  for (Sequence* sequence : live) {  // those that have begun with this step draw from what their prompt predicts
+    if (sequence->rows > 0 || sequence->run.computed < sequence->known()) continue;
+    const float* from = sequence->stem->last_hidden.data();
+    if (draws.empty() || draws.back().hidden != from) draws.push_back({from, {}});
+    draws.back().sequences.push_back(sequence);
+  }
+  for (const auto& [piece, sequence] : pieces) {
+    const float* last = last_of(piece);
+    if (sequence->run.computed == sequence->known()) draws.push_back({last, {sequence}});
+  }
+  for (const auto& [piece, stem] : prompts) {
+    const float* last = last_of(piece);
+    if (stem->ready()) stem->last_hidden.assign(last, last + width);
+  }
+  return draws;
+}
+
+/// Draws a token for each; returns the sequences whose turn it ended.
+std::vector<DecodeSession::Id> DecodeSession::State::choose(const Policy& policy, std::span<const Draw> draws) {
+  const std::int64_t vocab = policy.config().vocab_size;
+  const float scale = inverse_temperature(sampling.temperature);
+  struct Drawn {
+    std::int32_t token;
+    float logprob, entropy;
+  };
+  std::vector<std::vector<Drawn>> drawn(draws.size());
+  std::vector<const float*> rows;
+  for (const Draw& draw : draws) rows.push_back(draw.hidden);
+  backend.logits(policy.packed(), rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
+    backend.team().deal(std::int64_t(count), [&](int member, std::int64_t i) {  // what the columns leave of a row is in the cache when its token is drawn
+      constexpr std::int32_t kNone = -1;
+      float unused = 0.0F, entropy = 0.0F, lse = 0.0F;
+      Drawer& with = drawers[std::size_t(member)];
+      const float* row = logits + i * vocab;
+      shape.kernels->token_columns(backend.context(member), row, 1, vocab, scale, &kNone, &unused, &entropy, &lse, with.masses.data(),
+                                   with.exponentials.empty() ? nullptr : with.exponentials.data());
+      const kernels::BlockMass& whole = with.masses.back();
+      for (const Sequence* sequence : draws[first + std::size_t(i)].sequences) {
+        const double u = sequence->stream.uniform(sequence->result.tokens.size());
+        const std::int32_t token = with.sampler.draw({row, with.masses.data(), with.exponentials.data()}, u);
+        drawn[first + std::size_t(i)].push_back({token, row[token] * scale - whole.largest - whole.sum, entropy});
+      }
+    });
+  });
+  std::vector<Id> ended;
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    for (std::size_t s = 0; s < draws[i].sequences.size(); ++s) {
+      Sequence& sequence = *draws[i].sequences[s];
+      const auto& [token, logprob, entropy] = drawn[i][s];
+      if (take_token(policy, sequence, token, logprob, entropy)) ended.push_back(sequence.id);
+    }
+  }
+  std::erase_if(live, [](const Sequence* sequence) { return sequence->stage == Stage::ended; });
+  return ended;
+}
+
+/// True when it ends the turn.
+bool DecodeSession::State::take_token(const Policy& policy, Sequence& sequence, std::int32_t token, float logprob, float entropy) {
+  DecodedSequence& result = sequence.result;
+  result.tokens.push_back(token);
+  result.logprob.push_back(logprob);
+  result.entropy.push_back(entropy);
+  result.versions.push_back(policy.version().value);
+  sequence.own.push_back(token);
+  if (sequence.given > 0) sequence.answer.push_back(token);
+  result.stopped = policy.config().ends(token) || (sequence.stop && sequence.stop(sequence.given > 0 ? sequence.answer : result.tokens));
+  if (!result.stopped && std::int64_t(result.tokens.size()) < sequence.limit) return false;
+  sequence.stage = Stage::ended;
+  return true;
+}
+
+// ---- the session -------------------------------------------------------------------------------------------------------------------------------------------
+
+DecodeSession::DecodeSession(const Policy& policy, const SamplingParams& sampling, Team& team, std::int64_t cache_bytes, std::int64_t live_rows)
+    : state_(std::make_unique<State>(policy, sampling, team, cache_bytes, live_rows)) {}
+DecodeSession::~DecodeSession() = default;
+
+void DecodeSession::sample_by(const SamplingParams& sampling) { state_->sample_by(sampling); }
+
+std::int64_t DecodeSession::scratch_bytes(const ModelConfig& config, std::int64_t live_rows) { return Backend::scratch_bytes(config, live_rows + kPrefillRows); }
+
+DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count, const StopRules& stops) {
+  State& s = *state_;
+  check_request(request, s.config, s.sampling);
+  std::weak_ptr<Stem>& known = s.stems[request.prompt];
+  std::shared_ptr<Stem> stem = known.lock();
+  if (!stem) {
+    stem = std::make_shared<Stem>(Stem{request.prompt, s.next_stem++, {}, {}});
+    known = stem;
+  }
+  const Id begin = s.next_id;
+  const std::int64_t limit = s.sampling.max_new_tokens - request.given;
+  s.pool.admit(pages_of(stem->length()) + pages_of(stem->length() + limit));
+  for (std::uint32_t sample = request.first_sample + first; sample < request.first_sample + first + count; ++sample) {
+    auto sequence = std::make_unique<Sequence>(Sequence{.id = s.next_id++,
+                                                        .stem = stem,
+                                                        .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample),
+                                                        .stop = stops ? stops() : StopRule(),
+                                                        .given = request.given,
+                                                        .limit = limit,
+                                                        .answer = {request.prompt.end() - request.given, request.prompt.end()}});
+    s.wait(*sequence);
+    s.sequences.emplace(sequence->id, std::move(sequence));
+  }
+  return begin;
+}
+
+std::vector<DecodeSession::Id> DecodeSession::advance(const Policy& policy) {
+  State& s = *state_;
+  if (s.version && *s.version != policy.version()) s.forget();
+  s.version = policy.version();
+  s.admit();
+  const auto draws = s.run_rows(policy.packed());
+  return s.choose(policy, draws);
+}
+
+bool DecodeSession::idle() const { return unfinished() == 0; }
+std::int64_t DecodeSession::unfinished() const { return std::int64_t(state_->queue.size() + state_->live.size()); }
+
+std::int64_t DecodeSession::advancing() const { return std::int64_t(state_->live.size()); }
+std::int64_t DecodeSession::cache_bytes() const { return (state_->pool.most() - state_->pool.free()) * state_->pool.page_bytes(); }
+
+void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
+  State& s = *state_;
+  Sequence& sequence = s.of(id);
+  expect(sequence.stage == Stage::ended || sequence.stage == Stage::paused, "others' tokens come when the policy's turn is over");
+  const std::int64_t positions = sequence.known() + std::int64_t(tokens.size()) + sequence.limit - std::int64_t(sequence.result.tokens.size());
+  require<InputError>(std::int64_t(sequence.result.tokens.size()) < sequence.limit && positions <= s.config.max_position_embeddings,
+                      fmt::format("{} tokens are appended to a sequence of {}, of which {} of {} may be sampled", tokens.size(), sequence.known(),
+                                  sequence.result.tokens.size(), sequence.limit),
+                      fmt::format("the model has {} positions, and a sequence goes on only where it may sample", s.config.max_position_embeddings),
+                      "end the conversation earlier or raise sampling.max_new_tokens");
+  for (const std::int32_t token : tokens) expect(token >= 0 && token < s.config.vocab_size, "others' tokens are in the vocabulary");
+  sequence.own.insert(sequence.own.end(), tokens.begin(), tokens.end());
+  sequence.result.stopped = false;
+  s.pool.admit(pages_of(sequence.stem->length()) + pages_of(positions));
+  s.wait(sequence);
+}
+
+void DecodeSession::pause(Id id) {
+  State& s = *state_;
+  Sequence& sequence = s.of(id);
+  if (sequence.stage == Stage::waiting) s.unqueue(sequence);
+  if (sequence.stage == Stage::live) std::erase(s.live, &sequence);
+  expect(sequence.stage == Stage::waiting || sequence.stage == Stage::live, "a sequence is paused while it waits or advances");
+  sequence.stage = Stage::paused;
+}
+
+void DecodeSession::resume(Id id) {
+  Sequence& sequence = state_->of(id);
+  expect(sequence.stage == Stage::paused, "a paused sequence is resumed");
+  state_->wait(sequence);
+}
+
+const DecodedSequence& DecodeSession::at(Id id) const { return state_->of(id).result; }
+
+DecodedSequence DecodeSession::take(Id id) {
+  State& s = *state_;
+  Sequence& sequence = s.of(id);
+  if (sequence.stage == Stage::waiting) s.unqueue(sequence);
+  if (sequence.stage == Stage::live) std::erase(s.live, &sequence);
+  DecodedSequence result = std::move(sequence.result);
+  const std::shared_ptr<Stem> stem = sequence.stem;
+  s.sequences.erase(id);
+  s.drop_idle_stems();
+  if (stem.use_count() == 1) s.stems.erase(stem->tokens);
+  return result;
+}
+
+}  // namespace rollcall::model

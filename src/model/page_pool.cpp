@@ -1,0 +1,30 @@
+// Pages are made some at a time, so that memory follows use, and kept.
+#include "model/page_pool.hpp"
+
+#include "base/error.hpp"
+
+namespace rollcall::model {
+namespace {
+
+constexpr std::int64_t kChunk = std::int64_t(8) << 20;  // bytes made at a time: whole huge pages
+
+}  // namespace
+
+PagePool::Page PagePool::take() {
+  expect(free() > 0, "a page is taken when there is a free one");
+  if (idle_.empty()) {
+    const std::int64_t count = std::clamp<std::int64_t>(kChunk / bytes_, 1, most_ - made_);
+    memory_.emplace_back(std::size_t(count * bytes_));
+    for (std::int64_t i = count; i-- > 0;) idle_.push_back(memory_.back().data() + i * bytes_);
+    made_ += count;
+  }
+  std::byte* page = idle_.back();
+  idle_.pop_back();
+  ++taken_;
+  return {page, [this](std::byte* p) {
+            idle_.push_back(p);
+            --taken_;
+          }};
+}
+
+}  // namespace rollcall::model

@@ -1,0 +1,36 @@
+// Private to the model: pages of keys and values, each shared by all who hold it.
+#pragma once
+
+#include "model/aligned_floats.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rollcall::model {
+
+/// Pages of one size, at most so many at a time: a bound that is kept exactly. Not shared between threads.
+class PagePool {
+ public:
+  /// Goes back to its pool with its last holder.
+  using Page = std::shared_ptr<std::byte>;
+
+  PagePool(std::int64_t page_bytes, std::int64_t most) : bytes_(page_bytes), most_(most) {}
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+
+  std::int64_t page_bytes() const { return bytes_; }
+  std::int64_t most() const { return most_; }
+  std::int64_t free() const { return most_ - taken_; }
+  /// What is in it is undefined. There must be a free one.
+  Page take();
+  /// Raises the bound: one sequence always has room.
+  void admit(std::int64_t pages) { most_ = std::max(most_, pages); }
+
+ private:
+  std::int64_t bytes_, most_, taken_ = 0, made_ = 0;
+  std::vector<AlignedArray<std::byte>> memory_;  ///< some pages each
+  std::vector<std::byte*> idle_;
+};
+
+}  // namespace rollcall::model
