@@ -69,6 +69,7 @@ struct KernelSet {
   /// Bytes that `pack` writes for W[o,k]: panels of 16 outputs, padded with zeros. Memory aligned to 64 bytes is read fastest.
   std::int64_t (*packed_bytes)(std::int64_t o, std::int64_t k);
   void (*pack)(const float* w, std::int64_t o, std::int64_t k, void* packed);
+  void (*pack_halves)(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);  ///< of bf16
   /// Products of the same x[n,k]: their panels [begin, end), numbered from the first product's first to the last one's last, so that threads share a call by its
   /// panels. `slices` (1, 2, 4 or 8): parts of k that bf16_sliced8 sums apart; fp32_fixed_order takes no notice of it.
   void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices, std::int64_t begin,

@@ -22,6 +22,7 @@ constexpr KernelSet fp32{
     .numerics = kFp32FixedOrder,
     .packed_bytes = packed_bytes_fp32,
     .pack = pack_fp32,
+    .pack_halves = pack_halves_fp32,
     .linear = linear,
     .rms_norm = rms_norm,
     .rms_norm_backward = rms_norm_backward,
@@ -47,6 +48,7 @@ constexpr KernelSet sliced8() {
   set.numerics = kBf16Sliced8;
   set.packed_bytes = packed_bytes_bf16;
   set.pack = pack_bf16;
+  set.pack_halves = pack_halves_bf16;
   set.linear = sliced_linear;
   set.page_bytes = page_bytes_bf16;
   set.store_position = store_position_bf16;

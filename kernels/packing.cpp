@@ -4,6 +4,7 @@
 #include "kernels/bf16.hpp"
 
 #include <cstring>
+#include <vector>
 
 namespace rollcall::kernels {
 namespace {
@@ -12,26 +13,58 @@ std::int64_t padded(std::int64_t count, std::int64_t unit) { return (count + uni
 
 }  // namespace
 
-std::int64_t packed_bytes_fp32(std::int64_t o, std::int64_t k) { return padded(o, kPanel) * k * std::int64_t(sizeof(float)); }
+namespace {
 
-void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed) {
+/// Both layouts are panels of 32-bit words: word j of the 16 rows of a panel stand side by side. A word is a weight in fp32 and two inputs in bf16.
+void interleave(const std::uint32_t* rows, std::int64_t words, std::uint32_t* panel) {
+  for (std::int64_t j = 0; j < words; ++j)
+    for (std::int64_t lane = 0; lane < kPanel; ++lane) panel[j * kPanel + lane] = rows[lane * words + j];
+}
+
+/// Packs W[o,k] panel by panel: row(lane's row of W, where it goes) writes one row of `words` words.
+template <class Row>
+void pack_panels(std::int64_t o, std::int64_t words, void* packed, const Row& row) {
+  std::vector<std::uint32_t> rows(static_cast<std::size_t>(kPanel * words));
   for (std::int64_t first = 0; first < o; first += kPanel) {
-    float* panel = static_cast<float*>(packed) + first * k;
-    for (std::int64_t j = 0; j < k; ++j)
-      for (std::int64_t lane = 0; lane < kPanel; ++lane) panel[j * kPanel + lane] = first + lane < o ? w[(first + lane) * k + j] : 0.0F;
+    for (std::int64_t lane = 0; lane < kPanel; ++lane) {
+      std::uint32_t* into = rows.data() + lane * words;
+      if (first + lane < o) row(first + lane, into);
+      else std::memset(into, 0, static_cast<std::size_t>(words) * sizeof(std::uint32_t));
+    }
+    interleave(rows.data(), words, static_cast<std::uint32_t*>(packed) + first * words);
   }
 }
 
+}  // namespace
+
+std::int64_t packed_bytes_fp32(std::int64_t o, std::int64_t k) { return padded(o, kPanel) * k * std::int64_t(sizeof(float)); }
 std::int64_t packed_bytes_bf16(std::int64_t o, std::int64_t k) { return padded(o, kPanel) * padded(k, kBf16Block) * std::int64_t(sizeof(Bf16)); }
+
+void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed) {
+  pack_panels(o, k, packed, [&](std::int64_t row, std::uint32_t* into) { std::memcpy(into, w + row * k, static_cast<std::size_t>(k) * sizeof(float)); });
+}
+
+void pack_halves_fp32(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed) {
+  pack_panels(o, k, packed, [&](std::int64_t row, std::uint32_t* into) {
+    for (std::int64_t j = 0; j < k; ++j) into[j] = static_cast<std::uint32_t>(w[row * k + j]) << 16;
+  });
+}
 
 void pack_bf16(const float* w, std::int64_t o, std::int64_t k, void* packed) {
   const std::int64_t inputs = padded(k, kBf16Block);
-  for (std::int64_t first = 0; first < o; first += kPanel) {
-    Bf16* panel = static_cast<Bf16*>(packed) + first * inputs;
-    for (std::int64_t lane = 0; lane < kPanel; ++lane)
-      for (std::int64_t j = 0; j < inputs; ++j)
-        panel[(j / 2 * kPanel + lane) * 2 + j % 2] = first + lane < o && j < k ? to_bf16(w[(first + lane) * k + j]) : Bf16(0);
-  }
+  pack_panels(o, inputs / 2, packed, [&](std::int64_t row, std::uint32_t* into) {
+    auto* halves = reinterpret_cast<Bf16*>(into);
+    for (std::int64_t j = 0; j < k; ++j) halves[j] = to_bf16(w[row * k + j]);
+    for (std::int64_t j = k; j < inputs; ++j) halves[j] = 0;
+  });
+}
+
+void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed) {
+  const std::int64_t inputs = padded(k, kBf16Block);
+  pack_panels(o, inputs / 2, packed, [&](std::int64_t row, std::uint32_t* into) {
+    std::memcpy(into, w + row * k, static_cast<std::size_t>(k) * sizeof(Bf16));
+    std::memset(reinterpret_cast<Bf16*>(into) + k, 0, static_cast<std::size_t>(inputs - k) * sizeof(Bf16));
+  });
 }
 
 namespace {

@@ -16,6 +16,9 @@ void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed);
 // bf16: packed[panel][pair][lane][2], where a pair is two consecutive inputs, zero beyond o and k, k filled up to whole blocks.
 std::int64_t packed_bytes_bf16(std::int64_t o, std::int64_t k);
 void pack_bf16(const float* w, std::int64_t o, std::int64_t k, void* packed);
+// The same from weights that stand in bf16.
+void pack_halves_fp32(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
+void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 
 // A page of one layer: for each key head, its keys as W[64 positions, head_dim] and its values as W[head_dim, 64 positions], packed as above.
 std::int64_t page_bytes_fp32(HeadShape shape);

@@ -117,6 +117,7 @@ const KernelSet& reference_kernels() {
       .numerics = "fp64_loops",
       .packed_bytes = packed_bytes_fp32,
       .pack = pack_fp32,
+      .pack_halves = pack_halves_fp32,
       .linear = reference::linear,
       .rms_norm = reference::rms_norm,
       .rms_norm_backward = reference::rms_norm_backward,

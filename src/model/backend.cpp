@@ -50,7 +50,7 @@ const float* Backend::hidden(const Policy::Packed& policy, std::span<const std::
   memory_ = &memory;
   const std::int64_t width = policy.config.hidden_size;
   team_->share(n_, kLeastElements / width + 1, 1, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) std::copy_n(policy.embedding + tokens[std::size_t(row)] * width, width, x_.data() + row * width);
+    for (std::int64_t row = first; row < last; ++row) policy.embedding.row(tokens[std::size_t(row)], x_.data() + row * width);
   });
   used_ = 0;
   return run_blocks(*this, policy, Rows{x_.data(), width}).values;

@@ -85,6 +85,7 @@ WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf&
 Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) {
   const Policy::Packed& packed = policy.packed();
   expect_leaf(packed, leaf);
+  expect(packed.weights != nullptr, "only a policy over weights is trained");
   expect(derivative.logprob.size() == leaf.targets.size() && derivative.entropy.size() == leaf.targets.size(), "the loss has a derivative for each column");
   if (leaf.targets.empty()) return {};
   TapeEngine engine(packed, leaf, sink);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <set>
 
 namespace rollcall::model {
@@ -50,16 +51,17 @@ void check_shape(const Slice& slice, const TensorView& tensor, const std::string
 }
 
 /// A head that is stored although it is tied must be the embedding: transformers would use it otherwise.
-void check_tied_head(const WeightFiles& files, const Slice& embedding, const float* values) {
+void check_tied_head(const WeightFiles& files, const Slice& embedding) {
   const auto found = files.tensors().find(kHead);
   if (found == files.tensors().end()) return;
-  bool same = found->second->tensor(kHead).shape == embedding.shape;
-  std::vector<float> part(std::size_t(1) << 16);
-  for (std::size_t first = 0; same && first < std::size_t(embedding.count); first += part.size()) {
-    const std::span<float> some = std::span(part).first(std::min(part.size(), std::size_t(embedding.count) - first));
-    found->second->widen(kHead, first, some);
-    same = std::equal(some.begin(), some.end(), values + first,
-                      [](float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); });
+  const SafetensorsFile &heads = *found->second, &embeddings = *files.tensors().at(embedding.name);
+  bool same = heads.tensor(kHead).shape == embedding.shape;
+  std::vector<float> a(std::size_t(1) << 16), b(a.size());
+  for (std::size_t first = 0; same && first < std::size_t(embedding.count); first += a.size()) {
+    const std::size_t count = std::min(a.size(), std::size_t(embedding.count) - first);
+    heads.widen(kHead, first, std::span(a).first(count));
+    embeddings.widen(embedding.name, first, std::span(b).first(count));
+    same = std::memcmp(a.data(), b.data(), count * sizeof(float)) == 0;
   }
   require<InputError>(same, fmt::format("{} of {} is not {}, although config.json ties them", kHead, files.origin(), embedding.name),
                       "one of them would be lost", "set \"tie_word_embeddings\": false in config.json if both are meant");
@@ -68,10 +70,11 @@ void check_tied_head(const WeightFiles& files, const Slice& embedding, const flo
 void check_tensors(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files) {
   check_names(config, layout, files);
   for (const Slice& slice : layout.slices) check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
+  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
 }
 
 /// Tensors to their places, zeros between them.
-void widen_all(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files, std::span<float> into) {
+void widen_all(const WeightLayout& layout, const WeightFiles& files, std::span<float> into) {
   std::size_t end = 0;
   for (const Slice& slice : layout.slices) {
     const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
@@ -80,7 +83,6 @@ void widen_all(const ModelConfig& config, const WeightLayout& layout, const Weig
     end = offset + count;
   }
   std::fill(into.begin() + std::ptrdiff_t(end), into.end(), 0.0F);
-  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front(), into.data() + layout.slices.front().offset);
 }
 
 std::uint16_t to_bf16(float value) {
@@ -88,6 +90,28 @@ std::uint16_t to_bf16(float value) {
   if (value != value) return std::uint16_t(bits >> 16 | 0x40);  // stays NaN
   return std::uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
+
+/// The tensors of a folder's files.
+class FileWeights final : public WeightSource {
+ public:
+  FileWeights(const WeightLayout& layout, const WeightFiles& files) {
+    for (const Slice& slice : layout.slices) tensors_.push_back({files.tensors().at(slice.name), slice.name});
+  }
+  bool is_bf16(std::size_t slice) const override { return tensors_[slice].file->tensor(tensors_[slice].name).dtype == Dtype::bf16; }
+  void read(std::size_t slice, std::int64_t first, std::span<float> into) const override {
+    tensors_[slice].file->widen(tensors_[slice].name, std::size_t(first), into);
+  }
+  void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const override {
+    tensors_[slice].file->halves(tensors_[slice].name, std::size_t(first), into);
+  }
+
+ private:
+  struct Tensor {
+    const SafetensorsFile* file;
+    std::string name;
+  };
+  std::vector<Tensor> tensors_;
+};
 
 /// Header and tensors of model.safetensors, one a call.
 class WeightPieces {
@@ -155,11 +179,19 @@ LoadedModel read_model_folder(const std::filesystem::path& folder) {
   return model;
 }
 
+Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels, const PackingThreads& threads) {
+  const ModelConfig config = read_folder_config(folder);
+  const WeightFiles files = WeightFiles::open(folder);
+  const WeightLayout layout = weight_layout(config);
+  check_tensors(config, layout, files);
+  return Policy(config, FileWeights(layout, files), PolicyVersion{0}, kernels, threads);
+}
+
 AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files) {
   const WeightLayout layout = weight_layout(config);
   check_tensors(config, layout, files);
   AlignedFloats weights{std::size_t(layout.size)};  // only now: a config.json that does not belong to the files could ask for any size
-  widen_all(config, layout, files, weights.span());
+  widen_all(layout, files, weights.span());
   return weights;
 }
 
@@ -172,7 +204,7 @@ void parse_weights(const ModelConfig& config, std::string_view bytes, const std:
   expect(std::int64_t(into.size()) == layout.size, "weights fill their layout");
   const WeightFiles files(SafetensorsFile::view(std::as_bytes(std::span(bytes)), origin));
   check_tensors(config, layout, files);
-  widen_all(config, layout, files, into);
+  widen_all(layout, files, into);
 }
 
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights, const std::map<std::string, std::string>& metadata) {

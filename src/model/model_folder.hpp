@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/aligned_floats.hpp"
+#include "model/policy.hpp"
 #include "model/weight_files.hpp"
 #include "model/weights.hpp"
 
@@ -20,6 +21,9 @@ struct LoadedModel {
 
 /// Throws InputError naming the file and the fault: missing file, unsupported key, missing or unknown tensor, other shape.
 LoadedModel read_model_folder(const std::filesystem::path& folder);
+
+/// The folder's model for forward passes alone, packed from the files as they stand, without fp32 weights beside it. Throws as read_model_folder.
+Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels = nullptr, const PackingThreads& threads = {});
 
 /// config.json, with the end tokens of generation_config.json where there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);

@@ -4,13 +4,15 @@
 #include "model/aligned_floats.hpp"
 #include "model/policy.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace rollcall::model {
 
-/// W [outputs, inputs] in both forms: packed panels for the forward kernels, row-major for the backward products.
+/// W [outputs, inputs] in both forms: packed panels for the forward kernels, row-major for the backward products (none where there are no weights to train).
 struct Linear {
   std::int64_t outputs = 0, inputs = 0;
   std::int64_t weight_slice = -1, bias_slice = -1;  ///< positions in the layout; -1: no bias
@@ -31,18 +33,36 @@ struct Layer {
   Linear q, k, v, o, gate, up, down;
 };
 
+/// [V, hidden]: rows of the weights, or of a copy in the type of the files they came from.
+struct Embedding {
+  const float* weights = nullptr;
+  AlignedArray<std::uint16_t> halves;  ///< bf16; where it is empty there are weights
+  AlignedFloats floats;
+  std::int64_t width = 0;
+
+  void row(std::int32_t token, float* into) const {
+    if (halves.size() == 0) {
+      std::copy_n(weights + token * width, width, into);
+      return;
+    }
+    const std::uint16_t* from = halves.data() + token * width;
+    for (std::int64_t i = 0; i < width; ++i) into[i] = std::bit_cast<float>(std::uint32_t(from[i]) << 16);
+  }
+};
+
 struct Policy::Packed {
   ModelConfig config;
   PolicyVersion version;
   const kernels::KernelSet* kernels = nullptr;
   WeightLayout layout;
-  std::shared_ptr<const AlignedFloats> weights;  ///< layout order
+  std::shared_ptr<const AlignedFloats> weights;  ///< layout order; none in a policy that was read for forward passes alone
   AlignedArray<std::byte> panels;                ///< every linear packed, one after the other
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;
   Linear head;                       ///< shares the embedding's slice when the embeddings are tied
-  const float* embedding = nullptr;  ///< [V, hidden], slice 0
+  Embedding embedding;               ///< slice 0
+  AlignedFloats vectors;             ///< norms and biases where there are no weights
 
   std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
   std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }

@@ -3,6 +3,9 @@
 
 #include "base/error.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <map>
 #include <mutex>
 #include <string_view>
 
@@ -22,30 +25,51 @@ std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config
 /// Walks the layout in its own order and points the parts of the model at their slices.
 class Packer {
  public:
-  explicit Packer(Policy::Packed& packed) : packed_(&packed) {}
+  /// `source`: where packed.weights is none.
+  Packer(Policy::Packed& packed, const WeightSource* source, const PackingThreads& threads) : packed_(&packed), source_(source), threads_(threads) {}
 
   void run() {
     const ModelConfig& c = packed_->config;
+    if (source_ != nullptr) read_vectors();
     const std::int64_t embedding = next("model.embed_tokens.weight");
-    packed_->embedding = at(embedding);
     for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) packed_->layers.push_back(read_layer());
     packed_->final_norm = norm("model.norm.weight");
     packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
+    take_embedding(std::size_t(embedding));
     pack_linears();
   }
 
  private:
+  const Slice& slice_at(std::int64_t slice) const { return packed_->layout.slices[std::size_t(slice)]; }
   std::int64_t next(std::string_view suffix) {
     expect(packed_->layout.slices.at(std::size_t(position_)).name.ends_with(suffix), "the layout's order is the packer's");
     return position_++;
   }
-  const float* at(std::int64_t slice) const { return packed_->weights->data() + packed_->layout.slices[std::size_t(slice)].offset; }
+  /// Norms and biases one after the other.
+  void read_vectors() {
+    std::size_t size = 0;
+    for (const Slice& slice : packed_->layout.slices) size += slice.shape.size() == 1 ? std::size_t(slice.count) : 0;
+    packed_->vectors = AlignedFloats(size);
+    float* into = packed_->vectors.data();
+    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
+      const Slice& slice = packed_->layout.slices[s];
+      if (slice.shape.size() != 1) continue;
+      source_->read(s, 0, std::span(into, std::size_t(slice.count)));
+      vectors_[std::int64_t(s)] = into;
+      into += slice.count;
+    }
+  }
+  const float* at(std::int64_t slice) const {
+    if (source_ == nullptr) return packed_->weights->data() + slice_at(slice).offset;
+    const auto found = vectors_.find(slice);
+    return found == vectors_.end() ? nullptr : found->second;
+  }
   Norm norm(std::string_view suffix) {
     const std::int64_t slice = next(suffix);
-    return {packed_->layout.slices[std::size_t(slice)].count, slice, at(slice)};
+    return {slice_at(slice).count, slice, at(slice)};
   }
   Linear linear_at(std::int64_t slice) const {
-    const auto& shape = packed_->layout.slices[std::size_t(slice)].shape;
+    const auto& shape = slice_at(slice).shape;
     return {.outputs = shape.at(0), .inputs = shape.at(1), .weight_slice = slice, .weight = at(slice)};
   }
   Linear linear(std::string_view module, bool bias) {
@@ -75,43 +99,112 @@ class Packer {
     layer.down.slices = 8;
     return layer;
   }
+  void take_embedding(std::size_t slice) {
+    Embedding& embedding = packed_->embedding;
+    const auto count = std::size_t(packed_->layout.slices[slice].count);
+    embedding.width = packed_->config.hidden_size;
+    if (source_ == nullptr) {
+      embedding.weights = at(std::int64_t(slice));
+    } else if (source_->is_bf16(slice)) {
+      embedding.halves = AlignedArray<std::uint16_t>(count);
+      in_parts(count, [&](std::size_t first, std::size_t size) { source_->read(slice, std::int64_t(first), embedding.halves.span().subspan(first, size)); });
+    } else {
+      embedding.floats = AlignedFloats(count);
+      in_parts(count, [&](std::size_t first, std::size_t size) { source_->read(slice, std::int64_t(first), embedding.floats.span().subspan(first, size)); });
+      embedding.weights = embedding.floats.data();
+    }
+  }
   void pack_linears() {
     std::vector<Linear*> linears;
     for (Layer& layer : packed_->layers) {
       for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) linears.push_back(linear);
     }
     linears.push_back(&packed_->head);
-    const auto bytes = [this](const Linear& l) { return (packed_->kernels->packed_bytes(l.outputs, l.inputs) + 63) / 64 * 64; };
+    const kernels::KernelSet& kernels = *packed_->kernels;
+    const auto bytes = [&](const Linear& l) { return (kernels.packed_bytes(l.outputs, l.inputs) + 63) / 64 * 64; };
     std::int64_t size = 0;
     for (const Linear* linear : linears) size += bytes(*linear);
     packed_->panels = AlignedArray<std::byte>(std::size_t(size));
-    std::byte* panel = packed_->panels.data();
+    std::byte* panels = packed_->panels.data();
+    std::vector<Part> parts;
     for (Linear* linear : linears) {
-      packed_->kernels->pack(linear->weight, linear->outputs, linear->inputs, panel);
-      linear->panels = panel;
-      panel += bytes(*linear);
+      linear->panels = panels;
+      const std::int64_t rows = std::max<std::int64_t>(kPartElements / linear->inputs / kernels::kPanel, 1) * kernels::kPanel;
+      for (std::int64_t first = 0; first < linear->outputs; first += rows)
+        parts.push_back({linear, first, std::min(rows, linear->outputs - first), panels + kernels.packed_bytes(first, linear->inputs)});
+      panels += bytes(*linear);
     }
+    deal(parts.size(), [&](std::size_t i) { pack(parts[i]); });
+  }
+
+  static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;  // read, packed and written while in a core's cache
+  struct Part {
+    const Linear* linear;
+    std::int64_t first, rows;
+    std::byte* panels;
+  };
+  void pack(const Part& part) const {
+    const std::int64_t inputs = part.linear->inputs, first = part.first * inputs;
+    const auto slice = std::size_t(part.linear->weight_slice), count = std::size_t(part.rows * inputs);
+    const kernels::KernelSet& kernels = *packed_->kernels;
+    if (source_ == nullptr) return kernels.pack(part.linear->weight + first, part.rows, inputs, part.panels);
+    if (source_->is_bf16(slice)) {
+      std::vector<std::uint16_t> rows(count);
+      source_->read(slice, first, rows);
+      return kernels.pack_halves(rows.data(), part.rows, inputs, part.panels);
+    }
+    std::vector<float> rows(count);
+    source_->read(slice, first, rows);
+    kernels.pack(rows.data(), part.rows, inputs, part.panels);
+  }
+
+  template <class Work>
+  void deal(std::size_t count, const Work& work) const {
+    std::atomic<std::size_t> next{0};
+    const auto serve = [&](int) {
+      for (std::size_t i; (i = next.fetch_add(1)) < count;) work(i);
+    };
+    threads_.count > 1 ? threads_.side_by_side(threads_.count, serve) : serve(0);
+  }
+  template <class Work>
+  void in_parts(std::size_t count, const Work& work) const {
+    constexpr auto part = std::size_t(kPartElements);
+    deal((count + part - 1) / part, [&](std::size_t i) { work(i * part, std::min(part, count - i * part)); });
   }
 
   Policy::Packed* packed_;
+  const WeightSource* source_;
+  const PackingThreads& threads_;
+  std::map<std::int64_t, const float*> vectors_;  ///< by slice
   std::int64_t position_ = 0;
 };
+
+std::unique_ptr<Policy::Packed> new_packed(const ModelConfig& config, PolicyVersion version, const kernels::KernelSet* kernels) {
+  auto packed = std::make_unique<Policy::Packed>();
+  packed->config = config;
+  packed->version = version;
+  packed->kernels = kernels != nullptr ? kernels : &kernels::selected_kernels();
+  packed->layout = weight_layout(config);
+  packed->rotary = shared_rotary_table(config);
+  return packed;
+}
 
 }  // namespace
 
 Policy::Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels)
     : Policy(config, std::make_shared<const AlignedFloats>(weights), version, kernels) {}
 
-Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels)
-    : packed_(std::make_unique<Packed>()) {
-  packed_->config = config;
-  packed_->version = version;
-  packed_->kernels = kernels != nullptr ? kernels : &kernels::selected_kernels();
-  packed_->layout = weight_layout(config);
+Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels,
+               const PackingThreads& threads)
+    : packed_(new_packed(config, version, kernels)) {
   expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
   packed_->weights = std::move(weights);
-  packed_->rotary = shared_rotary_table(config);
-  Packer(*packed_).run();
+  Packer(*packed_, nullptr, threads).run();
+}
+
+Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels, const PackingThreads& threads)
+    : packed_(new_packed(config, version, kernels)) {
+  Packer(*packed_, &source, threads).run();
 }
 
 Policy::~Policy() = default;

@@ -5,6 +5,7 @@
 #include "core/plan.hpp"
 #include "kernels/kernel_set.hpp"
 #include "model/aligned_floats.hpp"
+#include "model/team.hpp"
 #include "model/weights.hpp"
 
 #include <functional>
@@ -14,13 +15,33 @@
 
 namespace rollcall::model {
 
+/// Weights wherever they stand: what a policy for forward passes alone is packed from.
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  virtual bool is_bf16(std::size_t slice) const = 0;
+  /// Elements [first, first + into.size()) of a slice of the layout. From any thread.
+  virtual void read(std::size_t slice, std::int64_t first, std::span<float> into) const = 0;
+  virtual void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const = 0;  ///< of a slice that is_bf16()
+};
+
+/// How many threads pack, and where they come from.
+struct PackingThreads {
+  int count = 1;
+  SideBySide side_by_side = on_new_threads;
+};
+
 class Policy {
  public:
   /// Packs `weights` (layout of `config`) and shares them: their owner may write the next version into them once this one no longer runs.
   /// `kernels` defaults to selected_kernels().
-  Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
+  Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr,
+         const PackingThreads& threads = {});
   /// The same over a copy.
   Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
+  /// For forward passes alone: packed from `source`, of which nothing else is kept but the embedding.
+  Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels = nullptr,
+         const PackingThreads& threads = {});
   ~Policy();
   Policy(Policy&&) noexcept;
   Policy& operator=(Policy&&) noexcept;

@@ -206,22 +206,35 @@ std::vector<float> SafetensorsFile::floats(const std::string& name) const {
   return values;
 }
 
+/// Calls use_bytes(begin, bytes) over elements of a tensor, whose pages are in memory meanwhile.
+template <class Use>
+void SafetensorsFile::use(const TensorView& view, std::size_t first, std::size_t count, const Use& use_bytes) const {
+  const std::size_t width = name_of(view.dtype).bytes;
+  expect(first <= view.bytes.size() / width && count <= view.bytes.size() / width - first, "the elements are the tensor's");
+  const std::span<const std::byte> part = view.bytes.subspan(first * width, count * width);
+  if (file_ != nullptr) file_->load(part);
+  if (!part.empty()) use_bytes(part.data(), part.size());
+  if (file_ != nullptr) file_->release(part);
+}
+
 void SafetensorsFile::widen(const std::string& name, std::size_t first, std::span<float> into) const {
   const TensorView& view = tensor(name);
   const bool is_float = view.dtype == Dtype::f32 || view.dtype == Dtype::bf16 || view.dtype == Dtype::f16;
   require<InputError>(is_float, fmt::format("tensor {} of {} is {}", name, origin_, name_of(view.dtype).name), "weights are read from F32, BF16 or F16",
                       "convert the file to one of these");
-  const std::size_t width = name_of(view.dtype).bytes;
-  expect(first <= view.bytes.size() / width && into.size() <= view.bytes.size() / width - first, "the elements are the tensor's");
-  const std::span<const std::byte> part = view.bytes.subspan(first * width, into.size() * width);
-  if (file_ != nullptr) file_->load(part);
-  switch (view.dtype) {
-    case Dtype::bf16: widen_all<std::uint16_t>(part.data(), into, [](std::uint16_t value) { return std::bit_cast<float>(std::uint32_t(value) << 16); }); break;
-    case Dtype::f16: widen_all<std::uint16_t>(part.data(), into, half_to_float); break;
-    default:
-      if (!part.empty()) std::memcpy(into.data(), part.data(), part.size());
-  }
-  if (file_ != nullptr) file_->release(part);
+  use(view, first, into.size(), [&](const std::byte* begin, std::size_t bytes) {
+    switch (view.dtype) {
+      case Dtype::bf16: return widen_all<std::uint16_t>(begin, into, [](std::uint16_t value) { return std::bit_cast<float>(std::uint32_t(value) << 16); });
+      case Dtype::f16: return widen_all<std::uint16_t>(begin, into, half_to_float);
+      default: std::memcpy(into.data(), begin, bytes);
+    }
+  });
+}
+
+void SafetensorsFile::halves(const std::string& name, std::size_t first, std::span<std::uint16_t> into) const {
+  const TensorView& view = tensor(name);
+  expect(view.dtype == Dtype::bf16, "halves are read from a bf16 tensor");
+  use(view, first, into.size(), [&](const std::byte* begin, std::size_t bytes) { std::memcpy(into.data(), begin, bytes); });
 }
 
 std::string safetensors_head(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {

@@ -36,8 +36,12 @@ class SafetensorsFile {
   std::vector<float> floats(const std::string& name) const;  ///< f32, bf16 and f16 widened
   /// Elements [first, first + into.size()) of a tensor, widened into their place.
   void widen(const std::string& name, std::size_t first, std::span<float> into) const;
+  void halves(const std::string& name, std::size_t first, std::span<std::uint16_t> into) const;  ///< of a bf16 tensor, as they stand
 
  private:
+  template <class Use>
+  void use(const TensorView& view, std::size_t first, std::size_t count, const Use& use_bytes) const;
+
   std::shared_ptr<const std::string> bytes_;  ///< of parse
   std::shared_ptr<const MappedFile> file_;    ///< of map
   std::map<std::string, TensorView> tensors_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace rollcall::model {
 namespace {
@@ -22,7 +23,7 @@ at::Tensor embedded(const Policy::Packed& policy, const std::vector<std::int32_t
   const std::int64_t width = policy.config.hidden_size;
   at::Tensor rows = at::empty({std::int64_t(tokens.size()), width}, at::kFloat);
   float* into = rows.mutable_data_ptr<float>();
-  for (const std::int32_t token : tokens) into = std::copy_n(policy.embedding + token * width, width, into);
+  for (const std::int32_t token : tokens) policy.embedding.row(token, std::exchange(into, into + width));
   return rows;
 }
 
