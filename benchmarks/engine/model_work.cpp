@@ -33,7 +33,7 @@ Model& model_of(const Json& given) {
   model = {};
   model.config = model::read_model_config({config, "the case"});
   model.config.eos_token_ids.clear();
-  model.kernels = numerics == kernels::kBf16Sliced8 ? &kernels::selected_bf16_kernels() : &kernels::selected_kernels();
+  model.kernels = &kernels::selected_kernels(numerics);
   const auto weights = model::initial_weights(model.config, 1);
   model.weights = std::make_shared<model::AlignedFloats>(std::span<const float>(weights));
   model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{0}, model.kernels);
