@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "model/model_folder.hpp"
 #include "stages/generation.hpp"
+#include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
 #include "text/text_stream.hpp"
 
@@ -19,6 +20,7 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   const auto run_file = stages::run_of(reference) / "config.toml";
   const bool is_run = std::filesystem::exists(run_file);
   std::vector<std::string> settings = is_run ? stages::kept_settings(stages::run_of(reference)) : defaults;
+  if (!is_run) settings.push_back("run.numerics=" + stages::numerics_of(reference));
   settings.insert(settings.end(), assignments.begin(), assignments.end());
   RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = stages::checkpoint_folder(reference);
@@ -35,7 +37,15 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
                                    model_config.vocab_size, format.tokenizer()->name()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  return {config, std::move(format), model::Policy(model_config, std::make_shared<const model::AlignedFloats>(std::move(weights)), PolicyVersion{0})};
+  const auto shared = std::make_shared<const model::AlignedFloats>(std::move(weights));
+  return {config, std::move(format), model::Policy(model_config, shared, PolicyVersion{0}, &stages::find_kernels(config.run.numerics))};
+}
+
+void add_numerics(CLI::App& command, std::string& numerics) {
+  command
+      .add_option("--numerics", numerics,
+                  "fp32_fixed_order or bf16_sliced8; default: run.numerics of the run, of a folder bf16_sliced8 where config.json's dtype is bfloat16")
+      ->check(CLI::IsMember({kernels::kFp32FixedOrder, kernels::kBf16Sliced8}));
 }
 
 std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const {

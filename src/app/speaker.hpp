@@ -5,6 +5,8 @@
 #include "model/policy.hpp"
 #include "text/prompt_format.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,7 +25,10 @@ struct Speaker {
 };
 
 /// `reference`: RUN, RUN@STEP or a folder with config.json and model.safetensors. A run brings its own settings; `assignments` go over them, and
-/// `defaults` are those of a folder that no run file goes with.
+/// `defaults` are those of a folder that no run file goes with. run.numerics is that of stages::numerics_of() unless `assignments` set it.
 Speaker open_speaker(const std::string& reference, const std::vector<std::string>& defaults, const std::vector<std::string>& assignments);
+
+/// --numerics: in place of the model's own. `numerics` stays empty where it is not given.
+void add_numerics(CLI::App& command, std::string& numerics);
 
 }  // namespace rollcall::app
