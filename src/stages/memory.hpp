@@ -14,11 +14,11 @@
 
 namespace rollcall::stages {
 
-/// The models of a run: the policy, and parameters of those beside it.
+/// The models of a run: the policy, and those beside it.
 struct RunModels {
   model::ModelConfig policy;
-  std::int64_t companion_parameters = 0;  ///< of a reference and a teacher, on every update rank
-  std::int64_t guide_parameters = 0;      ///< on every generation rank
+  std::vector<model::ModelConfig> companions;  ///< a reference and a teacher, on every update rank
+  std::vector<model::ModelConfig> guides;      ///< at most one, on every generation rank
 };
 /// Reads config.json of run.init_from or model.path, and of the models beside it. Throws InputError, ConfigError.
 RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
