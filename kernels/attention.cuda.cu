@@ -65,8 +65,7 @@ __global__ void attention_row(const float* q, const AttentionRow* rows, HeadShap
 
 float score_scale(const HeadShape& shape) { return 1.0F / sqrtf(static_cast<float>(shape.head_dim)); }
 
-void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
-               float* out) {
+void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
   const std::int64_t heads = (part.last - part.first) * (shape.q_heads / shape.kv_heads);
   launch_rows(context, "attention", attention_row, n * heads, shape.head_dim, q, rows, shape, part, score_scale(shape), out);
 }

@@ -36,7 +36,8 @@ void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std:
     for (std::int64_t h = part.first * group; h < part.last * group; ++h) {
       const std::int64_t keys = rows[i].keys, at = (i * shape.q_heads + h) * d;
       k.resize(static_cast<std::size_t>(keys * d)), v.resize(k.size());
-      for (std::int64_t j = 0; j < keys; ++j) load_position_fp32(static_cast<const char*>(rows[i].pages[j / kPageKeys]) + part.offset, shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
+      for (std::int64_t j = 0; j < keys; ++j)
+        load_position_fp32(static_cast<const char*>(rows[i].pages[j / kPageKeys]) + part.offset, shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
       const std::vector<double> p = probabilities(q + at, k.data(), keys, d, d);
       for (std::int64_t c = 0; c < d; ++c) {
         double sum = 0.0;

@@ -13,6 +13,7 @@
 #include "kernels/execution_context.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 namespace rollcall::kernels {
 
@@ -128,10 +129,10 @@ inline constexpr const char *kFp32FixedOrder = "fp32_fixed_order", *kBf16Sliced8
 
 const KernelSet& reference_kernels();
 const KernelSet& scalar_kernels();
-/// The fastest set of these numerics that this processor can run, measured once per process on a small linear + attention probe.
-const KernelSet& selected_kernels();
-const KernelSet& selected_bf16_kernels();
+/// The set of these numerics that ROLLCALL_KERNELS names, else the fastest that this processor runs, measured once per process on a small linear + attention probe.
+/// Throws std::runtime_error where it names none of them ("reference" it always may), std::invalid_argument where there are no such numerics.
+const KernelSet& selected_kernels(std::string_view numerics = kFp32FixedOrder);
 /// By name ("reference", "scalar", "avx2", "avx512"; of bf16_sliced8 also "avx512_bf16" and "amx"); nullptr when unknown or not runnable on this processor.
-const KernelSet* kernels_by_name(const char* name, const char* numerics = kFp32FixedOrder);
+const KernelSet* kernels_by_name(std::string_view name, std::string_view numerics = kFp32FixedOrder);
 
 }  // namespace rollcall::kernels

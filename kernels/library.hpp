@@ -8,6 +8,14 @@ namespace rollcall::kernels {
 
 std::string kokkos_version();  ///< "3.4.1 (Serial)"
 bool built_with_cuda();
-std::vector<std::string> runnable_kernels();  ///< names of the sets that this CPU runs
+
+/// The sets of one numerics on this machine.
+struct KernelChoice {
+  std::string numerics;
+  std::vector<std::string> runnable;  ///< names of the sets that this CPU runs
+  std::string chosen;                 ///< empty: ROLLCALL_KERNELS names none of them
+  std::string problem;                ///< what is wrong with it then
+};
+std::vector<KernelChoice> kernel_choices();
 
 }  // namespace rollcall::kernels

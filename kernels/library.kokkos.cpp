@@ -5,6 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <stdexcept>
+
 namespace rollcall::kernels {
 
 std::string kokkos_version() {
@@ -20,12 +22,20 @@ bool built_with_cuda() {
 #endif
 }
 
-std::vector<std::string> runnable_kernels() {
-  std::vector<std::string> names;
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
-    if (kernels_by_name(name) != nullptr) names.emplace_back(name);
+std::vector<KernelChoice> kernel_choices() {
+  std::vector<KernelChoice> choices;
+  for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8}) {
+    KernelChoice choice{numerics, {}, {}, {}};
+    for (const char* name : {"scalar", "avx2", "avx512", "avx512_bf16", "amx"})
+      if (kernels_by_name(name, numerics) != nullptr) choice.runnable.emplace_back(name);
+    try {
+      choice.chosen = selected_kernels(numerics).name;
+    } catch (const std::runtime_error& e) {
+      choice.problem = e.what();
+    }
+    choices.push_back(choice);
   }
-  return names;
+  return choices;
 }
 
 }  // namespace rollcall::kernels

@@ -106,7 +106,9 @@ struct PageOf {
     }
   }
   void copy(const Element* from, std::int64_t count, Element* to) const {
-    const auto copied = [](const Element* source, std::int64_t elements, Element* target) { std::memcpy(target, source, std::size_t(elements) * sizeof(Element)); };
+    const auto copied = [](const Element* source, std::int64_t elements, Element* target) {
+      std::memcpy(target, source, std::size_t(elements) * sizeof(Element));
+    };
     for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
       const Element* head = from + h * head_elements();
       copied(head, padded(count, kPanel) * inputs, keys(to, h));

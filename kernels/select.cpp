@@ -39,26 +39,26 @@ bool amx_is_ours() {
 
 #endif
 
-struct Sets {
-  std::vector<const KernelSet*> fp32, bf16;  ///< bit-identical to one another, the plain one last
-};
+[[noreturn]] void refuse(std::string_view numerics) { throw std::invalid_argument("there are no kernels of the numerics '" + std::string(numerics) + "'"); }
 
-/// The sets that this processor runs.
-Sets runnable_sets() {
-  Sets sets;
+/// The sets of these numerics that this processor runs, bit-identical to one another, the plain one last. Throws std::invalid_argument.
+std::vector<const KernelSet*> runnable_sets(std::string_view numerics) {
+  std::vector<const KernelSet*> fp32, bf16;
 #ifdef ROLLCALL_KERNELS_X86
   __builtin_cpu_init();
   const bool avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512vl");
   static const bool tiles = amx_is_ours();
-  if (avx512 && tiles) sets.bf16.push_back(&amx::bf16_table);
-  if (avx512 && __builtin_cpu_supports("avx512bf16")) sets.bf16.push_back(&avx512_bf16::bf16_table);
-  if (avx512) sets.fp32.push_back(&avx512::table), sets.bf16.push_back(&avx512::bf16_table);
-  if (avx2_fma) sets.fp32.push_back(&avx2::table), sets.bf16.push_back(&avx2::bf16_table);
+  if (avx512 && tiles) bf16.push_back(&amx::bf16_table);
+  if (avx512 && __builtin_cpu_supports("avx512bf16")) bf16.push_back(&avx512_bf16::bf16_table);
+  if (avx512) fp32.push_back(&avx512::table), bf16.push_back(&avx512::bf16_table);
+  if (avx2_fma) fp32.push_back(&avx2::table), bf16.push_back(&avx2::bf16_table);
 #endif
-  sets.fp32.push_back(&scalar::table), sets.bf16.push_back(&scalar::bf16_table);
-  return sets;
+  fp32.push_back(&scalar::table), bf16.push_back(&scalar::bf16_table);
+  if (numerics == kFp32FixedOrder) return fp32;
+  if (numerics == kBf16Sliced8) return bf16;
+  refuse(numerics);
 }
 
 /// Operands of the probe: the shape of a small model's decode step.
@@ -97,14 +97,15 @@ const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
   return *best;
 }
 
-const KernelSet& choose(const std::vector<const KernelSet*>& sets, const char* numerics) {
+const KernelSet& choose(std::string_view numerics) {
   const char* forced = std::getenv("ROLLCALL_KERNELS");
+  const auto sets = runnable_sets(numerics);
   if (!forced || !*forced) return fastest(sets);
   if (const KernelSet* set = kernels_by_name(forced, numerics)) return *set;
-  std::string names = "reference";
-  for (const KernelSet* set : sets) names += std::string(", ") + set->name;
-  throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "' (no kernel set of that name runs on this processor); set it to one of " + names +
-                           " or leave it unset");
+  std::string names;
+  for (const KernelSet* set : sets) names += (names.empty() ? "" : ", ") + std::string(set->name);
+  throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "', which is no set of " + std::string(numerics) +
+                           " that this processor runs (sets of other numerics give other bits); set it to one of " + names + ", or leave it unset");
 }
 
 }  // namespace
@@ -140,22 +141,23 @@ const KernelSet& reference_kernels() {
   return table;
 }
 
-const KernelSet* kernels_by_name(const char* name, const char* numerics) {
-  if (std::string_view(name) == "reference") return &reference_kernels();
-  const Sets sets = runnable_sets();
-  for (const KernelSet* set : std::string_view(numerics) == kBf16Sliced8 ? sets.bf16 : sets.fp32)
-    if (std::string_view(name) == set->name) return set;
+const KernelSet* kernels_by_name(std::string_view name, std::string_view numerics) {
+  if (name == "reference") return &reference_kernels();
+  for (const KernelSet* set : runnable_sets(numerics))
+    if (name == set->name) return set;
   return nullptr;
 }
 
-const KernelSet& selected_kernels() {
-  static const KernelSet& chosen = choose(runnable_sets().fp32, kFp32FixedOrder);
-  return chosen;
-}
-
-const KernelSet& selected_bf16_kernels() {
-  static const KernelSet& chosen = choose(runnable_sets().bf16, kBf16Sliced8);
-  return chosen;
+const KernelSet& selected_kernels(std::string_view numerics) {
+  if (numerics == kFp32FixedOrder) {
+    static const KernelSet& chosen = choose(kFp32FixedOrder);
+    return chosen;
+  }
+  if (numerics == kBf16Sliced8) {
+    static const KernelSet& chosen = choose(kBf16Sliced8);
+    return chosen;
+  }
+  refuse(numerics);
 }
 
 }  // namespace rollcall::kernels

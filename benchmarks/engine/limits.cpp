@@ -51,7 +51,7 @@ Json linear(const Json& given) {
   const double flop = 2.0 * double(rows) * double(inputs) * double(outputs) * double(copies);
   if (by.starts_with("rollcall")) {
     // Each thread has outputs of its own, as a team would share them out: the panels of its part of W.
-    const kernels::KernelSet& set = bf16 ? kernels::selected_bf16_kernels() : kernels::selected_kernels();
+    const kernels::KernelSet& set = kernels::selected_kernels(bf16 ? kernels::kBf16Sliced8 : kernels::kFp32FixedOrder);
     const std::int64_t panels = kernels::panels_of(outputs), size = set.packed_bytes(outputs, inputs);
     const model::AlignedFloats w(std::vector<float>(std::size_t(inputs * outputs), 0.01F)), x(std::vector<float>(std::size_t(rows * inputs), 0.5F));
     model::AlignedArray<std::byte> packed(std::size_t(size * copies));

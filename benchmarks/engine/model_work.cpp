@@ -1,12 +1,11 @@
 // Decoding and a policy update of a model with random weights.
 #include "benchmarks/engine/workloads.hpp"
-#include "model/decoder.hpp"
+#include "model/decode.hpp"
 #include "model/optimizer.hpp"
 #include "model/sampling.hpp"
 
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -24,7 +23,6 @@ struct Model {
   std::shared_ptr<model::AlignedFloats> weights;
   const kernels::KernelSet* kernels = nullptr;
   std::unique_ptr<model::Policy> policy;
-  std::map<int, model::Decoder> decoders;  ///< by threads; a run keeps its own, too
 };
 
 /// The model of the last case, or a new one. It has no end-of-sequence, so every sample has its full length.
@@ -35,7 +33,7 @@ Model& model_of(const Json& given) {
   model = {};
   model.config = model::read_model_config({config, "the case"});
   model.config.eos_token_ids.clear();
-  model.kernels = numerics == kernels::kBf16Sliced8 ? &kernels::selected_bf16_kernels() : &kernels::selected_kernels();
+  model.kernels = &kernels::selected_kernels(numerics);
   const auto weights = model::initial_weights(model.config, 1);
   model.weights = std::make_shared<model::AlignedFloats>(std::span<const float>(weights));
   model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{0}, model.kernels);
@@ -93,12 +91,11 @@ Json decode(const Json& given) {
   sampling.max_new_tokens = shape.sampled;
   std::vector<model::DecodeRequest> requests;
   for (int group = 0; group < shape.groups; ++group)
-    requests.push_back({random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0, std::uint64_t(group), 0,
-                        std::uint32_t(shape.members), 0});
-  model::Decoder& decoder = model.decoders.try_emplace(shape.threads, model::DecodeOptions{.threads = shape.threads}).first->second;
+    requests.push_back(
+        {random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0, std::uint64_t(group), 0, std::uint32_t(shape.members), 0});
   const auto start = Clock::now();
   std::int64_t tokens = 0;
-  for (const auto& request : decoder.decode(*model.policy, requests, sampling, {}))
+  for (const auto& request : model::decode(*model.policy, requests, sampling, {}, {.threads = shape.threads}))
     for (const auto& sample : request) tokens += std::int64_t(sample.tokens.size());
   return {{"seconds", since(start)}, {"tokens", tokens}};
 }

@@ -13,7 +13,7 @@ namespace rollcall::app {
 namespace {
 
 struct ChatFlags {
-  std::string weights, system;
+  std::string weights, system, numerics;
   std::vector<std::string> assignments;
 };
 
@@ -24,7 +24,8 @@ std::vector<text::Message> beginning(const ChatFlags& flags) {
   return {{"system", flags.system}};
 }
 
-ExitCode chat(const ChatFlags& flags) {
+ExitCode chat(ChatFlags flags) {
+  if (!flags.numerics.empty()) flags.assignments.push_back("run.numerics=" + flags.numerics);
   const Speaker speaker = open_speaker(flags.weights, {kLongestAnswer}, flags.assignments);
   require<ConfigError>(speaker.format.is_chat(), flags.weights + " has no chat template", "the speakers' turns could not be told apart",
                        "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a text");
@@ -54,6 +55,7 @@ void add_chat(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("chat", "talk with a model: a line in, an answer out, word by word; /exit or end of input quits");
   command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json, model.safetensors and a chat template")->required();
   command->add_option("--system", flags->system, "system message");
+  add_numerics(*command, flags->numerics);
   command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] { action = [flags] { return chat(*flags); }; });
 }

@@ -5,7 +5,6 @@
 #include "app/launcher.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
-#include "kernels/kernel_set.hpp"
 #include "kernels/library.hpp"
 #include "model/library.hpp"
 
@@ -13,9 +12,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 namespace rollcall::app {
 namespace {
@@ -45,12 +46,22 @@ Finding hdf5() {
   return {Level::ok, "HDF5", io::hdf5_version() + ", parallel", ""};
 }
 
-Finding kernels_found() {
-  const auto names = kernels::runnable_kernels();
-  const std::string found = fmt::format("{} of {}", kernels::selected_kernels().name, fmt::join(names, ", "));
-  if (names.size() == 1)
-    return {Level::note, "kernels", found, "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits"};
-  return {Level::ok, "kernels", found, ""};
+/// A finding for each numerics. A name in ROLLCALL_KERNELS that only one of them has is no problem of runs in that one.
+std::vector<Finding> kernels_found() {
+  const auto choices = kernels::kernel_choices();
+  const bool all_refused = std::all_of(choices.begin(), choices.end(), [](const auto& choice) { return choice.chosen.empty(); });
+  std::vector<Finding> findings;
+  for (const auto& choice : choices) {
+    const std::string names = fmt::format("{}", fmt::join(choice.runnable, ", "));
+    if (choice.chosen.empty()) {
+      findings.push_back({all_refused ? Level::problem : Level::note, "kernels", fmt::format("{}: none of {}", choice.numerics, names), choice.problem});
+      continue;
+    }
+    const bool plain_only = choice.runnable.size() == 1;
+    findings.push_back({plain_only ? Level::note : Level::ok, "kernels", fmt::format("{}: {} of {}", choice.numerics, choice.chosen, names),
+                        plain_only ? "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits" : ""});
+  }
+  return findings;
 }
 
 Finding cuda() {
@@ -97,8 +108,10 @@ Finding templates() {
 
 ExitCode examine() {
   bool problem = false;
-  for (const auto& f : {mpi(), hdf5(), Finding{Level::ok, "LibTorch", model::torch_version(), ""}, Finding{Level::ok, "Kokkos", kernels::kokkos_version(), ""},
-                        kernels_found(), cuda(), slurm(), launcher(), cores(), templates()}) {
+  std::vector<Finding> findings{mpi(), hdf5(), {Level::ok, "LibTorch", model::torch_version(), ""}, {Level::ok, "Kokkos", kernels::kokkos_version(), ""}};
+  for (const auto& finding : kernels_found()) findings.push_back(finding);
+  for (const auto& finding : {cuda(), slurm(), launcher(), cores(), templates()}) findings.push_back(finding);
+  for (const auto& f : findings) {
     const char* mark = f.level == Level::ok ? "ok  " : f.level == Level::note ? "note" : "FAIL";
     fmt::print("{}  {:<14} {}\n", mark, f.subject, f.found);
     if (!f.advice.empty()) fmt::print("      {:<14} {}\n", "", f.advice);

@@ -12,7 +12,7 @@ namespace rollcall::app {
 namespace {
 
 struct GenerateFlags {
-  std::string weights, prompt;
+  std::string weights, prompt, numerics;
   std::vector<std::string> assignments;
   std::int64_t samples = 1;
   bool raw = false;
@@ -21,6 +21,7 @@ struct GenerateFlags {
 ExitCode generate_text(GenerateFlags flags) {
   if (flags.raw)
     flags.assignments.insert(flags.assignments.end(), {"text.template=none", "text.system=\"\"", "text.user=\"{prompt}\"", "text.assistant_prefix=\"\""});
+  if (!flags.numerics.empty()) flags.assignments.push_back("run.numerics=" + flags.numerics);
   const Speaker speaker = open_speaker(flags.weights, {}, flags.assignments);
   if (flags.prompt == "-") {
     flags.prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -33,8 +34,8 @@ ExitCode generate_text(GenerateFlags flags) {
   }
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(speaker.config.run.seed), .count = std::uint32_t(flags.samples)};
   const auto& sampling = speaker.config.sampling;
-  const auto decoded = model::decode(speaker.policy, std::span(&request, 1), sampling, stages::stop_rules(speaker.format, sampling.stop),
-                                     speaker.decode_options());
+  const auto decoded =
+      model::decode(speaker.policy, std::span(&request, 1), sampling, stages::stop_rules(speaker.format, sampling.stop), decode_options(speaker.config));
   for (const auto& sequence : decoded[0]) std::cout << speaker.format.tokenizer()->decode(sequence.tokens) << "\n";
   std::cout.flush();
   return ExitCode::done;
@@ -51,6 +52,7 @@ void add_generate(CLI::App& app, Action& action) {
                    "the prompt, or - to read it from standard input; formatted as the run formats its own, through the chat template if any")
       ->required();
   command->add_option("--samples", flags->samples, "how many responses")->check(CLI::Range(1, 1 << 20));
+  add_numerics(*command, flags->numerics);
   command->add_flag("--raw", flags->raw, "the prompt as it is: no chat template, no words around it");
   command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] { action = [flags] { return generate_text(*flags); }; });

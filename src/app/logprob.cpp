@@ -1,8 +1,10 @@
 // rollcall logprob: token ids in, their log-probs out, a line each. A filter: it answers a line before it reads the next.
 #include "app/commands.hpp"
+#include "app/speaker.hpp"
 #include "base/file.hpp"
 #include "model/model_folder.hpp"
 #include "model/policy.hpp"
+#include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
@@ -61,11 +63,15 @@ std::string answer(const model::Policy& policy, std::vector<std::int32_t> tokens
   return line + "]";
 }
 
-ExitCode score_lines(const std::string& weights) {
-  auto loaded = model::read_model_folder(stages::checkpoint_folder(weights));
-  const model::Policy policy(loaded.config, std::make_shared<const model::AlignedFloats>(std::move(loaded.weights)), PolicyVersion{0});
+struct LogprobFlags {
+  std::string weights, numerics;
+};
+
+ExitCode score_lines(const LogprobFlags& flags) {
+  const auto& kernels = stages::find_kernels(flags.numerics.empty() ? stages::numerics_of(flags.weights) : flags.numerics);
+  const model::Policy policy = model::read_policy(stages::checkpoint_folder(flags.weights), &kernels);
   std::int64_t line = 0;
-  for (std::string text; std::cout && std::getline(std::cin, text);) std::cout << answer(policy, read_tokens(text, ++line, loaded.config)) << std::endl;
+  for (std::string text; std::cout && std::getline(std::cin, text);) std::cout << answer(policy, read_tokens(text, ++line, policy.config())) << std::endl;
   require_end_of_input();
   return ExitCode::done;
 }
@@ -73,11 +79,12 @@ ExitCode score_lines(const std::string& weights) {
 }  // namespace
 
 void add_logprob(CLI::App& app, Action& action) {
-  auto weights = std::make_shared<std::string>();
+  auto flags = std::make_shared<LogprobFlags>();
   auto* command =
       app.add_subcommand("logprob", "token ids in, their log-probs out: a JSON array a line, of ids on standard input, of log-probs of ids[1:] on output");
-  command->add_option("weights", *weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
-  command->callback([weights, &action] { action = [weights] { return score_lines(*weights); }; });
+  command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
+  add_numerics(*command, flags->numerics);
+  command->callback([flags, &action] { action = [flags] { return score_lines(*flags); }; });
 }
 
 }  // namespace rollcall::app

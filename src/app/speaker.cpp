@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "model/model_folder.hpp"
 #include "stages/generation.hpp"
+#include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
 #include "text/text_stream.hpp"
 
@@ -20,12 +21,13 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   const auto run_file = stages::run_of(reference) / "config.toml";
   const bool is_run = std::filesystem::exists(run_file);
   std::vector<std::string> settings = is_run ? stages::kept_settings(stages::run_of(reference)) : defaults;
+  if (!is_run) settings.push_back("run.numerics=" + stages::numerics_of(reference));
   settings.insert(settings.end(), assignments.begin(), assignments.end());
   RunConfig config = load_run_config(is_run ? run_file : std::filesystem::path(), settings);
   const auto folder = stages::checkpoint_folder(reference);
   text::PromptFormat format(config.text, stages::text_folder(reference));
   config.sampling.vocab_size = format.tokenizer()->vocab_size();
-  auto [model_config, weights] = model::read_model_folder(folder);
+  const model::ModelConfig model_config = model::read_folder_config(folder);
   require(
       model_config.vocab_size >= format.tokenizer()->vocab_size(),
       fmt::format("the model has {} tokens, the tokenizer \"{}\" {}", model_config.vocab_size, format.tokenizer()->name(), format.tokenizer()->vocab_size()),
@@ -36,10 +38,18 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
                                    model_config.vocab_size, format.tokenizer()->name()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  return {config, std::move(format), model::Policy(model_config, std::make_shared<const model::AlignedFloats>(std::move(weights)), PolicyVersion{0})};
+  const model::DecodeOptions all = decode_options(config);
+  return {config, std::move(format), model::read_policy(folder, &stages::find_kernels(config.run.numerics), {.count = all.threads})};
 }
 
-model::DecodeOptions Speaker::decode_options() const {
+void add_numerics(CLI::App& command, std::string& numerics) {
+  command
+      .add_option("--numerics", numerics,
+                  "fp32_fixed_order or bf16_sliced8; default: run.numerics of the run, of a folder bf16_sliced8 where config.json's dtype is bfloat16")
+      ->check(CLI::IsMember({kernels::kFp32FixedOrder, kernels::kBf16Sliced8}));
+}
+
+model::DecodeOptions decode_options(const RunConfig& config) {
   return {.threads = config.run.threads > 0 ? int(config.run.threads) : int(std::max(1U, std::thread::hardware_concurrency()))};
 }
 
@@ -58,7 +68,7 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
     };
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
-  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, shown, decode_options());
+  const auto decoded = model::decode(policy, std::span(&request, 1), sampling, shown, decode_options(config));
   const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
   std::cout << stream.rest(format.spoken(tokens)) << "\n" << std::flush;
   return format.answer_text(tokens);

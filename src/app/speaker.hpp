@@ -2,8 +2,10 @@
 #pragma once
 
 #include "core/run_config.hpp"
-#include "model/decoder.hpp"
+#include "model/decode.hpp"
 #include "text/prompt_format.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <cstdint>
 #include <span>
@@ -17,14 +19,19 @@ struct Speaker {
   text::PromptFormat format;
   model::Policy policy;
 
-  model::DecodeOptions decode_options() const;  ///< run.threads, or as many as this process may use
   /// Samples one answer and writes it to standard output as it is made, then a line break. `turn` addresses its random numbers; an answer ends where the
   /// model has no positions left, too. Returns the text.
   std::string say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const;
 };
 
+/// With run.threads, or as many as this process may use.
+model::DecodeOptions decode_options(const RunConfig& config);
+
 /// `reference`: RUN, RUN@STEP or a folder with config.json and model.safetensors. A run brings its own settings; `assignments` go over them, and
-/// `defaults` are those of a folder that no run file goes with.
+/// `defaults` are those of a folder that no run file goes with. run.numerics is that of stages::numerics_of() unless `assignments` set it.
 Speaker open_speaker(const std::string& reference, const std::vector<std::string>& defaults, const std::vector<std::string>& assignments);
+
+/// --numerics: in place of the model's own. `numerics` stays empty where it is not given.
+void add_numerics(CLI::App& command, std::string& numerics);
 
 }  // namespace rollcall::app

@@ -2,7 +2,6 @@
 #include "app/commands.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
-#include "kernels/kernel_set.hpp"
 #include "kernels/library.hpp"
 #include "model/library.hpp"
 
@@ -17,11 +16,23 @@ std::string version_with_libraries() {
   return fmt::format("{} ({}, HDF5 {}, LibTorch {})", version(), comm::MpiScope::library_version(), io::hdf5_version(), model::torch_version());
 }
 
+namespace {
+
+/// "fp32_fixed_order: avx512 of scalar, avx2, avx512", a line for each numerics.
+std::string kernel_lines() {
+  std::string lines;
+  for (const auto& choice : kernels::kernel_choices())
+    lines += fmt::format("{}{}: {} of {}", lines.empty() ? "" : "\n           ", choice.numerics, choice.chosen.empty() ? "none" : choice.chosen,
+                         fmt::join(choice.runnable, ", "));
+  return lines;
+}
+
+}  // namespace
+
 std::string version_verbose() {
-  return fmt::format("{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {} (runnable: {})\nCUDA       {}", version(),
+  return fmt::format("{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {}\nCUDA       {}", version(),
                      "GCC " __VERSION__, comm::MpiScope::library_version(), io::hdf5_version(), io::hdf5_is_parallel() ? " parallel" : " serial",
-                     model::torch_version(), kernels::kokkos_version(), kernels::selected_kernels().name, fmt::join(kernels::runnable_kernels(), ", "),
-                     kernels::built_with_cuda() ? "built in" : "not built in");
+                     model::torch_version(), kernels::kokkos_version(), kernel_lines(), kernels::built_with_cuda() ? "built in" : "not built in");
 }
 
 }  // namespace rollcall::app

@@ -54,9 +54,9 @@ struct Sequence {
   std::shared_ptr<Stem> stem;
   RandomStream stream;
   StopRule stop;
-  std::int64_t given, limit;            ///< limit: sampled tokens
-  std::vector<std::int32_t> own{};      ///< behind the prompt: sampled and others'
-  std::vector<std::int32_t> answer{};   ///< what the rule reads where the answer's beginning was given
+  std::int64_t given, limit;           ///< limit: sampled tokens
+  std::vector<std::int32_t> own{};     ///< behind the prompt: sampled and others'
+  std::vector<std::int32_t> answer{};  ///< what the rule reads where the answer's beginning was given
   DecodedSequence result{};
   Run run{};
   Stage stage = Stage::waiting;
@@ -83,7 +83,8 @@ class StepRows final : public KeyValues {
   Piece add(Run& run, std::int64_t count, const Token& token) {
     const Piece piece{&run, std::int64_t(tokens.size()), run.computed, count};
     for (std::int64_t p = piece.begin; p < piece.begin + count; ++p) {
-      if (p == piece.begin || p % kPageKeys == 0) units_.push_back({run.pages[std::size_t(p / kPageKeys)].get(), std::int64_t(tokens.size()), p % kPageKeys, 0});
+      if (p == piece.begin || p % kPageKeys == 0)
+        units_.push_back({run.pages[std::size_t(p / kPageKeys)].get(), std::int64_t(tokens.size()), p % kPageKeys, 0});
       ++units_.back().count;
       tokens.push_back(token(p));
       positions.push_back(std::int32_t(p));
@@ -156,15 +157,9 @@ struct DecodeSession::State {
         pool(layers * shape.bytes(), cache_bytes / (layers * shape.bytes())),
         backend(first.packed(), members, live_rows + kPrefillRows),
         step(shape) {
-    sample_by(params);
-  }
-  void sample_by(const SamplingParams& params) {
     require<ConfigError>(params.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens), "nothing would be sampled",
                          "choose 1 or more");
-    expect(sequences.empty(), "sampling parameters change while nothing is open");
-    sampling = params;
-    drawers.clear();
-    for (int member = 0; member < backend.team().size(); ++member) drawers.emplace_back(params, config.vocab_size, *shape.kernels);
+    for (int member = 0; member < members.size(); ++member) drawers.emplace_back(params, config.vocab_size, *shape.kernels);
   }
 
   Sequence& of(Id id) {
@@ -198,19 +193,19 @@ struct DecodeSession::State {
   bool take_token(const Policy& policy, Sequence& sequence, std::int32_t token, float logprob, float entropy);
 
   const ModelConfig config;
-  SamplingParams sampling;
+  const SamplingParams sampling;
   PageShape shape;
   std::int64_t layers, most_live;
   PagePool pool;  // before all that holds pages of it
   Backend backend;
   StepRows step;
-  std::vector<Drawer> drawers;                        ///< [member]
+  std::vector<Drawer> drawers;  ///< [member]
   std::map<std::vector<std::int32_t>, std::weak_ptr<Stem>> stems;
   std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
-  std::deque<Sequence*> queue;                        ///< in the order in which they begin
-  std::vector<Sequence*> live;                        ///< those of one prompt side by side
-  std::vector<std::shared_ptr<Stem>> begun_stems;     ///< that hold pages
-  std::optional<PolicyVersion> version;             ///< under which pages were computed
+  std::deque<Sequence*> queue;                     ///< in the order in which they begin
+  std::vector<Sequence*> live;                     ///< those of one prompt side by side
+  std::vector<std::shared_ptr<Stem>> begun_stems;  ///< that hold pages
+  std::optional<PolicyVersion> version;            ///< under which pages were computed
   std::uint64_t next_id = 0, next_stem = 0;
 };
 
@@ -438,9 +433,9 @@ DecodeSession::DecodeSession(const Policy& policy, const SamplingParams& samplin
     : state_(std::make_unique<State>(policy, sampling, team, cache_bytes, live_rows)) {}
 DecodeSession::~DecodeSession() = default;
 
-void DecodeSession::sample_by(const SamplingParams& sampling) { state_->sample_by(sampling); }
-
-std::int64_t DecodeSession::scratch_bytes(const ModelConfig& config, std::int64_t live_rows) { return Backend::scratch_bytes(config, live_rows + kPrefillRows); }
+std::int64_t DecodeSession::scratch_bytes(const ModelConfig& config, std::int64_t live_rows) {
+  return Backend::scratch_bytes(config, live_rows + kPrefillRows);
+}
 
 DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count, const StopRules& stops) {
   State& s = *state_;
@@ -455,13 +450,14 @@ DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_
   const std::int64_t limit = s.sampling.max_new_tokens - request.given;
   s.pool.admit(pages_of(stem->length()) + pages_of(stem->length() + limit));
   for (std::uint32_t sample = request.first_sample + first; sample < request.first_sample + first + count; ++sample) {
-    auto sequence = std::make_unique<Sequence>(Sequence{.id = s.next_id++,
-                                                        .stem = stem,
-                                                        .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample),
-                                                        .stop = stops ? stops() : StopRule(),
-                                                        .given = request.given,
-                                                        .limit = limit,
-                                                        .answer = {request.prompt.end() - request.given, request.prompt.end()}});
+    auto sequence =
+        std::make_unique<Sequence>(Sequence{.id = s.next_id++,
+                                            .stem = stem,
+                                            .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample),
+                                            .stop = stops ? stops() : StopRule(),
+                                            .given = request.given,
+                                            .limit = limit,
+                                            .answer = {request.prompt.end() - request.given, request.prompt.end()}});
     s.wait(*sequence);
     s.sequences.emplace(sequence->id, std::move(sequence));
   }

@@ -27,8 +27,6 @@ class DecodeSession {
   ~DecodeSession();
   DecodeSession(const DecodeSession&) = delete;
   DecodeSession& operator=(const DecodeSession&) = delete;
-  /// Other parameters, while nothing is open.
-  void sample_by(const SamplingParams& sampling);
   /// Bytes of a session's scratch memory, beside its keys and values.
   static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t live_rows = kLiveRows);
 
@@ -41,9 +39,9 @@ class DecodeSession {
   /// version's alone and a training forward can repeat it.
   std::vector<Id> advance(const Policy& policy);
 
-  bool idle() const;                ///< nothing waits and nothing advances
-  std::int64_t unfinished() const;  ///< sequences that wait or advance
-  std::int64_t advancing() const;   ///< those that advance: each drew a token in the last step, or ran a piece of its own tokens
+  bool idle() const;                 ///< nothing waits and nothing advances
+  std::int64_t unfinished() const;   ///< sequences that wait or advance
+  std::int64_t advancing() const;    ///< those that advance: each drew a token in the last step, or ran a piece of its own tokens
   std::int64_t cache_bytes() const;  ///< keys and values held now
 
   /// A sequence whose turn ended, or that is paused, goes on behind `tokens`, which are not the policy's. Its limit counts sampled tokens only.

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "model/config_reader.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -170,6 +171,14 @@ ModelConfig read_folder_config(const std::filesystem::path& folder) {
   NamedText suggested;
   if (std::filesystem::exists(generation)) suggested = {read_file(generation), generation.string()};
   return read_model_config({read_file(config), config.string()}, suggested);
+}
+
+std::string stored_dtype(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "config.json";
+  const ConfigReader in(read_file(path), path.string());
+  for (const char* key : {"dtype", "torch_dtype"})
+    if (in.has(key) && in.root().at(key).is_string()) return in.root().at(key).get<std::string>();
+  return {};
 }
 
 LoadedModel read_model_folder(const std::filesystem::path& folder) {

@@ -28,6 +28,9 @@ Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet
 /// config.json, with the end tokens of generation_config.json where there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);
 
+/// What config.json says the weights are stored as: its dtype, or torch_dtype before transformers 5 ("bfloat16"). Empty where it does not say.
+std::string stored_dtype(const std::filesystem::path& folder);
+
 /// Weights of `config`; F32, BF16 and F16 are widened from the mapped files into their place, one tensor at a time. Every tensor of the files must be
 /// the model's (or a known buffer that nothing reads): a weight that was passed over would leave another model.
 AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files);

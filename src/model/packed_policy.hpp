@@ -60,9 +60,9 @@ struct Policy::Packed {
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;
-  Linear head;                       ///< shares the embedding's slice when the embeddings are tied
-  Embedding embedding;               ///< slice 0
-  AlignedFloats vectors;             ///< norms and biases where there are no weights
+  Linear head;            ///< shares the embedding's slice when the embeddings are tied
+  Embedding embedding;    ///< slice 0
+  AlignedFloats vectors;  ///< norms and biases where there are no weights
 
   std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
   std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }

@@ -22,6 +22,11 @@ std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config
   return last;
 }
 
+/// Bytes of a packed matrix, such that the next one begins aligned as well.
+std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outputs, std::int64_t inputs) {
+  return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
+}
+
 /// Walks the layout in its own order and points the parts of the model at their slices.
 class Packer {
  public:
@@ -121,7 +126,7 @@ class Packer {
     }
     linears.push_back(&packed_->head);
     const kernels::KernelSet& kernels = *packed_->kernels;
-    const auto bytes = [&](const Linear& l) { return (kernels.packed_bytes(l.outputs, l.inputs) + 63) / 64 * 64; };
+    const auto bytes = [&](const Linear& l) { return aligned_bytes(kernels, l.outputs, l.inputs); };
     std::int64_t size = 0;
     for (const Linear* linear : linears) size += bytes(*linear);
     packed_->panels = AlignedArray<std::byte>(std::size_t(size));
@@ -205,6 +210,16 @@ Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> w
 Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels, const PackingThreads& threads)
     : packed_(new_packed(config, version, kernels)) {
   Packer(*packed_, &source, threads).run();
+}
+
+std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
+  const WeightLayout layout = weight_layout(config);
+  std::int64_t bytes = 0;
+  for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {  // an embedding that is no head is only looked up
+    const auto& shape = layout.slices[i].shape;
+    if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);
+  }
+  return bytes;
 }
 
 Policy::~Policy() = default;

@@ -55,6 +55,9 @@ class Policy {
   std::unique_ptr<Packed> packed_;
 };
 
+/// Bytes of a policy's packed weights.
+std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels);
+
 /// One prompt and the samples wanted of it. Random numbers are addressed by (seed, step, prompt, sample, token).
 struct DecodeRequest {
   std::vector<std::int32_t> prompt;  ///< tokens, at least one

@@ -40,11 +40,11 @@ double temperature_of(const SamplingParams& sampling) { return sampling.temperat
 }  // namespace
 
 model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key) {
-  auto loaded = model::read_model_folder(folder);
-  require<ConfigError>(loaded.config.vocab_size == store.config().vocab_size,
-                       fmt::format("{} = {} has {} tokens, the policy {}", key, folder, loaded.config.vocab_size, store.config().vocab_size),
+  model::Policy policy = model::read_policy(folder, &store.kernels());
+  require<ConfigError>(policy.config().vocab_size == store.config().vocab_size,
+                       fmt::format("{} = {} has {} tokens, the policy {}", key, folder, policy.config().vocab_size, store.config().vocab_size),
                        "log-probs of the same tokens are compared", "use a model with the policy's tokenizer");
-  return model::Policy(loaded.config, std::make_shared<const model::AlignedFloats>(std::move(loaded.weights)), PolicyVersion{0});
+  return policy;
 }
 
 Companions::Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
@@ -85,7 +85,7 @@ void Companions::set_reference(model::AlignedFloats weights) {
   reference_.reset();
   reference_weights_ = std::make_shared<model::AlignedFloats>(std::move(weights));
   ++reference_revision_;
-  reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
+  reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0}, &job_->store->kernels());
 }
 
 void Companions::begin_training() {
@@ -108,7 +108,7 @@ void Companions::after_step(std::uint64_t step) {
   const auto reference = reference_weights_->span();
   for (std::size_t i = 0; i < policy.size(); ++i) reference[i] = float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
   reference_.reset();
-  reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0});
+  reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0}, &job_->store->kernels());
   ++reference_revision_;
 }
 

@@ -16,7 +16,7 @@
 
 namespace rollcall::stages {
 
-/// The model of a folder beside the policy. Throws ConfigError naming `key` when its vocabulary is another than the policy's, InputError without a model in it.
+/// The model of a folder beside the policy, for the same kernels. Throws ConfigError naming `key` when its vocabulary is another than the policy's, InputError without a model in it.
 model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key);
 
 class Companions {

@@ -59,7 +59,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
   Forecast f;
   f.layout = comm::make_layout(c.run.layout, ranks);
   f.threads = threads;
-  f.parameters = model::weight_layout(models.policy).size;
+  f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;
   f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt, f.updates = c.train.epochs * c.train.mini_batches;
   f.longest_sequence = models.policy.max_position_embeddings, f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
@@ -124,8 +124,8 @@ std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
 }
 
 std::string to_text(const Forecast& f) {
-  std::string text = fmt::format("layout {} on {} ranks, {} parameters\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, f.parameters, "ranks", "stages",
-                                 fmt::format("memory a rank, {} threads", f.threads));
+  std::string text = fmt::format("layout {} on {} ranks, {} parameters, {}\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, f.parameters, f.numerics,
+                                 "ranks", "stages", fmt::format("memory a rank, {} threads", f.threads));
   for (const auto& range : f.ranks) {
     std::string stages;
     for (const auto stage : range.stages) stages += fmt::format("{}{}", stages.empty() ? "" : ", ", comm::stage_name(stage));

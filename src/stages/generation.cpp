@@ -28,8 +28,7 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
   rollout.text = job.format->answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
   if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
-  rollout.turns.push_back(
-      {Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions)});
+  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions)});
   return rollout;
 }
 
@@ -48,11 +47,13 @@ model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<
   };
 }
 
-model::Decoder make_decoder(const Job& job) {
-  return model::Decoder{{.threads = job.workers->threads(), .cache_bytes = job.memory.cache_bytes, .side_by_side = job.workers->side_by_side()}};
+model::DecodeOptions decode_options(const Job& job) {
+  return {.threads = job.memory.decoding_threads > 0 ? job.memory.decoding_threads : job.workers->threads(),
+          .cache_bytes = job.memory.cache_bytes,
+          .side_by_side = job.workers->side_by_side()};
 }
 
-RolloutShard generate(Job& job, model::Decoder& decoder, const Guide& guide, const StepPlan& plan, int producer) {
+RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer) {
   const model::Policy& policy = job.store->policy();
   require<ProtocolError>(plan.policy == policy.version(),
                          fmt::format("step {} was planned for policy version {}, but this rank holds {}", plan.step, plan.policy.value, policy.version().value),
@@ -84,7 +85,7 @@ RolloutShard generate(Job& job, model::Decoder& decoder, const Guide& guide, con
                         std::int64_t(beginnings[g].size())});
     requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(), beginnings[g].end());
   }
-  auto decoded = decoder.decode(policy, requests, plan.sampling, stops);
+  auto decoded = model::decode(policy, requests, plan.sampling, stops, decode_options(job));
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
       shard.groups[g].rollouts[i] = to_rollout(job, std::move(decoded[g][i]), tokens[g], beginnings[g], plan.groups[g].first_sample + i);
@@ -94,7 +95,7 @@ RolloutShard generate(Job& job, model::Decoder& decoder, const Guide& guide, con
 
 Generated Generation::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
-  RolloutShard shard = generate(*job_, decoder_, guide_, plan, rank_);
+  RolloutShard shard = generate(*job_, guide_, plan, rank_);
   const double generation_s = generating.seconds();
   const Stopwatch writing;
   std::vector<io::ShardPrompt> prompts;

@@ -1,7 +1,7 @@
 // The generation stage: a plan in, a published shard out.
 #pragma once
 
-#include "model/decoder.hpp"
+#include "model/decode.hpp"
 #include "stages/guide.hpp"
 #include "stages/job.hpp"
 #include "stages/messages.hpp"
@@ -15,19 +15,18 @@ struct Generated {
   int scorer = 0;
 };
 
-/// A decoder of the job's threads and of what memory it leaves to keys and values.
-model::Decoder make_decoder(const Job& job);
+/// The job's threads, and what memory it leaves to keys and values.
+model::DecodeOptions decode_options(const Job& job);
 
 class Generation {
  public:
-  Generation(Job& job, int rank) : job_(&job), rank_(rank), decoder_(make_decoder(job)), guide_(job) {}
+  Generation(Job& job, int rank) : job_(&job), rank_(rank), guide_(job) {}
   /// Samples the plan's groups and publishes the shard.
   Generated on_plan(const StepPlan& plan);
 
  private:
   Job* job_;
   int rank_;
-  model::Decoder decoder_;
   Guide guide_;
 };
 
@@ -39,6 +38,6 @@ model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<
 
 /// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and guide alone.
 /// Throws NumericsError when the policy yields a log-prob that is not a number.
-RolloutShard generate(Job& job, model::Decoder& decoder, const Guide& guide, const StepPlan& plan, int producer);
+RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer);
 
 }  // namespace rollcall::stages

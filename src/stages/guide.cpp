@@ -13,7 +13,6 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::int64_t kTogether = 128;              // beginnings that a thread samples at a time, as generation does
 constexpr std::uint32_t kGuideSample = 0xFFFF'FFFE;  // no rollout's number, so that the guide shares no random numbers with one
 
 }  // namespace
@@ -44,18 +43,6 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::guide, plan.step, id.prompt.value, id.draw);
     if (stream.uniform(0) < job.config.guide.share) chosen.push_back({g, std::size_t(1 + stream.below(1, std::uint64_t(job.config.guide.max_tokens)))});
   }
-  const auto stops = stop_rules(*job.format, plan.sampling.stop);
-  job.workers->run((std::int64_t(chosen.size()) + kTogether - 1) / kTogether,
-                   [&](std::int64_t batch, int) {
-                     const auto first = std::size_t(batch * kTogether), count = std::min<std::size_t>(kTogether, chosen.size() - first);
-                     begin(job, plan, stops, std::span(chosen).subspan(first, count), all);
-                   },
-                   job.memory.decodes_at_once);
-  return all;
-}
-
-void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRules& stops, std::span<const Beginning> chosen,
-                  std::vector<std::vector<std::int32_t>>& all) const {
   SamplingParams sampling = plan.sampling;
   sampling.max_new_tokens = job.config.guide.max_tokens;
   std::vector<model::DecodeRequest> requests;
@@ -67,13 +54,14 @@ void Guide::begin(const Job& job, const StepPlan& plan, const model::StopRules& 
                         .prompt_address = prompt_address(plan, group),
                         .first_sample = kGuideSample});
   }
-  auto said = make_decoder(job).decode(*policy_, requests, sampling, stops);
+  auto said = model::decode(*policy_, requests, sampling, stop_rules(*job.format, plan.sampling.stop), decode_options(job));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     auto& [tokens, logprob, entropy, versions, stopped] = said[i].front();
     if (stopped) tokens.pop_back();  // the policy ends every answer itself
     tokens.resize(std::min(tokens.size(), chosen[i].length));
     all[chosen[i].group] = std::move(tokens);
   }
+  return all;
 }
 
 }  // namespace rollcall::stages

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace rollcall::stages {
@@ -28,8 +27,6 @@ class Guide {
   struct Beginning {
     std::size_t group, length;  ///< row in the plan; most tokens
   };
-  void begin(const Job& job, const StepPlan& plan, const model::StopRules& stops, std::span<const Beginning> chosen,
-             std::vector<std::vector<std::int32_t>>& all) const;
   std::optional<model::Policy> policy_;
 };
 

@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
-#include "kernels/kernel_set.hpp"
 #include "model/model_folder.hpp"
+#include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
 #include "task/examples.hpp"
 
@@ -16,19 +16,21 @@
 #include <cmath>
 #include <cstdlib>
 #include <span>
-#include <stdexcept>
 
 namespace rollcall::stages {
 
-PolicyStore::PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version)
-    : config_(std::move(config)), layout_(model::weight_layout(config_)), weights_(std::make_shared<model::AlignedFloats>(std::move(weights))) {
+PolicyStore::PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version, const kernels::KernelSet& kernels)
+    : config_(std::move(config)),
+      layout_(model::weight_layout(config_)),
+      kernels_(&kernels),
+      weights_(std::make_shared<model::AlignedFloats>(std::move(weights))) {
   expect(std::int64_t(weights_->size()) == layout_.size, "the buffer has the layout's size");
   publish(version);
 }
 
 void PolicyStore::publish(PolicyVersion version) {
   policy_.reset();  // or both versions' packed weights would be in memory
-  policy_ = std::make_unique<model::Policy>(config_, weights_, version);
+  policy_ = std::make_unique<model::Policy>(config_, weights_, version, kernels_, threads_);
 }
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
@@ -58,10 +60,11 @@ const char* purpose_name(Purpose purpose) {
 
 namespace {
 
-std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::filesystem::path& source, const text::Tokenizer& tokenizer, bool chosen) {
+std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::filesystem::path& source, const text::Tokenizer& tokenizer, bool chosen,
+                                            const kernels::KernelSet& kernels) {
   if (source.empty()) {
     const auto config = model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos());
-    return std::make_unique<PolicyStore>(config, model::AlignedFloats(model::initial_weights(config, std::uint64_t(c.run.seed))), PolicyVersion{0});
+    return std::make_unique<PolicyStore>(config, model::AlignedFloats(model::initial_weights(config, std::uint64_t(c.run.seed))), PolicyVersion{0}, kernels);
   }
   auto loaded = model::read_model_folder(source);
   const auto& config = loaded.config;
@@ -73,7 +76,7 @@ std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::files
                                    source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  return std::make_unique<PolicyStore>(config, std::move(loaded.weights), PolicyVersion{0});
+  return std::make_unique<PolicyStore>(config, std::move(loaded.weights), PolicyVersion{0}, kernels);
 }
 
 io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash, const std::string& version) {
@@ -92,22 +95,6 @@ std::string excerpt(const std::string& text) {
   constexpr std::size_t kShown = 40;
   const std::string line = text.substr(0, text.find('\n'));
   return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
-}
-
-/// The kernels name no error type of ours (they depend on nothing); a wrong ROLLCALL_KERNELS is the user's to correct.
-const kernels::KernelSet& selected_kernels() {
-  try {
-    return kernels::selected_kernels();
-  } catch (const std::runtime_error& e) {
-    throw EnvironmentError(e.what());
-  }
-}
-
-/// The environment chooses among kernels that give the same bits, and no others.
-void check_kernels(const std::string& numerics) {
-  const auto& set = selected_kernels();
-  require<EnvironmentError>(set.numerics == numerics, fmt::format("the kernels \"{}\" compute in {}, but run.numerics is {}", set.name, set.numerics, numerics),
-                            "the same settings would train different weights", "unset ROLLCALL_KERNELS");
 }
 
 /// Tokens of all prompts: tasks of a chat are rendered and cut into tokens once, not in every step.
@@ -187,7 +174,7 @@ std::vector<float> predictions(const std::vector<Prompt>& prompts) {
 }
 
 Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version) {
-  check_kernels(config.run.numerics);
+  const kernels::KernelSet& kernels = run_kernels(config.run.numerics);
   Job job;
   job.config = config;
   job.run_dir = config.run.dir;
@@ -206,7 +193,8 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.examples_hash = examples.hash;
   job.identity = make_identity(job.config, data_hash(job), binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
-  job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
+  job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model", kernels);
+  job.store->pack_with({threads, job.workers->side_by_side()});
   job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));
   fill_prompt_tokens(job);
   check_lengths(job);

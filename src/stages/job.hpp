@@ -23,25 +23,29 @@
 
 namespace rollcall::stages {
 
-/// Weights of the moment and the packed policy made of them.
+/// Weights of the moment and the packed policy made of them, for the kernels of the run.
 class PolicyStore {
  public:
-  PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version);
+  PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version, const kernels::KernelSet& kernels);
   const model::ModelConfig& config() const { return config_; }
   const model::WeightLayout& layout() const { return layout_; }
   std::span<float> weights() { return weights_->span(); }
   std::span<const float> weights() const { return std::as_const(*weights_).span(); }
   std::shared_ptr<const model::AlignedFloats> shared_weights() const { return weights_; }
+  const kernels::KernelSet& kernels() const { return *kernels_; }
   PolicyVersion version() const { return policy_->version(); }
   const model::Policy& policy() const { return *policy_; }
+  void pack_with(model::PackingThreads threads) { threads_ = std::move(threads); }
   void publish(PolicyVersion version);  ///< packs the weights as they are now under this version; nothing may be running the one before
   std::string sha256() const;
 
  private:
   model::ModelConfig config_;
   model::WeightLayout layout_;
+  const kernels::KernelSet* kernels_;
   std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them where they are
   std::unique_ptr<model::Policy> policy_;
+  model::PackingThreads threads_;
 };
 
 /// Built alike on every rank from the run file; immutable but for `store`.

@@ -22,8 +22,7 @@ constexpr std::uint64_t kFloat = sizeof(float);
 constexpr std::uint64_t kKept = 4;                    // thirds of what a pass uses: the allocator keeps pieces of it (SmolLM2: 1.13 GB for 0.85)
 constexpr std::uint64_t kLibraries = 200'000'000;     // LibTorch, MPI and HDF5 with what they allocate, measured on an idle rank
 constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
-constexpr std::uint64_t kHeadRows = 256;              // rows of logits at a time (model/row_engine.hpp)
-constexpr std::uint64_t kScratchRows = 1024;          // least rows that a decoding thread has room for (model/decode.cpp)
+constexpr std::uint64_t kHeadRows = 256;              // rows of logits at a time (model/backend.hpp)
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
 constexpr std::uint64_t kLeafShare = 8;               // of a limit
@@ -36,9 +35,27 @@ std::uint64_t tape_bytes(const model::ModelConfig& c) {
   return std::uint64_t(c.num_hidden_layers * block) * kFloat;
 }
 
-std::uint64_t cache_bytes(const model::ModelConfig& c) { return 2 * std::uint64_t(c.num_hidden_layers * c.num_key_value_heads * c.head_dim) * kFloat; }
+/// The plain set of the run's numerics: all of them pack alike, and where a run is planned others may be runnable.
+const kernels::KernelSet& any_kernels(const RunConfig& c) { return *kernels::kernels_by_name("scalar", c.run.numerics); }
 
-/// Scratch of a forward pass over so many rows, and its logits (model/row_engine.cpp).
+/// fp32 weights, which the optimizer changes, and their copy as the kernels read it.
+std::uint64_t model_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels) {
+  return std::uint64_t(model::weight_layout(c).size) * kFloat + std::uint64_t(model::packed_bytes(c, kernels));
+}
+
+std::uint64_t models_bytes(const std::vector<model::ModelConfig>& models, const kernels::KernelSet& kernels) {
+  std::uint64_t sum = 0;
+  for (const auto& model : models) sum += model_bytes(model, kernels);
+  return sum;
+}
+
+/// Keys and values of so many positions, in whole pages.
+std::uint64_t cache_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels, std::uint64_t positions) {
+  const kernels::HeadShape heads{c.num_attention_heads, c.num_key_value_heads, c.head_dim};
+  return std::uint64_t(kernels::pages_of(std::int64_t(positions)) * c.num_hidden_layers * kernels.page_bytes(heads));
+}
+
+/// Scratch of a forward pass over so many rows, and its logits (model/backend.cpp).
 std::uint64_t forward_bytes(const model::ModelConfig& c, std::uint64_t rows) {
   return rows * std::uint64_t(6 * c.hidden_size + 3 * c.intermediate_size) * kFloat + kHeadRows * std::uint64_t(c.vocab_size + 2 * c.hidden_size) * kFloat;
 }
@@ -61,13 +78,12 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
   const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
   RunModels models;
   models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
-  const auto parameters = [](const std::string& folder) { return model::weight_layout(model::read_folder_config(folder)).size; };
   const auto columns = objective::Objective(c.objective.recipe, c.objective.pieces, c.objective.knobs).columns();
   const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
-  if (wants(objective::column::reference_logprob)) models.companion_parameters += model::weight_layout(models.policy).size;
+  if (wants(objective::column::reference_logprob)) models.companions.push_back(models.policy);
   if ((wants(objective::column::teacher_logprob) || wants(objective::column::teacher_kl)) && !c.teacher.model.empty())
-    models.companion_parameters += parameters(c.teacher.model);
-  if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guide_parameters = parameters(c.guide.model);
+    models.companions.push_back(model::read_folder_config(c.teacher.model));
+  if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guides.push_back(model::read_folder_config(c.guide.model));
   return models;
 }
 
@@ -83,26 +99,28 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto weight_layout = model::weight_layout(policy);
   const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
   const std::uint64_t prompt = std::uint64_t(given.prompt), longest = prompt + std::uint64_t(c.sampling.max_new_tokens);
+  const auto& kernels = any_kernels(c);
   const bool trains = c.train.steps > 0 || c.sft.steps > 0;
   MemoryNeed need;
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
-  holds("weights and their packed copy", 2 * weights);
+  holds("weights and their packed copy", model_bytes(policy, kernels));
   holds("libraries", kLibraries);
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
-    holds("guide", 2 * std::uint64_t(models.guide_parameters) * kFloat);
-    need.decode_bytes = forward_bytes(policy, std::max(kScratchRows, prompt));
-    const auto paged = [](std::uint64_t positions) { return std::uint64_t(kernels::pages_of(std::int64_t(positions)) * kernels::kPageKeys); };
-    need.sequence_bytes = (paged(longest) + paged(prompt)) * cache_bytes(policy);
-    need.sequences = model::DecodeSession::kLiveRows;
+    holds("guide", models_bytes(models.guides, kernels));
+    const auto shape = model::decode_shape(model::packed_bytes(policy, kernels), 1);
+    need.apart = model::decode_shape(model::packed_bytes(policy, kernels), 2).sessions > 1;
+    need.decode_bytes = std::uint64_t(model::DecodeSession::scratch_bytes(policy, shape.live_rows));
+    need.sequence_bytes = cache_bytes(policy, kernels, longest) + cache_bytes(policy, kernels, prompt);
+    need.sequences = shape.live_rows;
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
     if (trains) holds("sum of gradients", 2 * weights);  // 64 bits each
     holds("share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
-    holds("reference and teacher", 2 * std::uint64_t(models.companion_parameters) * kFloat);
+    holds("reference and teacher", models_bytes(models.companions, kernels));
     holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
     const std::uint64_t tokens = std::max({std::uint64_t(c.train.leaf_tokens), longest, std::uint64_t(given.example)});
     if (trains)
@@ -110,7 +128,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
           (tokens * tape_bytes(policy) + 2 * largest_slice(weight_layout) + 2 * kHeadRows * std::uint64_t(policy.vocab_size) * kFloat) * kKept / 3;
     need.leaf_bytes = std::max(need.leaf_bytes, trains ? forward_bytes(policy, std::uint64_t(c.scheduler.max_rollouts) * longest) : 0);  // a group's at a time
   }
-  if (trains) need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companion_parameters > 0 ? 4 : 3) * weights : weights;
+  if (trains) need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companions.empty() ? 3 : 4) * weights : weights;
   return need;
 }
 
@@ -122,13 +140,15 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
                             "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.leaf_tokens or "
                             "sampling.max_new_tokens");
   const std::uint64_t left = limit - held;
-  const auto at_once = [&](std::uint64_t each) { return each == 0 ? threads : int(std::clamp<std::uint64_t>(left / each, 1, std::uint64_t(threads))); };
+  const auto at_once = [&](std::uint64_t each, int most) { return each == 0 ? most : int(std::clamp<std::uint64_t>(left / each, 1, std::uint64_t(most))); };
   MemoryUse use;
-  use.leaves_at_once = at_once(need.leaf_bytes), use.decodes_at_once = at_once(decode);
-  if (decode > 0)
-    use.cache_bytes = std::int64_t(std::min(left / std::uint64_t(use.decodes_at_once) - need.decode_bytes, std::uint64_t(model::kMostCacheBytes)));
-  const std::uint64_t cache = std::min(std::uint64_t(use.cache_bytes), std::uint64_t(need.sequences) * need.sequence_bytes);
-  const std::uint64_t decoding = decode == 0 ? 0 : std::uint64_t(use.decodes_at_once) * (need.decode_bytes + cache);
+  use.leaves_at_once = at_once(need.leaf_bytes, threads);
+  const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
+  use.decoding_threads = need.apart ? int(sessions) : threads;
+  if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * need.decode_bytes, std::uint64_t(model::kMostCacheBytes)));
+  const std::uint64_t cache =
+      std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
+  const std::uint64_t decoding = decode == 0 ? 0 : sessions * need.decode_bytes + cache;
   use.bytes = held + std::max({std::uint64_t(need.leaf_bytes > 0 ? use.leaves_at_once : 0) * need.leaf_bytes, decoding, need.resume_bytes});
   return use;
 }
@@ -140,7 +160,7 @@ std::string items_text(const MemoryNeed& need) {
   };
   for (const auto& item : need.held) add(item.what, item.bytes);
   add("a leaf", need.leaf_bytes);
-  add("a thread that samples", need.decode_bytes);
+  add(need.apart ? "a thread that samples" : "sampling", need.decode_bytes);
   add("the longest sequence", need.sequence_bytes);
   add("a checkpoint that is read", need.resume_bytes);
   return text;

@@ -4,7 +4,7 @@
 
 #include "comm/stage_layout.hpp"
 #include "core/run_config.hpp"
-#include "model/decoder.hpp"
+#include "model/decode.hpp"
 #include "model/weights.hpp"
 #include "text/tokenizer.hpp"
 
@@ -14,11 +14,11 @@
 
 namespace rollcall::stages {
 
-/// The models of a run: the policy, and parameters of those beside it.
+/// The models of a run: the policy, and those beside it.
 struct RunModels {
   model::ModelConfig policy;
-  std::int64_t companion_parameters = 0;  ///< of a reference and a teacher, on every update rank
-  std::int64_t guide_parameters = 0;      ///< on every generation rank
+  std::vector<model::ModelConfig> companions;  ///< a reference and a teacher, on every update rank
+  std::vector<model::ModelConfig> guides;      ///< at most one, on every generation rank
 };
 /// Reads config.json of run.init_from or model.path, and of the models beside it. Throws InputError, ConfigError.
 RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
@@ -36,10 +36,11 @@ struct MemoryItem {
 struct MemoryNeed {
   std::vector<MemoryItem> held;      ///< from beginning to end
   std::uint64_t leaf_bytes = 0;      ///< a leaf's forward and backward pass; 0: no update stage
-  std::uint64_t decode_bytes = 0;    ///< a thread's scratch while it samples; 0: no generation stage
+  std::uint64_t decode_bytes = 0;    ///< a session's scratch while it samples; 0: no generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and its prompt
   std::uint64_t resume_bytes = 0;    ///< a checkpoint's files while they are taken over, before anything runs
-  std::int64_t sequences = 0;        ///< most that a thread samples at a time
+  std::int64_t sequences = 0;        ///< most that a session samples at a time
+  bool apart = false;                ///< each thread has a session of its own (model/decode.hpp)
 };
 /// The longest of what is given, in tokens.
 struct Longest {
@@ -51,7 +52,7 @@ MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const c
 
 /// What the rank does with the memory it may use. Bits do not depend on it.
 struct MemoryUse {
-  int leaves_at_once = 0, decodes_at_once = 0;        ///< threads that work at a time; 0: all
+  int leaves_at_once = 0, decoding_threads = 0;       ///< threads that work at a time; 0: all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
   std::uint64_t bytes = 0;                            ///< in all, at most
 };

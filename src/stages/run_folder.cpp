@@ -141,6 +141,14 @@ bool open_run_folder(const RunConfig& config, bool resume) {
 
 fs::path run_of(const std::string& reference) { return fs::is_directory(reference) ? reference : reference.substr(0, reference.rfind('@')); }
 
+fs::path run_with(const std::string& reference) {
+  fs::path dir = run_of(reference);
+  if (!dir.has_filename()) dir = dir.parent_path();  // a trailing slash
+  if (fs::exists(dir / "config.toml")) return dir;
+  const fs::path above = fs::absolute(dir).lexically_normal().parent_path();
+  return above.filename() == "checkpoints" && fs::exists(above.parent_path() / "config.toml") ? above.parent_path() : fs::path();
+}
+
 fs::path checkpoint_folder(const std::string& reference) {
   const fs::path dir = run_of(reference);
   const bool newest = dir.native().size() == reference.size();
@@ -226,12 +234,9 @@ std::vector<std::string> kept_settings(const fs::path& run_dir) {
 
 fs::path text_folder(const std::string& reference) {
   if (reference.empty()) return {};
-  fs::path dir = run_of(reference);
-  if (!dir.has_filename()) dir = dir.parent_path();  // a trailing slash
-  const fs::path above = fs::absolute(dir).lexically_normal().parent_path();
-  if (above.filename() == "checkpoints" && !has_text_files(dir) && fs::exists(above.parent_path() / "config.toml"))
-    return text_folder(above.parent_path().string());
-  if (!fs::exists(dir / "config.toml")) return has_text_files(dir) ? dir : fs::path();
+  const fs::path named = run_of(reference), dir = run_with(reference);
+  const bool of_its_own = !fs::exists(named / "config.toml") && has_text_files(named);
+  if (dir.empty() || of_its_own) return of_its_own ? named : fs::path();
   if (fs::exists(dir / kTextFolder)) return dir / kTextFolder;
   const RunConfig config = read_run_folder(dir);
   if (config.text.tokenizer == "character" || config.text.tokenizer == "byte") return {};

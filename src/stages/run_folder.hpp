@@ -38,6 +38,9 @@ bool open_run_folder(const RunConfig& config, bool resume);
 /// "RUN" of "RUN", "RUN@STEP" or "RUN@NAME"; a folder whose own name holds an @ is taken whole.
 std::filesystem::path run_of(const std::string& reference);
 
+/// The run that "RUN", "RUN@STEP", "RUN@NAME" or the folder of a checkpoint belongs to; empty where it is none with a config.toml.
+std::filesystem::path run_with(const std::string& reference);
+
 /// Folder of a checkpoint named "RUN", "RUN@STEP" or "RUN@NAME" (newest, newest of that train step, by name); a plain model folder is returned as it is.
 /// Where there is a manifest, configuration and weights are compared with it. Throws InputError listing what there is, StorageError naming a damaged file.
 std::filesystem::path checkpoint_folder(const std::string& reference);

@@ -1,6 +1,7 @@
 """One policy and one archive, whoever hosts what: every layout at 1, 3, 4 and 6 ranks, with one thread or three, ends with the same bits. Ranks that compute other bits are
 found out."""
 import os
+import re
 import subprocess
 
 from harness import check, main, metrics, policy_line, result, sets
@@ -35,6 +36,25 @@ def layouts_agree(harness):
     ends_agree(ends)
 
 
+def bf16_agrees(harness):
+    """The same of run.numerics=bf16_sliced8, on every set of kernels that this processor has for it."""
+    bf16, ends = sets(run__numerics="bf16_sliced8"), {}
+    for ranks, layout, threads in ((1, "single", 3), (3, "colocated", 1), (4, "disaggregated", 1)):
+        folder = harness.work / f"bf16_{ranks}"
+        harness.train(folder, *SMALL, *bf16, *sets(run__layout=layout, run__threads=threads), ranks=ranks)
+        check(all(row["actor/ratio_min"] == 1 == row["actor/ratio_max"] and row["actor/grad_norm"] > 0 for row in metrics(folder)), f"ratios or gradients of {folder.name}")
+        ends[f"{layout} on {ranks} ranks"] = result(folder)
+    found = re.search(r"bf16_sliced8: (\w+) of (.*)", harness.succeed("doctor"))
+    names = found[2].split(", ")
+    check(found[1] in names and "scalar" in names, f"doctor's sets: {found[0]}")
+    for name in names:
+        folder = harness.work / f"bf16_{name}"
+        harness.train(folder, *SMALL, *bf16, env={"ROLLCALL_KERNELS": name})
+        ends[name] = result(folder)
+    ends_agree(ends)
+    check(ends["scalar"]["policy_sha256"] != result(harness.work / "single_1_1")["policy_sha256"], "run.numerics changes no bit")
+
+
 def the_quickstart_agrees(harness):
     """The file that README.md names, shortened: its own model and steps, its default threads on one rank."""
     file, ends = harness.source / "jobs/runs/quickstart.toml", {}
@@ -53,14 +73,19 @@ def other_bits_are_found_out(harness):
     """Rank 1 rounds otherwise, as another processor would: the training forward of its leaves is not what rank 0 sampled."""
     if "ROLLCALL_ROUNDS_DOWN" not in os.environ:
         return  # sanitizers allow no preloaded library
-    folder, count = harness.work / "mixed", harness.launcher[-1]
-    harness.train(folder, *SMALL, *sets(train__steps=1, eval__before="false"))  # first weights would differ at once
+    for numerics in ("fp32_fixed_order", "bf16_sliced8"):
+        other_bits_are_found_out_in(numerics, harness)
+
+
+def other_bits_are_found_out_in(numerics, harness):
+    folder, count, small = harness.work / f"mixed_{numerics}", harness.launcher[-1], [*SMALL, *sets(run__numerics=numerics)]
+    harness.train(folder, *small, *sets(train__steps=1, eval__before="false"))  # first weights would differ at once
     before = set(folder.glob("checkpoints/train_*"))
-    train = [harness.binary, "train", harness.tiny, "--resume", *SMALL, *sets(run__dir=folder, eval__before="false")]
+    train = [harness.binary, "train", harness.tiny, "--resume", *small, *sets(run__dir=folder, eval__before="false")]
     command = [*harness.launcher, "1", *train, ":", count, "1", "env", f"LD_PRELOAD={os.environ['ROLLCALL_ROUNDS_DOWN']}", *train]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=harness.work, timeout=60)
     check(ended.returncode == FAILED and "gives other log-probs than generation stored" in ended.stderr, f"exit code {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
     check(set(folder.glob("checkpoints/train_*")) == before, "a step was trained on what another policy sampled")
 
 
-main(layouts_agree, the_quickstart_agrees, other_bits_are_found_out)
+main(layouts_agree, bf16_agrees, the_quickstart_agrees, other_bits_are_found_out)

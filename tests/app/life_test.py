@@ -181,9 +181,11 @@ def descriptions(harness):
     check(plan.startswith("8 prompts x 4 = 32 rollouts a step, 1 update; longest sequence 32 tokens, 6 of them new; peak "), f"the plan's sentence:\n{plan}")
     check("4096" in plan.replace(",", "") and time.monotonic() - began < 10, f"plan for 4096 ranks:\n{plan}")
     doctor = harness.succeed("doctor")
-    check(all(word in doctor for word in ("MPI", "HDF5", "LibTorch", "Kokkos", "kernels", "CUDA", "Slurm")), f"doctor left something out:\n{doctor}")
+    check(all(word in doctor for word in ("MPI", "HDF5", "LibTorch", "Kokkos", "kernels", "fp32_fixed_order: ", "bf16_sliced8: ", "CUDA", "Slurm")), f"doctor left something out:\n{doctor}")
+    _, doctor, _, _ = harness.run("doctor", env={"ROLLCALL_KERNELS": "amx"})
+    check("fp32_fixed_order: none of scalar" in doctor and "ROLLCALL_KERNELS is 'amx'" in doctor, f"doctor does not say whose kernels are missing:\n{doctor}")
     version = harness.succeed("--version", "--verbose")
-    check(harness.succeed("--version").strip() in version and "HDF5" in version, f"--version --verbose:\n{version}")
+    check(harness.succeed("--version").strip() in version and all(word in version for word in ("HDF5", "fp32_fixed_order: ", "bf16_sliced8: ")), f"--version --verbose:\n{version}")
     commands = ("train", "sft", "eval", "generate", "chat", "plan", "prove", "recipes", "policies", "schedule", "simulate", "export", "tokenize", "template", "logprob", "status")
     for command in (*commands, "submit", "doctor"):
         check(command in harness.succeed(command, "--help"), f"{command} --help says nothing of it")

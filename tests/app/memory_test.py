@@ -29,9 +29,11 @@ def planned_bytes(harness, *arguments):
 
 
 def plan_says_what_a_run_takes(harness):
-    planned = planned_bytes(harness, *LARGER)
-    taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "free"), *LARGER)
-    check(0.5 * planned < taken < 1.15 * planned, f"plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+    for folder, settings in (("free", LARGER), ("bf16", [*LARGER, *sets(run__numerics="bf16_sliced8")])):
+        planned = planned_bytes(harness, *settings)
+        taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / folder), *settings)
+        check(0.5 * planned < taken < 1.15 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+    check(planned < planned_bytes(harness, *LARGER), "packed weights of bf16 take no less")
 
 
 def a_limit_changes_no_bit(harness):

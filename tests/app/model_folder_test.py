@@ -117,6 +117,31 @@ def log_probs_line_by_line(harness):
     check(json.loads(again[1]) == answers[0] and json.loads(again[0]) == answers[0][:1], "another call gives other numbers")
 
 
+def a_model_answers_in_its_own_numerics(harness):
+    """That of its run; of a folder that of config.json's dtype; --numerics goes over both."""
+    fp32, bf16, folders = "fp32_fixed_order", "bf16_sliced8", {dtype: harness.work / f"in_{dtype}" for dtype in ("f32", "bf16")}
+    run = harness.work / "in_bf16_sliced8"
+    harness.train(run, *sets(run__numerics=bf16, train__steps=1, sft__steps=5))
+    for dtype, folder in folders.items():
+        harness.succeed("export", finished(harness), folder, "--dtype", dtype)
+    renamed = json.loads((folders["bf16"] / "config.json").read_text())
+    renamed["dtype"] = renamed.pop("torch_dtype")  # as transformers 5 writes it
+    newer = harness.work / "newer"
+    shutil.copytree(folders["bf16"], newer)
+    (newer / "config.json").write_text(json.dumps(renamed))
+    for weights, own in ((finished(harness), fp32), (f"{finished(harness)}@6", fp32), (folders["f32"], fp32), (folders["bf16"], bf16), (newer, bf16), (run, bf16),
+                         (next(run.glob("checkpoints/*")), bf16)):
+        said = harness.succeed("logprob", weights, input="[1, 2, 3]\n")
+        by_name = {numerics: harness.succeed("logprob", weights, "--numerics", numerics, input="[1, 2, 3]\n") for numerics in (fp32, bf16)}
+        check(by_name[fp32] != by_name[bf16] and said == by_name[own], f"{weights} does not answer in {own}: {said} {by_name}")
+    # The message about kernels that nobody has names the numerics that were asked for.
+    for weights, own, other in ((finished(harness), fp32, bf16), (folders["bf16"], bf16, fp32), (run, bf16, fp32)):
+        for command, more, numerics in ((["generate", weights, "21"], [], own), (["generate", weights, "21"], ["--numerics", other], other),
+                                        (["chat", weights], [], own), (["chat", weights], ["--numerics", other], other)):
+            _, _, err, _ = harness.run(*command, *more, env={"ROLLCALL_KERNELS": "none"})
+            check(f"no set of {numerics}" in err, f"{command} {more} would not answer in {numerics}:\n{err}")
+
+
 def wrong_lines_are_named(harness):
     positions = json.loads(next(finished(harness).glob("checkpoints/*/config.json")).read_text())["max_position_embeddings"]
     for line, words in (("[]", "empty"), ("[1, 354]", "element 2 is 354"), ("[-1]", "element 1 is -1"), ("[1.5]", "1.5"), ("{}", "not a JSON array"),
@@ -127,4 +152,4 @@ def wrong_lines_are_named(harness):
         check(len(out.splitlines()) == 1, f"{line[:40]}: {out}")
 
 
-main(exports_say_where_they_are_from, a_run_keeps_the_text_files_of_its_model, ids_that_pad_the_vocabulary_are_never_drawn, log_probs_line_by_line, wrong_lines_are_named)
+main(exports_say_where_they_are_from, a_run_keeps_the_text_files_of_its_model, ids_that_pad_the_vocabulary_are_never_drawn, log_probs_line_by_line, a_model_answers_in_its_own_numerics, wrong_lines_are_named)

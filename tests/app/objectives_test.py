@@ -38,6 +38,17 @@ def a_teacher_is_followed(harness):
     check(code == 2 and "teacher.model is empty" in err, f"exit code {code} without a teacher:\n{err}")
 
 
+def models_beside_the_policy_have_its_numerics(harness):
+    """A reference and a teacher that are the policy's own first weights: in one numerics nothing parts them from it, not even rounding."""
+    own = harness.work / "own"
+    harness.succeed("export", harness.work / "moving_1", own)
+    for name, settings, row in (("reference", sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5), "actor/kl_loss"),
+                                ("teacher", sets(objective__recipe="vopd", teacher__model=own), "actor/grad_norm")):
+        folder = harness.work / f"bf16_{name}"
+        harness.train(folder, *SMALL, *settings, *sets(run__numerics="bf16_sliced8", sft__steps=0, train__steps=1, model__path=own))
+        check(metrics(folder)[0][row] == 0, f"{name}: {row} is {metrics(folder)[0][row]}, not 0")
+
+
 def the_table_is_listed(harness):
     listed = harness.succeed("recipes")
     check("grpo " in listed and " recipes; " in listed, listed)
@@ -51,4 +62,4 @@ def the_table_is_listed(harness):
         check(code == 2 and expected in err, f"recipes {wrong}: exit code {code}\n{err}")
 
 
-main(same_on_three_ranks, goes_on_after_a_stop, a_teacher_is_followed, the_table_is_listed)
+main(same_on_three_ranks, goes_on_after_a_stop, a_teacher_is_followed, models_beside_the_policy_have_its_numerics, the_table_is_listed)

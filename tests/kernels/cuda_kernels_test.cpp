@@ -52,7 +52,7 @@ TEST_F(CudaKernels, LinearAndRowKernelsAgreeWithReference) {
   const float *weight = managed(random_floats(d, 4)), *w = managed(packed(random_floats(o * d, 5), o, d)), *bias = managed(random_floats(o, 6));
   const float *cos = managed(random_floats(n * d / 2, 7)), *sin = managed(random_floats(n * d / 2, 8));
   const std::int32_t* position = managed(std::vector<std::int32_t>{8, 7, 6, 5, 4, 3, 2, 1, 0});
-  expect_same("linear", n * o, 1e-5, [&](auto& set, auto& context, float* y) { 
+  expect_same("linear", n * o, 1e-5, [&](auto& set, auto& context, float* y) {
     const Product product{w, o, bias, y};
     set.linear(context, x, n, d, &product, 1, 1, 0, panels_of(o));
   });

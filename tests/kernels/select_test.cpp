@@ -15,6 +15,10 @@ TEST(Select, NamesAreTheirOwn) {
   for (const KernelSet* set : simd_sets()) EXPECT_EQ(kernels_by_name(set->name), set);
   EXPECT_EQ(kernels_by_name("avx1024"), nullptr);
   EXPECT_EQ(kernels_by_name(""), nullptr);
+  for (const KernelSet* set : sets_of(kBf16Sliced8)) EXPECT_STREQ(set->numerics, kBf16Sliced8);
+  EXPECT_EQ(kernels_by_name("amx", kFp32FixedOrder), nullptr);
+  EXPECT_THROW(kernels_by_name("scalar", "fp16"), std::invalid_argument);
+  EXPECT_THROW(selected_kernels("fp16"), std::invalid_argument);
 }
 
 // The choice is made once per process, so each of the next tests asks in a process of its own.
@@ -35,7 +39,8 @@ TEST(SelectDeathTest, ThreadsGetOneAnswerAndItIsNotTheReference) {
 TEST(SelectDeathTest, EnvironmentForcesASet) {
   const auto ask = [] {
     setenv("ROLLCALL_KERNELS", "scalar", 1);
-    std::exit(&selected_kernels() == &scalar_kernels() ? 0 : 1);
+    const bool both = &selected_kernels() == &scalar_kernels() && &selected_kernels(kBf16Sliced8) == kernels_by_name("scalar", kBf16Sliced8);
+    std::exit(both && selected_kernels().numerics != selected_kernels(kBf16Sliced8).numerics ? 0 : 1);
   };
   EXPECT_EXIT(ask(), ::testing::ExitedWithCode(0), "");
 }
@@ -48,6 +53,21 @@ TEST(SelectDeathTest, UnknownNameIsAnError) {
     } catch (const std::runtime_error& error) {
       const std::string text = error.what();
       std::exit(text.find("'fastest'") != std::string::npos && text.find("scalar") != std::string::npos ? 0 : 1);
+    }
+    std::exit(2);
+  };
+  EXPECT_EXIT(ask(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(SelectDeathTest, ASetOfOtherNumericsIsAnErrorThatNamesThose) {
+  const auto ask = [] {
+    setenv("ROLLCALL_KERNELS", "amx", 1);
+    try {
+      selected_kernels(kFp32FixedOrder);
+    } catch (const std::runtime_error& error) {
+      const std::string text = error.what();
+      const bool named = text.find("'amx'") != std::string::npos && text.find(kFp32FixedOrder) != std::string::npos && text.find("scalar") != std::string::npos;
+      std::exit(named && text.find("avx512_bf16") == std::string::npos ? 0 : 1);
     }
     std::exit(2);
   };

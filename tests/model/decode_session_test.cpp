@@ -1,7 +1,7 @@
 // Sessions: whatever is open together, paused, continued or short of memory, each sequence gets the tokens and bits it gets alone, and training repeats them.
 #include "model/decode_session.hpp"
 #include "base/error.hpp"
-#include "model/decoder.hpp"
+#include "model/decode.hpp"
 #include "model/packed_policy.hpp"
 #include "model/small_models.hpp"
 
@@ -53,7 +53,8 @@ TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
     for (std::size_t g = 0; g < groups; ++g) {
       // Some groups have equal prompts; some prompts fill pages, some more than one piece.
       const auto length = *rc::gen::element<std::int64_t>(1, 5, 63, 64, 65, 128, 150, 700);
-      requests.push_back({.prompt = random_prompt(config, length, *rc::gen::inRange(1, 3)), .seed = 7, .prompt_address = g, .count = *rc::gen::inRange(0U, 6U)});
+      requests.push_back(
+          {.prompt = random_prompt(config, length, *rc::gen::inRange(1, 3)), .seed = 7, .prompt_address = g, .count = *rc::gen::inRange(0U, 6U)});
       alone.push_back(decode(policy, std::span(&requests.back(), 1), sampling, {})[0]);
     }
     const std::int64_t bytes = *rc::gen::element<std::int64_t>(1, 3, 8, 20, 1000) * page_bytes(policy), live = *rc::gen::inRange(1, 9);
@@ -101,9 +102,7 @@ TEST(DecodeSession, GoesOnBehindOthersTokensAndTrainingRepeatsIt) {
       Team team;
       DecodeSession session(policy, sampling, team, cache_pages * page_bytes(policy));
       // A turn is 20 tokens; between turns the environment says as many as the turn's number times 40.
-      const Id first = session.open(request, 0, 3, [] {
-        return [](std::span<const std::int32_t> tokens) { return tokens.size() % 20 == 0; };
-      });
+      const Id first = session.open(request, 0, 3, [] { return [](std::span<const std::int32_t> tokens) { return tokens.size() % 20 == 0; }; });
       std::map<Id, Tokens> all;
       std::map<Id, std::vector<std::int64_t>> sampled;
       std::map<Id, std::size_t> heard;
@@ -161,7 +160,8 @@ TEST(DecodeSession, TheNumberOfThreadsInsideAnOperationChangesNothing) {
     const Policy policy(config, random_weights(config, 4), {}, kernel_sets(numerics).back());
     const SamplingParams sampling{.top_p = 0.9, .max_new_tokens = 10};
     std::vector<DecodeRequest> requests;
-    for (const std::uint32_t count : {1U, 9U, 20U}) requests.push_back({.prompt = random_prompt(config, 40 * count, count), .prompt_address = count, .count = count});
+    for (const std::uint32_t count : {1U, 9U, 20U})
+      requests.push_back({.prompt = random_prompt(config, 40 * count, count), .prompt_address = count, .count = count});
     std::vector<std::vector<DecodedSequence>> results;
     for (const int size : {1, 2, 3, 5}) {
       Team team(size);
@@ -212,20 +212,22 @@ TEST(Team, EveryPartIsDoneOnceAndFailuresArrive) {
     Team team(size);
     for (int once = 0; once < 2; ++once) {  // a team is gathered again and again
       team.lead(on_new_threads, [&] {
-      for (int round = 0; round < 300; ++round) {
-        if (round % 100 == 50) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the others have fallen asleep
-        const auto counts = std::size_t(round);
-        std::vector<std::atomic<int>> shared(counts), dealt(counts);
-        team.share(round, 1 + round % 4, 1 + round % 7, [&](int, std::int64_t first, std::int64_t last) {
-          for (std::int64_t i = first; i < last; ++i) ++shared[std::size_t(i)];
+        for (int round = 0; round < 300; ++round) {
+          if (round % 100 == 50) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the others have fallen asleep
+          const auto counts = std::size_t(round);
+          std::vector<std::atomic<int>> shared(counts), dealt(counts);
+          team.share(round, 1 + round % 4, 1 + round % 7, [&](int, std::int64_t first, std::int64_t last) {
+            for (std::int64_t i = first; i < last; ++i) ++shared[std::size_t(i)];
+          });
+          team.deal(round, [&](int, std::int64_t i) { ++dealt[std::size_t(i)]; });
+          for (int i = 0; i < round; ++i) ASSERT_TRUE(shared[std::size_t(i)] == 1 && dealt[std::size_t(i)] == 1) << size << ' ' << round << ' ' << i;
+        }
+        EXPECT_THROW(team.run([&](int member) { require<InputError>(member != size - 1, "one fails", "and all hear of it", "or not"); }), InputError);
+        int after = 0;
+        team.run([&](int member) {
+          if (member == 0) ++after;
         });
-        team.deal(round, [&](int, std::int64_t i) { ++dealt[std::size_t(i)]; });
-        for (int i = 0; i < round; ++i) ASSERT_TRUE(shared[std::size_t(i)] == 1 && dealt[std::size_t(i)] == 1) << size << ' ' << round << ' ' << i;
-      }
-      EXPECT_THROW(team.run([&](int member) { require<InputError>(member != size - 1, "one fails", "and all hear of it", "or not"); }), InputError);
-      int after = 0;
-      team.run([&](int member) { if (member == 0) ++after; });
-      EXPECT_EQ(after, 1);
+        EXPECT_EQ(after, 1);
       });
       EXPECT_THROW(team.lead(on_new_threads, [] { throw InputError("the leader fails"); }), InputError);
     }

@@ -1,6 +1,6 @@
 // Generation: the log-probs are training's bits, whatever is decoded together; stop rule, limits, wrong inputs.
+#include "model/decode.hpp"
 #include "base/error.hpp"
-#include "model/decoder.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Columns and gradients against the plain transformer, and independence of threads and of what shares a leaf.
+// Columns and gradients against the plain transformer, and independence of threads and of what shares a leaf; what packed weights take.
+#include "model/packed_policy.hpp"
 #include "model/plain_transformer.hpp"
 #include "model/small_models.hpp"
 
@@ -63,12 +64,22 @@ TEST(Forward, TrainingSeesTheColumnsOfScoring) {
   }
 }
 
+TEST(Policy, PackedBytesAreWhatItTakes) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
+      const Policy policy(config, random_weights(config, 1), {}, kernel_sets(numerics).front());
+      EXPECT_EQ(packed_bytes(config, *kernel_sets(numerics).back()), std::int64_t(policy.packed().panels.size())) << name_of(family) << " " << numerics;
+    }
+  }
+}
+
 TEST(Forward, Bf16StaysNearFp32) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
     const Leaf leaf = random_leaf(config, kLengths, 6);
     const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
-    const Policy full(config, random_weights(config, 5), {}), rounded(config, random_weights(config, 5), {}, &kernels::selected_bf16_kernels());
+    const Policy full(config, random_weights(config, 5), {}), rounded(config, random_weights(config, 5), {}, &kernels::selected_kernels(kernels::kBf16Sliced8));
     const Columns a = forward(full, leaf, 1.0), b = forward(rounded, leaf, 1.0);
     double largest = 0.0;
     for (std::size_t i = 0; i < a.logprob.size(); ++i) largest = std::max(largest, std::abs(double(a.logprob[i]) - b.logprob[i]));

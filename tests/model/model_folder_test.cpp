@@ -147,6 +147,24 @@ TEST(ModelFolder, AStoredHeadOfATiedModelMustBeTheEmbedding) {
   EXPECT_THAT(fault_of(folder.path()), HasSubstr("lm_head.weight of"));
 }
 
+/// What is packed from the files as they stand, by several threads, computes as the widened weights do.
+TEST(ModelFolder, APolicyForForwardPassesAloneIsTheSame) {
+  for (const Family family : kFamilies)
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16})
+      for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
+        const ModelConfig config = small_config(family);
+        const kernels::KernelSet* set = kernel_sets(numerics).back();
+        const TemporaryFolder folder;
+        write_model_folder(folder.path(), config, random_weights(config, 5), {dtype, {}});
+        const Policy packed = read_policy(folder.path(), set, {.count = 3});
+        const Policy widened(config, read_model_folder(folder.path()).weights, {}, set);
+        const Leaf leaf = random_leaf(config, {30, 7}, 1);
+        const Columns a = forward(packed, leaf, 1.0), b = forward(widened, leaf, 1.0);
+        EXPECT_EQ(a.logprob, b.logprob) << name_of(family) << ' ' << numerics;
+        EXPECT_EQ(a.entropy, b.entropy) << name_of(family) << ' ' << numerics;
+      }
+}
+
 TEST(ModelFolder, AFileThatIsCutShortWhileMappedIsAnError) {
   const TemporaryFolder folder;
   write_model_folder(folder.path(), kConfig, kWeights);

@@ -1,8 +1,8 @@
 // The small random models that transformers judges, and what Rollcall says of them: for export_reference and transformers_test.cpp.
 #pragma once
 
-#include "model/decoder.hpp"
 #include "model/backend.hpp"
+#include "model/decode.hpp"
 #include "model/small_models.hpp"
 
 #include <cmath>

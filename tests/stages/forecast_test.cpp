@@ -20,7 +20,7 @@ void check_ranges(const Forecast& f, int ranks) {
   for (const auto& range : f.ranks) {
     ASSERT_EQ(range.first, next);
     ASSERT_LE(range.first, range.last);
-    EXPECT_GT(range.use.bytes, std::uint64_t(f.parameters) * 2 * sizeof(float) - 1);  // flat and packed weights at least
+    EXPECT_GT(range.use.bytes, std::uint64_t(f.parameters) * sizeof(float) * 3 / 2);  // flat and packed weights at least
     EXPECT_FALSE(range.stages.empty());
     for (const int rank : {range.first, (range.first + range.last) / 2, range.last}) {
       std::vector<comm::Stage> hosted;
@@ -103,6 +103,10 @@ TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
 TEST(Forecast, CountsTheModelsThatTheRunWillHold) {
   RunConfig config;
   const Forecast small = planned(config, 1);
+  const auto model_bytes = [policy = models_of(config, *text::make_tokenizer("character")).policy](const std::string& numerics) {
+    return sizeof(float) * std::uint64_t(model::weight_layout(policy).size) +
+           std::uint64_t(model::packed_bytes(policy, *kernels::kernels_by_name("scalar", numerics)));
+  };
   const auto folder = std::filesystem::temp_directory_path() / ("rollcall_forecast_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   ModelSection section = config.model;
@@ -118,7 +122,12 @@ TEST(Forecast, CountsTheModelsThatTheRunWillHold) {
   config.model.path.clear();
   config.objective.pieces.emplace_back("regularizer", "kl");
   config.objective.knobs.emplace_back("kl_anchor", "reference");
-  EXPECT_EQ(planned(config, 1).ranks[0].use.bytes, small.ranks[0].use.bytes + 2 * sizeof(float) * std::uint64_t(small.parameters));
+  EXPECT_EQ(planned(config, 1).ranks[0].use.bytes, small.ranks[0].use.bytes + model_bytes(config.run.numerics));
+  const std::uint64_t in_fp32 = planned(config, 1).ranks[0].use.bytes;
+  config.run.numerics = kernels::kBf16Sliced8;  // two models whose packed copies take less
+  const std::uint64_t saved = 2 * (model_bytes(kernels::kFp32FixedOrder) - model_bytes(kernels::kBf16Sliced8));
+  EXPECT_GT(saved, 0U);
+  EXPECT_LE(planned(config, 1).ranks[0].use.bytes, in_fp32 - saved);  // keys and values take less, too
 }
 
 TEST(Forecast, RefusesALayoutThatDoesNotFit) {

@@ -25,8 +25,7 @@ TEST(Generation, EveryTokenNamesThePolicyThatSampledIt) {
   const io::test::RunFolder folder;
   Job job = small_job(folder.path());
   job.store->publish(PolicyVersion{5});
-  model::Decoder decoder = make_decoder(job);
-  const RolloutShard shard = generate(job, decoder, Guide(job), plan_for(job, 5), 0);
+  const RolloutShard shard = generate(job, Guide(job), plan_for(job, 5), 0);
   EXPECT_EQ(shard.policy.value, 5U);
   std::size_t tokens = 0;
   for (const auto& group : shard.groups) {
@@ -44,8 +43,7 @@ TEST(Generation, RefusesAPlanForAnotherPolicy) {
   const io::test::RunFolder folder;
   Job job = small_job(folder.path());
   job.store->publish(PolicyVersion{5});
-  model::Decoder decoder = make_decoder(job);
-  for (const std::uint64_t other : {4U, 6U}) EXPECT_THROW(generate(job, decoder, Guide(job), plan_for(job, other), 0), ProtocolError);
+  for (const std::uint64_t other : {4U, 6U}) EXPECT_THROW(generate(job, Guide(job), plan_for(job, other), 0), ProtocolError);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ namespace {
 constexpr std::uint64_t kMB = 1'000'000;
 
 /// 100 MB held, leaves of 40 MB, 10 MB of scratch and sequences of 1 MB.
-const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 10 * kMB, 1 * kMB, 20 * kMB, 16};
+const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 10 * kMB, 1 * kMB, 20 * kMB, 16, true};
 
 TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   const auto use = fit_memory(kNeed, kNoLimit, "", 8);
   EXPECT_EQ(use.leaves_at_once, 8);
-  EXPECT_EQ(use.decodes_at_once, 8);
+  EXPECT_EQ(use.decoding_threads, 8);
   EXPECT_EQ(use.cache_bytes, model::kMostCacheBytes);
   EXPECT_EQ(use.bytes, 100 * kMB + 8 * 40 * kMB);  // more than 8 x (10 + 16 x 1)
 }
@@ -24,8 +24,8 @@ TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
 TEST(Memory, ALimitBoundsWhatRunsAtOnce) {
   const auto use = fit_memory(kNeed, 190 * kMB, "", 8);
   EXPECT_EQ(use.leaves_at_once, 2);
-  EXPECT_EQ(use.decodes_at_once, 8);  // 90 / 11
-  EXPECT_EQ(use.cache_bytes, std::int64_t(90 * kMB / 8 - 10 * kMB));
+  EXPECT_EQ(use.decoding_threads, 8);  // 90 / 11
+  EXPECT_EQ(use.cache_bytes, std::int64_t(90 * kMB - 8 * 10 * kMB));
   EXPECT_LE(use.bytes, 190 * kMB);
   for (std::uint64_t limit = 140; limit < 600; ++limit) EXPECT_LE(fit_memory(kNeed, limit * kMB, "", 8).bytes, limit * kMB);
 }
@@ -62,9 +62,15 @@ TEST(Memory, TheLeafFollowsFromModelAndLimit) {
 TEST(Memory, CountsWhatEachStageHolds) {
   RunConfig config;
   config.run.layout = "disaggregated", config.train.leaf_tokens = 1024;
-  const RunModels models{.policy = model::model_config(config.model, 20, 0), .companion_parameters = 1000, .guide_parameters = 500};
+  ModelSection guide = config.model;
+  guide.hidden_size *= 2;
+  const auto policy = model::model_config(config.model, 20, 0);
+  const RunModels models{.policy = policy, .companions = {policy, policy}, .guides = {model::model_config(guide, 20, 0)}};
   const auto layout = comm::make_layout("disaggregated", 8);
-  const std::uint64_t weights = 4 * std::uint64_t(model::weight_layout(models.policy).size);
+  const std::uint64_t weights = 4 * std::uint64_t(model::weight_layout(policy).size);
+  const auto held = [](const model::ModelConfig& c) {
+    return 4 * std::uint64_t(model::weight_layout(c).size) + std::uint64_t(model::packed_bytes(c, kernels::scalar_kernels()));
+  };
   const auto bytes_of = [](const MemoryNeed& need, const std::string& what) {
     for (const auto& item : need.held)
       if (item.what == what) return item.bytes;
@@ -73,12 +79,30 @@ TEST(Memory, CountsWhatEachStageHolds) {
   for (int rank = 0; rank < 8; ++rank) {
     const auto need = memory_need(config, models, layout, rank, {30, 0});
     const bool generates = layout.hosts_stage(rank, comm::Stage::generation), updates = layout.hosts_stage(rank, comm::Stage::update);
-    EXPECT_EQ(bytes_of(need, "weights and their packed copy"), 2 * weights);
-    EXPECT_EQ(bytes_of(need, "guide"), generates ? 4000U : 0U);
+    EXPECT_EQ(bytes_of(need, "weights and their packed copy"), held(policy));
+    EXPECT_EQ(bytes_of(need, "guide"), generates ? held(models.guides[0]) : 0U);
     EXPECT_EQ(bytes_of(need, "sum of gradients"), updates ? 2 * weights : 0U);
-    EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 8000U : 0U);
+    EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
+  }
+}
+
+/// SmolLM2-135M: a page of a layer holds 3 heads x 64 positions x 64 elements, twice.
+TEST(Memory, CountsPackedWeightsAndPagesOfTheNumerics) {
+  RunConfig config;
+  config.train.leaf_tokens = 64, config.sampling.max_new_tokens = 60;
+  RunModels models;
+  model::ModelConfig& c = models.policy;
+  c.vocab_size = 49152, c.hidden_size = 576, c.intermediate_size = 1536, c.num_hidden_layers = 30;
+  c.num_attention_heads = 9, c.num_key_value_heads = 3, c.head_dim = 64, c.tie_word_embeddings = true;
+  const auto layout = comm::make_layout("single", 1);
+  const std::uint64_t matrices = 576 * 49152 + 30 * (2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536), norms = 61 * 576;
+  for (const auto& [numerics, width] : {std::pair(kernels::kFp32FixedOrder, 4), std::pair(kernels::kBf16Sliced8, 2)}) {
+    config.run.numerics = numerics;
+    const auto need = memory_need(config, models, layout, 0, {30, 0});
+    EXPECT_EQ(need.held[0].bytes, 4 * (matrices + norms) + std::uint64_t(width) * matrices) << numerics;
+    EXPECT_EQ(need.sequence_bytes, std::uint64_t(30 * (2 + 1) * 3 * 64 * 64 * 2 * width)) << numerics;  // 90 positions are two pages, the prompt one
   }
 }
 

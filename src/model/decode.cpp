@@ -1,5 +1,5 @@
 // Requests are dealt to sessions as those have room.
-#include "model/decoder.hpp"
+#include "model/decode.hpp"
 
 #include "model/packed_policy.hpp"
 
@@ -12,7 +12,8 @@ namespace rollcall::model {
 namespace {
 
 /// Weights that a core keeps in its own cache or nearly so: then threads that share nothing are faster than threads that meet in every operation.
-constexpr std::size_t kOwnWeights = std::size_t(4) << 20;
+constexpr std::int64_t kOwnWeights = std::int64_t(4) << 20;
+constexpr std::int64_t kOwnLiveRows = 64;  // of a thread's own session: activations, keys and values fit its cache, too
 
 /// Samples of requests, in order, drawn by whoever has room.
 class Waiting {
@@ -41,34 +42,25 @@ class Waiting {
 
 }  // namespace
 
-bool Decoder::apart(const Policy& policy) { return policy.packed().panels.size() <= kOwnWeights; }
-
-Decoder::Own& Decoder::session(std::size_t index, const Policy& policy, const SamplingParams& sampling, std::size_t sessions) {
-  Own& own = sessions_[index];
-  if (own.session) {
-    own.session->sample_by(sampling);
-    return own;
-  }
-  own.team = std::make_unique<Team>(sessions == 1 ? options_.threads : 1);
-  own.session = std::make_unique<DecodeSession>(policy, sampling, *own.team, options_.cache_bytes / std::int64_t(sessions),
-                                                sessions == 1 ? DecodeSession::kLiveRows : kOwnLiveRows);
-  return own;
+DecodeShape decode_shape(std::int64_t packed_bytes, int threads) {
+  if (packed_bytes > kOwnWeights) return {1, DecodeSession::kLiveRows};
+  return {threads, kOwnLiveRows};
 }
 
-std::vector<std::vector<DecodedSequence>> Decoder::decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
-                                                          const StopRules& stops) {
+std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
+                                                 const StopRules& stops, const DecodeOptions& options) {
   std::vector<std::vector<DecodedSequence>> results;
   std::int64_t samples = 0;
   for (const DecodeRequest& request : requests) {
     results.emplace_back(request.count);
     samples += request.count;
   }
-  const std::size_t sessions = apart(policy) ? std::size_t(options_.threads) : 1;
-  sessions_.resize(sessions);
-  const std::int64_t share = (samples + std::int64_t(sessions) - 1) / std::int64_t(sessions);
-  const std::int64_t live = std::clamp<std::int64_t>(share, 1, sessions == 1 ? DecodeSession::kLiveRows : kOwnLiveRows);
+  const auto [most, rows] = decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
+  const int sessions = int(std::clamp<std::int64_t>(samples, 1, most));
+  const std::int64_t share = (samples + sessions - 1) / sessions, live = std::clamp<std::int64_t>(share, 1, rows);
   Waiting waiting(requests);
-  const auto run = [&](DecodeSession& session) {
+  const auto run = [&](Team& team) {
+    DecodeSession session(policy, sampling, team, options.cache_bytes / sessions, live);
     std::unordered_map<DecodeSession::Id, std::pair<std::size_t, std::uint32_t>> places;
     for (;;) {
       while (session.unfinished() < live) {
@@ -84,23 +76,12 @@ std::vector<std::vector<DecodedSequence>> Decoder::decode(const Policy& policy, 
       }
     }
   };
-  try {
-    if (sessions == 1) {
-      Own& own = session(0, policy, sampling, 1);
-      own.team->lead(options_.side_by_side, [&] { run(*own.session); });
-    } else {
-      options_.side_by_side(int(sessions), [&](int index) { run(*session(std::size_t(index), policy, sampling, sessions).session); });
-    }
-  } catch (...) {
-    sessions_.clear();  // what they were at is in pieces
-    throw;
-  }
+  const auto lead = [&](int members) {
+    Team team(members);
+    team.lead(options.side_by_side, [&] { run(team); });
+  };
+  sessions == 1 ? lead(most == 1 ? options.threads : 1) : options.side_by_side(sessions, [&](int) { lead(1); });
   return results;
-}
-
-std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
-                                                 const StopRules& stops, const DecodeOptions& options) {
-  return Decoder(options).decode(policy, requests, sampling, stops);
 }
 
 }  // namespace rollcall::model
