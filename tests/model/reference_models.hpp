@@ -96,13 +96,18 @@ inline std::vector<std::vector<float>> logits_of(const Policy& policy, const std
 
 inline std::vector<float> reference_weights(const ModelConfig& config) { return random_weights(config, 17); }
 
+inline Leaf reference_leaf(const ModelConfig& config) {
+  Leaf leaf = random_leaf(config, {2, 9, 33, 64}, 18);
+  leaf.targets.clear();
+  for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
+    for (std::int64_t t = leaf.offsets[s] + 1; t < leaf.offsets[s + 1]; ++t) leaf.targets.push_back(t);
+  }
+  return leaf;
+}
+
 inline ReferenceResults reference_results(const ModelConfig& config) {
   ReferenceResults r;
-  r.leaf = random_leaf(config, {2, 9, 33, 64}, 18);
-  r.leaf.targets.clear();
-  for (std::size_t s = 0; s + 1 < r.leaf.offsets.size(); ++s) {
-    for (std::int64_t t = r.leaf.offsets[s] + 1; t < r.leaf.offsets[s + 1]; ++t) r.leaf.targets.push_back(t);
-  }
+  r.leaf = reference_leaf(config);
   r.weights = random_columns(r.leaf.targets.size(), 19);
   const std::vector<float> weights = reference_weights(config);
   const Policy policy(config, weights, {});

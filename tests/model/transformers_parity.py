@@ -5,7 +5,7 @@ Usage: transformers_parity.py [--write FIXTURE] EXPORT_REFERENCE
 Compared, in fp32 with eager attention: logits, log-probs and entropies within 1e-4; the gradient of each tensor, of the loss sum(c * log-prob + d * entropy),
 within 1e-4 of its norm (plus 1e-6 of the whole gradient's, for tensors whose true gradient is zero); greedy tokens; the configuration after transformers
 has read and written it. With --write, what transformers computed goes to FIXTURE, to which tests/model/transformers_test.cpp holds Rollcall on every machine;
-of a gradient that is the norm and four sums with random signs. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors, numpy.
+of a gradient that is the norm and four sums with random signs; also the log-probs of transformers in bf16. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors, numpy.
 """
 
 import argparse
@@ -37,8 +37,8 @@ def signed_sums(tensor: torch.Tensor) -> list[float]:
     return [float(sum_) for sum_ in values @ signs.reshape(-1, SUMS)]
 
 
-def load(folder: pathlib.Path):
-    model, loading = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
+def load(folder: pathlib.Path, dtype=torch.float32):
+    model, loading = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager", output_loading_info=True)
     wrong = {key: sorted(loading[key]) for key in ("unexpected_keys", "missing_keys", "mismatched_keys") if loading[key]}
     if wrong:
         raise SystemExit(f"{folder}: {wrong}")
@@ -63,6 +63,17 @@ def evaluate(model, ours: dict) -> dict:
     prompt = torch.tensor([tokens[begin:end]])
     continued = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=ours["greedy_tokens"], pad_token_id=0)
     return {"logprobs": logprob.tolist(), "entropies": entropy.tolist(), "logits": shown.tolist(), "greedy": continued[0, end - begin :].tolist()}
+
+
+def logprobs_in_bf16(folder: pathlib.Path, ours: dict) -> list[float]:
+    """What the rounding to bf16 makes of the log-probs in transformers: Rollcall's bf16_sliced8 may be no farther from fp32 than that."""
+    model, logprobs = load(folder, torch.bfloat16), []
+    for begin, end in zip(ours["offsets"], ours["offsets"][1:]):
+        sequence = torch.tensor(ours["tokens"][begin:end])
+        with torch.no_grad():
+            rows = model(sequence[None]).logits[0, :-1].float().log_softmax(-1)
+        logprobs += rows.gather(1, sequence[1:, None])[:, 0].tolist()
+    return logprobs
 
 
 def gradient_difference(model, gradient: dict) -> tuple[float, str]:
@@ -90,7 +101,8 @@ def judge(folder: pathlib.Path) -> tuple[bool, dict]:
     shown = ", ".join(f"{key} {value:.1e}" for key, value in worst.items())
     print(f"{folder.name}: {type(model).__name__}, largest differences: {shown}, gradient {gradient:.3f} of what is tolerated ({tensor}), "
           f"{len(ours['greedy'])} greedy tokens {'equal' if theirs['greedy'] == ours['greedy'] else 'DIFFER'}{f', configuration changed in {lost}' if lost else ''}{'' if ok else ' -- NOT OK'}")
-    rounded = {key: numpy.round(numpy.array(theirs[key]), 7).tolist() for key in worst}
+    theirs["logprobs_bf16"] = logprobs_in_bf16(folder, ours)
+    rounded = {key: numpy.round(numpy.array(theirs[key]), 7).tolist() for key in (*worst, "logprobs_bf16")}
     gradients = {name: [float(f"{v:.7g}") for v in (p.grad.norm().item(), *signed_sums(p.grad))] for name, p in model.named_parameters()}
     return ok, {"config": json.loads((folder / "config.json").read_text()), "written": json.loads((written / "config.json").read_text()),
                 "tokens": ours["tokens"], "greedy": theirs["greedy"], "gradients": gradients} | rounded

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace rollcall::model::testing {
 namespace {
@@ -56,6 +58,30 @@ TEST(Transformers, AgreesOnEveryReferenceModel) {
     EXPECT_EQ(Json(r.greedy), expected.at("greedy"));
     expect_gradient(config, r.gradient, expected.at("gradients"));
   }
+}
+
+/// Over all models together: a single one's log-probs are too few for a percentile.
+TEST(Transformers, Bf16IsNoFartherFromFp32ThanItsOwn) {
+  std::vector<double> ours, theirs;
+  for (const auto& [name, config] : reference_models()) {
+    const Json& expected = fixture().at("models").at(name);
+    const Policy policy(config, reference_weights(config), {}, kernel_sets(kernels::kBf16Sliced8).back());
+    const std::vector<float> logprob = forward(policy, reference_leaf(config), 1.0).logprob;
+    ASSERT_EQ(logprob.size(), expected.at("logprobs_bf16").size());
+    for (std::size_t i = 0; i < logprob.size(); ++i) {
+      const double truth = expected.at("logprobs")[i].get<double>();
+      ours.push_back(std::abs(double(logprob[i]) - truth));
+      theirs.push_back(std::abs(expected.at("logprobs_bf16")[i].get<double>() - truth));
+    }
+  }
+  const auto mean = [](const std::vector<double>& all) { return std::accumulate(all.begin(), all.end(), 0.0) / double(all.size()); };
+  const auto percentile_99 = [](std::vector<double> all) {
+    std::sort(all.begin(), all.end());
+    return all.at(all.size() * 99 / 100);
+  };
+  EXPECT_GT(mean(ours), 1e-3) << "nothing was rounded";
+  EXPECT_LE(mean(ours), mean(theirs));
+  EXPECT_LE(percentile_99(ours), percentile_99(theirs));
 }
 
 /// transformers 5 writes configurations in its own spelling: the same model.
