@@ -8,7 +8,8 @@
 namespace rollcall::model {
 namespace {
 
-constexpr int kSpins = 1500;  // some tens of microseconds: longer than most operations, shorter than falling asleep and waking costs
+constexpr int kSpins = 8192;        // about a tenth of a millisecond: longer than most operations and than falling asleep and waking takes
+constexpr int kSpinsToYield = 512;  // who shares this core may be the one that is waited for
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -22,7 +23,7 @@ void pause_briefly() {
 std::uint32_t changed(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   for (int spin = 0; spin < kSpins; ++spin) {
     if (const std::uint32_t now = value.load(std::memory_order_acquire); now != old) return now;
-    pause_briefly();
+    spin % kSpinsToYield == kSpinsToYield - 1 ? std::this_thread::yield() : pause_briefly();
   }
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);

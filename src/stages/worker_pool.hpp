@@ -1,4 +1,4 @@
-// Threads of a rank: parallel over leaves or decode batches, one thread inside each operation, so their number changes no bits.
+// Threads of a rank: parallel over leaves, or together inside the operations of decoding. Their number changes no bits.
 #pragma once
 
 #include "comm/activity.hpp"
