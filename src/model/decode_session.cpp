@@ -348,7 +348,7 @@ bool DecodeSession::idle() const { return unfinished() == 0; }
 std::int64_t DecodeSession::unfinished() const { return std::int64_t(state_->queue.size() + state_->live.size()); }
 
 std::int64_t DecodeSession::advancing() const { return std::int64_t(state_->live.size()); }
-std::int64_t DecodeSession::cache_bytes() const { return (state_->pool.most() - state_->pool.free()) * state_->pool.page_bytes(); }
+std::int64_t DecodeSession::cache_bytes() const { return state_->pool.taken() * state_->pool.page_bytes(); }
 
 void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
   State& s = *state_;

@@ -20,8 +20,8 @@ class PagePool {
   PagePool& operator=(const PagePool&) = delete;
 
   std::int64_t page_bytes() const { return bytes_; }
-  std::int64_t most() const { return most_; }
   std::int64_t free() const { return most_ - taken_; }
+  std::int64_t taken() const { return taken_; }
   /// What is in it is undefined. There must be a free one.
   Page take();
   /// Raises the bound: one sequence always has room.

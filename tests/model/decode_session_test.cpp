@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "model/decode.hpp"
 #include "model/packed_policy.hpp"
+#include "model/page_pool.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -205,6 +206,25 @@ TEST(DecodeSession, WrongUseIsNamed) {
   session.append(id, Tokens{2});
   run_out(session, policy);
   EXPECT_THROW(session.append(id, Tokens{2}), InputError);  // nothing left to sample
+}
+
+TEST(PagePool, ItsBoundIsExactAndAPageGoesBackWithItsLastHolder) {
+  for (const std::int64_t most : {1, 3, 100}) {
+    PagePool pool(192, most);
+    std::vector<PagePool::Page> pages;
+    std::set<std::byte*> places;
+    while (pool.free() > 0) pages.push_back(pool.take()), places.insert(pages.back().get());
+    EXPECT_EQ(std::int64_t(pages.size()), most);
+    EXPECT_EQ(std::int64_t(places.size()), most);  // no page is given twice
+    EXPECT_EQ(pool.taken(), most);
+    auto shared = pages.back();
+    pages.pop_back();
+    EXPECT_EQ(pool.free(), 0);
+    std::byte* const place = shared.get();
+    shared.reset();
+    EXPECT_EQ(pool.free(), 1);
+    EXPECT_EQ(pool.take().get(), place);
+  }
 }
 
 TEST(Team, EveryPartIsDoneOnceAndFailuresArrive) {
