@@ -119,7 +119,7 @@ Backend::Rows Backend::rope(Rows x) {
 Backend::Rows Backend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
   const Rows out = take(q.width);
   const std::int64_t units = memory_->units();
-  team_->share(units, (units * kLeastElements) / (n_ * k.width) + 1, 1, [&](int, std::int64_t first, std::int64_t last) {
+  team_->share(units, (units * kLeastElements) / std::max<std::int64_t>(n_ * k.width, 1) + 1, 1, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t unit = first; unit < last; ++unit) memory_->store(layer, unit, k.values, v.values);
   });
   const auto rows = memory_->rows();

@@ -1,6 +1,7 @@
 // Requests are dealt to sessions as those have room.
 #include "model/decode.hpp"
 
+#include "base/error.hpp"
 #include "model/packed_policy.hpp"
 
 #include <algorithm>
@@ -49,6 +50,7 @@ DecodeShape decode_shape(std::int64_t packed_bytes, int threads) {
 
 std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span<const DecodeRequest> requests, const SamplingParams& sampling,
                                                  const StopRules& stops, const DecodeOptions& options) {
+  expect(options.threads > 0, "decoding has a thread");
   std::vector<std::vector<DecodedSequence>> results;
   std::int64_t samples = 0;
   for (const DecodeRequest& request : requests) {

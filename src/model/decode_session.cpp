@@ -1,4 +1,4 @@
-// Every sequence is its known tokens and how many of them stand in pages. A step runs rows that do not, and draws where none are left: decoding, prompts,
+// Every sequence is its known tokens and how many of them stand in pages. A step runs rows that do not, and draws where none are left: decoding, prompts, (long: one state machine)
 // others' tokens and what lost its pages are one case.
 #include "model/decode_session.hpp"
 
@@ -40,6 +40,7 @@ struct DecodeSession::State {
         pool(layers * shape.bytes(), cache_bytes / (layers * shape.bytes())),
         backend(first.packed(), members, live_rows + kPrefillRows),
         step(shape) {
+    expect(live_rows > 0, "a session advances one sequence or more");
     require<ConfigError>(params.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens), "nothing would be sampled",
                          "choose 1 or more");
     for (int member = 0; member < members.size(); ++member) drawers.emplace_back(params, config.vocab_size, *shape.kernels);
@@ -85,10 +86,11 @@ struct DecodeSession::State {
   std::vector<Drawer> drawers;  ///< [member]
   std::map<std::vector<std::int32_t>, std::weak_ptr<Stem>> stems;
   std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
-  std::deque<Sequence*> queue;                     ///< in the order in which they begin
-  std::vector<Sequence*> live;                     ///< those of one prompt side by side
-  std::vector<std::shared_ptr<Stem>> begun_stems;  ///< that hold pages
-  std::optional<PolicyVersion> version;            ///< under which pages were computed
+  std::deque<Sequence*> queue;                                                    ///< in the order in which they begin
+  std::vector<Sequence*> live;                                                    ///< those of one prompt side by side
+  std::vector<std::shared_ptr<Stem>> begun_stems;                                 ///< that hold pages
+  std::optional<std::pair<PolicyVersion, const Policy::Packed*>> computed_under;  ///< whose the pages are
+  bool stepping = false;                                                          ///< a step has begun and not ended
   std::uint64_t next_id = 0, next_stem = 0;
 };
 
@@ -157,8 +159,9 @@ void DecodeSession::State::forget() {
 bool DecodeSession::State::begin(Sequence& sequence) {
   Stem& stem = *sequence.stem;
   const std::int64_t whole = stem.length() / kPageKeys, rest = stem.length() % kPageKeys;
-  if (!live.empty() && pool.free() < std::int64_t(live.size()) + 1) return false;  // each live sequence may need its next page soon
-  if (rest > 0 && !make_room(1, sequence, live.empty() ? Need::must : Need::wish)) return false;
+  // Beside others: room for what it knows already, and for the page that each live sequence may need soon.
+  const std::int64_t wished = pages_of(sequence.known()) - whole + std::int64_t(live.size());
+  if (!(live.empty() ? make_room(rest > 0 ? 1 : 0, sequence, Need::must) : make_room(wished, sequence, Need::wish))) return false;
   for (std::int64_t p = 0; p < whole; ++p) sequence.run.push(stem.run.pages[std::size_t(p)]);
   if (rest > 0) {
     sequence.run.push(pool.take());
@@ -180,7 +183,7 @@ void DecodeSession::State::admit() {
     const std::shared_ptr<Stem>& stem = sequence.stem;
     if (!sequence.begun() && !stem->ready()) {
       if (stem->run.pages.empty()) {
-        const bool first = live.empty() && begun_stems.empty();
+        const bool first = live.empty() && expected == 0;  // nothing else goes on
         const std::int64_t pages = pages_of(stem->length());
         if (!make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
         while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
@@ -240,7 +243,7 @@ std::vector<Draw> DecodeSession::State::run_rows(const Policy::Packed& policy) {
   };
   std::vector<Draw> draws;
   for (Sequence* sequence : live) {  // those that have begun with this step draw from what their prompt predicts
-    if (sequence->rows > 0 || sequence->run.computed < sequence->known()) continue;
+    if (sequence->rows > 0 || !sequence->own.empty() || sequence->run.computed < sequence->known()) continue;
     const float* from = sequence->stem->last_hidden.data();
     if (draws.empty() || draws.back().hidden != from) draws.push_back({from, {}});
     draws.back().sequences.push_back(sequence);
@@ -292,7 +295,9 @@ bool DecodeSession::State::take_token(const Policy& policy, Sequence& sequence, 
   result.versions.push_back(policy.version().value);
   sequence.own.push_back(token);
   if (sequence.given > 0) sequence.answer.push_back(token);
-  result.stopped = policy.config().ends(token) || (sequence.stop && sequence.stop(sequence.given > 0 ? sequence.answer : result.tokens));
+  const bool begun_by_another = sequence.given > 0 && sequence.turn == 0;
+  const std::span<const std::int32_t> turn = begun_by_another ? std::span(sequence.answer) : std::span(result.tokens).subspan(sequence.turn);
+  result.stopped = policy.config().ends(token) || (sequence.stop && sequence.stop(turn));
   if (!result.stopped && std::int64_t(result.tokens.size()) < sequence.limit) return false;
   sequence.stage = Stage::ended;
   return true;
@@ -311,6 +316,8 @@ std::int64_t DecodeSession::scratch_bytes(const ModelConfig& config, std::int64_
 DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count, const StopRules& stops) {
   State& s = *state_;
   check_request(request, s.config, s.sampling);
+  if (count == 0) return s.next_id;
+  expect(std::uint64_t(request.first_sample) + first + count <= std::uint64_t(UINT32_MAX) + 1, "samples are numbered with 32 bits");
   std::weak_ptr<Stem>& known = s.stems[request.prompt];
   std::shared_ptr<Stem> stem = known.lock();
   if (!stem) {
@@ -320,28 +327,38 @@ DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_
   const Id begin = s.next_id;
   const std::int64_t limit = s.sampling.max_new_tokens - request.given;
   s.pool.admit(pages_of(stem->length()) + pages_of(stem->length() + limit));
-  for (std::uint32_t sample = request.first_sample + first; sample < request.first_sample + first + count; ++sample) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t sample = request.first_sample + first + i;
     auto sequence =
         std::make_unique<Sequence>(Sequence{.id = s.next_id++,
                                             .stem = stem,
                                             .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step, request.prompt_address, sample),
+                                            .stops = stops,
                                             .stop = stops ? stops() : StopRule(),
                                             .given = request.given,
                                             .limit = limit,
                                             .answer = {request.prompt.end() - request.given, request.prompt.end()}});
-    s.wait(*sequence);
-    s.sequences.emplace(sequence->id, std::move(sequence));
+    Sequence& kept = *sequence;
+    s.sequences.emplace(kept.id, std::move(sequence));
+    s.wait(kept);
   }
   return begin;
 }
 
 std::vector<DecodeSession::Id> DecodeSession::advance(const Policy& policy) {
   State& s = *state_;
-  if (s.version && *s.version != policy.version()) s.forget();
-  s.version = policy.version();
+  const Policy::Packed& packed = policy.packed();
+  expect(packed.kernels == s.shape.kernels && packed.config.hidden_size == s.config.hidden_size && packed.config.vocab_size == s.config.vocab_size &&
+             packed.config.num_hidden_layers == s.config.num_hidden_layers,
+         "policies of a session have one shape and one set of kernels");
+  expect(!std::exchange(s.stepping, true), "a session is not used again after an error");
+  const std::pair now(policy.version(), &packed);
+  if (s.computed_under && *s.computed_under != now) s.forget();
+  s.computed_under = now;
   s.admit();
-  const auto draws = s.run_rows(policy.packed());
-  return s.choose(policy, draws);
+  auto ended = s.choose(policy, s.run_rows(packed));
+  s.stepping = false;
+  return ended;
 }
 
 bool DecodeSession::idle() const { return unfinished() == 0; }
@@ -363,6 +380,8 @@ void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
   for (const std::int32_t token : tokens) expect(token >= 0 && token < s.config.vocab_size, "others' tokens are in the vocabulary");
   sequence.own.insert(sequence.own.end(), tokens.begin(), tokens.end());
   sequence.result.stopped = false;
+  sequence.turn = sequence.result.tokens.size();
+  sequence.stop = sequence.stops ? sequence.stops() : StopRule();
   s.pool.admit(pages_of(sequence.stem->length()) + pages_of(positions));
   s.wait(sequence);
 }

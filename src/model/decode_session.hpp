@@ -30,7 +30,8 @@ class DecodeSession {
   /// Bytes of a session's scratch memory, beside its keys and values.
   static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t live_rows = kLiveRows);
 
-  /// Samples [first, first + count) of a request wait for their turn; their ids ascend from the one returned. `stops` makes a rule for each.
+  /// Samples [first, first + count) of a request wait for their turn; their ids ascend from the one returned. `stops` makes a rule for each
+  /// turn of each, which sees the sampled tokens of its turn.
   /// Throws InputError when prompt + max_new_tokens exceed max_position_embeddings.
   Id open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count, const StopRules& stops);
 

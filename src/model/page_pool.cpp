@@ -17,6 +17,7 @@ PagePool::Page PagePool::take() {
     memory_.emplace_back(std::size_t(count * bytes_));
     for (std::int64_t i = count; i-- > 0;) idle_.push_back(memory_.back().data() + i * bytes_);
     made_ += count;
+    idle_.reserve(std::size_t(made_));  // a page comes back without an allocation
   }
   std::byte* page = idle_.back();
   idle_.pop_back();

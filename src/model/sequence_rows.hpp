@@ -47,11 +47,13 @@ struct Sequence {
   std::uint64_t id;
   std::shared_ptr<Stem> stem;
   RandomStream stream;
-  StopRule stop;
+  StopRules stops;
+  StopRule stop;                       ///< of the turn at hand
   std::int64_t given, limit;           ///< limit: sampled tokens
   std::vector<std::int32_t> own{};     ///< behind the prompt: sampled and others'
   std::vector<std::int32_t> answer{};  ///< what the rule reads where the answer's beginning was given
   DecodedSequence result{};
+  std::size_t turn = 0;  ///< sampled tokens before the turn at hand
   Run run{};
   Stage stage = Stage::waiting;
   std::int64_t rows = 0;  ///< of the step at hand
@@ -116,6 +118,8 @@ inline void check_request(const DecodeRequest& request, const ModelConfig& confi
     require<InputError>(token >= 0 && token < config.vocab_size, fmt::format("a prompt holds token {} of a vocabulary of {}", token, config.vocab_size),
                         "the model has no embedding for it", "use the tokenizer the model was trained with");
   }
+  expect(request.given >= 0 && request.given <= std::int64_t(request.prompt.size()) && request.given < sampling.max_new_tokens,
+         "a given beginning is part of the prompt and leaves something to sample");
   const std::int64_t longest = std::int64_t(request.prompt.size()) + sampling.max_new_tokens - request.given;
   require<InputError>(longest <= config.max_position_embeddings,
                       fmt::format("a prompt of {} tokens and {} new ones exceed the model's {} positions", request.prompt.size(),

@@ -42,9 +42,25 @@ void on_new_threads(int count, const std::function<void(int)>& part) {
       if (!failure) failure = std::current_exception();
     }
   };
+  enum class Gate { closed, open, never };
+  std::atomic<Gate> gate{Gate::closed};  // parts may wait for one another: none begins before all have a thread
+  const auto opened = [&](Gate to) {
+    gate = to;
+    gate.notify_all();
+  };
   {
     std::vector<std::jthread> others;
-    for (int index = 1; index < count; ++index) others.emplace_back(guarded, index);
+    try {
+      for (int index = 1; index < count; ++index)
+        others.emplace_back([&, index] {
+          gate.wait(Gate::closed);
+          if (gate == Gate::open) guarded(index);
+        });
+    } catch (...) {  // the system gives no more threads
+      opened(Gate::never);
+      throw;
+    }
+    opened(Gate::open);
     guarded(0);
   }
   if (failure) std::rethrow_exception(failure);
@@ -52,14 +68,14 @@ void on_new_threads(int count, const std::function<void(int)>& part) {
 
 void Team::lead(const SideBySide& side_by_side, const std::function<void()>& body) {
   if (size_ == 1) return body();
-  dismissed_ = false;
+  dismissed_ = false, leading_ = true;
   const std::uint32_t begun = round_.load(std::memory_order_relaxed);
   side_by_side(size_, [&](int member) {
     if (member > 0) return serve(member, begun);
     struct Dismissal {
       Team& team;
       ~Dismissal() {
-        team.dismissed_ = true;
+        team.dismissed_ = true, team.leading_ = false;
         team.round_.fetch_add(1, std::memory_order_release);
         team.round_.notify_all();
       }

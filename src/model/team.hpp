@@ -1,6 +1,8 @@
 // Threads inside one operation: what is done to many outputs at once is shared out among them, and no sum is.
 #pragma once
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -19,7 +21,7 @@ void on_new_threads(int count, const std::function<void(int)>& part);
 /// microseconds, since an operation often takes no longer, then asleep. Its size changes no bits.
 class Team {
  public:
-  explicit Team(int size = 1) : size_(size) {}
+  explicit Team(int size = 1) : size_(size) { expect(size > 0, "a team has a leader"); }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
@@ -33,6 +35,7 @@ class Team {
   template <class Work>
   void run(const Work& work) {
     if (size_ == 1) return work(0);
+    expect(leading_, "a team of several works while it is led");
     call_ = [](const void* of, int member) { (*static_cast<const Work*>(of))(member); };
     work_ = &work;
     together();
@@ -72,7 +75,7 @@ class Team {
   const void* work_ = nullptr;
   alignas(64) std::atomic<std::uint32_t> round_{0};    ///< counts works handed out
   alignas(64) std::atomic<std::uint32_t> pending_{0};  ///< members that have not done theirs
-  bool dismissed_ = false;
+  bool dismissed_ = false, leading_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };

@@ -60,6 +60,12 @@ std::uint64_t forward_bytes(const model::ModelConfig& c, std::uint64_t rows) {
   return rows * std::uint64_t(6 * c.hidden_size + 3 * c.intermediate_size) * kFloat + kHeadRows * std::uint64_t(c.vocab_size + 2 * c.hidden_size) * kFloat;
 }
 
+/// What each thread holds while a session advances: the rows of a product as its kernels read them, and a row's exponentials and places to draw from.
+std::uint64_t member_bytes(const model::ModelConfig& c, std::int64_t live_rows) {
+  const std::int64_t inputs = std::max({c.hidden_size, c.intermediate_size, c.num_attention_heads * c.head_dim}) + 32;
+  return std::uint64_t((live_rows + model::DecodeSession::kPrefillRows + 32) * inputs + 4 * c.vocab_size) * kFloat;
+}
+
 std::uint64_t largest_slice(const model::WeightLayout& layout) {
   std::int64_t most = 0;
   for (const auto& slice : layout.slices) most = std::max(most, slice.count);
@@ -109,11 +115,17 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   holds("libraries", kLibraries);
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
-    const auto shape = model::decode_shape(model::packed_bytes(policy, kernels), 1);
-    need.apart = model::decode_shape(model::packed_bytes(policy, kernels), 2).sessions > 1;
-    need.decode_bytes = std::uint64_t(model::DecodeSession::scratch_bytes(policy, shape.live_rows));
-    need.sequence_bytes = cache_bytes(policy, kernels, longest) + cache_bytes(policy, kernels, prompt);
-    need.sequences = shape.live_rows;
+    const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
+    const auto sampled_by = [&](const model::ModelConfig& model) {
+      const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
+      need.apart = need.apart || model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
+      need.sequences = std::max(need.sequences, shape.live_rows);
+      need.decode_bytes = std::max(need.decode_bytes, std::uint64_t(model::DecodeSession::scratch_bytes(model, shape.live_rows)));
+      need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
+      need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, longest) + cache_bytes(model, kernels, begun));
+    };
+    sampled_by(policy);
+    for (const auto& guide : models.guides) sampled_by(guide);
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
@@ -133,7 +145,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
 }
 
 MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose, int threads) {
-  const std::uint64_t held = sum_of(need.held), decode = need.decode_bytes > 0 ? need.decode_bytes + need.sequence_bytes : 0;
+  const std::uint64_t held = sum_of(need.held), scratch = need.decode_bytes + std::uint64_t(need.apart ? 1 : threads) * need.thread_bytes;
+  const std::uint64_t decode = need.decode_bytes > 0 ? scratch + need.sequence_bytes : 0;
   const std::uint64_t least = held + std::max({need.leaf_bytes, decode, need.resume_bytes});
   require<EnvironmentError>(least <= limit, fmt::format("a rank of this run needs {} of memory, but {} {}", bytes_text(least), whose, bytes_text(limit)),
                             fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
@@ -145,10 +158,10 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   use.leaves_at_once = at_once(need.leaf_bytes, threads);
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;
-  if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * need.decode_bytes, std::uint64_t(model::kMostCacheBytes)));
+  if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * scratch, std::uint64_t(model::kMostCacheBytes)));
   const std::uint64_t cache =
       std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
-  const std::uint64_t decoding = decode == 0 ? 0 : sessions * need.decode_bytes + cache;
+  const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
   use.bytes = held + std::max({std::uint64_t(need.leaf_bytes > 0 ? use.leaves_at_once : 0) * need.leaf_bytes, decoding, need.resume_bytes});
   return use;
 }

@@ -7,10 +7,17 @@ namespace rollcall::stages {
 
 WorkerPool::WorkerPool(int threads) {
   model::use_one_thread_per_operation();
-  for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { serve(t); });
+  try {
+    for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { serve(t); });
+  } catch (...) {  // the system gives no more threads; those that run would wait for ever
+    close();
+    throw;
+  }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { close(); }
+
+void WorkerPool::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;

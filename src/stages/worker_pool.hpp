@@ -41,6 +41,7 @@ class WorkerPool {
   }
 
  private:
+  void close();
   void serve(int thread);
   void drain(int thread, std::unique_lock<std::mutex>& lock);
 

@@ -24,7 +24,10 @@ class StopTexts {
     tail_ += stream_.more(tokens);
     std::size_t longest = 1;
     for (const std::string& text : *texts_) {
-      if (tail_.find(text) != std::string::npos) return true;
+      if (tail_.find(text) != std::string::npos) {
+        tail_.clear();
+        return true;
+      }
       longest = std::max(longest, text.size());
     }
     if (tail_.size() >= longest) tail_.erase(0, tail_.size() - (longest - 1));

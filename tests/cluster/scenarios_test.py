@@ -17,7 +17,7 @@ from private_cluster import PrivateCluster, Unavailable  # noqa: E402
 LIMIT_S = 90
 SIDE_BY_SIDE = 3
 SHORT = sets(run__log_level="info")
-LONG = [*SHORT, *sets(train__steps=60, checkpoint__every=10)]
+LONG = [*SHORT, *sets(train__steps=200, checkpoint__every=20)]  # Slurm takes a second or two to preempt
 LONGER = [*SHORT, *sets(train__steps=400, checkpoint__every=50)]  # more than a fast machine does in the seconds that wall_time() gives it
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY")
 PARTITIONS = ("PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE PriorityTier=1",

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -200,7 +201,9 @@ TEST(DecodeSession, WrongUseIsNamed) {
   const Policy policy(config, random_weights(config, 3), {});
   Team team;
   DecodeSession session(policy, {.max_new_tokens = 30}, team, kMostCacheBytes);
-  const Id id = session.open({.prompt = {1, 2, 3}, .count = 1}, 0, 1, [] { return [](std::span<const std::int32_t> tokens) { return tokens.size() == 2; }; });
+  const Id id = session.open({.prompt = {1, 2, 3}, .count = 1}, 0, 1, [turn = std::make_shared<unsigned>(0)] {
+    return [end = ++*turn == 1 ? 2U : 99U](std::span<const std::int32_t> tokens) { return tokens.size() == end; };
+  });
   run_out(session, policy);
   EXPECT_THROW(session.append(id, Tokens(40, 2)), InputError);  // past the last position
   session.append(id, Tokens{2});
