@@ -1,5 +1,5 @@
-// Every sequence is its known tokens and how many of them stand in pages. A step runs rows that do not, and draws where none are left: decoding, prompts, (long: one state machine)
-// others' tokens and what lost its pages are one case.
+// (long: one state machine) Every sequence is its known tokens and how many of them stand in pages. A step runs rows that do not, and draws where none are
+// left: decoding, prompts, others' tokens and what lost its pages are one case.
 #include "model/decode_session.hpp"
 
 #include "base/error.hpp"
