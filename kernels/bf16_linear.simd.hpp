@@ -140,10 +140,10 @@ static void sliced_panels(const SlicedOperands& a, const Bf16* x, std::int64_t x
   if (row < a.n) sliced_tile<1, kPanels>(a, x, x_stride, row, panel);
 }
 
-static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
-                          std::int64_t begin, std::int64_t end) {
+static void tiled_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
+                         std::int64_t begin, std::int64_t end) {
   const FlushedDenormals flushed;
-  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32, rows = (n + 2 * kTileRows16 - 1) / (2 * kTileRows16) * 2 * kTileRows16;
+  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32, rows = (n + kTileRows16 - 1) / kTileRows16 * kTileRows16;
   auto* rounded = reinterpret_cast<Bf16*>(context.workspace.floats(static_cast<std::size_t>(rows * stride / 2)));
   for (std::int64_t r = 0; r < rows; ++r) round_row(x + r * k, r < n ? k : 0, stride, rounded + r * stride);
   const TileConfig config;
@@ -227,7 +227,7 @@ struct Bf16Products {
   }
 };
 
-#else
+#endif
 
 #if defined(__AVX512BF16__)
 
@@ -295,6 +295,9 @@ inline constexpr int kSlicedRows = 2;
 inline constexpr int kSlicedRows = 4;
 #endif
 
+/// One row waits for nothing but memory: elements asked for into the second-level cache, beyond the end of a product, where the next one's weights lie.
+inline constexpr std::int64_t kFarAhead = 16384;
+
 /// y[row .. row+kRows) of one panel.
 template <int kRows>
 static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row, std::int64_t rows, std::int64_t panel) {
@@ -313,6 +316,8 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
       Vec even[kRows], odd[kRows];
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) even[r] = odd[r] = splat(0.0F);
+      if constexpr (kRows == 1)
+        for (int line = 0; line < 16; ++line) __builtin_prefetch(w + block * 512 + kFarAhead + line * 32, 0, 2);
       block_chains<kRows>(x + row * x_stride + block * parts, x_stride, w + block * 512, even, odd);
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) sum[r] = sum[r] + (even[r] + odd[r]);
@@ -324,7 +329,7 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
   for (int r = 0; r < kRows; ++r) store_outputs(a, row + r, panel, sum[r]);
 }
 
-static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
+static void vector_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
                           std::int64_t begin, std::int64_t end) {
   const FlushedDenormals flushed;
   const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, parts = blocks * 32 / kInputsOfPart, tiles = (n + kSlicedRows - 1) / kSlicedRows;
@@ -339,6 +344,16 @@ static void sliced_linear(ExecutionContext& context, const float* x, std::int64_
       }
   });
 }
+
+static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
+                          std::int64_t begin, std::int64_t end) {
+#if defined(__AMX_BF16__)
+  if (n > 1) return tiled_linear(context, x, n, k, products, count, slices, begin, end);  // a tile has 16 rows; one alone is a chain of vectors
+#endif
+  vector_linear(context, x, n, k, products, count, slices, begin, end);
+}
+
+#if !defined(__AMX_BF16__)
 
 /// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels lie one behind the other; those of c 16 rows apart.
 struct Bf16Products {
