@@ -3,13 +3,13 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "kernels/bf16.hpp"
 #include "model/config_reader.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <set>
 
@@ -86,12 +86,6 @@ void widen_all(const WeightLayout& layout, const WeightFiles& files, std::span<f
   std::fill(into.begin() + std::ptrdiff_t(end), into.end(), 0.0F);
 }
 
-std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (value != value) return std::uint16_t(bits >> 16 | 0x40);  // stays NaN
-  return std::uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 /// The tensors of a folder's files.
 class FileWeights final : public WeightSource {
  public:
@@ -126,7 +120,7 @@ class WeightPieces {
     const std::span<const float> values = weights_.subspan(std::size_t(slice.offset), std::size_t(slice.count));
     if (format_.dtype == Dtype::f32) return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
     rounded_.resize(values.size());
-    std::transform(values.begin(), values.end(), rounded_.begin(), to_bf16);
+    std::transform(values.begin(), values.end(), rounded_.begin(), kernels::to_bf16);
     return {reinterpret_cast<const char*>(rounded_.data()), rounded_.size() * 2};
   }
 
