@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -92,6 +93,85 @@ TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
       }
     });
   }));
+}
+
+/// What others say after a turn of a sequence: of its number and the turn alone. Now and then nothing more is said.
+Tokens said(const ModelConfig& config, Id id, std::size_t turn) {
+  const RandomStream stream(id, RandomPurpose::test, turn);
+  if (stream.below(0, 4) == 0) return {};
+  const std::int64_t length = std::array<std::int64_t, 5>{1, 2, 63, 130, 300}[stream.below(1, 5)];
+  return random_prompt(config, length, 100 * id + turn);
+}
+
+/// Conversations: every turn is some tokens long, then others speak.
+TEST(DecodeSession, ConversationsDoNotDependOnCompanyMemoryThreadsOrPauses) {
+  const ModelConfig config = long_config();
+  EXPECT_TRUE(rc::check([&] {
+    const Policy policy(config, random_weights(config, 4), {}, kernel_sets(*rc::gen::element(kernels::kFp32FixedOrder, kernels::kBf16Sliced8)).back());
+    const SamplingParams sampling{.max_new_tokens = 60};
+    const auto turn_length = *rc::gen::inRange<std::size_t>(1, 30);
+    const StopRules stops = [&] { return [&](std::span<const std::int32_t> tokens) { return tokens.size() == turn_length; }; };
+    std::vector<DecodeRequest> requests(*rc::gen::inRange<std::size_t>(1, 6));
+    for (std::size_t g = 0; g < requests.size(); ++g)
+      requests[g] = {.prompt = random_prompt(config, *rc::gen::element<std::int64_t>(1, 64, 150, 700, 700), *rc::gen::inRange(1, 6)),
+                     .prompt_address = g,
+                     .count = *rc::gen::inRange(1U, 4U)};
+    const auto chance = *rc::gen::arbitrary<std::uint64_t>();
+    const auto talk = [&](int threads, std::int64_t bytes, std::int64_t live, bool disturbed) {
+      std::map<Id, DecodedSequence> results;
+      Team team(threads);
+      team.lead(on_new_threads, [&] {
+        DecodeSession session(policy, sampling, team, bytes, live);
+        std::map<Id, std::size_t> turns, known;
+        for (const DecodeRequest& request : requests) {
+          const Id first = session.open(request, 0, request.count, stops);
+          for (Id id = first; id < first + request.count; ++id) turns[id] = 0, known[id] = request.prompt.size() + 60;
+        }
+        const std::size_t all = turns.size();
+        const RandomStream stream(chance, RandomPurpose::test, 0);
+        std::set<Id> paused;
+        for (std::uint64_t step = 0; results.size() < all; ++step) {
+          for (const Id id : session.advance(policy)) {
+            const DecodedSequence& now = session.at(id);
+            Tokens others = said(config, id, ++turns[id]);
+            if (now.tokens.size() == 60 || config.ends(now.tokens.back()) || known[id] + others.size() > 2048) others.clear();
+            known[id] += others.size();
+            others.empty() ? void(results[id] = session.take(id)) : session.append(id, others);
+          }
+          RC_ASSERT(step < 5'000U);  // it goes on
+          if (!disturbed) continue;
+          const Id any = stream.below(3 * step, all);
+          if (stream.below(3 * step + 1, 4) == 0 && !results.contains(any) && paused.insert(any).second) session.pause(any);
+          if (!paused.empty() && (session.idle() || stream.below(3 * step + 2, 3) == 0)) session.resume(*paused.begin()), paused.erase(paused.begin());
+        }
+        RC_ASSERT(session.cache_bytes() == 0);
+      });
+      return results;
+    };
+    const auto calm = talk(1, kMostCacheBytes, DecodeSession::kLiveRows, false);
+    const std::int64_t bytes = *rc::gen::element<std::int64_t>(1, 12, 30, 60, 1000) * page_bytes(policy), live = *rc::gen::inRange(1, 16);
+    const auto disturbed = talk(*rc::gen::inRange(1, 4), bytes, live, *rc::gen::arbitrary<bool>());
+    for (const auto& [id, expected] : calm) {
+      const DecodedSequence& seen = disturbed.at(id);
+      RC_ASSERT(seen.tokens == expected.tokens);
+      RC_ASSERT(seen.logprob == expected.logprob);
+      RC_ASSERT(seen.entropy == expected.entropy);
+      RC_ASSERT(seen.stopped == expected.stopped);
+    }
+  }));
+}
+
+/// Prompts that do not fit side by side do not drive one another out.
+TEST(DecodeSession, LargePromptsTakeTurns) {
+  const ModelConfig config = long_config();
+  const Policy policy(config, random_weights(config, 4), {});
+  Team team;
+  DecodeSession session(policy, {.max_new_tokens = 5}, team, page_bytes(policy));
+  for (std::uint64_t g = 0; g < 5; ++g) session.open({.prompt = random_prompt(config, 1900, g), .prompt_address = g, .count = 2}, 0, 2, {});
+  for (int step = 0; !session.idle(); ++step) {
+    session.advance(policy);
+    ASSERT_LT(step, 500);
+  }
 }
 
 TEST(DecodeSession, GoesOnBehindOthersTokensAndTrainingRepeatsIt) {
