@@ -76,7 +76,7 @@ Json linear(const Json& given) {
 }
 
 Json stream(const Json& given) {
-  const std::int64_t bytes = given.at("bytes");
+  const std::int64_t bytes = given.at("bytes"), times = given.value("new", 1);
   const int threads = given.at("threads");
   const auto words = std::size_t(bytes / 8);
   const model::AlignedArray<std::uint64_t> memory(std::vector<std::uint64_t>(words, 3));
@@ -85,9 +85,9 @@ Json stream(const Json& given) {
   on_threads(threads, [&](int thread) {
     const auto *first = memory.data() + words * std::size_t(thread) / std::size_t(threads),
                *end = memory.data() + words * std::size_t(thread + 1) / std::size_t(threads);
-    total += std::accumulate(first, end, std::uint64_t(0));
+    for (std::int64_t time = 0; time < times; ++time) total += std::accumulate(first, end, std::uint64_t(time));
   });
-  return {{"seconds", since(start)}, {"bytes", bytes}, {"sum", total.load()}};
+  return {{"seconds", since(start)}, {"bytes", bytes * times}, {"tokens", times}, {"sum", total.load()}};
 }
 
 Json fma(const Json& given) {

@@ -1,13 +1,16 @@
 // Decoding and a policy update of a model with random weights.
 #include "benchmarks/engine/workloads.hpp"
 #include "model/decode.hpp"
+#include "model/drawer.hpp"
 #include "model/optimizer.hpp"
-#include "model/sampling.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,31 +103,73 @@ Json decode(const Json& given) {
   return {{"seconds", since(start)}, {"tokens", tokens}};
 }
 
+Json step(const Json& given) {
+  const Shape shape(given);
+  Model& model = model_of(given);
+  SamplingParams sampling;
+  sampling.max_new_tokens = 4 + shape.sampled;
+  model::Team team(shape.threads);
+  Json answer;
+  team.lead(model::on_new_threads, [&] {
+    model::DecodeSession session(*model.policy, sampling, team, std::int64_t(given.value("cache_bytes", model::kMostCacheBytes)));
+    const auto live = std::uint32_t(shape.members);
+    session.open({.prompt = random_tokens(std::size_t(shape.prompt), model.config.vocab_size, 1), .count = live}, 0, live, {});
+    while (session.advancing() < shape.members) session.advance(*model.policy);
+    for (int warm = 1; warm < 4; ++warm) session.advance(*model.policy);
+    const auto start = Clock::now();
+    for (int t = 0; t < shape.sampled; ++t) session.advance(*model.policy);
+    answer = {{"seconds", since(start)}, {"tokens", shape.members * shape.sampled}, {"cache_bytes", session.cache_bytes()}};
+  });
+  return answer;
+}
+
+Json makespan(const Json& given) {
+  const auto lengths = given.at("lengths").get<std::vector<std::size_t>>();
+  const std::int64_t slots = given.at("slots"), total = std::reduce(lengths.begin(), lengths.end(), std::int64_t(0));
+  const auto longest = std::int64_t(*std::max_element(lengths.begin(), lengths.end()));
+  Model& model = model_of(given);
+  model::Team team(given.at("threads").get<int>());
+  Json answer;
+  team.lead(model::on_new_threads, [&] {
+    SamplingParams sampling;
+    sampling.max_new_tokens = int(longest);
+    model::DecodeSession session(*model.policy, sampling, team, model::kMostCacheBytes, slots);
+    const auto start = Clock::now();
+    std::int64_t advances = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      session.open({.prompt = random_tokens(32, model.config.vocab_size, unsigned(i)), .prompt_address = i, .count = 1}, 0, 1,
+                   [length = lengths[i]] { return [length](std::span<const std::int32_t> tokens) { return tokens.size() == length; }; });
+    for (; !session.idle(); ++advances) session.advance(*model.policy);
+    answer = {{"seconds", since(start)}, {"tokens", total}, {"advances", advances}, {"least", std::max((total + slots - 1) / slots, longest)}};
+  });
+  return answer;
+}
+
 Json draw(const Json& given) {
+  constexpr std::int64_t kept = 16;  // rows of logits, as a step of a group leaves them
   const std::int64_t rows = given.at("rows"), vocab = given.at("vocab");
+  const int threads = given.at("threads");
   std::mt19937 engine(1);
   std::normal_distribution<float> normal(0.0F, given.at("spread"));
-  model::AlignedFloats logits(std::size_t(rows * vocab));
+  model::AlignedFloats logits(std::size_t(kept * vocab));
   for (float& z : logits.span()) z = normal(engine);
   SamplingParams sampling;
   sampling.temperature = given.value("temperature", 1.0);
   sampling.top_p = given.value("top_p", 1.0);
   const auto& kernels = kernels::selected_kernels();
-  model::TokenSampler sampler(sampling, vocab, kernels);
-  kernels::ExecutionContext context;
-  constexpr std::int32_t none = -1;
-  float logprob = 0.0F, entropy = 0.0F, lse = 0.0F;
-  std::vector<kernels::BlockMass> masses(std::size_t(kernels::vocabulary_blocks(vocab) + 1));
-  std::vector<float> e(sampler.needs_exponentials() ? std::size_t(vocab) : 0);
+  std::atomic<std::int64_t> sum{0};
   const auto start = Clock::now();
-  std::int64_t sum = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float* z = logits.data() + row * vocab;
-    kernels.token_columns(context, z, 1, vocab, float(1.0 / sampling.temperature), &none, &logprob, &entropy, &lse, masses.data(),
-                          e.empty() ? nullptr : e.data());
-    sum += sampler.draw({z, masses.data(), e.data()}, (double(row) + 0.5) / double(rows));
-  }
-  return {{"seconds", since(start)}, {"tokens", rows}, {"sum", sum}};
+  on_threads(threads, [&](int thread) {
+    kernels::ExecutionContext context;
+    model::Drawer drawer(sampling, vocab, kernels);
+    std::int64_t drawn = 0;
+    for (std::int64_t row = rows * thread / threads; row < rows * (thread + 1) / threads; ++row) {
+      drawer.read(context, logits.data() + row % kept * vocab, float(1.0 / sampling.temperature));
+      drawn += drawer.draw((double(row) + 0.5) / double(rows)).token;
+    }
+    sum += drawn;
+  });
+  return {{"seconds", since(start)}, {"tokens", rows}, {"sum", sum.load()}};
 }
 
 Json update(const Json& given) {

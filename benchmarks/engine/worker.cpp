@@ -13,9 +13,9 @@ namespace {
 using rollcall::bench::Json;
 
 Json answer(const Json& given) {
-  static const std::map<std::string, Json (*)(const Json&)> kinds{{"decode", rollcall::bench::decode}, {"draw", rollcall::bench::draw},
-                                                                  {"update", rollcall::bench::update}, {"linear", rollcall::bench::linear},
-                                                                  {"stream", rollcall::bench::stream}, {"fma", rollcall::bench::fma}};
+  static const std::map<std::string, Json (*)(const Json&)> kinds{
+      {"decode", rollcall::bench::decode}, {"step", rollcall::bench::step},     {"makespan", rollcall::bench::makespan}, {"draw", rollcall::bench::draw},
+      {"update", rollcall::bench::update}, {"linear", rollcall::bench::linear}, {"stream", rollcall::bench::stream},     {"fma", rollcall::bench::fma}};
   return kinds.at(given.at("kind").get<std::string>())(given);
 }
 
@@ -35,11 +35,20 @@ int one_of_each() {
                     {"tie_word_embeddings", true},
                     {"hidden_act", "silu"}};
   const Json rollouts{{"config", config}, {"threads", 2}, {"groups", 2}, {"members", 3}, {"prompt", 5}, {"new", 4}};
-  for (const char* kind : {"decode", "draw", "update", "linear", "stream", "fma"}) {
+  for (const char* kind : {"decode", "step", "makespan", "draw", "update", "linear", "stream", "fma"}) {
     for (const char* by : {"rollcall", "rollcall_bf16", "aten_fp32", "aten_bf16"}) {
       Json given = rollouts;
-      given.update(
-          {{"kind", kind}, {"by", by}, {"rows", 3}, {"inputs", 40}, {"outputs", 50}, {"bytes", 1 << 20}, {"vocab", 3000}, {"spread", 1.0}, {"top_p", 0.9}});
+      given.update({{"kind", kind},
+                    {"by", by},
+                    {"rows", 3},
+                    {"inputs", 40},
+                    {"outputs", 50},
+                    {"bytes", 1 << 20},
+                    {"lengths", {3, 1, 20, 4}},
+                    {"slots", 2},
+                    {"vocab", 3000},
+                    {"spread", 1.0},
+                    {"top_p", 0.9}});
       std::cout << kind << " " << answer(given) << "\n";
       if (std::string(kind) != "linear") break;
     }

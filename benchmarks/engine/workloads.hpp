@@ -13,8 +13,11 @@ using Json = nlohmann::json;
 /// `numerics` (fp32_fixed_order).
 /// `temperature`, `top_p`, `top_k` as in SamplingParams. Answer: seconds, tokens (sampled).
 Json decode(const Json& given);
-/// Log-prob, entropy and a draw at `temperature` and `top_p` from each of `rows` rows of `vocab` logits, normal of spread `spread`, one thread.
-/// Answer: seconds, tokens.
+/// `new` steps of a session whose `members` samples of one prompt are all live; the prompt's own time is left out. Answer: seconds, tokens, cache_bytes.
+Json step(const Json& given);
+/// Sequences of `lengths` tokens in a session with `slots` live rows. Answer: seconds, tokens, advances (steps taken) and the least that any order could take.
+Json makespan(const Json& given);
+/// Log-prob, entropy and a draw at `temperature` and `top_p` from each of `rows` rows of `vocab` logits, normal of spread `spread`. Answer: seconds, tokens.
 Json draw(const Json& given);
 /// One GRPO update of the same rollouts with random advantages: gradients of all leaves, their exact sum, AdamW, the weights made ready to generate with.
 /// Answer: seconds, tokens (columns).
@@ -22,7 +25,7 @@ Json update(const Json& given);
 /// y [rows, outputs] = x [rows, inputs] W^T over as many different W as fill `bytes`, so that they come from memory. `by`: "rollcall", "rollcall_bf16", "aten_fp32", "aten_bf16".
 /// Answer: seconds, flop.
 Json linear(const Json& given);
-/// Sum of the 64-bit words of `bytes` of memory, each thread its share. Answer: seconds, bytes.
+/// Sum of the 64-bit words of `bytes` of memory, each thread its share, `new` times over. Answer: seconds, bytes, tokens (times).
 Json stream(const Json& given);
 /// FMAs that stay in registers. Answer: seconds, flop.
 Json fma(const Json& given);
