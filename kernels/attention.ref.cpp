@@ -47,18 +47,18 @@ void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std:
     }
 }
 
-void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
-                        float* dk, float* dv) {
-  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads, stride = shape.kv_heads * d;
-  std::vector<double> k_sum(static_cast<std::size_t>(t * stride)), v_sum(k_sum.size());
-  for (std::int64_t i = 0; i < t; ++i)
-    for (std::int64_t h = 0; h < shape.q_heads; ++h) {
-      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d;
-      const std::vector<double> p = probabilities(q + at, k + from, i + 1, stride, d);
+void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
+                        HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv) {
+  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads, stride = shape.kv_heads * d, before = keys - queries;
+  std::vector<double> k_sum(static_cast<std::size_t>(keys * stride)), v_sum(k_sum.size());
+  for (std::int64_t i = 0; i < queries; ++i)
+    for (std::int64_t h = begin * group; h < end * group; ++h) {
+      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d, seen = before + i + 1;
+      const std::vector<double> p = probabilities(q + at, k + from, seen, stride, d);
       std::vector<double> ds(p.size()), q_sum(static_cast<std::size_t>(d));
       double mean = 0.0;
-      for (std::int64_t j = 0; j <= i; ++j) mean += p[j] * (ds[j] = dot(dout + at, v + j * stride + from, d));
-      for (std::int64_t j = 0; j <= i; ++j) {
+      for (std::int64_t j = 0; j < seen; ++j) mean += p[j] * (ds[j] = dot(dout + at, v + j * stride + from, d));
+      for (std::int64_t j = 0; j < seen; ++j) {
         ds[j] = p[j] * (ds[j] - mean) / std::sqrt(static_cast<double>(d));
         for (std::int64_t c = 0; c < d; ++c) {
           q_sum[c] += ds[j] * k[j * stride + from + c];
@@ -68,8 +68,11 @@ void attention_backward(ExecutionContext&, const float* q, const float* k, const
       }
       std::transform(q_sum.begin(), q_sum.end(), dq + at, [](double value) { return static_cast<float>(value); });
     }
-  std::transform(k_sum.begin(), k_sum.end(), dk, [](double value) { return static_cast<float>(value); });
-  std::transform(v_sum.begin(), v_sum.end(), dv, [](double value) { return static_cast<float>(value); });
+  for (std::int64_t j = 0; j < keys; ++j)
+    for (std::int64_t c = begin * d; c < end * d; ++c) {
+      dk[j * stride + c] = static_cast<float>(k_sum[j * stride + c]);
+      dv[j * stride + c] = static_cast<float>(v_sum[j * stride + c]);
+    }
 }
 
 }  // namespace rollcall::kernels::reference

@@ -1,126 +1,182 @@
-// Backward of causal attention over one sequence. Probabilities are recomputed as in the forward; sums run over queries in ascending order.
+// Backward of causal attention over one sequence (Dao 2023, algorithm 2, without its tiling of the softmax): for blocks of queries and chunks of keys
+//   S = q K^T scale, P = softmax S, dP = dout V^T, dS = P (dP - rowsum(P dP)) scale;  dq = dS K, dk += dS^T q, dv += P^T dout
+// Each product is `linear` of the numerics at hand, on operands transposed where need be; what lies between is fp32.
 #pragma once
 
 #include "kernels/attention.simd.hpp"
+#include "kernels/bf16_linear.simd.hpp"
+#include "kernels/transpose.simd.hpp"
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-static inline std::int64_t whole_vectors(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+inline constexpr std::int64_t kQueryBlock = 64, kKeyChunk = 256;
 
-/// Lane sums of a[d] * row[d]. A dimension known when compiling is kDim, else 0.
-template <int kDim>
-static inline Vec lane_products(const float* a, const float* row, std::int64_t dim) {
-  const std::int64_t d = kDim ? kDim : dim;
-  Vec sum = splat(0.0F);
-#pragma GCC unroll kUnroll
-  for (std::int64_t c = 0; c < d; c += kLanes) sum = fma(load_up_to(a + c, d - c), load_up_to(row + c, d - c), sum);
-  return sum;
-}
-
-/// Lane j is a[d] . rows[j][d], rows `stride` floats apart; lanes from `count` on are 0.
-template <int kDim>
-static inline Vec dot_products(const float* a, const float* rows, std::int64_t stride, std::int64_t count, std::int64_t dim) {
-  Vec sums[kLanes];
-  if (count < kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = j < count ? lane_products<kDim>(a, rows + j * stride, dim) : splat(0.0F);
-    return fold_sums(sums);
-  }
-#pragma GCC unroll kUnroll
-  for (std::int64_t j = 0; j < kLanes; ++j) sums[j] = lane_products<kDim>(a, rows + j * stride, dim);
-  return fold_sums(sums);
-}
-
-/// weights[j] = exp(score_j - max score), padded with zeros to whole vectors; returns their sum.
-template <int kDim>
-static inline float softmax_weights(const float* q, const float* k, std::int64_t stride, std::int64_t keys, std::int64_t dim, float scale, float* weights) {
-  Vec largest = splat(kBelowAllScores);
-  for (std::int64_t j = 0; j < keys; j += kLanes) {
-    const Vec dots = dot_products<kDim>(q, k + j * stride, stride, keys - j, dim);
-    Vec score = dots * splat(scale);
-    if (keys - j < kLanes) score = keep_first(score, keys - j, splat(kBelowAllScores));
-    largest = max(largest, score);
-    store(weights + j, score);
-  }
-  const Vec top = splat(fold_max(largest));
-  Vec sum = splat(0.0F);
-  for (std::int64_t j = 0; j < keys; j += kLanes) {
-    const Vec e = exp_nonpositive(load(weights + j) - top);
-    sum = sum + e;
-    store(weights + j, e);
-  }
-  return fold_sum(sum);
-}
-
-/// One query row of one head: pointers to its own vectors and to key row 0 of its key head.
-struct BackwardRow {
-  const float *q, *k, *v, *dout;  // q, dout [d]; k, v rows `stride` apart
-  float *dq, *dk, *dv;
-  std::int64_t keys, stride, dim;
+struct Fp32Backward {
+  static constexpr auto product = linear;
+  static constexpr auto pack = pack_transposed_fp32;
+  static constexpr auto bytes = packed_bytes_fp32;
+};
+struct Bf16Backward {
+  static constexpr auto product = sliced_linear;
+  static constexpr auto pack = pack_transposed_bf16;
+  static constexpr auto bytes = packed_bytes_bf16;
 };
 
-/// ds[j] = p_j (dp_j - sum p dp) scale with dp_j = dout . v_j; p[j] normalised in place. Both padded to whole vectors.
-template <int kDim>
-static inline void score_gradients(const BackwardRow& a, float scale, float* p, float* ds) {
-  const Vec total = splat(softmax_weights<kDim>(a.q, a.k, a.stride, a.keys, a.dim, scale, p));
-  Vec mean = splat(0.0F);
-  for (std::int64_t j = 0; j < a.keys; j += kLanes) {
-    const Vec probability = load(p + j) / total;
-    const Vec dp = dot_products<kDim>(a.dout, a.v + j * a.stride, a.stride, a.keys - j, a.dim);
-    mean = fma(probability, dp, mean);
-    store(p + j, probability);
-    store(ds + j, dp);
+/// Scratch memory taken piece by piece, or only counted.
+struct Pieces {
+  float* memory = nullptr;
+  std::int64_t used = 0;
+  float* take(std::int64_t floats) {
+    float* piece = memory ? memory + used : nullptr;
+    used += (floats + kLanes - 1) / kLanes * kLanes;
+    return piece;
   }
-  const Vec pull = splat(fold_sum(mean)), by = splat(scale);
-  for (std::int64_t j = 0; j < a.keys; j += kLanes) store(ds + j, load(p + j) * (load(ds + j) - pull) * by);
-}
+};
 
-template <int kDim>
-static inline void attention_backward_row(const BackwardRow& a, float* p, float* ds) {
-  const std::int64_t d = kDim ? kDim : a.dim;
-  score_gradients<kDim>(a, 1.0F / __builtin_sqrtf(static_cast<float>(d)), p, ds);
-  for (std::int64_t c = 0; c < d; c += kLanes) {
-    const std::int64_t count = d - c;
-    const Vec q = load_up_to(a.q + c, count), dout = load_up_to(a.dout + c, count);
-    Vec dq = splat(0.0F);
-    for (std::int64_t j = 0; j < a.keys; ++j) {
-      const std::int64_t at = j * a.stride + c;
-      const Vec score = splat(ds[j]);
-      dq = fma(score, load_up_to(a.k + at, count), dq);
-      store_up_to(a.dk + at, count, fma(score, q, load_up_to(a.dk + at, count)));
-      store_up_to(a.dv + at, count, fma(splat(p[j]), dout, load_up_to(a.dv + at, count)));
-    }
-    store_up_to(a.dq + c, count, dq);
-  }
-}
-
-struct SequenceGradients {
+template <class Numerics>
+struct AttentionBackward {
+  ExecutionContext& context;
+  HeadShape shape;
+  std::int64_t queries, keys;
   const float *q, *k, *v, *dout;
   float *dq, *dk, *dv;
+  // Of one head:
+  Pieces pieces{};
+  float *rows_k = nullptr, *rows_v = nullptr, *turned = nullptr;        // [keys,d], [keys,d], [d,keys]
+  float *k_packed = nullptr, *v_packed = nullptr, *k_turned = nullptr;  // of all chunks: as W[keys,d], and K as W[d,keys]
+  float *sum_k = nullptr, *sum_v = nullptr;                             // [keys,d]
+  float *rows_q = nullptr, *rows_dout = nullptr, *sum_q = nullptr;      // [kQueryBlock,d]
+  float *q_turned = nullptr, *dout_turned = nullptr;                    // as W[d,queries]
+  float *scores = nullptr, *dscores = nullptr;                          // of all chunks
+  float *columns = nullptr, *part = nullptr;                            // a chunk's transposed, and a product
+
+  std::int64_t d() const { return shape.head_dim; }
+  std::int64_t group() const { return shape.q_heads / shape.kv_heads; }
+  std::int64_t chunks(std::int64_t seen) const { return (seen + kKeyChunk - 1) / kKeyChunk; }
+  std::int64_t chunk_keys(std::int64_t c) const { return keys - c * kKeyChunk < kKeyChunk ? keys - c * kKeyChunk : kKeyChunk; }
+  static std::int64_t packed_floats(std::int64_t o, std::int64_t i) { return (Numerics::bytes(o, i) / 4 + kLanes - 1) / kLanes * kLanes; }
+  std::int64_t as_keys() const { return packed_floats(kKeyChunk, d()); }    // a chunk as W[keys,d]
+  std::int64_t as_inputs() const { return packed_floats(d(), kKeyChunk); }  // as W[d,keys]
+
+  void take_all() {
+    const std::int64_t c = chunks(keys), block = kQueryBlock * d();
+    rows_k = pieces.take(keys * d()), rows_v = pieces.take(keys * d()), turned = pieces.take(keys * d());
+    k_packed = pieces.take(c * as_keys()), v_packed = pieces.take(c * as_keys()), k_turned = pieces.take(c * as_inputs());
+    sum_k = pieces.take(keys * d()), sum_v = pieces.take(keys * d());
+    rows_q = pieces.take(block), rows_dout = pieces.take(block), sum_q = pieces.take(block);
+    q_turned = pieces.take(packed_floats(d(), kQueryBlock)), dout_turned = pieces.take(packed_floats(d(), kQueryBlock));
+    scores = pieces.take(c * kKeyChunk * kQueryBlock), dscores = pieces.take(c * kKeyChunk * kQueryBlock);
+    columns = pieces.take(kKeyChunk * kQueryBlock), part = pieces.take((kKeyChunk + kQueryBlock) * d());
+  }
+
+  /// y[n,o] = x[n,i] W^T.
+  void product(const float* x, std::int64_t n, std::int64_t i, const float* packed, std::int64_t o, float* y) const {
+    const Product one{packed, o, nullptr, y};
+    Numerics::product(context, x, n, i, &one, 1, 1, 0, panels_of(o));
+  }
+  static void add(float* to, const float* from, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i += kLanes) store_up_to(to + i, count - i, load_up_to(to + i, count - i) + load_up_to(from + i, count - i));
+  }
+  void gather(const float* from, std::int64_t count, std::int64_t stride, float* to) const {
+    for (std::int64_t i = 0; i < count; ++i) __builtin_memcpy(to + i * d(), from + i * stride, static_cast<std::size_t>(d()) * sizeof(float));
+  }
+  void scatter(const float* from, std::int64_t count, std::int64_t stride, float* to) const {
+    for (std::int64_t i = 0; i < count; ++i) __builtin_memcpy(to + i * stride, from + i * d(), static_cast<std::size_t>(d()) * sizeof(float));
+  }
+
+  void pack_keys(std::int64_t kv_head) {
+    const std::int64_t stride = shape.kv_heads * d();
+    gather(k + kv_head * d(), keys, stride, rows_k), gather(v + kv_head * d(), keys, stride, rows_v);
+    for (std::int64_t c = 0; c < chunks(keys); ++c) {
+      const std::int64_t count = chunk_keys(c), from = c * kKeyChunk * d();
+      transpose(rows_k + from, count, d(), d(), turned);
+      Numerics::pack(turned, d(), count, 0, panels_of(count), k_packed + c * as_keys());
+      transpose(rows_v + from, count, d(), d(), turned);
+      Numerics::pack(turned, d(), count, 0, panels_of(count), v_packed + c * as_keys());
+      Numerics::pack(rows_k + from, count, d(), 0, panels_of(d()), k_turned + c * as_inputs());
+    }
+    for (std::int64_t i = 0; i < keys * d(); ++i) sum_k[i] = sum_v[i] = 0.0F;
+  }
+
+  /// Row r of chunk c of scores or dscores: chunks lie one behind the other, [rows, keys of the chunk] each.
+  float* row(float* of, std::int64_t c, std::int64_t rows, std::int64_t r) const { return of + c * kKeyChunk * rows + r * chunk_keys(c); }
+
+  /// One row of S and dP becomes one of P and dS. Beyond `seen` keys both become 0.
+  void softmax(std::int64_t rows, std::int64_t r, std::int64_t seen, std::int64_t all_chunks) {
+    const Vec scale = splat(1.0F / __builtin_sqrtf(static_cast<float>(d())));
+    const auto each = [&](const auto& visit) {
+      for (std::int64_t c = 0; c < all_chunks; ++c) {
+        float *s = row(scores, c, rows, r), *ds = row(dscores, c, rows, r);
+        const std::int64_t left = seen - c * kKeyChunk, count = left < chunk_keys(c) ? left : chunk_keys(c);
+        for (std::int64_t j = 0; j < count; j += kLanes) visit(s + j, ds + j, count - j);
+      }
+    };
+    Vec largest = splat(kBelowAllScores);
+    each([&](const float* s, const float*, std::int64_t count) { largest = max(largest, load_up_to(s, count, kBelowAllScores)); });
+    const Vec top = splat(fold_max(largest)) * scale;
+    Vec sum = splat(0.0F);
+    each([&](float* s, const float*, std::int64_t count) {
+      Vec e = exp_nonpositive(load_up_to(s, count) * scale - top);
+      if (count < kLanes) e = keep_first(e, count, splat(0.0F));
+      sum = sum + e;
+      store_up_to(s, count, e);
+    });
+    const Vec total = splat(fold_sum(sum));
+    Vec mean = splat(0.0F);
+    each([&](float* s, const float* ds, std::int64_t count) {
+      const Vec p = load_up_to(s, count) / total;
+      mean = fma(p, load_up_to(ds, count), mean);
+      store_up_to(s, count, p);
+    });
+    const Vec pull = splat(fold_sum(mean));
+    each([&](const float* s, float* ds, std::int64_t count) { store_up_to(ds, count, load_up_to(s, count) * (load_up_to(ds, count) - pull) * scale); });
+    for (std::int64_t c = 0; c < all_chunks; ++c) {
+      const std::int64_t left = seen - c * kKeyChunk;
+      for (std::int64_t j = left < 0 ? 0 : left; j < chunk_keys(c); ++j) row(scores, c, rows, r)[j] = row(dscores, c, rows, r)[j] = 0.0F;
+    }
+  }
+
+  /// Queries [first, first + rows) of one query head.
+  void block(std::int64_t head, std::int64_t first, std::int64_t rows) {
+    const std::int64_t stride = shape.q_heads * d(), at = (first * shape.q_heads + head) * d(), before = keys - queries,
+                       seen_chunks = chunks(before + first + rows);
+    gather(q + at, rows, stride, rows_q), gather(dout + at, rows, stride, rows_dout);
+    Numerics::pack(rows_q, rows, d(), 0, panels_of(d()), q_turned), Numerics::pack(rows_dout, rows, d(), 0, panels_of(d()), dout_turned);
+    for (std::int64_t c = 0; c < seen_chunks; ++c) {
+      product(rows_q, rows, d(), k_packed + c * as_keys(), chunk_keys(c), row(scores, c, rows, 0));
+      product(rows_dout, rows, d(), v_packed + c * as_keys(), chunk_keys(c), row(dscores, c, rows, 0));
+    }
+    for (std::int64_t r = 0; r < rows; ++r) softmax(rows, r, before + first + r + 1, seen_chunks);
+    for (std::int64_t i = 0; i < rows * d(); ++i) sum_q[i] = 0.0F;
+    for (std::int64_t c = 0; c < seen_chunks; ++c) {
+      const std::int64_t count = chunk_keys(c), from = c * kKeyChunk * d();
+      product(row(dscores, c, rows, 0), rows, count, k_turned + c * as_inputs(), d(), part), add(sum_q, part, rows * d());
+      transpose(row(dscores, c, rows, 0), rows, count, count, columns);
+      product(columns, count, rows, q_turned, d(), part), add(sum_k + from, part, count * d());
+      transpose(row(scores, c, rows, 0), rows, count, count, columns);
+      product(columns, count, rows, dout_turned, d(), part), add(sum_v + from, part, count * d());
+    }
+    scatter(sum_q, rows, stride, dq + at);
+  }
+
+  void heads(std::int64_t begin, std::int64_t end) {
+    take_all();
+    pieces = {context.operands.floats(static_cast<std::size_t>(pieces.used)), 0};
+    take_all();
+    for (std::int64_t kv_head = begin; kv_head < end; ++kv_head) {
+      pack_keys(kv_head);
+      for (std::int64_t head = kv_head * group(); head < (kv_head + 1) * group(); ++head)
+        for (std::int64_t first = 0; first < queries; first += kQueryBlock) block(head, first, queries - first < kQueryBlock ? queries - first : kQueryBlock);
+      scatter(sum_k, keys, shape.kv_heads * d(), dk + kv_head * d()), scatter(sum_v, keys, shape.kv_heads * d(), dv + kv_head * d());
+    }
+  }
 };
 
-template <int kDim>
-static void attention_backward_rows(const SequenceGradients& a, std::int64_t t, HeadShape shape, float* p, float* ds) {
-  const std::int64_t group = shape.q_heads / shape.kv_heads, stride = shape.kv_heads * shape.head_dim;
-  for (std::int64_t h = 0; h < shape.q_heads; ++h)
-    for (std::int64_t i = 0; i < t; ++i) {
-      const std::int64_t at = (i * shape.q_heads + h) * shape.head_dim, from = h / group * shape.head_dim;
-      const BackwardRow row{a.q + at, a.k + from, a.v + from, a.dout + at, a.dq + at, a.dk + from, a.dv + from, i + 1, stride, shape.head_dim};
-      attention_backward_row<kDim>(row, p, ds);
-    }
-}
-
-static void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape,
-                               float* dq, float* dk, float* dv) {
-  const std::int64_t kv_floats = t * shape.kv_heads * shape.head_dim, padded = whole_vectors(t);
-  for (std::int64_t i = 0; i < kv_floats; ++i) dk[i] = dv[i] = 0.0F;
-  float* p = context.workspace.floats(static_cast<std::size_t>(2 * padded));
-  const SequenceGradients a{q, k, v, dout, dq, dk, dv};
-  switch (shape.head_dim) {
-    case 32: return attention_backward_rows<32>(a, t, shape, p, p + padded);
-    case 64: return attention_backward_rows<64>(a, t, shape, p, p + padded);
-    case 128: return attention_backward_rows<128>(a, t, shape, p, p + padded);
-    default: return attention_backward_rows<0>(a, t, shape, p, p + padded);
-  }
+template <class Numerics>
+static void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries,
+                               std::int64_t keys, HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv) {
+  AttentionBackward<Numerics> backward{context, shape, queries, keys, q, k, v, dout, dq, dk, dv};
+  backward.heads(begin, end);
 }
 
 }  // namespace rollcall::kernels::ROLLCALL_ISA

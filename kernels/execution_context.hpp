@@ -20,6 +20,7 @@ class Workspace {
 /// Passed to every kernel. `stream` is a cudaStream_t on a device and null on the host.
 struct ExecutionContext {
   Workspace workspace;
+  Workspace operands;  ///< of a kernel that calls others
   void* stream = nullptr;
 };
 

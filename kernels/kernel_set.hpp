@@ -71,6 +71,11 @@ struct KernelSet {
   std::int64_t (*packed_bytes)(std::int64_t o, std::int64_t k);
   void (*pack)(const float* w, std::int64_t o, std::int64_t k, void* packed);
   void (*pack_halves)(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);  ///< of bf16
+  /// What `pack` makes of the transpose of w[k,o], of its panels [begin, end), each written to its place. With it and `transpose` the products of the backward
+  /// pass are `linear` too: dx = linear(dy, W^T), dW = linear(dy^T, x^T).
+  void (*pack_transposed)(const float* w, std::int64_t k, std::int64_t o, std::int64_t begin, std::int64_t end, void* packed);
+  /// y[count,n] = the transpose of the first `count` columns of x, whose n rows lie `stride` floats apart.
+  void (*transpose)(const float* x, std::int64_t n, std::int64_t stride, std::int64_t count, float* y);
   /// Products of the same x[n,k]: their panels [begin, end), numbered from the first product's first to the last one's last, so that threads share a call by its
   /// panels. `slices` (1, 2, 4 or 8): parts of k that bf16_sliced8 sums apart; fp32_fixed_order takes no notice of it.
   void (*linear)(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices, std::int64_t begin,
@@ -93,9 +98,10 @@ struct KernelSet {
   /// out[n,q_heads,head_dim] = softmax(q k^T / sqrt(head_dim)) v over rows[i].keys keys: online over pages ascending (Milakov and Gimelshein 2018), pages of 1,024
   /// keys folded in order. `part` of it: query heads that read other key heads are left alone.
   void (*attention)(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out);
-  /// One causal sequence of t tokens, q [t,q_heads,head_dim], k and v [t,kv_heads,head_dim]; recomputes the probabilities. dq, dk, dv written.
-  void (*attention_backward)(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t t, HeadShape shape, float* dq,
-                             float* dk, float* dv);
+  /// One causal sequence of `keys` tokens, k and v [keys,kv_heads,head_dim], of which the last `queries` are asked for: q and dout [queries,q_heads,head_dim].
+  /// Recomputes the probabilities. dq [queries,..], dk and dv [keys,..] are written, of the key heads [begin, end) and the query heads that read them.
+  void (*attention_backward)(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
+                             HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv);
   /// y[n,f] = silu(gate) * up with gate, up [n,f].
   void (*swiglu)(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
   void (*swiglu_backward)(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
@@ -104,7 +110,8 @@ struct KernelSet {
   /// the log-prob of a token z is then z - largest - sum of the row's last entry, the same bits as here. `e` (or nullptr) [n,v]: exp(z - largest of its block).
   void (*token_columns)(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
                         float* logprob, float* entropy, float* lse, BlockMass* blocks, float* e);
-  /// dlogits[n,v] (may alias logits) = inverse_temperature * (dlogprob (onehot - p) + dentropy * dH/dz), p from lse.
+  /// dlogits[n,v] (may alias logits) = inverse_temperature * (dlogprob (onehot - p) + dentropy * dH/dz), p from lse. The v tokens may be a part of the
+  /// vocabulary: a target outside [0, v) stands in another part.
   void (*token_columns_backward)(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
                                  const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
   /// Of each row's p = softmax(logits inverse_temperature): squares[i] = sum p^2, and kl[i] = sum p (ln p - ln q) with q of `other` [n,v] likewise, unless that
@@ -122,6 +129,11 @@ struct KernelSet {
   void (*block_sums_from)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum);
   /// The places of low <= w < high, ascending; `place` has room for all of them. Returns their number.
   std::int64_t (*places_between)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place);
+
+  // Over all parameters; parameter_kernels.hpp says what they compute.
+  float (*accumulate_fixed_point)(const float* values, std::int64_t count, double scale, std::int64_t* sum);
+  void (*from_fixed_point)(const std::int64_t* sum, std::int64_t count, double scale, float* values);
+  double (*sum_of_squares)(const float* values, std::int64_t count);
 };
 
 /// The numerics there are: what fixes the bits of a run. Sets of one numerics are bit-identical; "fp64_loops" is the reference's.

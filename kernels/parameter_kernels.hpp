@@ -1,4 +1,4 @@
-// Element-wise kernels over all parameters, in Kokkos so that one source serves host and device builds. Kokkos Serial is called from one thread.
+// Element-wise kernels over all parameters: AdamW in Kokkos, one source for host and device builds; fixed-point sums in the sets of kernel_set.hpp.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,17 @@ class KokkosScope {
   bool owner_;
 };
 
-/// Order-free sums: values become integers round(value * 2^exponent), whose addition is exact in any order.
-/// accumulate adds gradient[i] to sum[i]; returns false (sum then undefined) when a value is not finite or |value| * 2^exponent exceeds 2^52,
-/// which leaves room for 2^10 leaves below 2^62.
-bool accumulate_fixed_point(std::span<const float> gradient, int exponent, std::span<std::int64_t> sum);
-/// gradient[i] = sum[i] * 2^-exponent, correctly rounded to fp32.
-void from_fixed_point(std::span<const std::int64_t> sum, int exponent, std::span<float> gradient);
-/// Largest |sum[i]|; 0 for an empty span.
-std::int64_t max_magnitude(std::span<const std::int64_t> sum);
-/// Sums of squares in double of blocks of kNormBlock elements, the last one shorter: sums [ceil(values / kNormBlock)]. Added in order they are the
-/// square of the norm, independent of threads and of ranks that hold whole blocks.
+// Any part of the parameters at a time, from any thread.
+
+/// Order-free sums: values become integers round(value * 2^exponent), whose addition is exact in any order. Adds them to sum and returns the largest |value|,
+/// infinity when one is not finite. Where that times 2^exponent exceeds 2^52, which leaves room for 2^10 leaves below 2^62, the sum is undefined.
+float accumulate_fixed_point(std::span<const float> values, int exponent, std::span<std::int64_t> sum);
+/// values[i] = sum[i] * 2^-exponent, correctly rounded to fp32.
+void from_fixed_point(std::span<const std::int64_t> sum, int exponent, std::span<float> values);
+/// In double. The squares of blocks of kNormBlock elements, the last one shorter, added in order are the square of the norm, independent of threads and of
+/// ranks that hold whole blocks.
+double sum_of_squares(std::span<const float> values);
 constexpr std::size_t kNormBlock = 4096;
-void block_sums_of_squares(std::span<const float> values, std::span<double> sums);
 
 /// One AdamW update with decoupled decay (Loshchilov and Hutter 2019, algorithm 2), bias correction by `step` >= 1:
 /// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * w), with g = gradient * scale.

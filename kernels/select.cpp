@@ -119,6 +119,8 @@ const KernelSet& reference_kernels() {
       .packed_bytes = packed_bytes_fp32,
       .pack = pack_fp32,
       .pack_halves = pack_halves_fp32,
+      .pack_transposed = scalar::table.pack_transposed,
+      .transpose = scalar::table.transpose,
       .linear = reference::linear,
       .rms_norm = reference::rms_norm,
       .rms_norm_backward = reference::rms_norm_backward,
@@ -137,6 +139,9 @@ const KernelSet& reference_kernels() {
       .sums_from = reference::sums_from,
       .block_sums_from = reference::block_sums_from,
       .places_between = reference::places_between,
+      .accumulate_fixed_point = scalar::table.accumulate_fixed_point,
+      .from_fixed_point = scalar::table.from_fixed_point,
+      .sum_of_squares = scalar::table.sum_of_squares,
   };
   return table;
 }

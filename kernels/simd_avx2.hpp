@@ -61,6 +61,22 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   lower = {_mm256_castsi256_ps(_mm256_slli_epi32(first, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(second, 16))};
   upper = {_mm256_castsi256_ps(_mm256_and_si256(first, high_half)), _mm256_castsi256_ps(_mm256_and_si256(second, high_half))};
 }
+/// The inverse, of numbers that are rounded to bfloat16.
+static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
+  const auto joined = [](__m256 low, __m256 high) { return _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(low), 16), _mm256_castps_si256(high)); };
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), joined(lower.lo, upper.lo));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 16), joined(lower.hi, upper.hi));
+}
+/// Lane j of a[i] becomes lane i of a[j].
+static inline void transpose(Vec (&a)[16]) {
+  float rows[16][16];
+  for (int i = 0; i < 16; ++i) store(rows[i], a[i]);
+  for (int j = 0; j < 16; ++j) {
+    float column[16];
+    for (int i = 0; i < 16; ++i) column[i] = rows[i][j];
+    a[j] = load(column);
+  }
+}
 /// a, plus b in the lanes where x is not less than least.
 static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return select_less(x, least, a, a + b); }
 /// Bit i: lane i of a is less than that of b.

@@ -45,6 +45,26 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   lower.v = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
   upper.v = _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))));
 }
+/// The inverse, of numbers that are rounded to bfloat16.
+static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
+  _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(lower.v), 16), _mm512_castps_si512(upper.v)));
+}
+/// Lane j of a[i] becomes lane i of a[j].
+static inline void transpose(Vec (&a)[16]) {
+  __m512 pairs[16], quads[16];
+  for (int i = 0; i < 16; i += 2) pairs[i] = _mm512_unpacklo_ps(a[i].v, a[i + 1].v), pairs[i + 1] = _mm512_unpackhi_ps(a[i].v, a[i + 1].v);
+  for (int i = 0; i < 16; i += 4)  // quads[i + l]: lane 4 q + l of a[i .. i+3] in quarter q
+    for (int l = 0; l < 2; ++l) {
+      quads[i + 2 * l] = _mm512_shuffle_ps(pairs[i + l], pairs[i + l + 2], 0x44);
+      quads[i + 2 * l + 1] = _mm512_shuffle_ps(pairs[i + l], pairs[i + l + 2], 0xEE);
+    }
+  for (int l = 0; l < 4; ++l) {
+    const __m512 low_even = _mm512_shuffle_f32x4(quads[l], quads[4 + l], 0x88), low_odd = _mm512_shuffle_f32x4(quads[l], quads[4 + l], 0xDD);
+    const __m512 high_even = _mm512_shuffle_f32x4(quads[8 + l], quads[12 + l], 0x88), high_odd = _mm512_shuffle_f32x4(quads[8 + l], quads[12 + l], 0xDD);
+    a[l].v = _mm512_shuffle_f32x4(low_even, high_even, 0x88), a[8 + l].v = _mm512_shuffle_f32x4(low_even, high_even, 0xDD);
+    a[4 + l].v = _mm512_shuffle_f32x4(low_odd, high_odd, 0x88), a[12 + l].v = _mm512_shuffle_f32x4(low_odd, high_odd, 0xDD);
+  }
+}
 /// a, plus b in the lanes where x is not less than least.
 static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return {_mm512_mask_add_ps(a.v, _mm512_cmp_ps_mask(x.v, least.v, _CMP_NLT_UQ), a.v, b.v)}; }
 static inline Vec exponent_from_low_bits(Vec a) { return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a.v), 23))}; }

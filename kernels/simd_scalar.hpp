@@ -69,6 +69,20 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   lower = each_lane([&](int i) { return from_bf16(p[2 * i]); });
   upper = each_lane([&](int i) { return from_bf16(p[2 * i + 1]); });
 }
+/// The inverse, of numbers that are rounded to bfloat16.
+static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
+  for (int i = 0; i < 16; ++i) p[2 * i] = to_bf16(lower.lane[i]), p[2 * i + 1] = to_bf16(upper.lane[i]);
+}
+/// Lane j of a[i] becomes lane i of a[j].
+static inline void transpose(Vec (&a)[16]) {
+  float rows[16][16];
+  for (int i = 0; i < 16; ++i) store(rows[i], a[i]);
+  for (int j = 0; j < 16; ++j) {
+    float column[16];
+    for (int i = 0; i < 16; ++i) column[i] = rows[i][j];
+    a[j] = load(column);
+  }
+}
 /// a, plus b in the lanes where x is not less than least.
 static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return select_less(x, least, a, a + b); }
 /// Bit i: lane i of a is less than that of b.

@@ -70,7 +70,7 @@ __global__ void token_columns_backward_each(std::int64_t count, const float* log
   const std::int64_t at = element();
   if (at >= count) return;
   const std::int64_t i = at / v, j = at % v;
-  const float through_logprob = target[i] < 0 ? 0.0F : a.dlogprob[i];
+  const float through_logprob = a.dlogprob[i];
   const float log_p = floored(logits[at] * scale - a.lse[i]), p = expf(log_p);
   const float spread = p * fmaf(a.dentropy[i], log_p + a.entropy[i], through_logprob);
   dlogits[at] = scale * ((j == target[i] ? through_logprob : 0.0F) - spread);

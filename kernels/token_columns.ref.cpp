@@ -41,7 +41,7 @@ void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < v; ++j) {
       const double log_p = scale * logits[i * v + j] - lse[i], p = std::exp(log_p);
-      const double through_logprob = target[i] < 0 ? 0.0 : dlogprob[i] * ((j == target[i] ? 1.0 : 0.0) - p);
+      const double through_logprob = dlogprob[i] * ((j == target[i] ? 1.0 : 0.0) - p);
       const double through_entropy = p > 0.0 ? -dentropy[i] * p * (log_p + entropy[i]) : 0.0;
       dlogits[i * v + j] = static_cast<float>(scale * (through_logprob + through_entropy));
     }

@@ -71,14 +71,13 @@ static void token_columns_backward(ExecutionContext&, const float* logits, std::
                                    float* dlogits) {
   const Vec scale = splat(inverse_temperature);
   for (std::int64_t i = 0; i < n; ++i) {
-    const float through_logprob = target[i] < 0 ? 0.0F : dlogprob[i];
-    const Vec h = splat(entropy[i]), dh = splat(dentropy[i]), dl = splat(through_logprob), minus_scale = splat(-inverse_temperature);
+    const Vec h = splat(entropy[i]), dh = splat(dentropy[i]), dl = splat(dlogprob[i]), minus_scale = splat(-inverse_temperature);
     for (std::int64_t j = 0; j < v; j += kLanes) {
       const Vec log_p = max(splat(kLogFloor), load_up_to(logits + i * v + j, v - j) * scale - splat(lse[i]));
       const Vec p = exp_nonpositive(log_p);
       store_up_to(dlogits + i * v + j, v - j, minus_scale * (p * fma(dh, log_p + h, dl)));
     }
-    if (target[i] >= 0) dlogits[i * v + target[i]] = fma(inverse_temperature, through_logprob, dlogits[i * v + target[i]]);
+    if (target[i] >= 0 && target[i] < v) dlogits[i * v + target[i]] = fma(inverse_temperature, dlogprob[i], dlogits[i * v + target[i]]);
   }
 }
 

@@ -71,7 +71,7 @@ void attention_backward(benchmark::State& state, const KernelSet* set) {
   const std::vector<float> q = ramp(t * shape.q_heads * shape.head_dim), k = ramp(t * shape.kv_heads * shape.head_dim);
   std::vector<float> dq(q.size()), dk(k.size()), dv(k.size());
   for (auto _ : state) {
-    set->attention_backward(context, q.data(), k.data(), k.data(), q.data(), t, shape, dq.data(), dk.data(), dv.data());
+    set->attention_backward(context, q.data(), k.data(), k.data(), q.data(), t, t, shape, 0, shape.kv_heads, dq.data(), dk.data(), dv.data());
     benchmark::ClobberMemory();
   }
   const double seen = static_cast<double>(shape.q_heads * t * (t + 1) / 2 * state.iterations());

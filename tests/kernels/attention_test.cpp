@@ -40,7 +40,8 @@ struct Sequence {
     ExecutionContext context;
     Floats gradients(static_cast<std::size_t>(q_floats() + 2 * kv_floats()), 7.0F);
     float* dq = gradients.data();
-    set.attention_backward(context, q.data(), k.data(), v.data(), dout.data(), t, shape, dq, dq + q_floats(), dq + q_floats() + kv_floats());
+    set.attention_backward(context, q.data(), k.data(), v.data(), dout.data(), t, t, shape, 0, shape.kv_heads, dq, dq + q_floats(),
+                           dq + q_floats() + kv_floats());
     return gradients;
   }
 
@@ -70,6 +71,33 @@ TEST(Attention, AgreesWithReference) {
         ASSERT_TRUE(near(s.backward(*set), s.backward(reference_kernels()), 1e-5)) << set->name << ' ' << t << ' ' << d;
       }
     }
+}
+
+/// The last queries of a sequence, and some heads at a time, are what the whole gives; other heads are left alone. Long enough for several chunks of keys.
+TEST(Attention, BackwardOfAPart) {
+  for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8}) {
+    const KernelSet& set = *kernels_by_name("scalar", numerics);
+    for (const std::int64_t t : {20, 300}) {
+      Sequence s(t, {6, 3, 16});
+      const std::int64_t before = t / 3, queries = t - before, wide = 6 * 16;
+      std::fill_n(s.dout.begin(), before * wide, 0.0F);
+      const Floats whole = s.backward(set), truth = s.backward(reference_kernels());
+      EXPECT_TRUE(near(whole, truth, numerics == std::string_view(kFp32FixedOrder) ? 1e-5 : 3e-2)) << numerics;
+      ExecutionContext context;
+      Floats part(whole.size(), 7.0F);
+      float *dq = part.data(), *dk = dq + s.q_floats(), *dv = dk + s.kv_floats();
+      const auto run = [&](std::int64_t begin, std::int64_t end) {
+        set.attention_backward(context, s.q.data() + before * wide, s.k.data(), s.v.data(), s.dout.data() + before * wide, queries, t, s.shape, begin, end,
+                               dq + before * wide, dk, dv);
+      };
+      run(1, 2);
+      EXPECT_EQ(dk[0], 7.0F);
+      EXPECT_NEAR(dk[16], whole[std::size_t(s.q_floats()) + 16], 1e-2);
+      run(0, 1), run(2, 3);
+      // Queries are cut into blocks from the first one asked for, so sums over them round differently.
+      EXPECT_TRUE(near(Floats(part.begin() + before * wide, part.end()), Floats(whole.begin() + before * wide, whole.end()), 1e-2)) << numerics << " " << t;
+    }
+  }
 }
 
 TEST(Attention, SetsAreBitIdentical) {

@@ -81,7 +81,7 @@ TEST_F(CudaKernels, AttentionAgreesWithReference) {
   const AttentionRow* rows = managed(keys);
   expect_same("attention", q_floats, 1e-5, [&](auto& set, auto& context, float* out) { set.attention(context, q, rows, t, shape, {0, 0, 2}, out); });
   expect_same("attention_backward", q_floats + 2 * kv_floats, 2e-5, [&](auto& set, auto& context, float* dq) {
-    set.attention_backward(context, q, k, v, dout, t, shape, dq, dq + q_floats, dq + q_floats + kv_floats);
+    set.attention_backward(context, q, k, v, dout, t, t, shape, 0, shape.kv_heads, dq, dq + q_floats, dq + q_floats + kv_floats);
   });
 }
 

@@ -118,5 +118,30 @@ TEST(Linear, PackingPadsWithZeros) {
   EXPECT_EQ(p, expected);
 }
 
+/// pack_transposed of W^T is pack of W in every byte, by any cut of its panels; transpose turns.
+TEST(Linear, TransposedOperands) {
+  EXPECT_TRUE(rc::check([] {
+    const std::int64_t o = *rc::gen::inRange(1, 70), k = *rc::gen::inRange(1, 90), cut = *rc::gen::inRange<std::int64_t>(0, panels_of(o) + 1);
+    const Floats w = random_floats(o * k, *rc::gen::arbitrary<unsigned>());
+    for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8})
+      for (const char* name : {"reference", "scalar", "avx2", "avx512", "avx512_bf16", "amx"}) {
+        const KernelSet* set = kernels_by_name(name, numerics);
+        if (set == nullptr) continue;
+        Floats turned(w.size(), -1.0F);
+        set->transpose(w.data(), o, k, k, turned.data());
+        for (std::int64_t i = 0; i < o; ++i)
+          for (std::int64_t j = 0; j < k; ++j) RC_ASSERT(turned[std::size_t(j * o + i)] == w[std::size_t(i * k + j)]);
+        const auto bytes = std::size_t(set->packed_bytes(o, k));
+        std::vector<char> plain(bytes, 1), packed(bytes, 2), parts(bytes, 3);
+        set->numerics == std::string_view(kBf16Sliced8) ? pack_bf16(w.data(), o, k, plain.data()) : pack_fp32(w.data(), o, k, plain.data());
+        set->pack(w.data(), o, k, packed.data());
+        set->pack_transposed(turned.data(), k, o, 0, cut, parts.data());
+        set->pack_transposed(turned.data(), k, o, cut, panels_of(o), parts.data());
+        RC_ASSERT(packed == plain);
+        RC_ASSERT(parts == plain);
+      }
+  }));
+}
+
 }  // namespace
 }  // namespace rollcall::kernels
