@@ -2,14 +2,11 @@
 #include "model/backend.hpp"
 
 #include "base/error.hpp"
-#include "model/transformer.hpp"
 
 #include <algorithm>
 
 namespace rollcall::model {
 namespace {
-
-std::int64_t padded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
 /// Floats a row needs between two residual adds: the larger of the attention and the MLP half of a block.
 std::int64_t scratch_width(const ModelConfig& c) {
@@ -17,32 +14,42 @@ std::int64_t scratch_width(const ModelConfig& c) {
   return std::max(2 * c.hidden_size + 2 * q + 2 * kv + norms, 2 * c.hidden_size + 3 * c.intermediate_size);
 }
 
-constexpr std::int64_t kScratchPieces = 9;  // buffers of one half of a block, each padded to a cache line
+/// Floats a row needs of a block whose rows are kept.
+std::int64_t kept_width(const ModelConfig& c) {
+  const std::int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim, norms = c.qk_norm ? q + kv : 0;
+  return 4 * c.hidden_size + 2 * q + 2 * kv + norms + 3 * c.intermediate_size;
+}
 
-std::int64_t block_floats(const ModelConfig& c, std::int64_t rows) { return rows * scratch_width(c) + kScratchPieces * 16; }
+constexpr std::int64_t kScratchPieces = 16;  // buffers of a block, each padded to a cache line
+
+std::int64_t block_floats(const ModelConfig& c, std::int64_t rows, std::int64_t kept) {
+  return kept > 0 ? kept * (rows * kept_width(c) + kScratchPieces * 16) : rows * scratch_width(c) + kScratchPieces * 16;
+}
 std::int64_t head_floats(const ModelConfig& c, std::int64_t rows) { return std::min(rows, Backend::kHeadRows) * (2 * c.hidden_size + c.vocab_size) + 32; }
 
 // What a part of an operation must hold to be worth a second thread: some microseconds of work.
 constexpr std::int64_t kLeastElements = 8192;
-constexpr std::int64_t kLeastWeights = 16384;  // at one row; more rows take longer over a weight
-constexpr std::int64_t kPanelUnit = 6;         // a multiple of the panels that any set computes together
-constexpr std::int64_t kAttentionRows = 16;    // of one part
+constexpr std::int64_t kLeastWeights = 16384;    // at one row; more rows take longer over a weight
+constexpr std::int64_t kPanelUnit = 6;           // a multiple of the panels that any set computes together
+constexpr std::int64_t kAttentionRows = 16;      // of one part
+constexpr std::int64_t kCachedInputs = 1 << 19;  // numbers of x that stay in a core's second-level cache while all weights go by
 
 }  // namespace
 
-Backend::Backend(const Policy::Packed& policy, Team& team, std::int64_t max_rows)
+Backend::Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept)
     : team_(&team),
       contexts_(std::size_t(team.size())),
       max_rows_(max_rows),
-      x_(std::size_t(max_rows * policy.config.hidden_size)),
-      scratch_(std::size_t(block_floats(policy.config, max_rows))),
-      head_scratch_(std::size_t(head_floats(policy.config, max_rows))) {}
+      keeps_(kept > 0),
+      x_(std::size_t(max_rows * config.hidden_size)),
+      head_scratch_(std::size_t(head_floats(config, max_rows))),
+      scratch_(block_floats(config, max_rows, kept)) {}
 
-std::int64_t Backend::scratch_bytes(const ModelConfig& c, std::int64_t max_rows) {
-  return (max_rows * c.hidden_size + block_floats(c, max_rows) + head_floats(c, max_rows)) * std::int64_t(sizeof(float));
+std::int64_t Backend::scratch_bytes(const ModelConfig& c, std::int64_t max_rows, std::int64_t kept) {
+  return (max_rows * c.hidden_size + block_floats(c, max_rows, kept) + head_floats(c, max_rows)) * std::int64_t(sizeof(float));
 }
 
-const float* Backend::hidden(const Policy::Packed& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory) {
+Backend::Rows Backend::embed(const Policy::Packed& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory) {
   n_ = std::int64_t(tokens.size());
   expect(n_ <= max_rows_ && positions.size() == tokens.size(), "rows fit the backend");
   policy_ = &policy;
@@ -52,16 +59,22 @@ const float* Backend::hidden(const Policy::Packed& policy, std::span<const std::
   team_->share(n_, kLeastElements / width + 1, 1, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) policy.embedding.row(tokens[std::size_t(row)], x_.data() + row * width);
   });
-  used_ = 0;
-  return run_blocks(*this, policy, Rows{x_.data(), width}).values;
+  release();
+  return {x_.data(), width};
+}
+
+const float* Backend::hidden(const Policy::Packed& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory) {
+  Rows x = embed(policy, tokens, positions, memory);
+  for (std::size_t i = 0; i < policy.layers.size(); ++i) x = run_block(*this, policy, i, x).y;
+  return x.values;
 }
 
 void Backend::logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit) {
   policy_ = &policy;
   const std::int64_t width = policy.config.hidden_size, most = std::min(max_rows_, kHeadRows);
   float* gathered = head_scratch_.data();
-  float* normed = gathered + padded(most * width);
-  const Rows out{normed + padded(most * width), policy.head.outputs};
+  float* normed = gathered + Arena::padded(most * width);
+  const Rows out{normed + Arena::padded(most * width), policy.head.outputs};
   const std::array<const Linear*, 1> head{&policy.head};
   for (std::size_t first = 0; first < rows.size(); first += std::size_t(most)) {
     const std::size_t count = std::min<std::size_t>(std::size_t(most), rows.size() - first);
@@ -70,13 +83,6 @@ void Backend::logits(const Policy::Packed& policy, std::span<const float* const>
     products(normed, std::int64_t(count), head, &out);
     visit(first, count, out.values, normed);
   }
-}
-
-Backend::Rows Backend::take(std::int64_t width) {
-  float* values = scratch_.data() + used_;
-  used_ += std::size_t(padded(n_ * width));
-  expect(used_ <= scratch_.size(), "scratch_width counts every buffer of a block");
-  return {values, width};
 }
 
 void Backend::products(const float* x, std::int64_t n, std::span<const Linear* const> linears, const Rows* y) {
@@ -88,11 +94,16 @@ void Backend::products(const float* x, std::int64_t n, std::span<const Linear* c
     products[i] = {linears[i]->panels, linears[i]->outputs, linears[i]->bias, y[i].values};
     panels += kernels::panels_of(linears[i]->outputs);
   }
+  const auto run = [&](int member, std::int64_t first_row, std::int64_t rows, std::int64_t begin, std::int64_t end) {
+    auto part = products;
+    for (std::size_t i = 0; i < linears.size(); ++i) part[i].y += first_row * linears[i]->outputs;
+    policy_->kernels->linear(context(member), x + first_row * one.inputs, rows, one.inputs, part.data(), int(linears.size()), one.slices, begin, end);
+  };
+  if (const Parts parts = even_parts(n, kCachedInputs / one.inputs, team_->size()); parts.count >= team_->size() && parts.count > 1)
+    return team_->deal(parts.count, [&](int member, std::int64_t p) { run(member, p * parts.size, std::min(parts.size, n - p * parts.size), 0, panels); });
   const std::int64_t least = kLeastWeights / (kernels::kPanel * one.inputs * (1 + n / 8)) + 1;
   const std::int64_t unit = panels >= 2 * kPanelUnit * team_->size() ? kPanelUnit : 1;
-  team_->share(panels, least, unit, [&](int member, std::int64_t begin, std::int64_t end) {
-    policy_->kernels->linear(context(member), x, n, one.inputs, products.data(), int(linears.size()), one.slices, begin, end);
-  });
+  team_->share(panels, least, unit, [&](int member, std::int64_t begin, std::int64_t end) { run(member, 0, n, begin, end); });
 }
 
 void Backend::normalise(const float* x, std::int64_t n, const Norm& norm, float* y) {
@@ -107,13 +118,12 @@ Backend::Rows Backend::rms_norm(Rows x, const Norm& norm) {
   return y;
 }
 
-Backend::Rows Backend::rope(Rows x) {
+void Backend::rope(Rows x, int direction) {
   const std::int64_t head_dim = policy_->config.head_dim;
   team_->share(n_, kLeastElements / x.width + 1, 1, [&](int member, std::int64_t first, std::int64_t last) {
     policy_->kernels->rope(context(member), x.values + first * x.width, last - first, x.width / head_dim, head_dim, positions_ + first,
-                           policy_->rotary->cos.data(), policy_->rotary->sin.data(), +1);
+                           policy_->rotary->cos.data(), policy_->rotary->sin.data(), direction);
   });
-  return x;
 }
 
 Backend::Rows Backend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
@@ -147,11 +157,12 @@ Backend::Rows Backend::swiglu(Rows gate, Rows up) {
 }
 
 Backend::Rows Backend::add(Rows x, Rows y) {
+  const Rows into = keeps_ ? y : x, other = keeps_ ? x : y;
   team_->share(n_ * x.width, 2 * kLeastElements, 16, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) x.values[i] += y.values[i];
+    for (std::int64_t i = first; i < last; ++i) into.values[i] += other.values[i];
   });
-  used_ = 0;
-  return x;
+  if (!keeps_) release();
+  return into;
 }
 
 }  // namespace rollcall::model

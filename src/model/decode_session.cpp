@@ -38,7 +38,7 @@ struct DecodeSession::State {
         layers(first.config().num_hidden_layers),
         most_live(live_rows),
         pool(layers * shape.bytes(), cache_bytes / (layers * shape.bytes())),
-        backend(first.packed(), members, live_rows + kPrefillRows),
+        backend(first.config(), members, live_rows + kPrefillRows),
         step(shape) {
     expect(live_rows > 0, "a session advances one sequence or more");
     require<ConfigError>(params.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens), "nothing would be sampled",

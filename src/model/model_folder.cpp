@@ -182,7 +182,7 @@ LoadedModel read_model_folder(const std::filesystem::path& folder) {
   return model;
 }
 
-Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels, const PackingThreads& threads) {
+Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels, const Threads& threads) {
   const ModelConfig config = read_folder_config(folder);
   const WeightFiles files = WeightFiles::open(folder);
   const WeightLayout layout = weight_layout(config);

@@ -23,7 +23,7 @@ struct LoadedModel {
 LoadedModel read_model_folder(const std::filesystem::path& folder);
 
 /// The folder's model for forward passes alone, packed from the files as they stand, without fp32 weights beside it. Throws as read_model_folder.
-Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels = nullptr, const PackingThreads& threads = {});
+Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
 
 /// config.json, with the end tokens of generation_config.json where there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);

@@ -26,16 +26,12 @@ constexpr std::int64_t kLowBits = 36, kCentreBits = 46, kHighBits = 52, kSumBits
 constexpr std::int64_t kSlackBits = 4;         // a sum this near to the centre leaves its exponent alone
 constexpr std::int64_t kInitialExponent = 50;  // the window then holds largest elements from 6e-5 to 4: most first steps need no repeat
 
-/// Largest |value|, infinity when any is not finite. For floats without sign the order of the bits is the order of the values.
-double largest_magnitude(std::span<const float> values) {
-  std::uint32_t largest = 0;
-  for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU);
-  return largest >= 0x7F800000U ? std::numeric_limits<double>::infinity() : double(std::bit_cast<float>(largest));
-}
-
 /// Smallest b with value < 2^b.
 std::int64_t bits_of(double value) { return std::ilogb(value) + 1; }
 
+constexpr std::int64_t kStripe = std::int64_t(1) << 15;  // elements that are locked at a time
+
+constexpr std::int64_t kPart = std::int64_t(1) << 20, kBlocksAtOnce = 64;                                // elements, and blocks, that a thread takes at a time
 constexpr std::int64_t kBlock = std::int64_t(kernels::kNormBlock), kLeastShare = std::int64_t{1} << 20;  // elements; bytes of moments
 
 /// The part of a slice that lies in [begin, end): as offset and count in the whole buffer.
@@ -64,21 +60,25 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
   return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
 }
 
-GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins)
+GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins, Threads threads)
     : layout_(layout),
+      threads_(std::move(threads)),
       sum_(std::size_t(layout.size)),
       begins_(std::move(begins)),
       exponent_(layout.slices.size(), kInitialExponent),
       largest_(layout.slices.size()),
-      mutex_(std::make_unique<std::mutex>()) {
+      locks_(std::make_unique<Locks>()) {
   // measure() needs one rank a block.
   expect(begins_.empty() || (begins_.front() == 0 && begins_.back() == layout.size), "shares cover the layout");
   for (const std::int64_t begin : begins_) expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");
 }
 
 void GradientSum::start() {
-  const std::lock_guard lock(*mutex_);
-  std::uninitialized_fill(sum_.data(), sum_.data() + sum_.size(), 0);  // the last gradient may stand there
+  const std::lock_guard lock(locks_->facts);
+  const auto size = std::int64_t(sum_.size());
+  threads_.deal((size + kPart - 1) / kPart, [&](std::int64_t p) {  // the last gradient may stand there
+    std::uninitialized_fill(sum_.data() + p * kPart, sum_.data() + std::min(size, (p + 1) * kPart), 0);
+  });
   std::fill(largest_.begin(), largest_.end(), 0.0);
   leaves_ = 0;
 }
@@ -86,17 +86,21 @@ void GradientSum::start() {
 void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> values) {
   const Slice& slice = layout_.slices.at(t);
   expect(first >= 0 && first + std::int64_t(values.size()) <= slice.count, "a part lies inside its tensor");
-  const double largest = largest_magnitude(values);
-  const std::lock_guard lock(*mutex_);
-  largest_[t] = std::max(largest_[t], largest);
-  // A part outside the window is not summed: finish() sees the same from largest_ and asks for a repeat.
-  if (largest == 0.0 || !std::isfinite(largest) || bits_of(largest) + exponent_[t] > kHighBits) return;
-  const auto into = sum_.span().subspan(std::size_t(slice.offset + first), values.size());
-  expect(kernels::accumulate_fixed_point(values, int(exponent_[t]), into), "a gradient inside the window is summed");
+  float largest = 0.0F;
+  for (std::int64_t at = slice.offset + first, end = at + std::int64_t(values.size()); at < end;) {
+    const std::int64_t stripe = at / kStripe, count = std::min(end, (stripe + 1) * kStripe) - at;
+    const std::lock_guard lock(locks_->elements[std::size_t(stripe) % locks_->elements.size()]);
+    largest = std::max(largest, kernels::accumulate_fixed_point(values.first(std::size_t(count)), int(exponent_[t]),
+                                                                sum_.span().subspan(std::size_t(at), std::size_t(count))));
+    values = values.subspan(std::size_t(count)), at += count;
+  }
+  // Where a part was outside the window, the sum is undefined; finish() sees it from largest_ and asks for a repeat.
+  const std::lock_guard lock(locks_->facts);
+  largest_[t] = std::max(largest_[t], double(largest));
 }
 
 void GradientSum::end_leaf() {
-  const std::lock_guard lock(*mutex_);
+  const std::lock_guard lock(locks_->facts);
   ++leaves_;
 }
 
@@ -129,41 +133,54 @@ bool GradientSum::fit_exponents(std::int64_t low, std::int64_t high, std::int64_
   return moved;
 }
 
-/// The norm of all shares. Each block's sum comes from one rank, so that adding integers hands their bits on.
-void GradientSum::measure(Collectives& ranks) {
-  std::vector<double> own((gradient_.size() + std::size_t(kBlock) - 1) / std::size_t(kBlock));
-  kernels::block_sums_of_squares(gradient_, own);
+/// The norm of all shares, from the squares of this one's blocks. Each block's comes from one rank, so that adding integers hands their bits on.
+void GradientSum::measure(Collectives& ranks, std::vector<double> squares) {
   if (!begins_.empty()) {
     std::vector<std::int64_t> bits(std::size_t((layout_.size + kBlock - 1) / kBlock), 0);
-    std::transform(own.begin(), own.end(), bits.begin() + begin_ / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
+    std::transform(squares.begin(), squares.end(), bits.begin() + begin_ / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
     ranks.sum(bits);
-    own.resize(bits.size());
-    std::transform(bits.begin(), bits.end(), own.begin(), [](std::int64_t sum) { return std::bit_cast<double>(sum); });
+    squares.resize(bits.size());
+    std::transform(bits.begin(), bits.end(), squares.begin(), [](std::int64_t sum) { return std::bit_cast<double>(sum); });
   }
-  norm_ = std::sqrt(std::accumulate(own.begin(), own.end(), 0.0));
+  norm_ = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
-/// The share's sums as floats, written over them from its beginning: a float is half as wide as its sum, so none is lost before it is read.
-std::span<const float> GradientSum::convert(std::int64_t end) {
-  std::array<float, 4096> piece;
+/// The share's sums as floats, written over them from its beginning; returns the squares of its blocks. A float is half as wide as its sum: those of blocks
+/// [b, 2b) come to lie where sums of blocks before b were, so that all of them may be written at the same time.
+std::vector<double> GradientSum::convert(std::int64_t end) {
   auto* const place = reinterpret_cast<std::byte*>(sum_.data() + begin_);
-  for (std::size_t t = 0; t < exponent_.size(); ++t) {
-    // With the padding behind the tensor, whose sums are 0.
-    const std::int64_t next = t + 1 < exponent_.size() ? layout_.slices[t + 1].offset : layout_.size;
-    const std::int64_t last = std::min(next, end);
-    for (std::int64_t first = std::max(layout_.slices[t].offset, begin_); first < last;) {
-      const auto count = std::min<std::int64_t>(last - first, std::int64_t(piece.size()));
-      kernels::from_fixed_point(sum_.span().subspan(std::size_t(first), std::size_t(count)), int(exponent_[t]), std::span(piece).first(std::size_t(count)));
-      std::memcpy(place + std::size_t(first - begin_) * sizeof(float), piece.data(), std::size_t(count) * sizeof(float));
-      first += count;
+  const std::int64_t blocks = (end - begin_ + kBlock - 1) / kBlock;
+  std::vector<double> squares(static_cast<std::size_t>(blocks));
+  const auto one = [&](std::int64_t block) {
+    std::array<float, std::size_t(kBlock)> piece;
+    const std::int64_t first = begin_ + block * kBlock, last = std::min(first + kBlock, end);
+    // A tensor with the padding behind it, whose sums are 0.
+    auto t = std::size_t(std::upper_bound(layout_.slices.begin(), layout_.slices.end(), first, [](std::int64_t at, const Slice& s) { return at < s.offset; }) -
+                         layout_.slices.begin());
+    for (std::int64_t at = first; at < last; ++t) {
+      const std::int64_t until = std::min(t < layout_.slices.size() ? layout_.slices[t].offset : layout_.size, last);
+      const auto count = std::size_t(until - at);
+      kernels::from_fixed_point(sum_.span().subspan(std::size_t(at), count), int(exponent_[t - 1]), std::span(piece).subspan(std::size_t(at - first), count));
+      at = until;
     }
+    const auto values = std::span<const float>(piece).first(std::size_t(last - first));
+    squares[std::size_t(block)] = kernels::sum_of_squares(values);
+    std::memcpy(place + std::size_t(first - begin_) * sizeof(float), values.data(), values.size_bytes());
+  };
+  if (blocks > 0) one(0);
+  for (std::int64_t from = 1; from < blocks; from *= 2) {
+    const std::int64_t to = std::min(2 * from, blocks), parts = (to - from + kBlocksAtOnce - 1) / kBlocksAtOnce;
+    threads_.deal(parts, [&](std::int64_t p) {
+      for (std::int64_t b = from + p * kBlocksAtOnce; b < std::min(to, from + (p + 1) * kBlocksAtOnce); ++b) one(b);
+    });
   }
-  if (end == begin_) return {};
-  return {std::launder(reinterpret_cast<const float*>(place)), std::size_t(end - begin_)};
+  gradient_ = {};
+  if (end > begin_) gradient_ = {std::launder(reinterpret_cast<const float*>(place)), std::size_t(end - begin_)};
+  return squares;
 }
 
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
-  const std::lock_guard lock(*mutex_);
+  const std::lock_guard lock(locks_->facts);
   expect(begins_.empty() || int(begins_.size()) == ranks.size() + 1, "each rank has a share");
   if (!reduce_columns(ranks)) return Outcome::nonfinite;
   // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
@@ -174,8 +191,7 @@ GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   else ranks.sum_to_shares(sum_.span(), begins_);
   begin_ = begins_.empty() ? 0 : begins_[std::size_t(ranks.rank())];
   const std::int64_t end = begins_.empty() ? layout_.size : begins_[std::size_t(ranks.rank()) + 1];
-  gradient_ = convert(end);
-  measure(ranks);
+  measure(ranks, convert(end));
   fit_exponents(centre - kSlackBits, centre + kSlackBits, centre);  // the next step starts well inside the window
   return Outcome::ready;
 }
@@ -190,25 +206,30 @@ void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
 }
 
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, const GradientShare& gradient, std::span<float> weights,
-                 OptimizerState& state) {
+                 OptimizerState& state, const Threads& threads) {
   state.m.resize(gradient.values.size());
   state.v.resize(gradient.values.size());
   const bool clip = settings.max_grad_norm > 0 && gradient.norm > settings.max_grad_norm;
-  kernels::AdamWStep step{.lr = lr,
-                          .beta1 = settings.beta1,
-                          .beta2 = settings.beta2,
-                          .eps = settings.eps,
-                          .weight_decay = 0.0,
-                          .gradient_scale = clip ? settings.max_grad_norm / gradient.norm : 1.0,
-                          .step = ++state.step};
-  for (const Slice& slice : layout.slices) {
-    const auto [first, count] = part_of(slice, gradient.begin, gradient.begin + std::int64_t(gradient.values.size()));
-    if (count == 0) continue;
-    const std::size_t in_share = first - std::size_t(gradient.begin);
-    step.weight_decay = slice.decay ? settings.weight_decay : 0.0;
-    kernels::adamw(weights.subspan(first, count), gradient.values.subspan(in_share, count), std::span(state.m).subspan(in_share, count),
-                   std::span(state.v).subspan(in_share, count), step);
-  }
+  const kernels::AdamWStep step{.lr = lr,
+                                .beta1 = settings.beta1,
+                                .beta2 = settings.beta2,
+                                .eps = settings.eps,
+                                .weight_decay = 0.0,
+                                .gradient_scale = clip ? settings.max_grad_norm / gradient.norm : 1.0,
+                                .step = ++state.step};
+  const auto whole = std::int64_t(gradient.values.size());
+  threads.deal((whole + kPart - 1) / kPart, [&](std::int64_t p) {
+    const std::int64_t begin = gradient.begin + p * kPart, end = std::min(begin + kPart, gradient.begin + whole);
+    kernels::AdamWStep own = step;
+    for (const Slice& slice : layout.slices) {
+      const auto [first, count] = part_of(slice, begin, end);
+      if (count == 0) continue;
+      const std::size_t in_share = first - std::size_t(gradient.begin);
+      own.weight_decay = slice.decay ? settings.weight_decay : 0.0;
+      kernels::adamw(weights.subspan(first, count), gradient.values.subspan(in_share, count), std::span(state.m).subspan(in_share, count),
+                     std::span(state.v).subspan(in_share, count), own);
+    }
+  });
 }
 
 }  // namespace rollcall::model

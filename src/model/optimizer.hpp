@@ -4,8 +4,10 @@
 #include "core/collectives.hpp"
 #include "core/run_config.hpp"
 #include "model/aligned_floats.hpp"
+#include "model/team.hpp"
 #include "model/weights.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -38,10 +40,10 @@ struct GradientShare {
 /// with the same leaves is always followed by `ready`.
 class GradientSum {
  public:
-  /// `begins`: each rank's share, as optimizer_shares(); empty: every rank gets the whole gradient.
-  explicit GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins = {});
+  /// `threads`: for what goes over all elements. `begins`: each rank's share, as optimizer_shares(); empty: every rank gets the whole gradient.
+  explicit GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins = {}, Threads threads = {});
   void start();  ///< zero the sum
-  /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe.
+  /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe: leaves and parts of one may come at the same time.
   void add(std::size_t slice, std::int64_t first, std::span<const float> values);
   void end_leaf();
   void add(std::span<const float> leaf_gradient);  ///< a whole leaf in one, layout order
@@ -54,10 +56,11 @@ class GradientSum {
  private:
   bool reduce_columns(Collectives& ranks);
   bool fit_exponents(std::int64_t low, std::int64_t high, std::int64_t centre);
-  void measure(Collectives& ranks);
+  std::vector<double> convert(std::int64_t end);
+  void measure(Collectives& ranks, std::vector<double> squares);
 
   WeightLayout layout_;
-  std::span<const float> convert(std::int64_t end);
+  Threads threads_;
 
   AlignedArray<std::int64_t> sum_;  ///< layout order, value * 2^exponent; after finish() the gradient stands in its place
   std::vector<std::int64_t> begins_;
@@ -67,7 +70,12 @@ class GradientSum {
   std::vector<std::int64_t> exponent_;  ///< [tensors]
   std::vector<double> largest_;         ///< [tensors] largest |element| of any part; infinity when one is not finite
   std::int64_t leaves_ = 0;
-  std::unique_ptr<std::mutex> mutex_;  ///< behind a pointer so that sums can be moved
+  /// Behind a pointer so that sums can be moved.
+  struct Locks {
+    std::mutex facts;                     ///< largest_ and leaves_
+    std::array<std::mutex, 64> elements;  ///< of stripes of the sum, dealt round
+  };
+  std::unique_ptr<Locks> locks_;
 };
 
 /// First and second moments of a rank's share, and the number of steps taken.
@@ -78,6 +86,6 @@ struct OptimizerState {
 
 /// Clips, updates the share's weights in place, advances the state. Bitwise the same for any cut into shares. `weights`: of the whole layout.
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, const GradientShare& gradient, std::span<float> weights,
-                 OptimizerState& state);
+                 OptimizerState& state, const Threads& threads = {});
 
 }  // namespace rollcall::model

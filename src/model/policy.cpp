@@ -31,7 +31,7 @@ std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outpu
 class Packer {
  public:
   /// `source`: where packed.weights is none.
-  Packer(Policy::Packed& packed, const WeightSource* source, const PackingThreads& threads) : packed_(&packed), source_(source), threads_(threads) {}
+  Packer(Policy::Packed& packed, const WeightSource* source, const Threads& threads) : packed_(&packed), source_(source), threads_(threads) {}
 
   void run() {
     const ModelConfig& c = packed_->config;
@@ -42,6 +42,28 @@ class Packer {
     packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
     take_embedding(std::size_t(embedding));
     pack_linears();
+  }
+  void pack_linears() {
+    std::vector<Linear*> linears;
+    for (Layer& layer : packed_->layers) {
+      for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) linears.push_back(linear);
+    }
+    linears.push_back(&packed_->head);
+    const kernels::KernelSet& kernels = *packed_->kernels;
+    const auto bytes = [&](const Linear& l) { return aligned_bytes(kernels, l.outputs, l.inputs); };
+    std::int64_t size = 0;
+    for (const Linear* linear : linears) size += bytes(*linear);
+    if (packed_->panels.size() != std::size_t(size)) packed_->panels = AlignedArray<std::byte>(std::size_t(size));
+    std::byte* panels = packed_->panels.data();
+    std::vector<Part> parts;
+    for (Linear* linear : linears) {
+      linear->panels = panels;
+      const std::int64_t rows = std::max<std::int64_t>(kPartElements / linear->inputs / kernels::kPanel, 1) * kernels::kPanel;
+      for (std::int64_t first = 0; first < linear->outputs; first += rows)
+        parts.push_back({linear, first, std::min(rows, linear->outputs - first), panels + kernels.packed_bytes(first, linear->inputs)});
+      panels += bytes(*linear);
+    }
+    threads_.deal(std::int64_t(parts.size()), [&](std::int64_t i) { pack(parts[std::size_t(i)]); });
   }
 
  private:
@@ -119,29 +141,6 @@ class Packer {
       embedding.weights = embedding.floats.data();
     }
   }
-  void pack_linears() {
-    std::vector<Linear*> linears;
-    for (Layer& layer : packed_->layers) {
-      for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) linears.push_back(linear);
-    }
-    linears.push_back(&packed_->head);
-    const kernels::KernelSet& kernels = *packed_->kernels;
-    const auto bytes = [&](const Linear& l) { return aligned_bytes(kernels, l.outputs, l.inputs); };
-    std::int64_t size = 0;
-    for (const Linear* linear : linears) size += bytes(*linear);
-    packed_->panels = AlignedArray<std::byte>(std::size_t(size));
-    std::byte* panels = packed_->panels.data();
-    std::vector<Part> parts;
-    for (Linear* linear : linears) {
-      linear->panels = panels;
-      const std::int64_t rows = std::max<std::int64_t>(kPartElements / linear->inputs / kernels::kPanel, 1) * kernels::kPanel;
-      for (std::int64_t first = 0; first < linear->outputs; first += rows)
-        parts.push_back({linear, first, std::min(rows, linear->outputs - first), panels + kernels.packed_bytes(first, linear->inputs)});
-      panels += bytes(*linear);
-    }
-    deal(parts.size(), [&](std::size_t i) { pack(parts[i]); });
-  }
-
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;  // read, packed and written while in a core's cache
   struct Part {
     const Linear* linear;
@@ -164,22 +163,17 @@ class Packer {
   }
 
   template <class Work>
-  void deal(std::size_t count, const Work& work) const {
-    std::atomic<std::size_t> next{0};
-    const auto serve = [&](int) {
-      for (std::size_t i; (i = next.fetch_add(1)) < count;) work(i);
-    };
-    threads_.count > 1 ? threads_.side_by_side(threads_.count, serve) : serve(0);
-  }
-  template <class Work>
   void in_parts(std::size_t count, const Work& work) const {
     constexpr auto part = std::size_t(kPartElements);
-    deal((count + part - 1) / part, [&](std::size_t i) { work(i * part, std::min(part, count - i * part)); });
+    threads_.deal(std::int64_t((count + part - 1) / part), [&](std::int64_t i) {
+      const std::size_t first = std::size_t(i) * part;
+      work(first, std::min(part, count - first));
+    });
   }
 
   Policy::Packed* packed_;
   const WeightSource* source_;
-  const PackingThreads& threads_;
+  const Threads& threads_;
   std::map<std::int64_t, const float*> vectors_;  ///< by slice
   std::int64_t position_ = 0;
 };
@@ -200,16 +194,22 @@ Policy::Policy(const ModelConfig& config, std::span<const float> weights, Policy
     : Policy(config, std::make_shared<const AlignedFloats>(weights), version, kernels) {}
 
 Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels,
-               const PackingThreads& threads)
+               const Threads& threads)
     : packed_(new_packed(config, version, kernels)) {
   expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
   packed_->weights = std::move(weights);
   Packer(*packed_, nullptr, threads).run();
 }
 
-Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels, const PackingThreads& threads)
+Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels, const Threads& threads)
     : packed_(new_packed(config, version, kernels)) {
   Packer(*packed_, &source, threads).run();
+}
+
+void Policy::renew(PolicyVersion version, const Threads& threads) {
+  expect(packed_->weights != nullptr, "only a policy over weights has a next version");
+  packed_->version = version;
+  Packer(*packed_, nullptr, threads).pack_linears();
 }
 
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {

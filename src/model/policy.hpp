@@ -25,26 +25,23 @@ class WeightSource {
   virtual void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const = 0;  ///< of a slice that is_bf16()
 };
 
-/// How many threads pack, and where they come from.
-struct PackingThreads {
-  int count = 1;
-  SideBySide side_by_side = on_new_threads;
-};
-
 class Policy {
  public:
   /// Packs `weights` (layout of `config`) and shares them: their owner may write the next version into them once this one no longer runs.
   /// `kernels` defaults to selected_kernels().
   Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr,
-         const PackingThreads& threads = {});
+         const Threads& threads = {});
   /// The same over a copy.
   Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
   /// For forward passes alone: packed from `source`, of which nothing else is kept but the embedding.
   Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels = nullptr,
-         const PackingThreads& threads = {});
+         const Threads& threads = {});
   ~Policy();
   Policy(Policy&&) noexcept;
   Policy& operator=(Policy&&) noexcept;
+
+  /// The next version: packs the weights that it shares, as they are now, into the memory of this one.
+  void renew(PolicyVersion version, const Threads& threads = {});
 
   const ModelConfig& config() const;
   PolicyVersion version() const;
@@ -108,19 +105,45 @@ struct ColumnGradient {
   std::vector<float> logprob, entropy;  ///< [M]
 };
 
-/// Forward without gradient.
-Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
-
-/// The same with what the whole distribution tells; `second` (or nullptr) is another model over the same vocabulary, at the same temperature.
-WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
-
 /// Takes a part of the leaf's d(loss)/d(weights): values of slice `slice` of the layout from its element `first` on. A leaf gives an element at most
-/// kGradientParts parts, which add up (tied embeddings: one of the embedding, one of the head); elements without a part have derivative 0.
+/// kGradientParts parts, which add up (tied embeddings: one of the embedding, one of the head); elements without a part have derivative 0. Called from all
+/// threads of the team.
 using GradientSink = std::function<void(std::size_t slice, std::int64_t first, std::span<const float> values)>;
 constexpr std::int64_t kGradientParts = 2;
 
-/// Forward through the kernels (as autograd functions), then backward from the loss's derivative by each column; weight gradients go to `sink` as they are made.
-/// Returns the columns of this forward. Thread-safe if `sink` is. Call use_one_thread_per_operation() on each thread before.
+/// Runs leaves one after the other through the kernels, each operation shared out among a team, with memory that it keeps from leaf to leaf. The bits depend
+/// on the leaf alone: not on the team, nor on what else is computed.
+class LeafRunner {
+ public:
+  static constexpr std::int64_t kKeptBytes = std::int64_t(1) << 30;
+
+  /// Who calls leads `team`. Rows of blocks that are kept from the forward to the backward pass take `kept_bytes`, or one block; more are computed again.
+  explicit LeafRunner(Team& team, std::int64_t kept_bytes = kKeptBytes);
+  ~LeafRunner();
+  LeafRunner(LeafRunner&&) noexcept;
+  LeafRunner& operator=(LeafRunner&&) noexcept;
+
+  /// Columns without gradient.
+  Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
+  /// The same with what the whole distribution tells; `second` (or nullptr) is another model over the same vocabulary, at the same temperature.
+  WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
+  /// Forward, then backward from the loss's derivative by each column, block by block; weight gradients go to `sink` as they are made. Returns the columns of
+  /// this forward.
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
+
+  /// What forward() and forward_backward() of a leaf of so many tokens take.
+  static std::int64_t forward_bytes(const ModelConfig& config, std::int64_t tokens);
+  static std::int64_t backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
+                                     std::int64_t kept_bytes = kKeptBytes);
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+// The same for a single leaf, on the calling thread.
+Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
+WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
 Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
 
 /// One thread inside an operation, on the calling thread (ATen, OpenMP, MKL): the number of threads then changes nothing.

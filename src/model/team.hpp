@@ -17,6 +17,33 @@ using SideBySide = std::function<void(int count, const std::function<void(int)>&
 /// With threads made for it; this one is the first.
 void on_new_threads(int count, const std::function<void(int)>& part);
 
+/// How many threads share some work, and where they come from.
+struct Threads {
+  int count = 1;
+  SideBySide side_by_side = on_new_threads;
+
+  /// work(index) for every index of [0, of), whoever is free taking the next.
+  template <class Work>
+  void deal(std::int64_t of, const Work& work) const {
+    std::atomic<std::int64_t> next{0};
+    const auto serve = [&](int) {
+      for (std::int64_t index; (index = next.fetch_add(1)) < of;) work(index);
+    };
+    count > 1 && of > 1 ? side_by_side(count, serve) : serve(0);
+  }
+};
+
+/// `count` rows cut into parts of one size, a multiple of 32 and little more than `most` allows, so that members get as much as one another.
+struct Parts {
+  std::int64_t count, size;
+};
+constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
+  constexpr std::int64_t unit = 32;
+  const std::int64_t least = (count + std::max(most, unit) - 1) / std::max(most, unit), wanted = (least + members - 1) / members * members;
+  const std::int64_t size = std::max(((count + wanted - 1) / std::max<std::int64_t>(wanted, 1) + unit - 1) / unit * unit, unit);
+  return {(count + size - 1) / size, size};
+}
+
 /// One thread leads: of the work it hands to run() every member does its part, and run() returns when all have. Members wait for work spinning for some
 /// microseconds, since an operation often takes no longer, then asleep. Its size changes no bits.
 class Team {

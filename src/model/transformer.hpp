@@ -5,29 +5,43 @@
 
 namespace rollcall::model {
 
-/// Pre-norm decoder blocks (Llama: Touvron et al. 2023; per-head norms: Qwen3; layers without rotary embeddings: SmolLM3) over packed rows x [n, hidden]; returns the last block's output.
-/// `Engine` supplies the operations: Backend on scratch memory (generation, scoring), TapeEngine on ATen tensors with autograd (training). Both call the
-/// same kernels on the same operands, so their bits agree. A residual `add` is where an engine may drop all rows but its result.
+/// What a block computes, in its order: of an engine that keeps its rows, what the backward pass reads.
+template <class Rows>
+struct BlockRows {
+  Rows x;                 ///< [n, hidden] that comes in
+  Rows normed;            ///< by input_norm
+  Rows q_plain, k_plain;  ///< before the per-head norms; without them the same as q and k
+  Rows q, k, v;
+  Rows attended;
+  Rows middle;         ///< behind the attention's residual
+  Rows middle_normed;  ///< by post_attention_norm
+  Rows gate, up, activated;
+  Rows y;  ///< [n, hidden] that goes out
+};
+
+/// Pre-norm decoder block (Llama: Touvron et al. 2023; per-head norms: Qwen3; layers without rotary embeddings: SmolLM3) over packed rows x [n, hidden].
+/// `Engine` supplies the operations; rope works in place. A residual `add` is where an engine may drop all rows but its result.
 template <class Engine>
-typename Engine::Rows run_blocks(Engine& engine, const Policy::Packed& policy, typename Engine::Rows x) {
-  for (std::size_t i = 0; i < policy.layers.size(); ++i) {
-    const Layer& layer = policy.layers[i];
-    auto h = engine.rms_norm(x, layer.input_norm);
-    auto [q, k, v] = engine.linear(h, layer.q, layer.k, layer.v);
-    if (policy.config.qk_norm) {
-      q = engine.rms_norm(q, layer.q_norm);
-      k = engine.rms_norm(k, layer.k_norm);
-    }
-    if (policy.config.has_rope(std::int64_t(i))) {
-      q = engine.rope(q);
-      k = engine.rope(k);
-    }
-    x = engine.add(x, engine.linear(engine.attention(i, q, k, v), layer.o)[0]);
-    h = engine.rms_norm(x, layer.post_attention_norm);
-    const auto [gate, up] = engine.linear(h, layer.gate, layer.up);
-    x = engine.add(x, engine.linear(engine.swiglu(gate, up), layer.down)[0]);
+BlockRows<typename Engine::Rows> run_block(Engine& engine, const Policy::Packed& policy, std::size_t i, typename Engine::Rows x) {
+  const Layer& layer = policy.layers[i];
+  BlockRows<typename Engine::Rows> b{};
+  b.x = x;
+  b.normed = engine.rms_norm(x, layer.input_norm);
+  const auto [q, k, v] = engine.linear(b.normed, layer.q, layer.k, layer.v);
+  b.q = b.q_plain = q, b.k = b.k_plain = k, b.v = v;
+  if (policy.config.qk_norm) {
+    b.q = engine.rms_norm(q, layer.q_norm);
+    b.k = engine.rms_norm(k, layer.k_norm);
   }
-  return x;
+  if (policy.config.has_rope(std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
+  b.attended = engine.attention(i, b.q, b.k, b.v);
+  b.middle = engine.add(x, engine.linear(b.attended, layer.o)[0]);
+  b.middle_normed = engine.rms_norm(b.middle, layer.post_attention_norm);
+  const auto [gate, up] = engine.linear(b.middle_normed, layer.gate, layer.up);
+  b.gate = gate, b.up = up;
+  b.activated = engine.swiglu(gate, up);
+  b.y = engine.add(b.middle, engine.linear(b.activated, layer.down)[0]);
+  return b;
 }
 
 }  // namespace rollcall::model

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 namespace rollcall::model::testing {
 namespace {
@@ -188,6 +190,42 @@ TEST(Forward, APromptThatStandsOnceChangesNoColumn) {
       EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
     }
   }
+}
+
+/// Nor on how many threads share an operation, what is computed twice, or what the runner did before.
+TEST(Forward, GradientsDoNotDependOnTeamsAndWhatIsKept) {
+  for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8})
+    for (const Family family : kFamilies) {
+      const ModelConfig config = small_config(family);
+      const Policy policy(config, random_weights(config, 14), {}, &kernels::selected_kernels(numerics));
+      const SharedPrompts leaves(config);
+      const Leaf other = random_leaf(config, kLengths, 3);
+      const auto gradient = [&](LeafRunner& runner, const Leaf& leaf) {
+        std::vector<float> sum(std::size_t(weight_layout(config).size));
+        std::mutex mutex;
+        const auto sink = [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+          const std::lock_guard lock(mutex);
+          const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
+          for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
+        };
+        const Columns columns = runner.forward_backward(policy, leaf, 0.9, random_columns(leaf.targets.size(), 15), sink);
+        EXPECT_EQ(columns.logprob, runner.forward(policy, leaf, 0.9).logprob);
+        return sum;
+      };
+      Team alone;
+      LeafRunner keeping(alone);
+      const auto plain = gradient(keeping, leaves.shared), plain_other = gradient(keeping, other);
+      EXPECT_NE(plain, plain_other);
+      for (const auto& [threads, kept] : std::vector<std::pair<int, std::int64_t>>{{1, 0}, {3, 0}, {4, LeafRunner::kKeptBytes}}) {
+        Team team(threads);
+        team.lead(on_new_threads, [&, kept = kept] {
+          LeafRunner runner(team, kept);
+          EXPECT_EQ(gradient(runner, other), plain_other) << name_of(family);
+          EXPECT_EQ(gradient(runner, leaves.shared), plain) << name_of(family);
+          EXPECT_EQ(gradient(runner, other), plain_other) << name_of(family);
+        });
+      }
+    }
 }
 
 TEST(Forward, BrokenLeavesAreRefused) {

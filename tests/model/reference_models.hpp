@@ -83,7 +83,7 @@ inline std::vector<std::vector<float>> logits_of(const Policy& policy, const std
   const std::vector<std::int64_t> offsets = {0, std::int64_t(tokens.size())};
   PackedSequences sequences(offsets, page_shape(packed));
   Team alone;
-  Backend backend(packed, alone, std::int64_t(tokens.size()));
+  Backend backend(packed.config, alone, std::int64_t(tokens.size()));
   const float* hidden = backend.hidden(packed, tokens, sequences.positions(), sequences);
   std::vector<const float*> rows;
   for (std::size_t t = 0; t < tokens.size(); ++t) rows.push_back(hidden + std::int64_t(t) * packed.config.hidden_size);

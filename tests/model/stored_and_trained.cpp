@@ -137,9 +137,7 @@ int run(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  return run({argv + 1, argv + argc});
-} catch (const std::exception& e) {
+int main(int argc, char** argv) try { return run({argv + 1, argv + argc}); } catch (const std::exception& e) {
   fmt::print(stderr, "stored_and_trained: {}\n", e.what());
   return 2;
 }
