@@ -117,12 +117,9 @@ void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, 
   const auto leaves = std::int64_t(train.leaves.size()), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
   const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
   std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};
-  job_->workers->run(
-      mine,
-      [&](std::int64_t i, int) {
-        own[std::size_t(i)] = {first + i * stride, pass(train.leaves[std::size_t(first + i * stride)].leaf)};
-      },
-      job_->memory.leaves_at_once);
+  job_->leaves->run(mine, [&](model::LeafRunner& runner, std::int64_t i) {
+    own[std::size_t(i)] = {first + i * stride, pass(runner, train.leaves[std::size_t(first + i * stride)].leaf)};
+  });
   std::vector<LeafColumns> all{std::size_t(leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
     for (auto& [leaf, columns] : from_bytes<std::vector<std::pair<std::int64_t, LeafColumns>>>(bytes)) all.at(std::size_t(leaf)) = std::move(columns);
@@ -145,7 +142,9 @@ void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, 
 }
 
 void Companions::add_missing_logprobs(StepBatch& batch) {
-  const auto under_policy = [&](const model::Leaf& leaf) { return model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling)); };
+  const auto under_policy = [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    return runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
+  };
   StepBatch experts;  // a group each, so that only their own tokens are run
   std::vector<Turn*> answers;
   for (auto& group : batch.groups) {
@@ -154,16 +153,16 @@ void Companions::add_missing_logprobs(StepBatch& batch) {
     experts.scores.push_back({Score{}});
     answers.push_back(&group.rollouts.back().turns.back());
   }
-  fill(experts, indices(0, experts.groups.size()), [&](const model::Leaf& leaf) {
-    auto columns = under_policy(leaf);
+  fill(experts, indices(0, experts.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    auto columns = under_policy(runner, leaf);
     return LeafColumns{{kLogprob, std::move(columns.logprob)}, {column::old_entropy, std::move(columns.entropy)}};
   });
   for (std::size_t i = 0; i < answers.size(); ++i) {
     answers[i]->logprob = experts.columns.at(kLogprob)[i], answers[i]->entropy = experts.columns.at(column::old_entropy)[i];
   }
   if (job_->config.replay.old_policy != "current" || batch.replayed == 0) return;
-  fill(batch, indices(fresh_groups(batch), batch.groups.size()), [&](const model::Leaf& leaf) {
-    return LeafColumns{{kProximalLogprob, under_policy(leaf).logprob}};
+  fill(batch, indices(fresh_groups(batch), batch.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    return LeafColumns{{kProximalLogprob, under_policy(runner, leaf).logprob}};
   });
 }
 
@@ -171,23 +170,23 @@ void Companions::add_step_columns(StepBatch& batch) {
   const bool wide = wants(column::sum_squares) || wants(column::teacher_kl);
   if (!wide && !wants(column::reference_logprob) && !wants(column::teacher_logprob) && !value_head_) return;
   const double temperature = temperature_of(job_->config.sampling);
-  fill(batch, indices(0, batch.groups.size()), [&](const model::Leaf& leaf) {
+  fill(batch, indices(0, batch.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
     LeafColumns out;
-    if (wants(column::reference_logprob)) out[column::reference_logprob] = model::forward(*reference_, leaf, temperature).logprob;
+    if (wants(column::reference_logprob)) out[column::reference_logprob] = runner.forward(*reference_, leaf, temperature).logprob;
     for (const auto& name : wanted_) {  // a power of the probabilities, normalised, is a division of the temperature
       if (!name.starts_with(column::flat_reference)) continue;
-      out[name] = model::forward(*reference_, leaf, temperature / std::stod(name.substr(std::string_view(column::flat_reference).size()))).logprob;
+      out[name] = runner.forward(*reference_, leaf, temperature / std::stod(name.substr(std::string_view(column::flat_reference).size()))).logprob;
     }
-    if (wants(column::teacher_logprob)) out[column::teacher_logprob] = model::forward(*teacher_, leaf, temperature).logprob;
+    if (wants(column::teacher_logprob)) out[column::teacher_logprob] = runner.forward(*teacher_, leaf, temperature).logprob;
     if (wide) {
-      auto columns = model::forward_wide(job_->store->policy(), wants(column::teacher_kl) ? &*teacher_ : nullptr, leaf, temperature);
+      auto columns = runner.forward_wide(job_->store->policy(), wants(column::teacher_kl) ? &*teacher_ : nullptr, leaf, temperature);
       out[column::sum_squares] = std::move(columns.sum_squares);
       if (wants(column::teacher_kl)) out[column::teacher_kl] = std::move(columns.second_kl);
     }
     if (value_head_) {
       model::Leaf with_hidden = leaf;
       with_hidden.hidden = true;
-      out[column::value] = value_head_->values(model::forward(job_->store->policy(), with_hidden, temperature).hidden);
+      out[column::value] = value_head_->values(runner.forward(job_->store->policy(), with_hidden, temperature).hidden);
     }
     return out;
   });
@@ -196,8 +195,8 @@ void Companions::add_step_columns(StepBatch& batch) {
 void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
   if (!wants(column::current_logprob) && !wants(column::current_entropy)) return;
   if (!stored) {
-    fill(batch, groups, [&](const model::Leaf& leaf) {
-      auto columns = model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
+    fill(batch, groups, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+      auto columns = runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
       return LeafColumns{{column::current_logprob, std::move(columns.logprob)}, {column::current_entropy, std::move(columns.entropy)}};
     });
     return;
@@ -216,8 +215,8 @@ void Companions::add_current_columns(StepBatch& batch, const std::vector<std::si
 }
 
 std::vector<std::vector<float>> Companions::logprobs_now(StepBatch& batch) {
-  fill(batch, indices(0, batch.groups.size()), [&](const model::Leaf& leaf) {
-    return LeafColumns{{kLogprob, model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling)).logprob}};
+  fill(batch, indices(0, batch.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    return LeafColumns{{kLogprob, runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling)).logprob}};
   });
   return std::move(batch.columns.at(kLogprob));
 }

@@ -49,7 +49,7 @@ class Companions {
 
  private:
   using LeafColumns = std::map<std::string, std::vector<float>>;
-  using LeafPass = std::function<LeafColumns(const model::Leaf& leaf)>;
+  using LeafPass = std::function<LeafColumns(model::LeafRunner& runner, const model::Leaf& leaf)>;
   void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass);
   void set_reference(model::AlignedFloats weights);
 

@@ -29,8 +29,8 @@ PolicyStore::PolicyStore(model::ModelConfig config, model::AlignedFloats weights
 }
 
 void PolicyStore::publish(PolicyVersion version) {
-  policy_.reset();  // or both versions' packed weights would be in memory
-  policy_ = std::make_unique<model::Policy>(config_, weights_, version, kernels_, threads_);
+  if (policy_) policy_->renew(version, threads_);
+  else policy_ = std::make_unique<model::Policy>(config_, weights_, version, kernels_, threads_);
 }
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
@@ -194,6 +194,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.identity = make_identity(job.config, data_hash(job), binary_version);
   job.workers = std::make_unique<WorkerPool>(threads);
   job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model", kernels);
+  job.leaves = std::make_unique<Leaves>(*job.workers);
   job.store->pack_with({threads, job.workers->side_by_side()});
   job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));
   fill_prompt_tokens(job);
@@ -214,11 +215,15 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
     const auto use = fit_memory(need, limit, given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is", job.workers->threads());
     if (r == rank)
       spdlog::info("memory of rank {}: up to {} of {}{} ({})", rank, bytes_text(use.bytes), bytes_text(limit),
-                   need.leaf_bytes > 0 ? fmt::format(", {} leaves of {} tokens at a time", use.leaves_at_once, job.config.train.leaf_tokens) : "",
+                   need.leaf_bytes > 0
+                       ? fmt::format(", {} of {} tokens at a time", use.leaves_at_once == 1 ? "a leaf" : fmt::format("{} leaves", use.leaves_at_once),
+                                     job.config.train.leaf_tokens)
+                       : "",
                    items_text(need));
     return use;
   };
   job.memory = fit(rank);
+  job.leaves->fit(job.memory.leaves_at_once, job.memory.kept_bytes);
   if (rank != 0) return;
   for (int r = 1; r < job.layout.ranks; ++r) fit(r);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());

@@ -7,6 +7,7 @@
 #include "io/shard_file.hpp"
 #include "model/policy.hpp"
 #include "reward/verifier.hpp"
+#include "stages/leaves.hpp"
 #include "stages/memory.hpp"
 #include "stages/worker_pool.hpp"
 #include "task/task.hpp"
@@ -35,7 +36,7 @@ class PolicyStore {
   const kernels::KernelSet& kernels() const { return *kernels_; }
   PolicyVersion version() const { return policy_->version(); }
   const model::Policy& policy() const { return *policy_; }
-  void pack_with(model::PackingThreads threads) { threads_ = std::move(threads); }
+  void pack_with(model::Threads threads) { threads_ = std::move(threads); }
   void publish(PolicyVersion version);  ///< packs the weights as they are now under this version; nothing may be running the one before
   std::string sha256() const;
 
@@ -45,7 +46,7 @@ class PolicyStore {
   const kernels::KernelSet* kernels_;
   std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them where they are
   std::unique_ptr<model::Policy> policy_;
-  model::PackingThreads threads_;
+  model::Threads threads_;
 };
 
 /// Built alike on every rank from the run file; immutable but for `store`.
@@ -63,6 +64,7 @@ struct Job {
   std::optional<reward::Judge> judge;
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
+  std::unique_ptr<Leaves> leaves;  ///< on these workers
   std::unique_ptr<PolicyStore> store;
   RunModels models;
   MemoryUse memory;  ///< of this rank, once fit_memory(job, ...) has set it

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "model/model_folder.hpp"
 #include "model/optimizer.hpp"
+#include "model/policy.hpp"
 #include "objective/columns.hpp"
 #include "objective/objective.hpp"
 #include "stages/generation.hpp"
@@ -13,27 +14,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace rollcall::stages {
 namespace {
 
 constexpr std::uint64_t kFloat = sizeof(float);
-constexpr std::uint64_t kKept = 4;                    // thirds of what a pass uses: the allocator keeps pieces of it (SmolLM2: 1.13 GB for 0.85)
 constexpr std::uint64_t kLibraries = 200'000'000;     // LibTorch, MPI and HDF5 with what they allocate, measured on an idle rank
 constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
-constexpr std::uint64_t kHeadRows = 256;              // rows of logits at a time (model/backend.hpp)
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
 constexpr std::uint64_t kLeafShare = 8;               // of a limit
-
-/// Bytes that the tape keeps of a token: what each operation of a block saves for its backward pass.
-std::uint64_t tape_bytes(const model::ModelConfig& c) {
-  const std::int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
-  const std::int64_t norms = c.qk_norm ? q + kv : 0;
-  const std::int64_t block = 4 * c.hidden_size + 2 * q + 2 * kv + norms + 3 * c.intermediate_size;
-  return std::uint64_t(c.num_hidden_layers * block) * kFloat;
-}
 
 /// The plain set of the run's numerics: all of them pack alike, and where a run is planned others may be runnable.
 const kernels::KernelSet& any_kernels(const RunConfig& c) { return *kernels::kernels_by_name("scalar", c.run.numerics); }
@@ -55,21 +45,10 @@ std::uint64_t cache_bytes(const model::ModelConfig& c, const kernels::KernelSet&
   return std::uint64_t(kernels::pages_of(std::int64_t(positions)) * c.num_hidden_layers * kernels.page_bytes(heads));
 }
 
-/// Scratch of a forward pass over so many rows, and its logits (model/backend.cpp).
-std::uint64_t forward_bytes(const model::ModelConfig& c, std::uint64_t rows) {
-  return rows * std::uint64_t(6 * c.hidden_size + 3 * c.intermediate_size) * kFloat + kHeadRows * std::uint64_t(c.vocab_size + 2 * c.hidden_size) * kFloat;
-}
-
 /// What each thread holds while a session advances: the rows of a product as its kernels read them, and a row's exponentials and places to draw from.
 std::uint64_t member_bytes(const model::ModelConfig& c, std::int64_t live_rows) {
   const std::int64_t inputs = std::max({c.hidden_size, c.intermediate_size, c.num_attention_heads * c.head_dim}) + 32;
   return std::uint64_t((live_rows + model::DecodeSession::kPrefillRows + 32) * inputs + 4 * c.vocab_size) * kFloat;
-}
-
-std::uint64_t largest_slice(const model::WeightLayout& layout) {
-  std::int64_t most = 0;
-  for (const auto& slice : layout.slices) most = std::max(most, slice.count);
-  return std::uint64_t(most) * kFloat;
 }
 
 std::uint64_t sum_of(const std::vector<MemoryItem>& items) {
@@ -96,8 +75,10 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
 std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy) {
   if (config.train.leaf_tokens > 0) return config.train.leaf_tokens;
   const std::uint64_t target = config.run.memory_limit.empty() ? kLeafTarget : parse_bytes(config.run.memory_limit, "run.memory_limit") / kLeafShare;
-  const std::uint64_t tokens = std::bit_floor(std::max<std::uint64_t>(target / tape_bytes(policy), 1));
-  return std::clamp(std::int64_t(std::min<std::uint64_t>(tokens, kMostLeaf)), kLeastLeaf, kMostLeaf);
+  const auto least = [&](std::int64_t tokens) { return model::LeafRunner::backward_bytes(policy, any_kernels(config), tokens, 1, 0); };
+  std::int64_t tokens = kMostLeaf;
+  while (tokens > kLeastLeaf && std::uint64_t(least(tokens)) > target) tokens /= 2;
+  return tokens;
 }
 
 MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout, int rank, const Longest& given) {
@@ -134,11 +115,17 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     holds("share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
     holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
-    const std::uint64_t tokens = std::max({std::uint64_t(c.train.leaf_tokens), longest, std::uint64_t(given.example)});
-    if (trains)
-      need.leaf_bytes =
-          (tokens * tape_bytes(policy) + 2 * largest_slice(weight_layout) + 2 * kHeadRows * std::uint64_t(policy.vocab_size) * kFloat) * kKept / 3;
-    need.leaf_bytes = std::max(need.leaf_bytes, trains ? forward_bytes(policy, std::uint64_t(c.scheduler.max_rollouts) * longest) : 0);  // a group's at a time
+    if (trains) {
+      const std::int64_t tokens = std::max({c.train.leaf_tokens, std::int64_t(longest), given.example});
+      const auto bytes = [&](int members, std::int64_t kept) {
+        return std::uint64_t(model::LeafRunner::backward_bytes(policy, kernels, tokens, members, kept));
+      };
+      // Forward passes, where there are any, take whole groups.
+      const auto forward = std::uint64_t(model::LeafRunner::forward_bytes(policy, c.scheduler.max_rollouts * std::int64_t(longest)));
+      need.leaf_bytes = std::max(bytes(1, 0), forward);
+      need.leaf_thread_bytes = bytes(2, 0) - bytes(1, 0);
+      need.kept_bytes = std::max(bytes(1, model::LeafRunner::kKeptBytes), need.leaf_bytes) - need.leaf_bytes;
+    }
   }
   if (trains) need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companions.empty() ? 3 : 4) * weights : weights;
   return need;
@@ -147,22 +134,28 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
 MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose, int threads) {
   const std::uint64_t held = sum_of(need.held), scratch = need.decode_bytes + std::uint64_t(need.apart ? 1 : threads) * need.thread_bytes;
   const std::uint64_t decode = need.decode_bytes > 0 ? scratch + need.sequence_bytes : 0;
-  const std::uint64_t least = held + std::max({need.leaf_bytes, decode, need.resume_bytes});
+  // A leaf's memory stays while others sample.
+  const std::uint64_t leaf = need.leaf_bytes == 0 ? 0 : need.leaf_bytes + std::uint64_t(threads - 1) * need.leaf_thread_bytes;
+  const std::uint64_t least = held + std::max(leaf + decode, need.resume_bytes);
   require<EnvironmentError>(least <= limit, fmt::format("a rank of this run needs {} of memory, but {} {}", bytes_text(least), whose, bytes_text(limit)),
                             fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
                             "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.leaf_tokens or "
                             "sampling.max_new_tokens");
-  const std::uint64_t left = limit - held;
+  std::uint64_t left = limit - held - leaf;
   const auto at_once = [&](std::uint64_t each, int most) { return each == 0 ? most : int(std::clamp<std::uint64_t>(left / each, 1, std::uint64_t(most))); };
   MemoryUse use;
-  use.leaves_at_once = at_once(need.leaf_bytes, threads);
+  const std::uint64_t spare = left - decode, all = need.leaf_bytes + need.kept_bytes;
+  use.leaves_at_once = need.leaf_bytes > 0 && (spare + leaf) / 2 / std::uint64_t(threads) < all ? 1 : threads;
+  const std::uint64_t leaves = need.leaf_bytes == 0 ? 0 : use.leaves_at_once == 1 ? leaf + std::min(need.kept_bytes, spare / 2) : std::uint64_t(threads) * all;
+  use.kept_bytes = std::int64_t(use.leaves_at_once > 1 ? need.kept_bytes : std::min(need.kept_bytes, spare / 2));
+  left -= leaves - leaf;
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;
   if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * scratch, std::uint64_t(model::kMostCacheBytes)));
   const std::uint64_t cache =
       std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
   const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
-  use.bytes = held + std::max({std::uint64_t(need.leaf_bytes > 0 ? use.leaves_at_once : 0) * need.leaf_bytes, decoding, need.resume_bytes});
+  use.bytes = held + std::max(leaves + decoding, need.resume_bytes);
   return use;
 }
 

@@ -23,7 +23,8 @@ struct RunModels {
 /// Reads config.json of run.init_from or model.path, and of the models beside it. Throws InputError, ConfigError.
 RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
 
-/// train.leaf_tokens, or where that is 0 the power of two in [64, 1024] whose backward pass takes an eighth of run.memory_limit (without a limit: 1 GB).
+/// train.leaf_tokens, or where that is 0 the largest power of two in [64, 1024] whose backward pass, with all computed again that can be, takes no more than an
+/// eighth of run.memory_limit (without a limit: 1 GB).
 /// It decides how gradients round, so it follows from run file and model alone: not from ranks, threads, or what a node has.
 std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy);
 
@@ -34,14 +35,16 @@ struct MemoryItem {
 
 /// What one rank needs.
 struct MemoryNeed {
-  std::vector<MemoryItem> held;      ///< from beginning to end
-  std::uint64_t leaf_bytes = 0;      ///< a leaf's forward and backward pass; 0: no update stage
-  std::uint64_t decode_bytes = 0;    ///< a session's scratch while it samples; 0: no generation stage
-  std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and its prompt
-  std::uint64_t resume_bytes = 0;    ///< a checkpoint's files while they are taken over, before anything runs
-  std::int64_t sequences = 0;        ///< most that a session samples at a time
-  std::uint64_t thread_bytes = 0;    ///< what each thread of a session holds besides
-  bool apart = false;                ///< each thread has a session of its own (model/decode.hpp)
+  std::vector<MemoryItem> held;         ///< from beginning to end
+  std::uint64_t leaf_bytes = 0;         ///< a leaf's forward and backward pass on one thread, blocks computed again; 0: no update stage
+  std::uint64_t leaf_thread_bytes = 0;  ///< what each further thread holds meanwhile
+  std::uint64_t kept_bytes = 0;         ///< what sparing the second computation takes
+  std::uint64_t decode_bytes = 0;       ///< a session's scratch while it samples; 0: no generation stage
+  std::uint64_t sequence_bytes = 0;     ///< keys and values of the longest sequence and its prompt
+  std::uint64_t resume_bytes = 0;       ///< a checkpoint's files while they are taken over, before anything runs
+  std::int64_t sequences = 0;           ///< most that a session samples at a time
+  std::uint64_t thread_bytes = 0;       ///< what each thread of a session holds besides
+  bool apart = false;                   ///< each thread has a session of its own (model/decode.hpp)
 };
 /// The longest of what is given, in tokens.
 struct Longest {
@@ -53,7 +56,9 @@ MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const c
 
 /// What the rank does with the memory it may use. Bits do not depend on it.
 struct MemoryUse {
-  int leaves_at_once = 0, decoding_threads = 0;       ///< threads that work at a time; 0: all
+  int leaves_at_once = 0;                             ///< one a thread where there are many leaves, or 1
+  std::int64_t kept_bytes = 0;                        ///< of a leaf, from its forward to its backward pass
+  int decoding_threads = 0;                           ///< that work at a time; 0: all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
   std::uint64_t bytes = 0;                            ///< in all, at most
 };

@@ -79,7 +79,7 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       drift_(companions_.wants(objective::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
-      sum_(job.store->layout(), begins_) {
+      sum_(job.store->layout(), begins_, {job.workers->threads(), job.workers->side_by_side()}) {
   const auto own = std::size_t(begins_[std::size_t(ranks.rank()) + 1] - begins_[std::size_t(ranks.rank())]);
   optimizer_ = std::make_shared<model::OptimizerState>(model::OptimizerState{std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0});
 }
@@ -88,15 +88,12 @@ bool Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temper
   const auto own = own_leaves(std::int64_t(leaves.size()), *ranks_);
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     sum_.start();
-    job_->workers->run(
-        std::int64_t(own.size()),
-        [&](std::int64_t i, int) {
-          const auto& [leaf, derivative, logprob] = leaves[std::size_t(own[std::size_t(i)])];
-          const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
-          see(own[std::size_t(i)], model::forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
-          sum_.end_leaf();
-        },
-        job_->memory.leaves_at_once);
+    job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) {
+      const auto& [leaf, derivative, logprob] = leaves[std::size_t(own[std::size_t(i)])];
+      const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
+      see(own[std::size_t(i)], runner.forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
+      sum_.end_leaf();
+    });
     const auto outcome = sum_.finish(*ranks_);
     if (outcome != model::GradientSum::Outcome::repeat) return outcome == model::GradientSum::Outcome::ready;
   }
@@ -110,7 +107,8 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
   metrics["actor/lr"] = lr;
   if (norm_limit > 0 && gradient.norm > norm_limit) return UpdateOutcome::spike;
   await_writer();
-  model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_);
+  model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_,
+                     {job_->workers->threads(), job_->workers->side_by_side()});
   ranks_->gather_shares(job_->store->weights(), begins_);
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
   return UpdateOutcome::applied;
@@ -182,15 +180,15 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, bool stored,
+Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, model::LeafRunner* runner,
                                         model::ValueHead* critic) const {
   const auto& range = train.leaves[std::size_t(index)];
   model::Columns columns{range.logprob, range.entropy, {}};
   at::Tensor value;
-  if (!stored || critic != nullptr) {
+  if (runner != nullptr) {
     model::Leaf leaf = range.leaf;
     leaf.hidden = critic != nullptr;
-    columns = model::forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
+    columns = runner->forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
     if (critic != nullptr) value = as_double(critic->values(columns.hidden));
   }
   auto loss = objective_.evaluate(prepared, {range.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
@@ -204,15 +202,13 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
   const auto leaves = std::int64_t(train.leaves.size());
   const auto own = own_leaves(leaves, *ranks_);
   std::vector<LossShare> shares(own.size());
+  const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) {
+    shares[std::size_t(i)] = evaluate_leaf(train, own[std::size_t(i)], prepared, runner, critic);
+  };
   for (int attempt = 0;; ++attempt) {
     if (critic != nullptr) critic->start();
-    job_->workers->run(
-        std::int64_t(own.size()),
-        [&](std::int64_t i, int) {
-          const auto leaf = own[std::size_t(i)];
-          shares[std::size_t(i)] = evaluate_leaf(train, leaf, prepared, stored, critic);
-        },
-        job_->memory.leaves_at_once);
+    if (stored && critic == nullptr) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
+    else job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
     using Outcome = model::GradientSum::Outcome;
     const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
     if (outcome == Outcome::nonfinite) return std::nullopt;

@@ -67,7 +67,8 @@ class Update {
   /// The objective on every leaf's columns: the stored ones where these are the current policy's, else those of a forward pass, which a critic needs as well.
   /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
   std::optional<Evaluated> evaluate(const TrainBatch& train, const objective::Objective::Prepared& prepared, bool stored, model::ValueHead* critic);
-  LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, bool stored,
+  /// `runner`: for a forward pass; without one the stored columns are taken.
+  LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, model::LeafRunner* runner,
                           model::ValueHead* critic) const;
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
   /// Sums the gradients of all leaves over threads and ranks; false when one was not finite. `see`: the columns of a leaf's forward, where it ran.

@@ -1,0 +1,33 @@
+// Teams of one, or one team of all.
+#include "stages/leaves.hpp"
+
+namespace rollcall::stages {
+
+/// A leaf of its own for each thread spares waiting for one another, but takes the memory of as many, and the last leaves leave threads idle.
+bool Leaves::side_by_side(std::int64_t count) const {
+  const int threads = pool_->threads();
+  return threads == 1 || ((at_once_ == 0 || at_once_ >= threads) && count >= 2 * threads);
+}
+
+void Leaves::run(std::int64_t count, const std::function<void(model::LeafRunner&, std::int64_t)>& work) {
+  if (side_by_side(count)) {
+    together_.reset();  // never the memory of both
+    apart_.resize(std::size_t(pool_->threads()));
+    pool_->run(count, [&](std::int64_t i, int thread) {
+      auto& mine = apart_[std::size_t(thread)];
+      if (!mine) mine = std::make_unique<Member>(1, kept_bytes_);
+      work(mine->runner, i);
+    });
+    return;
+  }
+  apart_.clear();
+  if (!together_) together_ = std::make_unique<Member>(pool_->threads(), kept_bytes_);
+  together_->team.lead(pool_->side_by_side(), [&] {
+    for (std::int64_t i = 0; i < count; ++i) {
+      work(together_->runner, i);
+      pool_->progressed();
+    }
+  });
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,39 @@
+// A rank's leaves and its threads: one leaf a thread where there are enough of both, else all threads in each leaf's operations.
+#pragma once
+
+#include "model/policy.hpp"
+#include "stages/worker_pool.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Runs leaves on a pool, with memory that stays from call to call: that a kernel clears it for each step took a tenth of the step. Bits do not depend on the
+/// way it is done.
+class Leaves {
+ public:
+  explicit Leaves(WorkerPool& pool) : pool_(&pool) {}
+  /// What one runner may keep, and how many leaves may be in memory at a time (MemoryUse). Before the first run.
+  void fit(int at_once, std::int64_t kept_bytes) { at_once_ = at_once, kept_bytes_ = kept_bytes; }
+  /// Calls work(runner, i) for every i in [0, count), each once, in any order; a runner serves one call at a time. Rethrows what one threw.
+  void run(std::int64_t count, const std::function<void(model::LeafRunner& runner, std::int64_t i)>& work);
+
+ private:
+  struct Member {
+    Member(int threads, std::int64_t kept_bytes) : team(threads), runner(team, kept_bytes) {}
+    model::Team team;
+    model::LeafRunner runner;
+  };
+  bool side_by_side(std::int64_t count) const;
+
+  WorkerPool* pool_;
+  int at_once_ = 0;  ///< 0: as many as there are threads
+  std::int64_t kept_bytes_ = model::LeafRunner::kKeptBytes;
+  std::vector<std::unique_ptr<Member>> apart_;  ///< [thread]
+  std::unique_ptr<Member> together_;
+};
+
+}  // namespace rollcall::stages
