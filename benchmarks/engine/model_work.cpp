@@ -172,44 +172,66 @@ Json draw(const Json& given) {
   return {{"seconds", since(start)}, {"tokens", rows}, {"sum", sum.load()}};
 }
 
+namespace {
+
+struct Runner {
+  explicit Runner(int threads) : team(threads) {}
+  model::Team team;
+  model::LeafRunner leaves{team};
+};
+
+}  // namespace
+
 Json update(const Json& given) {
   const Shape shape(given);
   Model& model = model_of(given);
   const auto layout = model::weight_layout(model.config);
+  const model::Threads threads{shape.threads, model::on_new_threads};
   static std::string key;
   static std::unique_ptr<model::GradientSum> sum;
   static model::OptimizerState state;
-  if (key != model.key) {
-    key = model.key;
-    sum = std::make_unique<model::GradientSum>(layout);
+  if (key != model.key + std::to_string(shape.threads)) {
+    key = model.key + std::to_string(shape.threads);
+    sum = std::make_unique<model::GradientSum>(layout, std::vector<std::int64_t>{}, threads);
     state = {std::vector<float>(std::size_t(layout.size), 0.0F), std::vector<float>(std::size_t(layout.size), 0.0F), 0};
   }
   std::vector<model::Leaf> leaves;
-  for (int group = 0; group < shape.groups; ++group)
-    for (int t = 0; t < shape.threads; ++t)
-      leaves.push_back(group_leaf(shape, model.config.vocab_size, group, shape.members * (t + 1) / shape.threads - shape.members * t / shape.threads));
+  for (int group = 0; group < shape.groups; ++group) leaves.push_back(group_leaf(shape, model.config.vocab_size, group, shape.members));
   std::int64_t columns = 0;
   for (const auto& leaf : leaves) columns += std::int64_t(leaf.targets.size());
   Alone alone;
+  // Memory stays from step to step, as in a run.
+  static std::vector<std::unique_ptr<Runner>> runners;
+  const bool apart = shape.threads == 1 || shape.groups >= 2 * shape.threads;  // leaves side by side where there are many, as in stages/leaves.cpp
+  const std::size_t wanted = apart ? std::size_t(shape.threads) : 1;
+  if (runners.size() != wanted || runners.front()->team.size() != (apart ? 1 : shape.threads)) {
+    runners.clear();
+    while (runners.size() < wanted) runners.push_back(std::make_unique<Runner>(apart ? 1 : shape.threads));
+  }
   const auto start = Clock::now();
+  const auto run = [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    const std::size_t m = leaf.targets.size();
+    model::ColumnGradient derivative{std::vector<float>(m), std::vector<float>(m, 0.0F)};
+    for (std::size_t t = 0; t < m; ++t) derivative.logprob[t] = (t / std::size_t(shape.sampled) % 2 == 0 ? 1.0F : -1.0F) / float(columns);
+    runner.forward_backward(*model.policy, leaf, 1.0, derivative,
+                            [&](std::size_t slice, std::int64_t first, std::span<const float> values) { sum->add(slice, first, values); });
+    sum->end_leaf();
+  };
   do {
     sum->start();
-    std::atomic<std::size_t> next{0};
-    on_threads(shape.threads, [&](int) {
-      model::use_one_thread_per_operation();
-      for (std::size_t i = next++; i < leaves.size(); i = next++) {
-        const std::size_t m = leaves[i].targets.size();
-        model::ColumnGradient derivative{std::vector<float>(m), std::vector<float>(m, 0.0F)};
-        for (std::size_t t = 0; t < m; ++t) derivative.logprob[t] = (t / std::size_t(shape.sampled) % 2 == 0 ? 1.0F : -1.0F) / float(columns);
-        model::forward_backward(*model.policy, leaves[i], 1.0, derivative,
-                                [&](std::size_t slice, std::int64_t first, std::span<const float> values) { sum->add(slice, first, values); });
-        sum->end_leaf();
-      }
-    });
+    if (apart) {
+      std::atomic<std::size_t> next{0};
+      on_threads(shape.threads, [&](int thread) {
+        for (std::size_t i = next++; i < leaves.size(); i = next++) run(runners[std::size_t(thread)]->leaves, leaves[i]);
+      });
+    } else {
+      runners.front()->team.lead(model::on_new_threads, [&] {
+        for (const model::Leaf& leaf : leaves) run(runners.front()->leaves, leaf);
+      });
+    }
   } while (sum->finish(alone) == model::GradientSum::Outcome::repeat);
-  model::apply_adamw(layout, OptimizerSection{}, 1e-6, sum->gradient(), model.weights->span(), state);
-  model.policy.reset();
-  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{std::uint64_t(state.step)}, model.kernels);
+  model::apply_adamw(layout, OptimizerSection{}, 1e-6, sum->gradient(), model.weights->span(), state, threads);
+  model.policy->renew(PolicyVersion{std::uint64_t(state.step)}, threads);
   return {{"seconds", since(start)}, {"tokens", columns}};
 }
 
