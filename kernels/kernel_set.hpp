@@ -1,4 +1,4 @@
-// The kernels of the model's forward (and the parts of its backward that LibTorch has no fast form for), as one table per implementation.
+// The kernels of the model's forward and backward passes and of what goes over all parameters, as one table per implementation.
 //
 // Contract of every entry
 // - Row-major fp32, contiguous; `n` rows (tokens) may be any number: the bits of a row depend on that row's inputs alone, never on n, on the

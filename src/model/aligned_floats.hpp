@@ -12,7 +12,7 @@
 
 namespace rollcall::model {
 
-/// Owns `count` numbers at a 64-byte boundary. LibTorch's matrix products round alike only at equal alignment, so weights live in these.
+/// Owns `count` numbers at a 64-byte boundary.
 template <class T>
 class AlignedArray {
  public:
