@@ -166,6 +166,7 @@ std::string items_text(const MemoryNeed& need) {
   };
   for (const auto& item : need.held) add(item.what, item.bytes);
   add("a leaf", need.leaf_bytes);
+  add("rows that it keeps where there is room", need.kept_bytes);
   add(need.apart ? "a thread that samples" : "sampling", need.decode_bytes);
   add("the longest sequence", need.sequence_bytes);
   add("a checkpoint that is read", need.resume_bytes);
