@@ -36,8 +36,8 @@ std::int64_t Backward::scratch_floats(const ModelConfig& c, const kernels::Kerne
   const std::int64_t head = targets * (3 * w.hidden + kHeadOutputs + 1) + packed(w.hidden, targets) + packed(w.hidden, kHeadOutputs);
   const std::int64_t turned = std::max({packed(w.hidden, w.inner), packed(w.inner, w.hidden), packed(w.q, w.hidden), packed(w.hidden, w.q)});
   const std::int64_t mlp = rows * (3 * w.inner + 2 * w.hidden) + packed(w.widest(), rows) + turned;
-  const std::int64_t attention = rows * (2 * w.q + 2 * w.kv + 2 * w.hidden + w.q) + packed(w.widest(), rows) + turned;
-  // Keys and values of each sequence with its prompt's, and their gradients: no sequence is longer than all rows.
+  // Once more keys, values and their gradients, for sequences with their prompts.
+  const std::int64_t attention = rows * (2 * w.q + 2 * w.kv + 4 * Arena::padded(w.kv) + 2 * w.hidden + w.q) + packed(w.widest(), rows) + turned;
   return rows * w.hidden + std::max({head, mlp, attention}) + parts + w.widest() + members * member + 64 * 16;
 }
 
@@ -188,29 +188,39 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
 Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* dout) {
   const std::int64_t wide = rows.q.width, narrow = rows.k.width;
   const Heads d{take(n_, wide), take(n_, narrow), take(n_, narrow)};
+  // Sequences in order, as many at a time as need no more memory than all rows: each may need its prompt's again.
+  const auto needed = [&](std::size_t s) { return sequences_->stretch(s).parent_rows > 0 ? sequences_->stretch(s).length() : 0; };
+  for (std::size_t first = 0, last = 0; first < sequences_->sequences(); first = last) {
+    const std::int64_t mark = scratch_->used();
+    for (std::int64_t rows_taken = 0; last < sequences_->sequences() && rows_taken + needed(last) <= n_; ++last) rows_taken += needed(last);
+    expect(last > first, "a sequence and its prompt stand in one leaf");
+    attention(rows, dout, d, first, last);
+    scratch_->give_back(mark);
+  }
+  return d;
+}
+
+void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const Heads& d, std::size_t first, std::size_t last) {
+  const std::int64_t wide = rows.q.width, narrow = rows.k.width;
   // A sequence with a prompt has its keys and values, and their gradients, in one piece of memory for the time being.
-  std::vector<std::array<float*, 4>> own(sequences_->sequences());
-  std::vector<float> gathered;
-  std::int64_t size = 0;
-  for (std::size_t s = 0; s < own.size(); ++s) size += sequences_->stretch(s).parent_rows > 0 ? 4 * sequences_->stretch(s).length() * narrow : 0;
-  gathered.resize(std::size_t(size));
-  float* at = gathered.data();
-  for (std::size_t s = 0; s < own.size(); ++s) {
+  std::vector<std::array<float*, 4>> own(last - first);
+  for (std::size_t s = first; s < last; ++s) {
     const auto stretch = sequences_->stretch(s);
+    auto& pieces = own[s - first];
     if (stretch.parent_rows == 0) {
       const std::int64_t from = stretch.begin * narrow;
-      own[s] = {rows.k.values + from, rows.v.values + from, d.k + from, d.v + from};
+      pieces = {rows.k.values + from, rows.v.values + from, d.k + from, d.v + from};
       continue;
     }
-    for (float*& piece : own[s]) piece = std::exchange(at, at + stretch.length() * narrow);
-    sequences_->gather(stretch, rows.k.values, narrow, own[s][0]);
-    sequences_->gather(stretch, rows.v.values, narrow, own[s][1]);
+    for (float*& piece : pieces) piece = take(stretch.length(), narrow);
+    sequences_->gather(stretch, rows.k.values, narrow, pieces[0]);
+    sequences_->gather(stretch, rows.v.values, narrow, pieces[1]);
   }
   const kernels::HeadShape heads = policy_->heads();
   team_->deal(std::int64_t(own.size()) * heads.kv_heads, [&](int member, std::int64_t index) {
     const auto s = std::size_t(index / heads.kv_heads);
     const std::int64_t head = index % heads.kv_heads;
-    const auto stretch = sequences_->stretch(s);
+    const auto stretch = sequences_->stretch(first + s);
     const auto& [k, v, dk, dv] = own[s];
     const std::int64_t from = stretch.begin * wide;
     policy_->kernels->attention_backward(backend_->context(member), rows.q.values + from, k, v, dout + from, stretch.rows, stretch.length(), heads, head,
@@ -218,7 +228,7 @@ Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* do
   });
   team_->share(narrow, 16, 16, [&](int, std::int64_t begin, std::int64_t end) {  // by columns, so that sequences come in their order
     for (std::size_t s = 0; s < own.size(); ++s) {
-      const auto stretch = sequences_->stretch(s);
+      const auto stretch = sequences_->stretch(first + s);
       if (stretch.parent_rows == 0) continue;
       for (const auto& [from, into] : {std::pair(own[s][2], d.k), std::pair(own[s][3], d.v)})
         for (std::int64_t row = 0; row < stretch.length(); ++row) {
@@ -228,7 +238,6 @@ Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* do
         }
     }
   });
-  return d;
 }
 
 void Backward::block(std::size_t i, const BlockRows<Rows>& rows) {

@@ -52,6 +52,7 @@ class Backward {
     float *q, *k, *v;
   };
   Heads attention(const BlockRows<Rows>& rows, const float* dout);
+  void attention(const BlockRows<Rows>& rows, const float* dout, const Heads& d, std::size_t first, std::size_t last);  ///< of sequences [first, last)
 
   const Policy::Packed* policy_;
   Backend* backend_;

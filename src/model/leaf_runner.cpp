@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -16,34 +15,58 @@ namespace rollcall::model {
 
 namespace {
 
-/// Blocks whose rows stay from the forward to the backward pass; those before them are computed again. Only time and memory know.
-std::int64_t kept_blocks(const ModelConfig& config, std::int64_t rows, std::int64_t kept_bytes) {
-  const std::int64_t each = Backend::scratch_bytes(config, rows, 2) - Backend::scratch_bytes(config, rows, 1);
-  return std::clamp<std::int64_t>(kept_bytes / each, 1, config.num_hidden_layers);
-}
-
 /// Operands that a thread's kernels turn and round (a part of the rows at a time), and a sequence's attention.
 std::int64_t workspace_bytes(const ModelConfig& config, std::int64_t rows) {
   return (std::int64_t(4) << 20) + rows * (8 * config.head_dim + 3 * kernels::kPageKeys) * std::int64_t(sizeof(float));
 }
 
+/// Of a leaf's forward and backward pass where so many blocks' rows are kept, and the input of the others.
+std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t kept) {
+  const std::int64_t floats =
+      (config.num_hidden_layers - kept + 2) * rows * config.hidden_size + Backward::scratch_floats(config, kernels, rows, rows, members);
+  return Backend::scratch_bytes(config, rows, kept) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
+}
+
+/// Blocks whose rows stay from the forward to the backward pass, as many as `leaf_bytes` have room for; those before them are computed again. Only time and
+/// memory know.
+std::int64_t kept_blocks(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t leaf_bytes) {
+  const std::int64_t least = training_bytes(config, kernels, rows, members, 1), each = training_bytes(config, kernels, rows, members, 2) - least;
+  const std::int64_t whole = Backend::scratch_bytes(config, rows, 2) - Backend::scratch_bytes(config, rows, 1);
+  return std::clamp<std::int64_t>(std::min(1 + (leaf_bytes - least) / each, LeafRunner::kKeptBytes / whole), 1, config.num_hidden_layers);
+}
+
 }  // namespace
 
 struct LeafRunner::Memory {
-  Memory(Team& given, std::int64_t bytes) : team(&given), kept_bytes(bytes) {}
+  Memory(Team& given, std::int64_t bytes) : team(&given), leaf_bytes(bytes) {}
 
   Team* team;
-  std::int64_t kept_bytes;
-  std::map<std::pair<std::int64_t, std::int64_t>, Backend> backends;  ///< by weights of the model and kept blocks
+  std::int64_t leaf_bytes;
+  std::optional<Backend> backend;  ///< of the model and the pass that ran last
+  std::int64_t shape = -1, kept = -1;
   Arena gradients;
   AlignedFloats inputs, normed;
 
-  Backend& for_rows(const ModelConfig& config, std::int64_t rows, std::int64_t kept) {
-    const std::pair shape(weight_layout(config).size, kept);
-    auto found = backends.find(shape);
-    if (found != backends.end() && found->second.max_rows() >= rows) return found->second;
-    std::erase_if(backends, [&](const auto& each) { return kept > 0 || each.first == shape || each.first.second > 0; });  // of one pass or the other
-    return backends.try_emplace(shape, config, *team, rows, kept).first->second;
+  /// For forward passes alone: what training took is given back.
+  Backend& forward(const ModelConfig& config, std::int64_t rows) {
+    if (!fits(config, rows) || kept > 0) {
+      gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats();
+      renew(config, rows, 0);
+    }
+    return *backend;
+  }
+  /// The largest leaf so far decides how many blocks are kept, so that leaves of many lengths use one memory.
+  Backend& training(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows) {
+    if (!fits(config, rows) || kept == 0) renew(config, rows, kept_blocks(config, kernels, rows, team->size(), leaf_bytes));
+    return *backend;
+  }
+
+ private:
+  bool fits(const ModelConfig& config, std::int64_t rows) const { return backend && shape == weight_layout(config).size && backend->max_rows() >= rows; }
+  void renew(const ModelConfig& config, std::int64_t rows, std::int64_t blocks) {
+    backend.reset();  // or both would be in memory
+    backend.emplace(config, *team, rows, blocks);
+    shape = weight_layout(config).size, kept = blocks;
   }
 };
 
@@ -79,14 +102,14 @@ void columns_of(Backend& backend, const PackedLeaf& leaf, const float* logits, s
 
 }  // namespace
 
-LeafRunner::LeafRunner(Team& team, std::int64_t kept_bytes) : memory_(std::make_unique<Memory>(team, kept_bytes)) {}
+LeafRunner::LeafRunner(Team& team, std::int64_t leaf_bytes) : memory_(std::make_unique<Memory>(team, leaf_bytes)) {}
 LeafRunner::~LeafRunner() = default;
 LeafRunner::LeafRunner(LeafRunner&&) noexcept = default;
 LeafRunner& LeafRunner::operator=(LeafRunner&&) noexcept = default;
 
 Columns LeafRunner::forward(const Policy& policy, const Leaf& leaf, double temperature) {
   PackedLeaf run(policy, leaf);
-  Backend& backend = memory_->for_rows(policy.config(), std::int64_t(leaf.tokens.size()), 0);
+  Backend& backend = memory_->forward(policy.config(), std::int64_t(leaf.tokens.size()));
   const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
   const std::size_t m = rows.size(), width = std::size_t(run.packed.config.hidden_size);
   Columns columns{std::vector<float>(m), std::vector<float>(m), std::vector<float>(leaf.hidden ? m * width : 0)};
@@ -102,7 +125,7 @@ Columns LeafRunner::forward(const Policy& policy, const Leaf& leaf, double tempe
 WideColumns LeafRunner::forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) {
   WideColumns wide{forward(policy, leaf, temperature), {}, {}};
   PackedLeaf run(policy, leaf);
-  Backend& backend = memory_->for_rows(policy.config(), std::int64_t(leaf.tokens.size()), 0);
+  Backend& backend = memory_->forward(policy.config(), std::int64_t(leaf.tokens.size()));
   const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
   LeafRunner beside(*memory_->team);
   std::optional<PackedLeaf> other;
@@ -112,7 +135,7 @@ WideColumns LeafRunner::forward_wide(const Policy& policy, const Policy* second,
                          fmt::format("the second model has {} tokens, the policy {}", second->config().vocab_size, policy.config().vocab_size),
                          "distributions over different vocabularies cannot be compared", "use a model with the policy's tokenizer");
     other.emplace(*second, leaf);
-    Backend& second_backend = beside.memory_->for_rows(second->config(), std::int64_t(leaf.tokens.size()), 0);
+    Backend& second_backend = beside.memory_->forward(second->config(), std::int64_t(leaf.tokens.size()));
     other_rows = other->pointers(second_backend.hidden(other->packed, leaf.tokens, other->sequences.positions(), other->sequences));
     wide.second_kl.resize(rows.size());
   }
@@ -131,7 +154,7 @@ WideColumns LeafRunner::forward_wide(const Policy& policy, const Policy* second,
       });
     };
     if (!other) return visit(nullptr);
-    Backend& second_backend = beside.memory_->for_rows(second->config(), std::int64_t(leaf.tokens.size()), 0);
+    Backend& second_backend = beside.memory_->forward(second->config(), std::int64_t(leaf.tokens.size()));
     second_backend.logits(other->packed, std::span(other_rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) {
       columns_of(second_backend, *other, others, count, scale, none.data(), unused.data(), entropy.data(), other_lse.data());
       visit(others);
@@ -147,8 +170,8 @@ Columns LeafRunner::forward_backward(const Policy& policy, const Leaf& leaf, dou
   if (leaf.targets.empty()) return {};
   const ModelConfig& config = policy.config();
   const std::int64_t n = std::int64_t(leaf.tokens.size()), m = std::int64_t(leaf.targets.size()), width = config.hidden_size;
-  const std::int64_t blocks = config.num_hidden_layers, first_kept = blocks - kept_blocks(config, n, memory_->kept_bytes);
-  Backend& backend = memory_->for_rows(config, n, blocks - first_kept);
+  Backend& backend = memory_->training(config, *run.packed.kernels, n);
+  const std::int64_t blocks = config.num_hidden_layers, first_kept = blocks - memory_->kept;
   const auto room = [](AlignedFloats& memory, std::int64_t floats) {
     if (std::int64_t(memory.size()) < floats) memory = AlignedFloats(), memory = AlignedFloats(std::size_t(floats));
     return memory.data();
@@ -199,11 +222,8 @@ Columns LeafRunner::forward_backward(const Policy& policy, const Leaf& leaf, dou
 std::int64_t LeafRunner::forward_bytes(const ModelConfig& config, std::int64_t tokens) { return Backend::scratch_bytes(config, tokens); }
 
 std::int64_t LeafRunner::backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
-                                        std::int64_t kept_bytes) {
-  const std::int64_t kept = kept_blocks(config, tokens, kept_bytes);
-  const std::int64_t floats =
-      (config.num_hidden_layers - kept + 2) * tokens * config.hidden_size + Backward::scratch_floats(config, kernels, tokens, tokens, members);
-  return Backend::scratch_bytes(config, tokens, kept) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, tokens);
+                                        std::int64_t leaf_bytes) {
+  return training_bytes(config, kernels, tokens, members, kept_blocks(config, kernels, tokens, members, leaf_bytes));
 }
 
 Columns forward(const Policy& policy, const Leaf& leaf, double temperature) {

@@ -115,10 +115,12 @@ constexpr std::int64_t kGradientParts = 2;
 /// on the leaf alone: not on the team, nor on what else is computed.
 class LeafRunner {
  public:
-  static constexpr std::int64_t kKeptBytes = std::int64_t(1) << 30;
+  static constexpr std::int64_t kKeptBytes = std::int64_t(1) << 30;  ///< most that rows of blocks take: more spare little
+  static constexpr std::int64_t kNoLimit = std::int64_t(1) << 62;
 
-  /// Who calls leads `team`. Rows of blocks that are kept from the forward to the backward pass take `kept_bytes`, or one block; more are computed again.
-  explicit LeafRunner(Team& team, std::int64_t kept_bytes = kKeptBytes);
+  /// Who calls leads `team`. What a leaf takes is kept under `leaf_bytes` where it can be, by computing rows again in the backward pass instead of
+  /// keeping those of more than one block.
+  explicit LeafRunner(Team& team, std::int64_t leaf_bytes = kNoLimit);
   ~LeafRunner();
   LeafRunner(LeafRunner&&) noexcept;
   LeafRunner& operator=(LeafRunner&&) noexcept;
@@ -134,7 +136,7 @@ class LeafRunner {
   /// What forward() and forward_backward() of a leaf of so many tokens take.
   static std::int64_t forward_bytes(const ModelConfig& config, std::int64_t tokens);
   static std::int64_t backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
-                                     std::int64_t kept_bytes = kKeptBytes);
+                                     std::int64_t leaf_bytes = kNoLimit);
 
  private:
   struct Memory;

@@ -223,7 +223,7 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
     return use;
   };
   job.memory = fit(rank);
-  job.leaves->fit(job.memory.leaves_at_once, job.memory.kept_bytes);
+  job.leaves->fit(job.memory.leaves_at_once, job.memory.leaf_bytes);
   if (rank != 0) return;
   for (int r = 1; r < job.layout.ranks; ++r) fit(r);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());

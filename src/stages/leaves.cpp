@@ -15,13 +15,13 @@ void Leaves::run(std::int64_t count, const std::function<void(model::LeafRunner&
     apart_.resize(std::size_t(pool_->threads()));
     pool_->run(count, [&](std::int64_t i, int thread) {
       auto& mine = apart_[std::size_t(thread)];
-      if (!mine) mine = std::make_unique<Member>(1, kept_bytes_);
+      if (!mine) mine = std::make_unique<Member>(1, leaf_bytes_);
       work(mine->runner, i);
     });
     return;
   }
   apart_.clear();
-  if (!together_) together_ = std::make_unique<Member>(pool_->threads(), kept_bytes_);
+  if (!together_) together_ = std::make_unique<Member>(pool_->threads(), leaf_bytes_);
   together_->team.lead(pool_->side_by_side(), [&] {
     for (std::int64_t i = 0; i < count; ++i) {
       work(together_->runner, i);

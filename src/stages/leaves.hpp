@@ -16,14 +16,14 @@ namespace rollcall::stages {
 class Leaves {
  public:
   explicit Leaves(WorkerPool& pool) : pool_(&pool) {}
-  /// What one runner may keep, and how many leaves may be in memory at a time (MemoryUse). Before the first run.
-  void fit(int at_once, std::int64_t kept_bytes) { at_once_ = at_once, kept_bytes_ = kept_bytes; }
+  /// What a leaf may take, and how many may be in memory at a time (MemoryUse). Before the first run.
+  void fit(int at_once, std::int64_t leaf_bytes) { at_once_ = at_once, leaf_bytes_ = leaf_bytes; }
   /// Calls work(runner, i) for every i in [0, count), each once, in any order; a runner serves one call at a time. Rethrows what one threw.
   void run(std::int64_t count, const std::function<void(model::LeafRunner& runner, std::int64_t i)>& work);
 
  private:
   struct Member {
-    Member(int threads, std::int64_t kept_bytes) : team(threads), runner(team, kept_bytes) {}
+    Member(int threads, std::int64_t leaf_bytes) : team(threads), runner(team, leaf_bytes) {}
     model::Team team;
     model::LeafRunner runner;
   };
@@ -31,7 +31,7 @@ class Leaves {
 
   WorkerPool* pool_;
   int at_once_ = 0;  ///< 0: as many as there are threads
-  std::int64_t kept_bytes_ = model::LeafRunner::kKeptBytes;
+  std::int64_t leaf_bytes_ = model::LeafRunner::kNoLimit;
   std::vector<std::unique_ptr<Member>> apart_;  ///< [thread]
   std::unique_ptr<Member> together_;
 };

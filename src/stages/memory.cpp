@@ -120,11 +120,16 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       const auto bytes = [&](int members, std::int64_t kept) {
         return std::uint64_t(model::LeafRunner::backward_bytes(policy, kernels, tokens, members, kept));
       };
-      // Forward passes, where there are any, take whole groups.
-      const auto forward = std::uint64_t(model::LeafRunner::forward_bytes(policy, c.scheduler.max_rollouts * std::int64_t(longest)));
+      // Forward passes, where there are any, take whole groups, of one model at a time.
+      std::uint64_t forward = 0;
+      const auto passes = [&](const model::ModelConfig& model) {
+        forward = std::max(forward, std::uint64_t(model::LeafRunner::forward_bytes(model, c.scheduler.max_rollouts * std::int64_t(longest))));
+      };
+      passes(policy);
+      std::for_each(models.companions.begin(), models.companions.end(), passes);
       need.leaf_bytes = std::max(bytes(1, 0), forward);
       need.leaf_thread_bytes = bytes(2, 0) - bytes(1, 0);
-      need.kept_bytes = std::max(bytes(1, model::LeafRunner::kKeptBytes), need.leaf_bytes) - need.leaf_bytes;
+      need.kept_bytes = std::max(bytes(1, model::LeafRunner::kNoLimit), need.leaf_bytes) - need.leaf_bytes;
     }
   }
   if (trains) need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companions.empty() ? 3 : 4) * weights : weights;
@@ -147,7 +152,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const std::uint64_t spare = left - decode, all = need.leaf_bytes + need.kept_bytes;
   use.leaves_at_once = need.leaf_bytes > 0 && (spare + leaf) / 2 / std::uint64_t(threads) < all ? 1 : threads;
   const std::uint64_t leaves = need.leaf_bytes == 0 ? 0 : use.leaves_at_once == 1 ? leaf + std::min(need.kept_bytes, spare / 2) : std::uint64_t(threads) * all;
-  use.kept_bytes = std::int64_t(use.leaves_at_once > 1 ? need.kept_bytes : std::min(need.kept_bytes, spare / 2));
+  use.leaf_bytes = std::int64_t(use.leaves_at_once > 1 ? all : leaves);
   left -= leaves - leaf;
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;

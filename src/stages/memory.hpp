@@ -57,7 +57,7 @@ MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const c
 /// What the rank does with the memory it may use. Bits do not depend on it.
 struct MemoryUse {
   int leaves_at_once = 0;                             ///< one a thread where there are many leaves, or 1
-  std::int64_t kept_bytes = 0;                        ///< of a leaf, from its forward to its backward pass
+  std::int64_t leaf_bytes = 0;                        ///< that a leaf may take
   int decoding_threads = 0;                           ///< that work at a time; 0: all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
   std::uint64_t bytes = 0;                            ///< in all, at most

@@ -216,7 +216,7 @@ TEST(Forward, GradientsDoNotDependOnTeamsAndWhatIsKept) {
       LeafRunner keeping(alone);
       const auto plain = gradient(keeping, leaves.shared), plain_other = gradient(keeping, other);
       EXPECT_NE(plain, plain_other);
-      for (const auto& [threads, kept] : std::vector<std::pair<int, std::int64_t>>{{1, 0}, {3, 0}, {4, LeafRunner::kKeptBytes}}) {
+      for (const auto& [threads, kept] : std::vector<std::pair<int, std::int64_t>>{{1, 0}, {3, 0}, {4, LeafRunner::kNoLimit}}) {
         Team team(threads);
         team.lead(on_new_threads, [&, kept = kept] {
           LeafRunner runner(team, kept);

@@ -19,14 +19,14 @@ TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   EXPECT_EQ(use.leaves_at_once, 8);
   EXPECT_EQ(use.decoding_threads, 8);
   EXPECT_EQ(use.cache_bytes, model::kMostCacheBytes);
-  EXPECT_EQ(use.kept_bytes, std::int64_t(30 * kMB));
+  EXPECT_EQ(use.leaf_bytes, std::int64_t(70 * kMB));
   EXPECT_EQ(use.bytes, 100 * kMB + 8 * 70 * kMB + 8 * (10 + 16 * 1) * kMB);  // leaves keep their memory
 }
 
 TEST(Memory, ALimitBoundsWhatRunsAtOnce) {
   const auto use = fit_memory(kNeed, 200 * kMB, "", 8);  // a leaf on all threads takes 47
   EXPECT_EQ(use.leaves_at_once, 1);
-  EXPECT_EQ(use.kept_bytes, std::int64_t(21 * kMB));  // half of 200 - 100 - 47 - 11
+  EXPECT_EQ(use.leaf_bytes, std::int64_t(68 * kMB));  // with half of 200 - 100 - 47 - 11
   EXPECT_EQ(use.decoding_threads, 2);                 // 32 / 11
   EXPECT_EQ(use.cache_bytes, std::int64_t((32 - 2 * 10) * kMB));
   EXPECT_LE(use.bytes, 200 * kMB);
@@ -63,6 +63,20 @@ TEST(Memory, TheLeafFollowsFromModelAndLimit) {
   config.train.leaf_tokens = 300;
   EXPECT_EQ(leaf_tokens(config, smollm2), 300);
   EXPECT_EQ(leaf_tokens(RunConfig(), model::model_config(RunConfig().model, 20, 0)), 1024);
+}
+
+/// Also where a forward pass, whose memory a backward pass may use, is the larger of the two.
+TEST(Memory, RowsAreKeptWhereNothingLimitsThem) {
+  for (const std::int64_t rollouts : {1, 32}) {
+    RunConfig config;
+    config.train.leaf_tokens = 1024, config.scheduler.max_rollouts = rollouts;
+    const auto policy = model::model_config(config.model, 20, 0);
+    const auto need = memory_need(config, {policy, {}, {}}, comm::make_layout("colocated", 1), 0, {600, 0});
+    for (const int threads : {1, 3}) {
+      const auto taken = [&](std::int64_t limit) { return model::LeafRunner::backward_bytes(policy, kernels::selected_kernels(), 1024, 1, limit); };
+      EXPECT_EQ(taken(fit_memory(need, kNoLimit, "", threads).leaf_bytes), taken(model::LeafRunner::kNoLimit)) << rollouts << " rollouts, " << threads;
+    }
+  }
 }
 
 TEST(Memory, CountsWhatEachStageHolds) {
