@@ -43,25 +43,18 @@ static void sums_from(ExecutionContext&, const float* e, const float* factor, st
   number ? sums_by_value(e, factor, v, least, one, sum) : sums_by_value(e, factor, v, least, itself, sum);
 }
 
-static void block_sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum) {
+static std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, float* sum,
+                                   std::int32_t* place) {
+  const std::int32_t* begin = place;
   each_block(v, [&](std::int64_t block, std::int64_t first, std::int64_t end) {
     Vec part = splat(0.0F);
     for (std::int64_t j = first; j < end; j += kLanes) {
       const Vec w = weights(e, j, end, splat(factor[block]));
-      part = add_from(part, w, w, splat(least));
-    }
-    sum[block] = fold_sum(part);
-  });
-}
-
-static std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place) {
-  const std::int32_t* begin = place;
-  each_block(v, [&](std::int64_t block, std::int64_t first, std::int64_t end) {
-    for (std::int64_t j = first; j < end; j += kLanes) {
-      const Vec w = weights(e, j, end, splat(factor[block]));
+      part = add_from(part, w, w, splat(high));
       for (unsigned inside = less_mask(w, splat(high)) & ~less_mask(w, splat(low)); inside != 0; inside &= inside - 1)
         *place++ = static_cast<std::int32_t>(j + __builtin_ctz(inside));
     }
+    sum[block] = fold_sum(part);
   });
   return place - begin;
 }

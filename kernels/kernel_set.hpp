@@ -125,10 +125,9 @@ struct KernelSet {
   // Weights w[v] of a row in its blocks' scale: w = e times factor [vocabulary_blocks(v)] of the block.
   /// For each of kThresholds: the sum of the w that are so much or more, or their number. Blocks in fp32, over blocks in double.
   void (*sums_from)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, const float* least, bool number, double* sum);
-  /// The sum of the w that are `least` or more, by block: [vocabulary_blocks(v)].
-  void (*block_sums_from)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum);
-  /// The places of low <= w < high, ascending; `place` has room for all of them. Returns their number.
-  std::int64_t (*places_between)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place);
+  /// The places of low <= w < high, ascending, for all of which `place` has room; returns their number. sum [vocabulary_blocks(v)]: of the w >= high, by block.
+  std::int64_t (*places_between)(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, float* sum,
+                                 std::int32_t* place);
 
   // Over all parameters; parameter_kernels.hpp says what they compute.
   float (*accumulate_fixed_point)(const float* values, std::int64_t count, double scale, std::int64_t* sum);

@@ -43,7 +43,6 @@ constexpr KernelSet fp32{
     .wide_columns = wide_columns,
     .exponentials = exponentials,
     .sums_from = sums_from,
-    .block_sums_from = block_sums_from,
     .places_between = places_between,
     .accumulate_fixed_point = accumulate_fixed_point,
     .from_fixed_point = from_fixed_point,

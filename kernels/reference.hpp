@@ -25,7 +25,6 @@ void wide_columns(ExecutionContext&, const float* logits, const float* other, st
                   const float* other_lse, float* squares, float* kl);
 void exponentials(ExecutionContext&, const float* logits, std::int64_t v, float inverse_temperature, float largest, float* e);
 void sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, const float* least, bool number, double* sum);
-void block_sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum);
-std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place);
+std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, float* sum, std::int32_t* place);
 
 }  // namespace rollcall::kernels::reference

@@ -137,7 +137,6 @@ const KernelSet& reference_kernels() {
       .wide_columns = reference::wide_columns,
       .exponentials = reference::exponentials,
       .sums_from = reference::sums_from,
-      .block_sums_from = reference::block_sums_from,
       .places_between = reference::places_between,
       .accumulate_fixed_point = scalar::table.accumulate_fixed_point,
       .from_fixed_point = scalar::table.from_fixed_point,

@@ -74,20 +74,18 @@ void sums_from(ExecutionContext&, const float* e, const float* factor, std::int6
   }
 }
 
-void block_sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float least, float* sum) {
-  for (std::int64_t first = 0; first < v; first += kVocabularyBlock) {
-    double mass = 0.0;
-    for (std::int64_t j = first; j < std::min(v, first + kVocabularyBlock); ++j)
-      if (const float w = e[j] * factor[j / kVocabularyBlock]; w >= least) mass += static_cast<double>(w);
-    *sum++ = static_cast<float>(mass);
+std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, float* sum, std::int32_t* place) {
+  std::int64_t count = 0;
+  for (std::int64_t block = 0; block < vocabulary_blocks(v); ++block) {
+    double above = 0.0;
+    for (std::int64_t j = block * kVocabularyBlock; j < std::min(v, (block + 1) * kVocabularyBlock); ++j) {
+      const float weight = e[j] * factor[block];
+      if (weight >= high) above += double(weight);
+      if (weight >= low && weight < high) place[count++] = std::int32_t(j);
+    }
+    sum[block] = float(above);
   }
-}
-
-std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, std::int32_t* place) {
-  const std::int32_t* begin = place;
-  for (std::int64_t j = 0; j < v; ++j)
-    if (const float w = e[j] * factor[j / kVocabularyBlock]; w >= low && w < high) *place++ = static_cast<std::int32_t>(j);
-  return place - begin;
+  return count;
 }
 
 }  // namespace rollcall::kernels::reference

@@ -15,7 +15,9 @@ namespace rollcall::model {
 namespace {
 
 constexpr std::int64_t kBlock = kernels::kVocabularyBlock;
-constexpr std::int64_t kSortable = 256;  ///< so few tokens between two thresholds are put in order instead of halved again
+constexpr std::int64_t kCollected = 2048;       ///< so few tokens between two thresholds are looked at by themselves: a pass over them is nothing
+constexpr std::int64_t kSortable = 32;          ///< so few are put in order
+constexpr std::int64_t kRun = 16, kEvery = 16;  ///< the first guess looks at a run of neighbours out of so many runs
 
 /// The block in which the running sum passes `target`, and what is left of the target there. Rounding may leave the sum short: the last block with any mass.
 std::pair<std::size_t, double> find_block(std::span<const double> mass, double target) {
@@ -64,6 +66,7 @@ TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size
   block_sum_.resize(blocks);
   mass_.resize(blocks);
   factor_.resize(blocks);
+  ones_.assign(blocks, 1.0F);
   places_.resize(std::size_t(needs_exponentials() ? drawn_ : 0));
   e_.resize(std::size_t(std::min(drawn_, kBlock)));
 }
@@ -108,21 +111,25 @@ std::int32_t TokenSampler::full(const float* logits, double u) {
   return std::int32_t(begin + find_token(e_.data(), count, float(std::exp(double(blocks_[block].largest) - top)), 0.0F, rest));
 }
 
-/// The fewest tokens, most probable first, whose number or mass is `wanted` or more; `all` is that of all. Several thresholds at a time close in on it between
-/// two others, about where a straight line expects it, as the bits of floats, which are in order, until few tokens are left between the two.
-TokenSampler::Kept TokenSampler::keep(const float* e, Measure measure, double wanted, double all) {
+/// Where the fewest tokens, most probable first, whose number or mass is `wanted` or more, end; `all` is that of all. Several thresholds at a time close in on
+/// it, about `guess` (0: none) and then where a straight line between two others expects it, until at most `few` tokens are left between the two.
+TokenSampler::Bracket TokenSampler::close_in(const Weights& weights, Measure measure, double wanted, double all, std::int64_t few, float guess) {
   const bool number = measure == Measure::count;
   const auto value = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
-  std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0F) + 1;  // the largest e is 1
+  std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0F) + 1;  // the largest weight is 1
   double at_low = all, at_high = 0.0;
   // All tokens of less than an n-th of the mass that is left out have together less than that, so none of them is kept; half of it for rounding.
-  const std::uint32_t surely = number ? 0 : std::bit_cast<std::uint32_t>(float(0.5 * std::max(all - wanted, 0.0) / double(drawn_)));
+  const std::uint32_t surely = number ? 0 : std::bit_cast<std::uint32_t>(float(0.5 * std::max(all - wanted, 0.0) / double(weights.tokens)));
   // No more than so many are left.
   const auto left = [&] { return number ? at_low - at_high : (at_low - at_high) / double(value(low)); };
-  while (high - low > 1 && !(left() <= double(kSortable))) {
+  while (high - low > 1 && !(left() <= double(few))) {
     const std::uint32_t width = high - low;
     std::array<std::uint32_t, kernels::kThresholds> bits{};
-    if (at_high == 0.0 || width < 64) {  // nothing is known yet of the upper end: even steps from where the threshold may lie
+    if (guess > 0.0F) {
+      bits = {std::bit_cast<std::uint32_t>(guess * 0.8F), std::bit_cast<std::uint32_t>(guess * 0.98F), std::bit_cast<std::uint32_t>(guess * 1.02F),
+              std::bit_cast<std::uint32_t>(guess * 1.2F)};
+      guess = 0.0F;
+    } else if (at_high == 0.0 || width < 64) {  // nothing is known yet of the upper end: even steps from where the threshold may lie
       const std::uint32_t begin = std::max(surely, low), step = (high - begin) / 4;
       bits = {begin, begin + step, begin + 2 * step, begin + 3 * step};
     } else {
@@ -133,23 +140,56 @@ TokenSampler::Kept TokenSampler::keep(const float* e, Measure measure, double wa
     std::array<float, kernels::kThresholds> least{};
     std::array<double, kernels::kThresholds> found{};
     for (std::size_t t = 0; t < bits.size(); ++t) bits[t] = std::clamp(bits[t], low + 1, high - 1), least[t] = value(bits[t]);
-    kernels_->sums_from(context_, e, factor_.data(), drawn_, least.data(), number, found.data());
+    kernels_->sums_from(context_, weights.e, weights.factor, weights.tokens, least.data(), number, found.data());
     for (std::size_t t = 0; t < bits.size(); ++t) {
       if (found[t] >= wanted && bits[t] >= low) low = bits[t], at_low = found[t];
       if (found[t] < wanted && bits[t] <= high) high = bits[t], at_high = found[t];
     }
   }
-  const auto count = kernels_->places_between(context_, e, factor_.data(), drawn_, value(low), value(high), places_.data());
-  ranked_.clear();
-  for (const std::int32_t place : std::span(places_).first(std::size_t(count))) ranked_.emplace_back(e[place] * factor_[std::size_t(place / kBlock)], place);
-  std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  kernels_->block_sums_from(context_, e, factor_.data(), drawn_, value(high), block_sum_.data());
+  return {low, high, at_high};
+}
+
+/// The threshold expected by a fixed part of the row, or 0. Only what is left out is taken from that part: many small weights say it better than few large ones.
+float TokenSampler::guess(const float* e, Measure measure, double wanted, double all) {
+  constexpr std::int64_t kStride = kRun * kEvery;
+  static_assert(kBlock % kStride == 0);
+  if (drawn_ < 8 * kBlock) return 0.0F;
+  some_.clear();
   double mass = 0.0;
+  for (std::int64_t first = 0; first + kRun <= drawn_; first += kStride)
+    for (std::int64_t j = first; j < first + kRun; ++j) some_.push_back(e[j] * factor_[std::size_t(j / kBlock)]), mass += double(some_.back());
+  const double all_of_some = measure == Measure::count ? double(some_.size()) : mass;
+  const double out = (all - wanted) * double(some_.size()) / double(drawn_);
+  if (!(out < all_of_some)) return 0.0F;
+  const Bracket found = close_in({some_.data(), ones_.data(), std::int64_t(some_.size())}, measure, all_of_some - out, all_of_some, 4, 0.0F);
+  return std::bit_cast<float>(found.high);
+}
+
+/// The fewest tokens, most probable first, whose number or mass is `wanted` or more; `all` is that of all.
+TokenSampler::Kept TokenSampler::keep(const float* e, Measure measure, double wanted, double all) {
+  const bool number = measure == Measure::count;
+  const Bracket outer = close_in({e, factor_.data(), drawn_}, measure, wanted, all, kCollected, guess(e, measure, wanted, all));
+  const auto from = std::bit_cast<float>(outer.high);
+  const auto count = kernels_->places_between(context_, e, factor_.data(), drawn_, std::bit_cast<float>(outer.low), from, block_sum_.data(), places_.data());
+  double mass = 0.0, between = 0.0;
   for (const float block : block_sum_) mass += double(block);
-  std::size_t last = 0;
-  double reached = number ? at_high : mass;
+  some_.clear();
+  for (const std::int32_t place : std::span(places_).first(std::size_t(count)))
+    some_.push_back(e[place] * factor_[std::size_t(place / kBlock)]), between += double(some_.back());
+  const double reached_before = number ? outer.at_high : mass;
+  const Bracket inner = close_in({some_.data(), ones_.data(), count}, measure, wanted - reached_before, number ? double(count) : between, kSortable, 0.0F);
+  const auto surely = std::bit_cast<float>(inner.high), perhaps = std::bit_cast<float>(inner.low);
+  ranked_.clear();
+  for (std::size_t i = 0; i < some_.size(); ++i)
+    if (some_[i] >= surely) ranked_.emplace_back(some_[i], places_[i]), mass += double(some_[i]);
+  const std::size_t sure = ranked_.size();
+  for (std::size_t i = 0; i < some_.size(); ++i)
+    if (some_[i] < surely && some_[i] >= perhaps) ranked_.emplace_back(some_[i], places_[i]);
+  std::stable_sort(ranked_.begin() + std::ptrdiff_t(sure), ranked_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::size_t last = sure;
+  double reached = number ? reached_before + double(sure) : mass;
   for (; last < ranked_.size() && reached < wanted; ++last) mass += double(ranked_[last].first), reached += number ? 1.0 : double(ranked_[last].first);
-  return {value(high), last, mass};
+  return {from, last, mass};
 }
 
 std::int32_t TokenSampler::truncated(const float* e, double u) {

@@ -28,7 +28,7 @@ class TokenSampler {
   std::int32_t draw(const RowOfLogits& row, double u);  ///< `u` in [0, 1)
 
  private:
-  /// The most probable tokens down to some place: all with e >= `from`, and the first `last` of ranked_.
+  /// The most probable tokens down to some place: all of weight `from` or more, and the first `last` of ranked_.
   struct Kept {
     float from;
     std::size_t last;
@@ -38,6 +38,19 @@ class TokenSampler {
   std::int32_t full(const float* logits, double u);
   std::int32_t truncated(const float* e, double u);
   enum class Measure { count, mass };
+  /// A row of weights e * factor, one factor a block.
+  struct Weights {
+    const float* e;
+    const float* factor;
+    std::int64_t tokens;
+  };
+  /// Thresholds as the bits of floats, which are in order: of `low` or more at least `wanted`, of `high` or more less, which is `at_high`.
+  struct Bracket {
+    std::uint32_t low, high;
+    double at_high;
+  };
+  Bracket close_in(const Weights& weights, Measure measure, double wanted, double all, std::int64_t few, float guess);
+  float guess(const float* e, Measure measure, double wanted, double all);
   Kept keep(const float* e, Measure measure, double wanted, double all);
   float largest() const;
   std::int64_t tokens_of(std::size_t block) const;
@@ -58,7 +71,9 @@ class TokenSampler {
   std::vector<float> block_sum_;                        ///< by block, of what stands above a threshold
   std::vector<double> mass_;                            ///< by block
   std::vector<std::int32_t> places_;                    ///< of tokens between two thresholds
-  std::vector<std::pair<float, std::int32_t>> ranked_;  ///< the same tokens, most probable first
+  std::vector<float> some_;                             ///< weights of some tokens: of every so many, or of those at places_
+  std::vector<float> ones_;                             ///< by block: their factors
+  std::vector<std::pair<float, std::int32_t>> ranked_;  ///< the tokens at places_: those above a second threshold, then the others, most probable first
 };
 
 }  // namespace rollcall::model

@@ -250,8 +250,7 @@ TEST(TokenColumns, WhatADrawAsksForAgreesAcrossSets) {
       std::vector<double> mass(kThresholds), number(kThresholds);
       set.sums_from(context, e.data(), factor.data(), v, least, false, mass.data());
       set.sums_from(context, e.data(), factor.data(), v, least, true, number.data());
-      set.block_sums_from(context, e.data(), factor.data(), v, low, sums.data());
-      places.resize(static_cast<std::size_t>(set.places_between(context, e.data(), factor.data(), v, low, high, places.data())));
+      places.resize(static_cast<std::size_t>(set.places_between(context, e.data(), factor.data(), v, low, high, sums.data(), places.data())));
       return std::tuple(number, sums, places, mass);
     };
     const auto [number, sums, places, mass] = counted(reference_kernels());
