@@ -78,7 +78,7 @@ struct UpdateReport {
   std::map<std::string, double> metrics;
   double archive_s = 0.0, update_s = 0.0;
   double compute_mean_s = 0.0, compute_max_s = 0.0;  ///< of update_s, over the update ranks: what none of them spent waiting in a collective
-  std::vector<GroupSignal> groups{};  ///< ascending GroupId; groups that an optimizer step saw or whose drift was measured
+  std::vector<GroupSignal> groups{};                 ///< ascending GroupId; groups that an optimizer step saw or whose drift was measured
 };
 
 struct SaveRequest {
