@@ -1,6 +1,7 @@
-// rollcall simulate: policies against the same synthetic learner, as a table and a picture.
+// rollcall simulate: policies against the same synthetic learner, as a table and a picture; with --scale, a step of a job on many ranks.
 #include "app/commands.hpp"
 #include "app/policy_settings.hpp"
+#include "app/simulate_scale.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
@@ -206,14 +207,15 @@ ExitCode run(const Flags& flags) {
 
 constexpr const char* kFooter =
     R"(--policy is a row of the table, "all" of them, or a row with its own settings, in quotes: --policy "rollout_gdro control=constant".
---set applies to every policy that has the knob, and is refused if none has it; sampler=, allocator=, rounds= and selection= replace pieces of all policies.)";
+--set applies to every policy that has the knob, and is refused if none has it; sampler=, allocator=, rounds= and selection= replace pieces of all policies.
+--scale --from RUN --check RUN: costs are fitted to the first and tried on the second (benchmarks/scaling/run makes such runs), then 10^3 to 10^5 ranks are predicted.)";
 
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   Simulation& s = flags->simulation;
-  auto* command = app.add_subcommand("simulate", "policies against the same synthetic learner: a table and a picture, in seconds");
+  auto* command = app.add_subcommand("simulate", "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: tables in seconds");
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
     return command->add_option(name, values, meaning)->allow_extra_args(false)->take_all();
   };
@@ -229,11 +231,16 @@ void add_simulate(CLI::App& app, Action& action) {
   count("--min-rollouts", s.min_rollouts, 1, 1e6, "fewest rollouts of a prompt");
   count("--max-rollouts", s.max_rollouts, 1, 1e6, "most rollouts of a prompt");
   count("--steps", s.steps, 1, 1e6, "steps");
-  command->add_option("--seed", s.seed, "seed of prompts, answers, learner and policies")->capture_default_str();
   count("--seeds", flags->seeds, 1, 1000, "runs of each policy, counting up from --seed: means with 95 % intervals");
   command->add_option("--out", flags->out, "picture to write")->capture_default_str();
+  auto scale = std::make_shared<ScaleFlags>();
+  add_scale(*command, *scale);
+  command->add_option("--seed", s.seed, "seed of prompts, answers, learner and policies; with --scale of the lengths")->capture_default_str();
   command->footer(kFooter);
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  command->callback([flags, scale, &action] {
+    scale->seed = flags->simulation.seed;
+    action = [flags, scale] { return scale->on ? simulate_scale(*scale) : run(*flags); };
+  });
 }
 
 }  // namespace rollcall::app

@@ -254,6 +254,8 @@ void Coordinator::train_step() {
     state_.seconds[name] += seconds;
   }
   row.values.emplace_back("timing_s/step", took + waited);
+  row.values.emplace_back("timing_s/update_compute_mean", report.compute_mean_s);
+  row.values.emplace_back("timing_s/update_compute_max", report.compute_max_s);
   if (sampling) {
     row.values.emplace_back("timing_s/generation_mean", round.generation_mean_s);
     row.values.emplace_back("perf/slowest_rank", double(round.slowest_rank));

@@ -77,7 +77,8 @@ struct UpdateReport {
   std::uint64_t version = 0;
   std::map<std::string, double> metrics;
   double archive_s = 0.0, update_s = 0.0;
-  std::vector<GroupSignal> groups{};  ///< ascending GroupId; groups that an optimizer step saw or whose drift was measured
+  double compute_mean_s = 0.0, compute_max_s = 0.0;  ///< of update_s, over the update ranks: what none of them spent waiting in a collective
+  std::vector<GroupSignal> groups{};                 ///< ascending GroupId; groups that an optimizer step saw or whose drift was measured
 };
 
 struct SaveRequest {
@@ -131,7 +132,7 @@ void serialize(A& ar, rollcall::stages::GroupSignal& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
-  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s& v.groups;
+  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s& v.compute_mean_s& v.compute_max_s& v.groups;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {

@@ -311,6 +311,14 @@ StepBatch Update::gather(const UpdatePlan& plan) {
   return batch;
 }
 
+void Update::share_compute(UpdateReport& report, double own_s) const {
+  for (const auto& bytes : ranks_->gather_all(to_bytes(own_s))) {
+    const auto seconds = from_bytes<double>(bytes);
+    report.compute_max_s = std::max(report.compute_max_s, seconds);
+    report.compute_mean_s += seconds / double(ranks_->size());
+  }
+}
+
 void Update::on_update(const UpdatePlan& plan) {
   enter_phase(false);
   companions_.begin_training();
@@ -319,6 +327,7 @@ void Update::on_update(const UpdatePlan& plan) {
   StepBatch batch = gather(plan);
   report.archive_s = reading.seconds();
   const Stopwatch clock;
+  const double waited_before = ranks_->waited_s();
   companions_.add_missing_logprobs(batch);
   companions_.add_step_columns(batch);
   const auto drift = drift_.measure(batch, companions_);
@@ -343,6 +352,7 @@ void Update::on_update(const UpdatePlan& plan) {
   if (replay_.on()) replay_.remember(std::move(batch));
   if (companions_.changes_reference(plan.step)) await_writer();
   companions_.after_step(plan.step);
+  share_compute(report, clock.seconds() - (ranks_->waited_s() - waited_before));
   report.update_s = clock.seconds();
   finish(std::move(report));
 }

@@ -74,7 +74,8 @@ class Update {
   /// Sums the gradients of all leaves over threads and ranks; false when one was not finite. `see`: the columns of a leaf's forward, where it ran.
   using SeeColumns = std::function<void(std::int64_t leaf, const model::Columns& columns)>;
   bool sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see);
-  double whole_sum(const std::vector<double>& by_leaf) const;  ///< of what each leaf's owner knows; the same on every rank
+  void share_compute(UpdateReport& report, double own_s) const;  ///< mean and longest of all ranks' own_s
+  double whole_sum(const std::vector<double>& by_leaf) const;    ///< of what each leaf's owner knows; the same on every rank
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
   StepBatch archived_step(std::uint64_t step);
   StepBatch sampled(const UpdatePlan& plan);                     ///< the step's own rollouts: from its files, or from an archive

@@ -1,0 +1,146 @@
+// Fits costs to measured runs, tries them on others, predicts larger jobs and says what it assumes.
+#include "app/simulate_scale.hpp"
+
+#include "base/log.hpp"
+#include "comm/communicator.hpp"
+#include "stages/scale/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+namespace rollcall::app {
+namespace {
+
+namespace scale = stages::scale;
+
+std::vector<scale::MeasuredRun> read_runs(const std::vector<std::string>& folders, const ScaleFlags& flags) {
+  std::vector<scale::MeasuredRun> runs;
+  const int cores = flags.cores > 0 ? flags.cores : comm::cores_available();
+  for (const auto& folder : folders) runs.push_back(scale::read_measured_run(folder, cores, flags.seed));
+  return runs;
+}
+
+/// All speak of one model: the costs of another say nothing of this one.
+void require_one_model(const std::vector<scale::MeasuredRun>& runs, const scale::MeasuredRun& first) {
+  for (const auto& run : runs) {
+    require<InputError>(run.work.weights == first.work.weights && run.cluster.threads == first.cluster.threads,
+                        fmt::format("{} has {} weights and {} threads a rank, {} has {} and {}", run.name, run.work.weights, run.cluster.threads, first.name,
+                                    first.work.weights, first.cluster.threads),
+                        "costs of a token hold for one model and one number of threads", "give runs that differ in ranks, layout and rollouts only");
+  }
+}
+
+std::string costs_table(const scale::Costs& costs) {
+  std::string text = fmt::format("{:<18} {:>12}  {:<12} {}\n", "cost", "fitted", "unit", "of");
+  for (const auto& cost : scale::cost_names()) text += fmt::format("{:<18} {:>12.4g}  {:<12} {}\n", cost.name, (cost.unit == std::string("percent") ? 100.0 : 1e6) * costs.*cost.value, cost.unit, cost.meaning);
+  return text;
+}
+
+/// Simulated beside measured; returns the largest error of a step.
+double compare(const std::vector<scale::MeasuredRun>& runs, const scale::Costs& costs, const char* title) {
+  std::cout << fmt::format("\n{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>21}\n", title, "layout", "ranks", "rollouts", "generation [ms]", "archive [ms]",
+                           "update [ms]", "step [ms]");
+  double worst = 0.0;
+  const auto pair = [](double simulated, double measured) { return fmt::format("{:.1f} / {:.1f}", 1e3 * simulated, 1e3 * measured); };
+  for (const auto& run : runs) {
+    const auto times = scale::simulate_step(run.cluster, run.work, costs);
+    const double error = times.step / run.times.step - 1.0;
+    worst = std::max(worst, std::abs(error));
+    std::cout << fmt::format("{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>14} {:>+5.1f}%\n", run.name, run.cluster.layout.name, run.cluster.layout.ranks,
+                             run.work.rollouts, pair(times.generation, run.times.generation), pair(times.archive, run.times.archive),
+                             pair(times.update, run.times.update), pair(times.step, run.times.step), 100 * error);
+  }
+  return worst;
+}
+
+/// A job like the first fitted run, with a core for each thread.
+scale::StepTimes predict(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs, const std::string& layout, int ranks,
+                         scale::Workload& work) {
+  scale::Cluster cluster = like.cluster;
+  cluster.layout = comm::make_layout(layout, ranks);
+  cluster.ranks_per_node = flags.ranks_per_node, cluster.cores_per_node = flags.ranks_per_node * cluster.threads;
+  cluster.latency_s = 1e-6 * flags.latency_us, cluster.bytes_per_s = 1e9 / 8 * flags.link_gbit;
+  work.prompts = std::max<std::int64_t>(1, work.rollouts * like.work.prompts / like.work.rollouts);
+  return scale::simulate_step(cluster, work, costs);
+}
+
+void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
+  std::cout << fmt::format("\n{:<7} {:<14} {:>7} {:>11} {:>10} {:>12} {:>11} {:>8} {:>10} {:>9} {:>8} {:>12}\n", "scaling", "layout", "ranks", "rollouts",
+                           "step [s]", "rollouts/s", "efficiency", "compute", "imbalance", "exchange", "waiting", "columns [s]");
+  for (const bool weak : {true, false}) {
+    for (const char* layout : {"colocated", "disaggregated"}) {
+      double first = 0.0;  // rollouts a second and rank
+      for (const int ranks : flags.ranks) {
+        if (std::string(layout) == "disaggregated" && ranks < 4) continue;
+        scale::Workload work = like.work;
+        work.rollouts = flags.rollouts_per_rank * (weak ? ranks : flags.ranks.front());
+        const auto times = predict(flags, like, costs, layout, ranks, work);
+        const auto shares = times.shares();
+        const double speed = double(work.rollouts) / times.step, columns = (costs.unpack_rollout + costs.shared_rollout) * double(work.rollouts) / like.cluster.threads;
+        if (first == 0.0) first = speed / ranks;
+        std::cout << fmt::format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
+                                 weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / first, 100 * shares.compute,
+                                 100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, columns);
+      }
+    }
+  }
+}
+
+std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like) {
+  return fmt::format(R"(
+efficiency: rollouts a second and rank, over the fewest ranks of the same kind. columns: of the step, the time in which every update rank works on the columns of all
+rollouts, which more ranks do not shorten.
+Assumed:
+ 1. The model of {} ({} weights, {} threads a rank); lengths are drawn from its {} recorded responses, each on its own; groups of {}; {:.0f} % of tokens have a gradient.
+ 2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
+ 3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
+ 4. Files become durable as fast for all ranks as for the ranks here: the parallel file system does not slow down.
+ 5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank.
+ 6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
+ 7. Memory is not looked at: `rollcall plan RUN.toml --ranks N` does that.
+)",
+                     like.name, like.work.weights, like.cluster.threads, like.work.lengths.size(), like.work.rollouts / like.work.prompts, 100 * like.work.trained,
+                     flags.ranks_per_node, flags.latency_us, flags.link_gbit);
+}
+
+}  // namespace
+
+void add_scale(CLI::App& command, ScaleFlags& flags) {
+  const auto of_learner = command.get_options([](const CLI::Option* option) { return option->get_name() != "--help"; });
+  auto* on = command.add_flag("--scale", flags.on, "simulate a step of a job on many ranks instead, from the costs of measured runs");
+  for (CLI::Option* option : of_learner) {
+    if (option->get_name() != command.get_help_ptr()->get_name()) on->excludes(option);
+  }
+  const auto add = [&](const char* name, auto& value, const char* meaning) { return command.add_option(name, value, meaning)->needs(on); };
+  add("--from", flags.from, "run folders to which costs are fitted: of one model, with several numbers of ranks");
+  add("--check", flags.check, "run folders that are predicted and not fitted to");
+  add("--cores", flags.cores, "cores that the ranks of these runs shared (default: those of this machine)")->check(CLI::Range(1, 1 << 16));
+  add("--ranks", flags.ranks, "ranks to predict, ascending")->check(CLI::Range(1, 1 << 20))->delimiter(',')->capture_default_str();
+  add("--rollouts-per-rank", flags.rollouts_per_rank, "weak scaling: of a step; strong scaling has as many in all as the fewest ranks")
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 16))
+      ->capture_default_str();
+  add("--ranks-per-node", flags.ranks_per_node, "of the predicted job")->check(CLI::Range(1, 1 << 12))->capture_default_str();
+  add("--latency-us", flags.latency_us, "of a message between its nodes")->check(CLI::Range(0.0, 1e6))->capture_default_str();
+  add("--link-gbit", flags.link_gbit, "a second, of a node's link")->check(CLI::Range(1e-3, 1e5))->capture_default_str();
+}
+
+ExitCode simulate_scale(const ScaleFlags& flags) {
+  start_log("warn", 0, 1);
+  require<ConfigError>(!flags.from.empty(), "--scale without --from", "costs are fitted to measured runs", "make some with benchmarks/scaling/run and give --from RUN ...");
+  require<ConfigError>(std::is_sorted(flags.ranks.begin(), flags.ranks.end()), "--ranks descend", "efficiency is told over the first", "give them ascending");
+  const auto fitted = read_runs(flags.from, flags), checked = read_runs(flags.check, flags);
+  require_one_model(fitted, fitted.front());
+  require_one_model(checked, fitted.front());
+  const scale::Costs costs = scale::fit(fitted);
+  std::cout << costs_table(costs);
+  compare(fitted, costs, "fitted to: simulated / measured");
+  if (!checked.empty()) std::cout << fmt::format("largest error of a step: {:.1f} %\n", 100 * compare(checked, costs, "not fitted to: simulated / measured"));
+  print_predictions(flags, fitted.front(), costs);
+  std::cout << assumptions(flags, fitted.front()) << std::flush;
+  return ExitCode::done;
+}
+
+}  // namespace rollcall::app

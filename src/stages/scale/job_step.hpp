@@ -1,0 +1,69 @@
+// A training step of a job as events: who computes, waits and exchanges for how long, on any number of ranks.
+#pragma once
+
+#include "comm/stage_layout.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::stages::scale {
+
+/// What the parts of a step cost: seconds of one core of a node that is otherwise idle, unless it says something else. All are fitted to measured runs.
+struct Costs {
+  double decode_step = 5e-5;      ///< a decoding step of a rank, however many rows it has
+  double decode_token = 1e-5;     ///< a row of it, and a token of a prompt
+  double file = 3e-3;             ///< shard and scores of a rank: packing or unpacking them
+  double file_wait = 1e-3;        ///< elapsed: until they are durable
+  double unpack_rollout = 3e-6;   ///< a rollout of the whole step, on every update rank: reading its columns
+  double shared_rollout = 5e-6;   ///< the same: its advantage and its metrics
+  double train_token = 3e-5;      ///< forward and backward of a token
+  double optimizer_weight = 5e-9; ///< a weight, by the rank that has its moments
+  double publish_weight = 2e-9;   ///< a weight, on every rank that holds the policy: sum, pack, copy
+  double hop = 5e-5;              ///< of a rank in a collective, log2(ranks) times
+  double wake = 3e-4;             ///< elapsed: until a rank that sleeps notices a message or the end of a collective
+  double message = 2e-5;          ///< on rank 0, for each that it sends or receives
+  double schedule_prompt = 2e-6;  ///< on rank 0: choosing and learning
+  double crowding = 0.1;          ///< how much longer work takes when all cores of the node are busy; a share
+};
+
+/// What a step works on.
+struct Workload {
+  std::int64_t prompts = 1, rollouts = 1;  ///< of the step
+  double prompt_tokens = 0.0;              ///< mean
+  std::vector<std::int32_t> lengths{1};    ///< of responses, as recorded; each rollout draws one of them
+  double trained = 1.0;                    ///< share of the tokens in groups whose rewards differ: the others have no gradient
+  std::int64_t leaf_tokens = 1024;
+  std::int64_t weights = 0;
+  std::uint64_t seed = 1;
+};
+
+/// Where it runs. The network lies between nodes; inside a node, copies are part of the fitted costs.
+struct Cluster {
+  comm::StageLayout layout;
+  int threads = 1;         ///< of a rank
+  int ranks_per_node = 1;  ///< in order: the first so many on the first node
+  int cores_per_node = 1;  ///< ranks share them where there are fewer than threads
+  double latency_s = 0.0;  ///< of a message between nodes
+  double bytes_per_s = 0.0;  ///< of a node's link; 0: without limit
+};
+
+/// Seconds of a rank's step; together the step.
+struct RankSeconds {
+  double compute = 0.0;    ///< generating and updating, with the wait for a core where ranks share cores
+  double imbalance = 0.0;  ///< waiting for the slowest rank of the stage: the longest minus its own
+  double exchange = 0.0;   ///< collectives, messages, files
+  double waiting = 0.0;    ///< for stages that it does not host, and for rank 0
+};
+
+struct StepTimes {
+  double step = 0.0;
+  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0;  ///< as in metrics.jsonl
+  std::vector<RankSeconds> ranks{};
+  RankSeconds shares() const;  ///< of ranks x step
+};
+
+/// Deterministic.
+StepTimes simulate_step(const Cluster& cluster, const Workload& work, const Costs& costs);
+
+}  // namespace rollcall::stages::scale

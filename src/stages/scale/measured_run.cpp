@@ -1,0 +1,116 @@
+// A run folder as the calibration sees it: what its steps worked on, and how long they took.
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "io/source.hpp"
+#include "model/weights.hpp"
+#include "report/metrics.hpp"
+#include "stages/memory.hpp"
+#include "stages/run_folder.hpp"
+#include "stages/scale/calibration.hpp"
+#include "text/prompt_format.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+namespace rollcall::stages::scale {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kWarmSteps = 3;  // memory is touched for the first time (as in benchmarks/scaling/run)
+
+/// Of the training steps that count.
+class Medians {
+ public:
+  explicit Medians(const std::string& run_dir) : run_dir_(run_dir) {
+    for (auto& row : report::read_metrics(run_dir)) {
+      if (row.phase == "train") rows_.push_back(std::move(row));
+    }
+    require<InputError>(rows_.size() > kWarmSteps, fmt::format("{} has {} training steps", run_dir, rows_.size()),
+                        fmt::format("the first {} are not counted", kWarmSteps), "give a run with more steps");
+    rows_.erase(rows_.begin(), rows_.begin() + kWarmSteps);
+  }
+  double of(const std::string& metric) const {
+    std::vector<double> values;
+    for (const auto& row : rows_) {
+      for (const auto& [name, value] : row.values) {
+        if (name == metric) values.push_back(value);
+      }
+    }
+    require<InputError>(values.size() == rows_.size(), fmt::format("{} has steps without {}", run_dir_, metric), "the fit needs it of every step",
+                        "give a run that sampled its own rollouts, made by this version");
+    std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+    return values[values.size() / 2];
+  }
+
+ private:
+  std::string run_dir_;
+  std::vector<report::MetricRow> rows_;
+};
+
+int ranks_of(const fs::path& run_dir) {
+  try {
+    return nlohmann::json::parse(read_file(run_dir / "status.json")).at("ranks").get<int>();
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(error_message(fmt::format("{} does not say on how many ranks the run was", (run_dir / "status.json").string()),
+                                   "what a rank cost cannot be told without it", "give the folder of a run that has trained"));
+  }
+}
+
+void read_rollouts(const fs::path& run_dir, Workload& work) {
+  work.lengths.clear();
+  double groups = 0.0, prompt_tokens = 0.0, tokens = 0.0, trained = 0.0;
+  io::each_group(run_dir, {.purpose = Purpose::train, .first_step = kWarmSteps + 1}, [&](const io::ArchivedGroup& archived, const auto&) {
+    const std::size_t first = work.lengths.size();
+    double known = 0.0;
+    for (const auto& rollout : archived.group.rollouts) {
+      std::size_t length = 0;
+      for (const auto& turn : rollout.turns) {
+        if (turn.role == Role::policy) length += turn.tokens.size();
+        else known += double(turn.tokens.size());
+      }
+      work.lengths.push_back(std::int32_t(length));
+    }
+    const auto& scores = archived.scores;
+    const bool differ = std::any_of(scores.begin(), scores.end(), [&](const Score& score) { return score.reward != scores.front().reward; });
+    const double prompt = known / double(std::max<std::size_t>(archived.group.rollouts.size(), 1));
+    const double whole = prompt + std::accumulate(work.lengths.begin() + std::ptrdiff_t(first), work.lengths.end(), 0.0);
+    groups += 1, prompt_tokens += prompt, tokens += whole, trained += differ ? whole : 0.0;
+    return true;
+  });
+  require<InputError>(!work.lengths.empty(), fmt::format("the archive of {} holds no rollouts of training", run_dir.string()),
+                      "lengths of responses are drawn from it", "give a run that has trained");
+  work.prompt_tokens = prompt_tokens / groups;
+  work.trained = trained / std::max(tokens, 1.0);
+}
+
+}  // namespace
+
+MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64_t seed) {
+  const RunConfig config = read_run_folder(run_dir);
+  const Medians medians(run_dir);
+  MeasuredRun run{.name = fs::path(run_dir).lexically_normal().string(), .cluster = {}, .work = {}, .times = {}};
+  const int ranks = ranks_of(run_dir);
+  run.cluster.layout = comm::make_layout(config.run.layout, ranks);
+  run.cluster.threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, cores / ranks);
+  run.cluster.ranks_per_node = ranks, run.cluster.cores_per_node = cores;
+  const text::PromptFormat format(config.text, text_source(config));
+  const auto models = models_of(config, *format.tokenizer());
+  run.work.prompts = config.train.prompts_per_step;
+  run.work.rollouts = config.train.prompts_per_step * config.train.rollouts_per_prompt;
+  run.work.leaf_tokens = leaf_tokens(config, models.policy);
+  run.work.weights = std::int64_t(model::weight_layout(models.policy).size);
+  run.work.seed = seed;
+  read_rollouts(run_dir, run.work);
+  run.times = {.step = medians.of("timing_s/step"),
+               .generation = medians.of("timing_s/generation"),
+               .generation_mean = medians.of("timing_s/generation_mean"),
+               .archive = medians.of("timing_s/archive"),
+               .update = medians.of("timing_s/update")};
+  return run;
+}
+
+}  // namespace rollcall::stages::scale

@@ -1,0 +1,183 @@
+// A step of a simulated job against numbers worked by hand: cores that ranks share, one rank, two ranks, and that nobody's seconds are lost.
+#include "stages/scale/calibration.hpp"
+#include "stages/scale/events.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace rollcall::stages::scale {
+namespace {
+
+/// Everything free, so that a test names what it looks at.
+Costs free_costs() {
+  Costs costs;
+  for (const auto& cost : cost_names()) costs.*cost.value = 0.0;
+  return costs;
+}
+
+Cluster one_node(const std::string& layout, int ranks, int cores) {
+  return {.layout = comm::make_layout(layout, ranks), .threads = 1, .ranks_per_node = ranks, .cores_per_node = cores};
+}
+
+Workload alike(std::int64_t prompts, std::int64_t rollouts, std::int32_t length) {
+  return {.prompts = prompts, .rollouts = rollouts, .prompt_tokens = 0.0, .lengths = {length}, .trained = 1.0, .leaf_tokens = 1, .weights = 0};
+}
+
+void expect_nobody_lost_seconds(const StepTimes& times) {
+  for (const auto& rank : times.ranks) {
+    EXPECT_NEAR(rank.compute + rank.imbalance + rank.exchange + rank.waiting, times.step, 1e-9 * times.step);
+    for (const double part : {rank.compute, rank.imbalance, rank.exchange, rank.waiting}) EXPECT_GE(part, -1e-9 * times.step);
+  }
+}
+
+TEST(Events, HappenInOrderOfTimeAndThenOfAsking) {
+  Events events;
+  std::string seen;
+  events.later(2.0, [&] { seen += "c"; });
+  events.later(1.0, [&] { seen += "a", events.later(1.0, [&] { seen += "d"; }); });
+  events.later(1.0, [&] { seen += "b"; });
+  events.run();
+  EXPECT_EQ(seen, "abcd");
+  EXPECT_EQ(events.now(), 2.0);
+}
+
+TEST(Cores, AreSharedEqually) {
+  Events events;
+  Cores core(events, 1.0);
+  double first = 0.0, second = 0.0;
+  core.compute(1.0, [&] { first = events.now(); });
+  events.later(0.5, [&] { core.compute(1.0, [&] { second = events.now(); }); });
+  events.run();
+  EXPECT_DOUBLE_EQ(first, 1.5);   // alone for 0.5, then half of the core for 1
+  EXPECT_DOUBLE_EQ(second, 2.0);  // half of it for 1, then alone for 0.5
+}
+
+TEST(Cores, EnoughOfThemAreNotShared) {
+  Events events;
+  Cores cores(events, 2.0);
+  std::vector<double> ends;
+  for (int job = 0; job < 3; ++job) cores.compute(1.0 + job, [&] { ends.push_back(events.now()); });
+  events.run();
+  // Three jobs on two cores run at 2/3: the first ends at 1.5, when the others have 1 and 2 left and a core each.
+  EXPECT_EQ(ends, (std::vector<double>{1.5, 2.5, 3.5}));
+}
+
+TEST(Cores, AreSlowerInACrowd) {
+  Events events;
+  Cores cores(events, 3.0, 0.5);
+  std::vector<double> ends;
+  for (int job = 0; job < 2; ++job) cores.compute(1.0 + job, [&] { ends.push_back(events.now()); });
+  events.run();
+  // Two of three cores: half of the crowding, so 1.25 s for a second's work; then the rest alone.
+  EXPECT_EQ(ends, (std::vector<double>{1.25, 2.25}));
+}
+
+TEST(JobStep, OneRankTakesTheSumOfItsParts) {
+  Costs costs;
+  costs.decode_step = 0.1, costs.decode_token = 0.01, costs.file = 0.2, costs.file_wait = 0.3, costs.unpack_rollout = 0.025, costs.shared_rollout = 0.05, costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02;
+  costs.optimizer_weight = 0.001, costs.publish_weight = 0.002, costs.hop = 7.0, costs.message = 0.004, costs.schedule_prompt = 0.003;
+  Workload work = alike(2, 4, 10);
+  work.prompt_tokens = 5.0, work.weights = 100;
+  const auto times = simulate_step(one_node("single", 1, 1), work, costs);
+  const double generation = 10 * 0.1 + (40 + 2 * 5) * 0.01, update = 4 * 0.05 + (40 + 2 * 5) * 0.02 + 100 * (0.001 + 0.002);
+  EXPECT_NEAR(times.generation, generation, 1e-12);
+  EXPECT_NEAR(times.generation_mean, generation, 1e-12);
+  EXPECT_NEAR(times.archive, 0.2 + 0.3 + 0.2 + 4 * 0.025, 1e-12);  // written and read
+  EXPECT_NEAR(times.update, update, 1e-12);            // a collective of one rank has no hop
+  EXPECT_NEAR(times.step, generation + 0.8 + update + 2 * 2 * 0.003 + 4 * 0.004, 1e-12);
+  EXPECT_NEAR(times.ranks[0].compute, generation + 0.1 + update, 1e-12);
+  EXPECT_NEAR(times.ranks[0].imbalance, 0.0, 1e-12);
+  expect_nobody_lost_seconds(times);
+}
+
+TEST(JobStep, WaitingForTheSlowestIsItsTimeMinusMine) {
+  Costs costs = free_costs();
+  costs.decode_token = 1.0;
+  const auto times = simulate_step(one_node("colocated", 2, 2), alike(3, 3, 1), costs);  // dealt as 2 and 1
+  EXPECT_DOUBLE_EQ(times.generation, 2.0);
+  EXPECT_DOUBLE_EQ(times.generation_mean, 1.5);
+  EXPECT_DOUBLE_EQ(times.step, 2.0);
+  EXPECT_DOUBLE_EQ(times.ranks[0].imbalance, 0.0);
+  EXPECT_DOUBLE_EQ(times.ranks[1].imbalance, 2.0 - 1.0);
+  EXPECT_DOUBLE_EQ(times.shares().compute, 3.0 / 4.0);
+  EXPECT_DOUBLE_EQ(times.shares().imbalance, 1.0 / 4.0);
+  expect_nobody_lost_seconds(times);
+}
+
+TEST(JobStep, RanksThatShareACoreTakeTurns) {
+  Costs costs = free_costs();
+  costs.decode_token = 1.0;
+  const auto times = simulate_step(one_node("colocated", 2, 1), alike(3, 3, 1), costs);
+  EXPECT_DOUBLE_EQ(times.generation, 3.0);  // all the work there is
+  EXPECT_DOUBLE_EQ(times.generation_mean, 2.5);
+  expect_nobody_lost_seconds(times);
+}
+
+TEST(JobStep, LeavesAreDealtAndCollectivesHaveHops) {
+  Costs costs = free_costs();
+  costs.train_token = 1.0, costs.hop = 0.25;
+  const auto times = simulate_step(one_node("colocated", 4, 4), alike(5, 5, 1), costs);  // five leaves of a token on four ranks
+  EXPECT_DOUBLE_EQ(times.update, 2.0 + 3 * 2 * 0.25);                                    // behind the reading: three collectives of log2(4) hops
+  EXPECT_DOUBLE_EQ(times.ranks[0].compute, 2.0);
+  EXPECT_DOUBLE_EQ(times.ranks[3].compute, 1.0);
+  EXPECT_DOUBLE_EQ(times.ranks[3].imbalance, 1.0);
+  EXPECT_DOUBLE_EQ(times.ranks[3].exchange, 4 * 2 * 0.25);
+  expect_nobody_lost_seconds(times);
+}
+
+TEST(JobStep, ARankWithoutTheStageWaits) {
+  Costs costs = free_costs();
+  costs.decode_token = 1.0, costs.train_token = 2.0;
+  const auto times = simulate_step(one_node("disaggregated", 4, 4), alike(1, 1, 1), costs);  // a rank for each stage
+  EXPECT_DOUBLE_EQ(times.step, 3.0);
+  EXPECT_DOUBLE_EQ(times.ranks[1].compute, 1.0);
+  EXPECT_DOUBLE_EQ(times.ranks[1].waiting, 2.0);
+  EXPECT_DOUBLE_EQ(times.ranks[3].compute, 2.0);
+  EXPECT_DOUBLE_EQ(times.ranks[3].waiting, 1.0);
+  EXPECT_DOUBLE_EQ(times.ranks[0].waiting, 3.0);
+  expect_nobody_lost_seconds(times);
+}
+
+TEST(JobStep, ATokenOfTheNetworkIsPaidBetweenNodesOnly) {
+  Costs costs = free_costs();
+  costs.train_token = 1.0;
+  Workload work = alike(2, 2, 1);
+  work.weights = 1000;
+  Cluster cluster = one_node("colocated", 2, 2);
+  cluster.latency_s = 0.5, cluster.bytes_per_s = 1000.0;
+  EXPECT_DOUBLE_EQ(simulate_step(cluster, work, costs).update, 1.0);
+  cluster.ranks_per_node = 1;
+  // Three collectives with a hop between two nodes: columns of two tokens (20 bytes each), half of the sum (8 bytes) and of the weights (4 bytes).
+  EXPECT_DOUBLE_EQ(simulate_step(cluster, work, costs).update, 1.0 + 3 * 0.5 + 0.04 + 4.0 + 2.0);
+}
+
+TEST(JobStep, ManyRanksAreDeterministicAndLoseNothing) {
+  Workload work = alike(4000, 32000, 1);
+  work.lengths = {1, 5, 9, 16}, work.leaf_tokens = 64, work.weights = 1000;
+  for (const char* layout : {"colocated", "disaggregated"}) {
+    const auto times = simulate_step(one_node(layout, 5000, 64), work, Costs());
+    EXPECT_EQ(times.step, simulate_step(one_node(layout, 5000, 64), work, Costs()).step);
+    expect_nobody_lost_seconds(times);
+  }
+}
+
+TEST(Fit, FindsCostsThatPredictOtherRanks) {
+  Costs truth;
+  truth.decode_step = 4e-4, truth.decode_token = 6e-6, truth.file = 1e-3, truth.file_wait = 6e-3, truth.shared_rollout = 1.5e-5, truth.train_token = 9e-6, truth.hop = 3e-4;
+  const auto measured = [&](const char* layout, int ranks, std::int64_t prompts) {
+    Workload work = alike(prompts, 8 * prompts, 12);
+    work.leaf_tokens = 512, work.weights = 600000;
+    MeasuredRun run{.name = layout, .cluster = one_node(layout, ranks, 2), .work = work, .times = {}};
+    run.times = simulate_step(run.cluster, run.work, truth);
+    return run;
+  };
+  const Costs costs = fit({measured("colocated", 2, 64), measured("colocated", 8, 64), measured("colocated", 4, 32), measured("disaggregated", 6, 64)});
+  for (const auto& run : {measured("colocated", 3, 64), measured("colocated", 6, 96), measured("disaggregated", 8, 64)})
+    EXPECT_NEAR(simulate_step(run.cluster, run.work, costs).step / run.times.step, 1.0, 0.01) << run.cluster.layout.ranks;
+}
+
+}  // namespace
+}  // namespace rollcall::stages::scale
