@@ -35,7 +35,9 @@ void require_one_model(const std::vector<scale::MeasuredRun>& runs, const scale:
 
 std::string costs_table(const scale::Costs& costs) {
   std::string text = fmt::format("{:<18} {:>12}  {:<12} {}\n", "cost", "fitted", "unit", "of");
-  for (const auto& cost : scale::cost_names()) text += fmt::format("{:<18} {:>12.4g}  {:<12} {}\n", cost.name, (cost.unit == std::string("percent") ? 100.0 : 1e6) * costs.*cost.value, cost.unit, cost.meaning);
+  for (const auto& cost : scale::cost_names())
+    text += fmt::format("{:<18} {:>12.4g}  {:<12} {}\n", cost.name, (cost.unit == std::string("percent") ? 100.0 : 1e6) * costs.*cost.value, cost.unit,
+                        cost.meaning);
   return text;
 }
 
@@ -79,7 +81,8 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
         work.rollouts = flags.rollouts_per_rank * (weak ? ranks : flags.ranks.front());
         const auto times = predict(flags, like, costs, layout, ranks, work);
         const auto shares = times.shares();
-        const double speed = double(work.rollouts) / times.step, columns = (costs.unpack_rollout + costs.shared_rollout) * double(work.rollouts) / like.cluster.threads;
+        const double speed = double(work.rollouts) / times.step,
+                     columns = (costs.unpack_rollout + costs.shared_rollout) * double(work.rollouts) / like.cluster.threads;
         if (first == 0.0) first = speed / ranks;
         std::cout << fmt::format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
                                  weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / first, 100 * shares.compute,
@@ -102,8 +105,8 @@ Assumed:
  6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
  7. Memory is not looked at: `rollcall plan RUN.toml --ranks N` does that.
 )",
-                     like.name, like.work.weights, like.cluster.threads, like.work.lengths.size(), like.work.rollouts / like.work.prompts, 100 * like.work.trained,
-                     flags.ranks_per_node, flags.latency_us, flags.link_gbit);
+                     like.name, like.work.weights, like.cluster.threads, like.work.lengths.size(), like.work.rollouts / like.work.prompts,
+                     100 * like.work.trained, flags.ranks_per_node, flags.latency_us, flags.link_gbit);
 }
 
 }  // namespace
@@ -129,7 +132,8 @@ void add_scale(CLI::App& command, ScaleFlags& flags) {
 
 ExitCode simulate_scale(const ScaleFlags& flags) {
   start_log("warn", 0, 1);
-  require<ConfigError>(!flags.from.empty(), "--scale without --from", "costs are fitted to measured runs", "make some with benchmarks/scaling/run and give --from RUN ...");
+  require<ConfigError>(!flags.from.empty(), "--scale without --from", "costs are fitted to measured runs",
+                       "make some with benchmarks/scaling/run and give --from RUN ...");
   require<ConfigError>(std::is_sorted(flags.ranks.begin(), flags.ranks.end()), "--ranks descend", "efficiency is told over the first", "give them ascending");
   const auto fitted = read_runs(flags.from, flags), checked = read_runs(flags.check, flags);
   require_one_model(fitted, fitted.front());
