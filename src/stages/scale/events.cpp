@@ -45,7 +45,7 @@ void Cores::expect_next() {
 void Cores::finish(std::uint64_t forecast) {
   if (forecast != forecast_) return;
   advance();
-  progress_ = std::max(progress_, jobs_.top().end);  // rounding must not leave a rest
+  progress_ = std::max(progress_, jobs_.top().end);    // rounding must not leave a rest
   Job job = std::move(const_cast<Job&>(jobs_.top()));  // NOLINT
   jobs_.pop();
   expect_next();

@@ -16,9 +16,9 @@ namespace {
 using comm::Stage;
 using Then = Events::Then;
 
-constexpr double kFileRowBytes = 200.0;       // of an update plan for each shard: two paths, sizes and checksums (messages.hpp)
-constexpr double kRolloutBytes = 160.0;       // columns of a rollout without its tokens (forecast.cpp)
-constexpr double kTokenBytes = 20.0;          // and of a token
+constexpr double kFileRowBytes = 200.0;                // of an update plan for each shard: two paths, sizes and checksums (messages.hpp)
+constexpr double kRolloutBytes = 160.0;                // columns of a rollout without its tokens (forecast.cpp)
+constexpr double kTokenBytes = 20.0;                   // and of a token
 constexpr double kSumBytes = 8.0, kWeightBytes = 4.0;  // int64 gradient sum; fp32 weight
 
 /// What a generation rank has to do.
@@ -230,9 +230,8 @@ void Step::update(int rank, std::size_t index) {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
       serve(rank, costs_.unpack_rollout * double(work_.rollouts), Kind::compute, [this, rank, index] {
         if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
-        serve(rank, costs_.shared_rollout * double(work_.rollouts), Kind::compute, [this, rank, index] {
-          collective(rank, kTokenBytes * tokens_, [this, rank, index] { train(rank, index); });
-        });
+        serve(rank, costs_.shared_rollout * double(work_.rollouts), Kind::compute,
+              [this, rank, index] { collective(rank, kTokenBytes * tokens_, [this, rank, index] { train(rank, index); }); });
       });
     });
   });
@@ -253,9 +252,8 @@ void Step::train(int rank, std::size_t index) {
   serve(rank, core_s, Kind::compute, [this, rank, weights, updaters, others] {
     collective(rank, kSumBytes * weights * others, [this, rank, weights, updaters, others] {
       serve(rank, costs_.optimizer_weight * weights / updaters, Kind::compute, [this, rank, weights, others] {
-        collective(rank, kWeightBytes * weights * others, [this, rank, weights] {
-          serve(rank, costs_.publish_weight * weights, Kind::compute, [this, rank] { finish_update(rank); });
-        });
+        collective(rank, kWeightBytes * weights * others,
+                   [this, rank, weights] { serve(rank, costs_.publish_weight * weights, Kind::compute, [this, rank] { finish_update(rank); }); });
       });
     });
   });
@@ -264,7 +262,8 @@ void Step::train(int rank, std::size_t index) {
 void Step::finish_update(int rank) {
   if (rank == of(Stage::update).front()) times_.update = events_.now() - updating_from_;
   if (++updated_ < of(Stage::update).size()) return;
-  send(of(Stage::update).front(), 0, 0.0, [this] { serve(0, costs_.message + costs_.schedule_prompt * double(work_.prompts), Kind::exchange, [this] { send_weights(); }); });
+  send(of(Stage::update).front(), 0, 0.0,
+       [this] { serve(0, costs_.message + costs_.schedule_prompt * double(work_.prompts), Kind::exchange, [this] { send_weights(); }); });
 }
 
 /// To the generation ranks that do not update, by a tree.
@@ -285,6 +284,7 @@ StepTimes Step::run() {
   schedule();
   events_.run();
   times_.step = events_.now();
+  times_.scheduling = 2.0 * costs_.schedule_prompt * double(work_.prompts) / cluster_.threads;
   for (auto& rank : times_.ranks) rank.waiting = times_.step - rank.compute - rank.imbalance - rank.exchange;
   return std::move(times_);
 }

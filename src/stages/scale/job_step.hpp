@@ -11,20 +11,20 @@ namespace rollcall::stages::scale {
 
 /// What the parts of a step cost: seconds of one core of a node that is otherwise idle, unless it says something else. All are fitted to measured runs.
 struct Costs {
-  double decode_step = 5e-5;      ///< a decoding step of a rank, however many rows it has
-  double decode_token = 1e-5;     ///< a row of it, and a token of a prompt
-  double file = 3e-3;             ///< shard and scores of a rank: packing or unpacking them
-  double file_wait = 1e-3;        ///< elapsed: until they are durable
-  double unpack_rollout = 3e-6;   ///< a rollout of the whole step, on every update rank: reading its columns
-  double shared_rollout = 5e-6;   ///< the same: its advantage and its metrics
-  double train_token = 3e-5;      ///< forward and backward of a token
-  double optimizer_weight = 5e-9; ///< a weight, by the rank that has its moments
-  double publish_weight = 2e-9;   ///< a weight, on every rank that holds the policy: sum, pack, copy
-  double hop = 5e-5;              ///< of a rank in a collective, log2(ranks) times
-  double wake = 3e-4;             ///< elapsed: until a rank that sleeps notices a message or the end of a collective
-  double message = 2e-5;          ///< on rank 0, for each that it sends or receives
-  double schedule_prompt = 2e-6;  ///< on rank 0: choosing and learning
-  double crowding = 0.1;          ///< how much longer work takes when all cores of the node are busy; a share
+  double decode_step = 5e-5;       ///< a decoding step of a rank, however many rows it has
+  double decode_token = 1e-5;      ///< a row of it, and a token of a prompt
+  double file = 3e-3;              ///< shard and scores of a rank: packing or unpacking them
+  double file_wait = 1e-3;         ///< elapsed: until they are durable
+  double unpack_rollout = 3e-6;    ///< a rollout of the whole step, on every update rank: reading its columns
+  double shared_rollout = 5e-6;    ///< the same: its advantage and its metrics
+  double train_token = 3e-5;       ///< forward and backward of a token
+  double optimizer_weight = 5e-9;  ///< a weight, by the rank that has its moments
+  double publish_weight = 2e-9;    ///< a weight, on every rank that holds the policy: sum, pack, copy
+  double hop = 5e-5;               ///< of a rank in a collective, log2(ranks) times
+  double wake = 3e-4;              ///< elapsed: until a rank that sleeps notices a message or the end of a collective
+  double message = 2e-5;           ///< on rank 0, for each that it sends or receives
+  double schedule_prompt = 2e-6;   ///< on rank 0: choosing it, and as much again for learning from it
+  double crowding = 0.1;           ///< how much longer work takes when all cores of the node are busy; a share
 };
 
 /// What a step works on.
@@ -41,10 +41,10 @@ struct Workload {
 /// Where it runs. The network lies between nodes; inside a node, copies are part of the fitted costs.
 struct Cluster {
   comm::StageLayout layout;
-  int threads = 1;         ///< of a rank
-  int ranks_per_node = 1;  ///< in order: the first so many on the first node
-  int cores_per_node = 1;  ///< ranks share them where there are fewer than threads
-  double latency_s = 0.0;  ///< of a message between nodes
+  int threads = 1;           ///< of a rank
+  int ranks_per_node = 1;    ///< in order: the first so many on the first node
+  int cores_per_node = 1;    ///< ranks share them where there are fewer than threads
+  double latency_s = 0.0;    ///< of a message between nodes
   double bytes_per_s = 0.0;  ///< of a node's link; 0: without limit
 };
 
@@ -58,7 +58,7 @@ struct RankSeconds {
 
 struct StepTimes {
   double step = 0.0;
-  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0;  ///< as in metrics.jsonl
+  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0, scheduling = 0.0;  ///< as in metrics.jsonl
   std::vector<RankSeconds> ranks{};
   RankSeconds shares() const;  ///< of ranks x step
 };

@@ -77,7 +77,8 @@ TEST(Cores, AreSlowerInACrowd) {
 
 TEST(JobStep, OneRankTakesTheSumOfItsParts) {
   Costs costs;
-  costs.decode_step = 0.1, costs.decode_token = 0.01, costs.file = 0.2, costs.file_wait = 0.3, costs.unpack_rollout = 0.025, costs.shared_rollout = 0.05, costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02;
+  costs.decode_step = 0.1, costs.decode_token = 0.01, costs.file = 0.2, costs.file_wait = 0.3, costs.unpack_rollout = 0.025, costs.shared_rollout = 0.05,
+  costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02;
   costs.optimizer_weight = 0.001, costs.publish_weight = 0.002, costs.hop = 7.0, costs.message = 0.004, costs.schedule_prompt = 0.003;
   Workload work = alike(2, 4, 10);
   work.prompt_tokens = 5.0, work.weights = 100;
@@ -86,7 +87,7 @@ TEST(JobStep, OneRankTakesTheSumOfItsParts) {
   EXPECT_NEAR(times.generation, generation, 1e-12);
   EXPECT_NEAR(times.generation_mean, generation, 1e-12);
   EXPECT_NEAR(times.archive, 0.2 + 0.3 + 0.2 + 4 * 0.025, 1e-12);  // written and read
-  EXPECT_NEAR(times.update, update, 1e-12);            // a collective of one rank has no hop
+  EXPECT_NEAR(times.update, update, 1e-12);                        // a collective of one rank has no hop
   EXPECT_NEAR(times.step, generation + 0.8 + update + 2 * 2 * 0.003 + 4 * 0.004, 1e-12);
   EXPECT_NEAR(times.ranks[0].compute, generation + 0.1 + update, 1e-12);
   EXPECT_NEAR(times.ranks[0].imbalance, 0.0, 1e-12);
@@ -141,7 +142,7 @@ TEST(JobStep, ARankWithoutTheStageWaits) {
   expect_nobody_lost_seconds(times);
 }
 
-TEST(JobStep, ATokenOfTheNetworkIsPaidBetweenNodesOnly) {
+TEST(JobStep, BytesArePaidBetweenNodesOnly) {
   Costs costs = free_costs();
   costs.train_token = 1.0;
   Workload work = alike(2, 2, 1);
@@ -166,7 +167,8 @@ TEST(JobStep, ManyRanksAreDeterministicAndLoseNothing) {
 
 TEST(Fit, FindsCostsThatPredictOtherRanks) {
   Costs truth;
-  truth.decode_step = 4e-4, truth.decode_token = 6e-6, truth.file = 1e-3, truth.file_wait = 6e-3, truth.shared_rollout = 1.5e-5, truth.train_token = 9e-6, truth.hop = 3e-4;
+  truth.decode_step = 4e-4, truth.decode_token = 6e-6, truth.file = 1e-3, truth.file_wait = 6e-3, truth.shared_rollout = 1.5e-5, truth.train_token = 9e-6,
+  truth.hop = 3e-4;
   const auto measured = [&](const char* layout, int ranks, std::int64_t prompts) {
     Workload work = alike(prompts, 8 * prompts, 12);
     work.leaf_tokens = 512, work.weights = 600000;
