@@ -72,9 +72,11 @@ scale::StepTimes predict(const ScaleFlags& flags, const scale::MeasuredRun& like
 void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
   std::cout << fmt::format("\n{:<7} {:<14} {:>7} {:>11} {:>10} {:>12} {:>11} {:>8} {:>10} {:>9} {:>8} {:>12}\n", "scaling", "layout", "ranks", "rollouts",
                            "step [s]", "rollouts/s", "efficiency", "compute", "imbalance", "exchange", "waiting", "columns [s]");
+  scale::Workload share = like.work;
+  share.rollouts = flags.rollouts_per_rank;
+  const double alone = double(share.rollouts) / predict(flags, like, costs, "single", 1, share).step;  // rollouts a second of a rank
   for (const bool weak : {true, false}) {
     for (const char* layout : {"colocated", "disaggregated"}) {
-      double first = 0.0;  // rollouts a second and rank
       for (const int ranks : flags.ranks) {
         if (std::string(layout) == "disaggregated" && ranks < 4) continue;
         scale::Workload work = like.work;
@@ -82,40 +84,40 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
         const auto times = predict(flags, like, costs, layout, ranks, work);
         const auto shares = times.shares();
         const double speed = double(work.rollouts) / times.step,
-                     columns = (costs.unpack_rollout + costs.shared_rollout) * double(work.rollouts) / like.cluster.threads;
-        if (first == 0.0) first = speed / ranks;
+                     columns = (1 + costs.crowding) * (costs.unpack_rollout + costs.shared_rollout) * double(work.rollouts) / like.cluster.threads;
         std::cout << fmt::format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
-                                 weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / first, 100 * shares.compute,
+                                 weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / alone, 100 * shares.compute,
                                  100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, columns);
       }
     }
   }
 }
 
-std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like) {
+std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
   return fmt::format(R"(
-efficiency: rollouts a second and rank, over the fewest ranks of the same kind. columns: of the step, the time in which every update rank works on the columns of all
+efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which every update rank works on the columns of all
 rollouts, which more ranks do not shorten.
 Assumed:
- 1. The model of {} ({} weights, {} threads a rank); lengths are drawn from its {} recorded responses, each on its own; groups of {}; {:.0f} % of tokens have a gradient.
+ 1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; {:.0f} % of tokens have a gradient.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
  3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
  4. Files become durable as fast for all ranks as for the ranks here: the parallel file system does not slow down.
- 5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank.
+ 5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us, of which few ranks tell little.
  6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
  7. Memory is not looked at: `rollcall plan RUN.toml --ranks N` does that.
 )",
-                     like.name, like.work.weights, like.cluster.threads, like.work.lengths.size(), like.work.rollouts / like.work.prompts,
-                     100 * like.work.trained, flags.ranks_per_node, flags.latency_us, flags.link_gbit);
+                     flags.rollouts_per_rank, like.name, flags.larger, like.work.weights, like.cluster.threads, like.work.lengths.size(),
+                     like.work.rollouts / like.work.prompts, 100 * like.work.trained, flags.ranks_per_node, flags.latency_us, flags.link_gbit,
+                     1e6 * costs.message);
 }
 
 }  // namespace
 
 void add_scale(CLI::App& command, ScaleFlags& flags) {
-  const auto of_learner = command.get_options([](const CLI::Option* option) { return option->get_name() != "--help"; });
+  const std::vector<CLI::Option*> of_learner = command.get_options();
   auto* on = command.add_flag("--scale", flags.on, "simulate a step of a job on many ranks instead, from the costs of measured runs");
   for (CLI::Option* option : of_learner) {
-    if (option->get_name() != command.get_help_ptr()->get_name()) on->excludes(option);
+    if (option != command.get_help_ptr()) on->excludes(option);
   }
   const auto add = [&](const char* name, auto& value, const char* meaning) { return command.add_option(name, value, meaning)->needs(on); };
   add("--from", flags.from, "run folders to which costs are fitted: of one model, with several numbers of ranks");
@@ -124,6 +126,9 @@ void add_scale(CLI::App& command, ScaleFlags& flags) {
   add("--ranks", flags.ranks, "ranks to predict, ascending")->check(CLI::Range(1, 1 << 20))->delimiter(',')->capture_default_str();
   add("--rollouts-per-rank", flags.rollouts_per_rank, "weak scaling: of a step; strong scaling has as many in all as the fewest ranks")
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 16))
+      ->capture_default_str();
+  add("--larger", flags.larger, "predict a model of so many times the weights, whose tokens cost so many times as much")
+      ->check(CLI::Range(1e-3, 1e6))
       ->capture_default_str();
   add("--ranks-per-node", flags.ranks_per_node, "of the predicted job")->check(CLI::Range(1, 1 << 12))->capture_default_str();
   add("--latency-us", flags.latency_us, "of a message between its nodes")->check(CLI::Range(0.0, 1e6))->capture_default_str();
@@ -134,7 +139,8 @@ ExitCode simulate_scale(const ScaleFlags& flags) {
   start_log("warn", 0, 1);
   require<ConfigError>(!flags.from.empty(), "--scale without --from", "costs are fitted to measured runs",
                        "make some with benchmarks/scaling/run and give --from RUN ...");
-  require<ConfigError>(std::is_sorted(flags.ranks.begin(), flags.ranks.end()), "--ranks descend", "efficiency is told over the first", "give them ascending");
+  require<ConfigError>(std::is_sorted(flags.ranks.begin(), flags.ranks.end()), "--ranks descend", "strong scaling shares out what the fewest ranks have",
+                       "give them ascending");
   const auto fitted = read_runs(flags.from, flags), checked = read_runs(flags.check, flags);
   require_one_model(fitted, fitted.front());
   require_one_model(checked, fitted.front());
@@ -142,8 +148,12 @@ ExitCode simulate_scale(const ScaleFlags& flags) {
   std::cout << costs_table(costs);
   compare(fitted, costs, "fitted to: simulated / measured");
   if (!checked.empty()) std::cout << fmt::format("largest error of a step: {:.1f} %\n", 100 * compare(checked, costs, "not fitted to: simulated / measured"));
-  print_predictions(flags, fitted.front(), costs);
-  std::cout << assumptions(flags, fitted.front()) << std::flush;
+  scale::MeasuredRun like = fitted.front();
+  like.work.weights = std::int64_t(flags.larger * double(like.work.weights));
+  scale::Costs predicted = costs;
+  predicted.decode_token *= flags.larger, predicted.train_token *= flags.larger;
+  print_predictions(flags, like, predicted);
+  std::cout << assumptions(flags, like, costs) << std::flush;
   return ExitCode::done;
 }
 

@@ -30,6 +30,8 @@ def the_model_is_fitted_and_tried(h):
     for row in rows:
         shares = [float(word.rstrip("%")) for word in row[7:11]]
         check(abs(sum(shares) - 100) < 0.3 and min(shares) > -0.01, f"the shares are not the whole: {row}")
+    larger = [line.split() for line in h.succeed(*words, "--larger", 100).splitlines() if line.startswith("weak")]
+    check(all(float(a[6].rstrip("%")) > float(b[6].rstrip("%")) for a, b in zip(larger, rows)), "a larger model does not scale better")
     for words in ("Assumed:", "lengths are drawn", "No step is packed"):
         check(words in out, f"does not say: {words}")
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kPrior = 1e-2;       // pull to the default, a factor of e away: 1 % of a step, so that only costs without evidence feel it
 constexpr double kStepWeight = 2.0;   // its parts are maxima over ranks that overlap where ranks share cores; the whole is what counts
+constexpr double kOwnWeight = 0.05;   // of what is nothing of a step here, and much of one with a million prompts: relative to itself
 constexpr double kDifference = 1e-3;  // of a logarithm, for the derivative
 constexpr double kMostStep = 1.0;     // a factor of e at a time
 constexpr int kIterations = 60;
@@ -41,6 +42,7 @@ Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
       const double weight = part == &StepTimes::step ? kStepWeight : 1.0;
       all.push_back(weight * (simulated.*part - run.times.*part) / run.times.step);
     }
+    if (run.times.scheduling > 0) all.push_back(kOwnWeight * std::log(simulated.scheduling / run.times.scheduling));
   }
   for (std::size_t i = 0; i < x.size(); ++i) all.push_back(kPrior * (x[i] - defaults[i]));
   return all;

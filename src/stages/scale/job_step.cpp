@@ -284,6 +284,7 @@ StepTimes Step::run() {
   schedule();
   events_.run();
   times_.step = events_.now();
+  times_.scheduling = 2.0 * costs_.schedule_prompt * double(work_.prompts) / cluster_.threads;
   for (auto& rank : times_.ranks) rank.waiting = times_.step - rank.compute - rank.imbalance - rank.exchange;
   return std::move(times_);
 }

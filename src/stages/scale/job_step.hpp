@@ -23,7 +23,7 @@ struct Costs {
   double hop = 5e-5;               ///< of a rank in a collective, log2(ranks) times
   double wake = 3e-4;              ///< elapsed: until a rank that sleeps notices a message or the end of a collective
   double message = 2e-5;           ///< on rank 0, for each that it sends or receives
-  double schedule_prompt = 2e-6;   ///< on rank 0: choosing and learning
+  double schedule_prompt = 2e-6;   ///< on rank 0: choosing it, and as much again for learning from it
   double crowding = 0.1;           ///< how much longer work takes when all cores of the node are busy; a share
 };
 
@@ -58,7 +58,7 @@ struct RankSeconds {
 
 struct StepTimes {
   double step = 0.0;
-  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0;  ///< as in metrics.jsonl
+  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0, scheduling = 0.0;  ///< as in metrics.jsonl
   std::vector<RankSeconds> ranks{};
   RankSeconds shares() const;  ///< of ranks x step
 };

@@ -109,7 +109,8 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
                .generation = medians.of("timing_s/generation"),
                .generation_mean = medians.of("timing_s/generation_mean"),
                .archive = medians.of("timing_s/archive"),
-               .update = medians.of("timing_s/update")};
+               .update = medians.of("timing_s/update"),
+               .scheduling = medians.of("timing_s/scheduling")};
   return run;
 }
 

@@ -142,7 +142,7 @@ TEST(JobStep, ARankWithoutTheStageWaits) {
   expect_nobody_lost_seconds(times);
 }
 
-TEST(JobStep, ATokenOfTheNetworkIsPaidBetweenNodesOnly) {
+TEST(JobStep, BytesArePaidBetweenNodesOnly) {
   Costs costs = free_costs();
   costs.train_token = 1.0;
   Workload work = alike(2, 2, 1);
