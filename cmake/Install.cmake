@@ -17,8 +17,10 @@ endif()
 if(TARGET rollcall)
   # LibTorch stays where it was found; CMake would leave out a folder inside the source tree, as .deps/libtorch is.
   get_filename_component(_torch_lib "${RollcallTorch_CPU_LIBRARY}" DIRECTORY)
-  set_target_properties(rollcall PROPERTIES INSTALL_RPATH "${_torch_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(rollcall PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(rollcall_objective_library PROPERTIES INSTALL_RPATH "${_torch_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS rollcall RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS rollcall_objective_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rollcall)
 endif()
 
 # The package file repeats the dependencies at the versions that were found here, and looks for them where they were.

@@ -6,7 +6,7 @@
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
 #include "kernels/library.hpp"
-#include "model/library.hpp"
+#include "method/method.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,9 +106,18 @@ Finding templates() {
   }
 }
 
+/// Of the shared library, which a copy of the program alone lacks.
+Finding libtorch() {
+  try {
+    return {Level::ok, "LibTorch", method::library().torch_version(), ""};
+  } catch (const EnvironmentError& e) {
+    return {Level::problem, "LibTorch", "cannot be used", e.what()};
+  }
+}
+
 ExitCode examine() {
   bool problem = false;
-  std::vector<Finding> findings{mpi(), hdf5(), {Level::ok, "LibTorch", model::torch_version(), ""}, {Level::ok, "Kokkos", kernels::kokkos_version(), ""}};
+  std::vector<Finding> findings{mpi(), hdf5(), libtorch(), {Level::ok, "Kokkos", kernels::kokkos_version(), ""}};
   for (const auto& finding : kernels_found()) findings.push_back(finding);
   for (const auto& finding : {cuda(), slurm(), launcher(), cores(), templates()}) findings.push_back(finding);
   for (const auto& f : findings) {

@@ -1,9 +1,9 @@
 // rollcall recipes: the table of objectives, filtered, or one row in full.
-#include "objective/recipes.hpp"
+#include "method/method.hpp"
 #include "app/commands.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,9 +21,9 @@ struct Filter {
 };
 
 /// "weight" asks for rows with any weight piece, "weight=tis" for rows with that one.
-bool has_piece(const objective::Recipe& recipe, const std::string& slot) {
+bool has_piece(const method::Recipe& recipe, const std::string& slot) {
   const std::string family = slot.substr(0, slot.find('='));
-  const std::vector<std::string> families(objective::family_names.begin(), objective::family_names.end());
+  const std::vector<std::string> families(method::family_names.begin(), method::family_names.end());
   const auto at = std::find(families.begin(), families.end(), family);
   require<ConfigError>(at != families.end(), fmt::format("--slot {} is not a slot of an objective", family), "an objective is one choice of each slot",
                        suggest_name(family, families));
@@ -32,31 +32,33 @@ bool has_piece(const objective::Recipe& recipe, const std::string& slot) {
   return fmt::format("+{}+", pieces).find(fmt::format("+{}+", slot.substr(family.size() + 1))) != std::string::npos;
 }
 
-bool matches(const objective::Recipe& recipe, const Filter& filter) {
+bool matches(const method::Recipe& recipe, const Filter& filter) {
   return (filter.slot.empty() || has_piece(recipe, filter.slot)) && (filter.year == 0 || recipe.year == filter.year) &&
          (filter.paper.empty() || recipe.paper.find(filter.paper) != std::string_view::npos || recipe.title.find(filter.paper) != std::string_view::npos);
 }
 
 ExitCode list(const Filter& filter) {
   std::size_t shown = 0;
-  for (const auto& recipe : objective::recipes()) {
+  const auto& recipes = method::library().recipes();
+  for (const auto& recipe : recipes) {
     if (!matches(recipe, filter)) continue;
     std::cout << fmt::format("{:<28} {:<18} {}  {:<8} {}\n", recipe.name, recipe.paper, recipe.year, recipe.lacks.empty() ? "complete" : "partly",
                              recipe.title);
     ++shown;
   }
-  std::cout << fmt::format("{} of {} recipes; rollcall recipes NAME shows one in full\n", shown, objective::recipes().size()) << std::flush;
+  std::cout << fmt::format("{} of {} recipes; rollcall recipes NAME shows one in full\n", shown, recipes.size()) << std::flush;
   return shown > 0 ? ExitCode::done : ExitCode::misconfigured;
 }
 
 ExitCode show(const std::string& name) {
-  const objective::Objective recipe(name);
-  std::cout << recipe.describe();
-  const auto row = std::find_if(objective::recipes().begin(), objective::recipes().end(), [&](const auto& r) { return r.name == name; });
+  const auto recipe = method::make_method(name, {}, {});
+  std::cout << recipe->describe();
+  const auto& rows = method::library().recipes();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
   std::cout << fmt::format("  complete: {}\n", row->lacks.empty() ? "yes" : fmt::format("partly, lacks {}", row->lacks));
-  if (const auto columns = recipe.columns(); !columns.empty()) std::cout << fmt::format("  needs columns: {}\n", fmt::join(columns, ", "));
-  if (recipe.needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
-  if (recipe.whole_groups()) std::cout << "  couples the rollouts of a group\n";
+  if (const auto columns = recipe->columns(); !columns.empty()) std::cout << fmt::format("  needs columns: {}\n", fmt::join(columns, ", "));
+  if (recipe->needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
+  if (recipe->whole_groups()) std::cout << "  couples the rollouts of a group\n";
   std::cout << fmt::format("  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n",
                            name)
             << std::flush;

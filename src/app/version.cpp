@@ -3,7 +3,7 @@
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
 #include "kernels/library.hpp"
-#include "model/library.hpp"
+#include "method/method.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@ namespace rollcall::app {
 std::string version() { return "rollcall " ROLLCALL_VERSION; }
 
 std::string version_with_libraries() {
-  return fmt::format("{} ({}, HDF5 {}, LibTorch {})", version(), comm::MpiScope::library_version(), io::hdf5_version(), model::torch_version());
+  return fmt::format("{} ({}, HDF5 {}, LibTorch {})", version(), comm::MpiScope::library_version(), io::hdf5_version(), method::library().torch_version());
 }
 
 namespace {
@@ -32,7 +32,7 @@ std::string kernel_lines() {
 std::string version_verbose() {
   return fmt::format("{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {}\nCUDA       {}", version(),
                      "GCC " __VERSION__, comm::MpiScope::library_version(), io::hdf5_version(), io::hdf5_is_parallel() ? " parallel" : " serial",
-                     model::torch_version(), kernels::kokkos_version(), kernel_lines(), kernels::built_with_cuda() ? "built in" : "not built in");
+                     method::library().torch_version(), kernels::kokkos_version(), kernel_lines(), kernels::built_with_cuda() ? "built in" : "not built in");
 }
 
 }  // namespace rollcall::app

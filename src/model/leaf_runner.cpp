@@ -3,7 +3,6 @@
 #include "model/backend.hpp"
 #include "model/backward.hpp"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -240,7 +239,5 @@ Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperat
   Team alone;
   return LeafRunner(alone).forward_backward(policy, leaf, temperature, derivative, sink);
 }
-
-void use_one_thread_per_operation() { at::set_num_threads(1); }
 
 }  // namespace rollcall::model

@@ -148,7 +148,4 @@ Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
 WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
 Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
 
-/// One thread inside an operation, on the calling thread (ATen, OpenMP, MKL): the number of threads then changes nothing.
-void use_one_thread_per_operation();
-
 }  // namespace rollcall::model

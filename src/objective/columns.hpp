@@ -2,6 +2,7 @@
 // Letters: B rollouts of the step, P prompts (groups), N policy tokens; L rollouts and M tokens of a leaf.
 #pragma once
 
+#include "method/columns.hpp"
 #include "objective/objective.hpp"
 
 #include <cstdint>
@@ -11,27 +12,7 @@
 
 namespace rollcall::objective {
 
-/// Names of the optional columns (StepColumns::named) that pieces may ask for. Who computes them is in METHODS.md.
-namespace column {
-inline constexpr const char* reference_logprob = "reference_logprob";    ///< [N] under the reference policy
-inline constexpr const char* flat_reference = "reference_logprob/";      ///< [N] and an exponent: under the reference's probabilities to that power, normalised
-inline constexpr const char* teacher_logprob = "teacher_logprob";        ///< [N] under the teacher
-inline constexpr const char* teacher_kl = "teacher_kl";                  ///< [N] exact KL(old policy || teacher) at the token's place
-inline constexpr const char* current_logprob = "current_logprob";        ///< [N] under the policy that this optimizer step starts from
-inline constexpr const char* current_entropy = "current_entropy";        ///< [N] entropy of that policy
-inline constexpr const char* old_entropy = "old_entropy";                ///< [N] entropy of the policy that sampled the token
-inline constexpr const char* sum_squares = "sum_squares";                ///< [N] sum over the vocabulary of that policy's squared probabilities
-inline constexpr const char* value = "value";                            ///< [N] value head before the update
-inline constexpr const char* prior = "prior";                            ///< [B] tracked success of the prompt before this step, [0, 1]: old results fade
-inline constexpr const char* posterior = "posterior";                    ///< [B] mean of Beta(1 + solved, 1 + failed) over all results before this step
-inline constexpr const char* predicted = "predicted";                    ///< [B] success that a value model predicted of the prompt, [0, 1]
-inline constexpr const char* prompt_best_length = "prompt_best_length";  ///< [B] shortest correct answer to the prompt so far, tokens; 0: none yet
-inline constexpr const char* answer = "answer";                          ///< [B] number of the distinct final answer within the group, from 0
-inline constexpr const char* correct = "correct";                        ///< [B] 1 where the verifier accepted the answer, else 0
-inline constexpr const char* greedy_reward = "greedy_reward";            ///< [B] reward of the prompt's greedy answer
-inline constexpr const char* expert = "expert";                          ///< [B] 1 for a rollout that no policy of this run sampled, else 0
-inline constexpr const char* version_lag = "version_lag";                ///< [B] optimizer steps since the rollout was sampled
-}  // namespace column
+namespace column = method::column;
 
 /// Denominators of the whole step: no piece counts for itself, so no piece can divide by the size of its leaf.
 /// Each is at least 1: where nothing is trained the numerator is zero as well.

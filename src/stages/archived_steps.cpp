@@ -6,7 +6,7 @@
 #include "io/checkpoint.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 #include "stages/coordinator_state.hpp"
 
 #include <fmt/format.h>
@@ -112,7 +112,7 @@ void ArchivedSteps::check(const Group& group) const {
   }
 }
 
-void check_from_archive(const Job& job, const objective::Objective& objective) {
+void check_from_archive(const Job& job, const method::Method& objective) {
   if (job.config.train.from_archive.empty()) return;
   require<ConfigError>(job.config.replay.share == 0.0, fmt::format("train.from_archive is set, and replay.share is {}", job.config.replay.share),
                        "steps from an archive are not archived again, so a resumed run could not replay them", "set replay.share=0");
@@ -122,7 +122,7 @@ void check_from_archive(const Job& job, const objective::Objective& objective) {
   ArchivedSteps steps(job);
   const StepBatch first = steps.read(1);
   const auto columns = objective.columns();
-  const bool greedy = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
+  const bool greedy = std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
   require<ConfigError>(
       !greedy || !first.greedy.empty(),
       fmt::format("objective.recipe {} compares with greedy answers, and {} holds none", job.config.objective.recipe, job.config.train.from_archive),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/policy.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "stages/job.hpp"
 #include "stages/step_batch.hpp"
 
@@ -35,7 +35,7 @@ class ArchivedSteps {
 };
 
 /// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy baselines it does not hold. Reads the first step.
-void check_from_archive(const Job& job, const objective::Objective& objective);
+void check_from_archive(const Job& job, const method::Method& objective);
 
 /// Of the rollouts that train.from_archive names; empty when it names none. Throws InputError, StorageError.
 std::string archive_digest(const RunConfig& config);

@@ -5,7 +5,7 @@
 #include "core/serialize.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 namespace rollcall::stages {
 namespace {
 
-namespace column = objective::column;
+namespace column = method::column;
 
 constexpr std::array from_the_batch = {column::old_entropy,        column::correct,      column::answer,    column::expert,
                                        column::version_lag,        column::prior,        column::posterior, column::predicted,
@@ -47,7 +47,7 @@ model::Policy read_policy(const std::string& folder, const PolicyStore& store, c
   return policy;
 }
 
-Companions::Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
+Companions::Companions(Job& job, const method::Method& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
   for (const auto& name : objective.columns()) {
     require<ConfigError>(among(from_the_batch, name) || among(from_a_pass, name) || name.starts_with("component/") || name.starts_with(column::flat_reference),
                          fmt::format("objective.recipe {} reads the column {}, which no stage provides", job.config.objective.recipe, name),

@@ -3,7 +3,7 @@
 
 #include "comm/communicator.hpp"
 #include "model/value_head.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "stages/job.hpp"
 #include "stages/step_batch.hpp"
 
@@ -23,7 +23,7 @@ class Companions {
  public:
   /// Reads the teacher, and the reference where it is a folder. Throws ConfigError when the objective asks for what the run file does not provide,
   /// InputError for a model folder that does not fit.
-  Companions(Job& job, const objective::Objective& objective, comm::Communicator& ranks);
+  Companions(Job& job, const method::Method& objective, comm::Communicator& ranks);
 
   bool wants(const std::string& column) const { return wanted_.contains(column); }
   model::ValueHead* value_head() { return value_head_ ? &*value_head_ : nullptr; }

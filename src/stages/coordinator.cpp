@@ -5,9 +5,9 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "io/checkpoint.hpp"
-#include "model/library.hpp"
+#include "method/method.hpp"
 #include "model/optimizer.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/group_training.hpp"
 #include "stages/results.hpp"
@@ -55,7 +55,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   else state_.archive_digest = archive_digest(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = job.format->fingerprint();
-  state_.examples_hash = job.examples_hash, state_.arithmetic = model::arithmetic();
+  state_.examples_hash = job.examples_hash, state_.arithmetic = method::library().arithmetic();
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
@@ -64,8 +64,8 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
     diagnoses_ = report::diagnose(recent_, job.config);
   }
   const auto& settings = job.config.objective;
-  const auto columns = objective::Objective(settings.recipe, settings.pieces, settings.knobs).columns();
-  greedy_ = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
+  const auto columns = method::make_method(settings.recipe, settings.pieces, settings.knobs)->columns();
+  greedy_ = std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
 }
 
 comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {

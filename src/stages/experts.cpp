@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 
 #include <fmt/format.h>
 
@@ -29,9 +29,9 @@ Rollout expert_rollout(const Job& job, const Prompt& prompt, PolicyVersion polic
 
 }  // namespace
 
-void check_experts(const Job& job, const objective::Objective& objective) {
+void check_experts(const Job& job, const method::Method& objective) {
   const auto columns = objective.columns();
-  const bool told_apart = std::find(columns.begin(), columns.end(), objective::column::expert) != columns.end();
+  const bool told_apart = std::find(columns.begin(), columns.end(), method::column::expert) != columns.end();
   const auto& config = job.config;
   require<ConfigError>(!told_apart || config.experts.share > 0.0,
                        fmt::format("objective.recipe {} learns from an expert's rollouts, but experts.share is 0", config.objective.recipe),

@@ -1,7 +1,7 @@
 // Rollouts that no policy sampled: the task's worked solutions, for objectives that learn from an expert beside their own rollouts.
 #pragma once
 
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "stages/job.hpp"
 #include "stages/step_batch.hpp"
 
@@ -11,7 +11,7 @@ namespace rollcall::stages {
 
 /// Throws ConfigError when objective and run file do not fit: experts that nobody tells apart, none where the objective waits for them, prompts without a worked
 /// solution or with one that the model has no room for.
-void check_experts(const Job& job, const objective::Objective& objective);
+void check_experts(const Job& job, const method::Method& objective);
 
 /// Gives experts.share of the step's groups the prompt's worked solution as their last rollout, judged by the task's verifier. Which groups is drawn at the
 /// group's own address. Its log-probs are 0 until Companions::add_missing_logprobs has filled them.

@@ -26,7 +26,7 @@ double mean_of_numbers(const std::vector<double>& values, std::size_t first, std
 
 }  // namespace
 
-void add_training(objective::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
+void add_training(method::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
                   const std::vector<std::size_t>& groups) {
   std::map<GroupId, const scheduling::GroupTraining*> of;
   for (const auto& group : training) of[group.id] = &group;
@@ -44,12 +44,12 @@ void add_training(objective::StepColumns& columns, const std::vector<scheduling:
     std::transform(keep.begin(), keep.end(), trains.end() - std::ptrdiff_t(rollouts), [](std::uint8_t k) { return k != 0 ? 1.0 : 0.0; });
   }
   const auto departs = [](double value) { return value != 1.0; };
-  if (std::any_of(weights.begin(), weights.end(), departs)) columns.group_weight = at::tensor(weights, at::kDouble);
-  if (std::any_of(trains.begin(), trains.end(), departs)) columns.trains = at::tensor(trains, at::kDouble);
+  if (std::any_of(weights.begin(), weights.end(), departs)) columns.group_weight = std::move(weights);
+  if (std::any_of(trains.begin(), trains.end(), departs)) columns.trains = std::move(trains);
 }
 
 void GroupSignals::add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages,
-                       const std::vector<objective::LeafLoss>& losses) {
+                       const std::vector<method::LeafLoss>& losses) {
   std::vector<double> loss;  // leaves hold whole groups in order, so their rollouts line up with the columns
   for (const auto& leaf : losses) loss.insert(loss.end(), leaf.rollout_loss.begin(), leaf.rollout_loss.end());
   expect(loss.size() == advantages.size(), "every rollout of the mini-batch has a loss and an advantage");

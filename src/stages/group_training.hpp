@@ -1,7 +1,7 @@
 // Between scheduler and update: what of the step trains and how strongly, and what each group's update was like.
 #pragma once
 
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "scheduling/policy.hpp"
 #include "stages/messages.hpp"
 #include "stages/step_batch.hpp"
@@ -11,10 +11,10 @@
 
 namespace rollcall::stages {
 
-/// Adds group_weight and trains to the columns of these groups of the batch; leaves them undefined where nothing departs from "all train, weight 1",
+/// Adds group_weight and trains to the columns of these groups of the batch; leaves them empty where nothing departs from "all train, weight 1",
 /// so that a policy that asks for nothing changes no bit. Rollouts beyond a group's keep (an expert's) train.
 /// Throws ProtocolError for a keep longer than its group.
-void add_training(objective::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
+void add_training(method::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
                   const std::vector<std::size_t>& groups);
 
 /// Drift of each group before the update, loss and |advantage| in its first optimizer step, means over its rollouts that have tokens.
@@ -22,7 +22,7 @@ class GroupSignals {
  public:
   /// `groups` of the batch as make_train_batch laid them out; `losses` in leaf order. Groups that are known already stay as they are.
   void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages,
-           const std::vector<objective::LeafLoss>& losses);
+           const std::vector<method::LeafLoss>& losses);
   void note_drift(const StepBatch& batch, const std::vector<double>& drift);  ///< [groups], or empty where nobody asks
   std::vector<GroupSignal> take();                                            ///< ascending GroupId
 

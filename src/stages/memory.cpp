@@ -6,8 +6,8 @@
 #include "model/model_folder.hpp"
 #include "model/optimizer.hpp"
 #include "model/policy.hpp"
-#include "objective/columns.hpp"
-#include "objective/objective.hpp"
+#include "method/columns.hpp"
+#include "method/method.hpp"
 #include "stages/generation.hpp"
 #include "stages/run_folder.hpp"
 
@@ -63,10 +63,10 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
   const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
   RunModels models;
   models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
-  const auto columns = objective::Objective(c.objective.recipe, c.objective.pieces, c.objective.knobs).columns();
+  const auto columns = method::make_method(c.objective.recipe, c.objective.pieces, c.objective.knobs)->columns();
   const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
-  if (wants(objective::column::reference_logprob)) models.companions.push_back(models.policy);
-  if ((wants(objective::column::teacher_logprob) || wants(objective::column::teacher_kl)) && !c.teacher.model.empty())
+  if (wants(method::column::reference_logprob)) models.companions.push_back(models.policy);
+  if ((wants(method::column::teacher_logprob) || wants(method::column::teacher_kl)) && !c.teacher.model.empty())
     models.companions.push_back(model::read_folder_config(c.teacher.model));
   if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guides.push_back(model::read_folder_config(c.guide.model));
   return models;

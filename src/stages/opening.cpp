@@ -4,7 +4,7 @@
 #include "base/log.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
-#include "model/library.hpp"
+#include "method/method.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
@@ -67,7 +67,7 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
 
 /// Not refused: what is trained is right, only not the bits of a run that was never interrupted.
 void tell_other_arithmetic(const CoordinatorState& state) {
-  const std::string now = model::arithmetic();
+  const std::string now = method::library().arithmetic();
   if (!state.arithmetic.empty() && state.arithmetic != now)
     spdlog::warn("the run was on {} and continues on {}: its bits no longer match those of a run on either alone", state.arithmetic, now);
 }
@@ -102,10 +102,10 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);
   for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
-  const objective::Objective objective(config.objective.recipe, config.objective.pieces, config.objective.knobs);
-  check_experts(*opening.job, objective);
-  check_replay(config, objective);
-  check_from_archive(*opening.job, objective);
+  const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  check_experts(*opening.job, *objective);
+  check_replay(config, *objective);
+  check_from_archive(*opening.job, *objective);
   check_keep_best(config);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
@@ -129,7 +129,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   }
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
   opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;
-  opening.preamble.arithmetic = model::arithmetic();
+  opening.preamble.arithmetic = method::library().arithmetic();
   opening.preamble.toml = bind(config).to_toml();
   return opening;
 }

@@ -6,7 +6,7 @@
 #include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
-#include "model/library.hpp"
+#include "method/method.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/failure.hpp"
@@ -290,7 +290,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       await_run_folder(config.run.dir);
       opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
       require_same_start(opening.job->identity, opening.preamble);
-      if (const std::string own = model::arithmetic(); own != opening.preamble.arithmetic)
+      if (const std::string own = method::library().arithmetic(); own != opening.preamble.arithmetic)
         spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
       opening.job->identity.weights_hash = opening.preamble.weights_hash;
       fit_memory(*opening.job, world.rank(), share.memory);

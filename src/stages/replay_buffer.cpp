@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "io/archive.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 #include "scheduling/replay_choice.hpp"
 
 #include <fmt/format.h>
@@ -113,9 +113,9 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
   return ascending;
 }
 
-void check_replay(const RunConfig& config, const objective::Objective& objective) {
+void check_replay(const RunConfig& config, const method::Method& objective) {
   const auto columns = objective.columns();
-  const bool greedy = std::find(columns.begin(), columns.end(), objective::column::greedy_reward) != columns.end();
+  const bool greedy = std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
   require<ConfigError>(!greedy || config.replay.share == 0.0,
                        fmt::format("objective.recipe {} compares with greedy answers, and replay.share is {}", config.objective.recipe, config.replay.share),
                        "a replayed group would need the greedy answer of a policy that is gone", "set replay.share=0 or choose another recipe");

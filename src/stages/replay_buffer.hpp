@@ -3,7 +3,7 @@
 
 #include "comm/communicator.hpp"
 #include "core/run_config.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "stages/coordinator_state.hpp"
 #include "stages/step_batch.hpp"
 
@@ -47,7 +47,7 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
                                           std::uint64_t oldest, comm::Communicator& ranks);
 
 /// Throws ConfigError when the objective asks for what is not kept with old groups.
-void check_replay(const RunConfig& config, const objective::Objective& objective);
+void check_replay(const RunConfig& config, const method::Method& objective);
 
 /// What the batch is made of, for the metrics: train/rollouts_generated, train/rollouts_trained, and replay/... and experts/... where there are any.
 std::map<std::string, double> composition(const StepBatch& batch);

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 
 #include <fmt/format.h>
 
@@ -89,9 +89,6 @@ std::int64_t group_tokens(const Group& group) {
   return std::int64_t(alone.tokens.size());
 }
 
-at::Tensor int64_tensor(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
-at::Tensor double_tensor(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
-
 /// Columns of groups one after the other, in the order they are appended.
 class ColumnBuilder {
  public:
@@ -119,9 +116,9 @@ class ColumnBuilder {
       key_.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective, group.id.step, group.id.draw, rollout.sample).bits(0) >> 1U));
       replayed_.push_back(g >= fresh_groups(batch) ? 1 : 0);
       per_rollout_["correct"].push_back(score.correct ? 1.0 : 0.0);
-      per_rollout_[objective::column::expert].push_back(is_expert(rollout) ? 1.0 : 0.0);
-      per_rollout_[objective::column::version_lag].push_back(lag);
-      if (!batch.greedy.empty()) per_rollout_[objective::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
+      per_rollout_[method::column::expert].push_back(is_expert(rollout) ? 1.0 : 0.0);
+      per_rollout_[method::column::version_lag].push_back(lag);
+      if (!batch.greedy.empty()) per_rollout_[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
       per_rollout_["answer"].push_back(answers.try_emplace(score.answer, double(answers.size())).first->second);
       for (std::size_t k = 0; k < score.components.size(); ++k) per_rollout_["component/" + batch.component_names.at(k)].push_back(score.components[k]);
     }
@@ -129,19 +126,17 @@ class ColumnBuilder {
     ++groups_;
   }
 
-  objective::StepColumns finish(std::int64_t max_new_tokens) const {
-    objective::StepColumns c;
-    c.reward = double_tensor(reward_), c.group = int64_tensor(group_), c.prompt_level = int64_tensor(level_), c.offsets = int64_tensor(offsets_);
-    c.rollout_logprob = double_tensor(logprob_);
-    c.old_logprob = double_tensor(old_);
-    c.replayed = int64_tensor(replayed_).to(at::kBool);
-    c.truncated = int64_tensor(truncated_).to(at::kBool);
+  method::StepColumns finish(std::int64_t max_new_tokens) const {
+    method::StepColumns c;
+    c.reward = reward_, c.group = group_, c.prompt_level = level_, c.offsets = offsets_;
+    c.rollout_logprob = logprob_, c.old_logprob = old_;
+    c.replayed = replayed_, c.truncated = truncated_;
     c.max_new_tokens = double(max_new_tokens);
-    c.token = int64_tensor(token_), c.key = int64_tensor(key_);
-    c.named[objective::column::old_entropy] = double_tensor(entropy_);
-    for (const auto& [name, values] : per_rollout_) c.named[name] = double_tensor(values);
+    c.token = token_, c.key = key_;
+    c.named = per_rollout_;
+    c.named[method::column::old_entropy] = entropy_;
     for (const auto& [name, values] : per_token_) {
-      if (values.size() == logprob_.size()) c.named[name] = at::tensor(values, at::kFloat).to(at::kDouble);
+      if (values.size() == logprob_.size()) c.named[name].assign(values.begin(), values.end());
     }
     return c;
   }

@@ -5,7 +5,7 @@
 #include "core/run_config.hpp"
 #include "io/shard_file.hpp"
 #include "model/policy.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "stages/messages.hpp"
 
 #include <cstdint>
@@ -64,7 +64,7 @@ std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, 
 
 /// Some groups of a step with everything the objective needs, and the leaves to run the model on.
 struct TrainBatch {
-  objective::StepColumns columns;
+  method::StepColumns columns;
   struct LeafRange {
     model::Leaf leaf;
     std::vector<std::int64_t> rollouts{};     ///< indices into the columns' rollouts

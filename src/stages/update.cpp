@@ -3,7 +3,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "objective/columns.hpp"
+#include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
 
@@ -25,15 +25,6 @@ bool all_finite(const std::vector<float>& values) {
 }
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
-
-at::Tensor as_double(const std::vector<float>& column) {
-  return at::from_blob(const_cast<float*>(column.data()), {std::int64_t(column.size())}, at::kFloat).to(at::kDouble);
-}
-
-std::vector<float> as_floats(const at::Tensor& column) {
-  const auto narrow = column.to(at::kFloat).contiguous();
-  return {narrow.const_data_ptr<float>(), narrow.const_data_ptr<float>() + narrow.numel()};
-}
 
 /// Examples in order, packed into leaves; the loss is the mean of -log-prob over all tokens that are learnt. The first token of a sequence has nothing before
 /// it that could tell it, so it is never learnt.
@@ -73,10 +64,10 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
     : job_(&job),
       mail_(&mail),
       ranks_(&ranks),
-      objective_(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs),
-      companions_(job, objective_, ranks),
+      objective_(method::make_method(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs)),
+      companions_(job, *objective_, ranks),
       objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
-      drift_(companions_.wants(objective::column::prior) || tracks_drift(job.config.scheduler)),
+      drift_(companions_.wants(method::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
       sum_(job.store->layout(), begins_, {job.workers->threads(), job.workers->side_by_side()}) {
@@ -149,7 +140,7 @@ void Update::on_supervise(const SupervisePlan& plan) {
   finish(std::move(report));
 }
 
-objective::StepColumns Update::with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
+method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
                                          const std::vector<std::size_t>& groups) const {
   const auto& config = job_->config;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
@@ -158,9 +149,9 @@ objective::StepColumns Update::with_step(objective::StepColumns columns, const U
   const auto by_prompt = [&](const char* name, const auto& value_of) {
     std::vector<double> column;
     for (const std::size_t g : groups) column.insert(column.end(), batch.groups[g].rollouts.size(), value_of(batch.groups[g].id.prompt));
-    columns.named[name] = at::tensor(column, at::kDouble);
+    columns.named[name] = std::move(column);
   };
-  namespace column = objective::column;
+  namespace column = method::column;
   by_prompt(column::prior, [&](PromptId prompt) { return objective_state_.success.of(prompt).prior(); });
   by_prompt(column::posterior, [&](PromptId prompt) { return objective_state_.success.of(prompt).posterior(); });
   by_prompt(column::predicted, [&](PromptId prompt) { return double(job_->prompts.train.at(prompt.value).prior); });
@@ -180,24 +171,24 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, model::LeafRunner* runner,
+Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t index, const method::Prepared& prepared, model::LeafRunner* runner,
                                         model::ValueHead* critic) const {
   const auto& range = train.leaves[std::size_t(index)];
   model::Columns columns{range.logprob, range.entropy, {}};
-  at::Tensor value;
+  std::vector<float> value;
   if (runner != nullptr) {
     model::Leaf leaf = range.leaf;
     leaf.hidden = critic != nullptr;
     columns = runner->forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
-    if (critic != nullptr) value = as_double(critic->values(columns.hidden));
+    if (critic != nullptr) value = critic->values(columns.hidden);
   }
-  auto loss = objective_.evaluate(prepared, {range.rollouts, as_double(columns.logprob), as_double(columns.entropy), value});
-  if (critic != nullptr) critic->add(columns.hidden, as_floats(loss.dvalue));
-  model::ColumnGradient derivative{as_floats(std::exchange(loss.dlogprob, {})), as_floats(std::exchange(loss.dentropy, {}))};
+  auto loss = prepared.evaluate({range.rollouts, columns.logprob, columns.entropy, critic != nullptr ? &value : nullptr});
+  if (critic != nullptr) critic->add(columns.hidden, loss.dvalue);
+  model::ColumnGradient derivative{std::exchange(loss.dlogprob, {}), std::exchange(loss.dentropy, {})};
   return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
 }
 
-std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const objective::Objective::Prepared& prepared, bool stored,
+std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool stored,
                                                   model::ValueHead* critic) {
   const auto leaves = std::int64_t(train.leaves.size());
   const auto own = own_leaves(leaves, *ranks_);
@@ -235,8 +226,8 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
   auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
-  const auto prepared = objective_.prepare(with_step(std::move(train.columns), plan, batch, groups));
-  model::ValueHead* const critic = objective_.needs_value() ? companions_.value_head() : nullptr;
+  const auto prepared = objective_->prepare(with_step(std::move(train.columns), plan, batch, groups));
+  model::ValueHead* const critic = objective_->needs_value() ? companions_.value_head() : nullptr;
   const auto evaluated = evaluate(train, *prepared, stored, critic);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& [losses, columns, derivative] = *evaluated;
@@ -250,14 +241,14 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
         "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
   };
   if (!sum_gradient(leaves, temperature_of(job_->config.sampling), same_bits)) return UpdateOutcome::nonfinite;
-  signals_.add(batch, groups, objective::Objective::rollout_advantages(*prepared), losses);
-  auto step_metrics = objective::merge(*prepared, losses);
-  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * objective::Objective::lr_factor(*prepared), plan.grad_norm_limit, step_metrics);
+  signals_.add(batch, groups, prepared->rollout_advantages(), losses);
+  auto step_metrics = prepared->merge(losses);
+  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * prepared->lr_factor(), plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
     if (critic != nullptr)
       step_metrics["critic/grad_norm"] = critic->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
-    objective_state_.statistics = objective::Objective::statistics(*prepared);
+    objective_state_.statistics = prepared->statistics();
   }
   // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
   for (const auto& [name, value] : step_metrics) {
@@ -345,7 +336,7 @@ void Update::on_update(const UpdatePlan& plan) {
   report.groups = signals_.take();
   batch = own_rollouts(std::move(batch));
   report.metrics.merge(rollout_metrics(batch));
-  namespace column = objective::column;
+  namespace column = method::column;
   if (companions_.wants(column::prior) || companions_.wants(column::posterior) || companions_.wants(column::prompt_best_length))
     objective_state_.learn(batch, drift);
   drift_.remember(batch);

@@ -4,7 +4,7 @@
 #include "comm/communicator.hpp"
 #include "io/checkpoint.hpp"
 #include "model/optimizer.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/background_task.hpp"
 #include "stages/companions.hpp"
@@ -41,7 +41,7 @@ class Update {
   void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
 
  private:
-  objective::StepColumns with_step(objective::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
+  method::StepColumns with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
                                    const std::vector<std::size_t>& groups) const;
   void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
@@ -49,7 +49,7 @@ class Update {
   /// A leaf's loss, with the columns it was taken at and its derivative by them, as it travels to the other ranks.
   struct LossShare {
     std::int64_t leaf = 0;
-    objective::LeafLoss loss{};
+    method::LeafLoss loss{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
 
@@ -60,15 +60,15 @@ class Update {
   };
   /// All leaves' losses in order, and the columns of all rollouts one after the other.
   struct Evaluated {
-    std::vector<objective::LeafLoss> losses{};
+    std::vector<method::LeafLoss> losses{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
   };
   /// The objective on every leaf's columns: the stored ones where these are the current policy's, else those of a forward pass, which a critic needs as well.
   /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
-  std::optional<Evaluated> evaluate(const TrainBatch& train, const objective::Objective::Prepared& prepared, bool stored, model::ValueHead* critic);
+  std::optional<Evaluated> evaluate(const TrainBatch& train, const method::Prepared& prepared, bool stored, model::ValueHead* critic);
   /// `runner`: for a forward pass; without one the stored columns are taken.
-  LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const objective::Objective::Prepared& prepared, model::LeafRunner* runner,
+  LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const method::Prepared& prepared, model::LeafRunner* runner,
                           model::ValueHead* critic) const;
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
   /// Sums the gradients of all leaves over threads and ranks; false when one was not finite. `see`: the columns of a leaf's forward, where it ran.
@@ -91,7 +91,7 @@ class Update {
   Job* job_;
   Mailbox* mail_;
   comm::Communicator* ranks_;
-  objective::Objective objective_;
+  std::unique_ptr<const method::Method> objective_;
   Companions companions_;
   ObjectiveState objective_state_;
   Drift drift_;

@@ -1,12 +1,9 @@
 // One mutex, two conditions, an index that everybody draws from.
 #include "stages/worker_pool.hpp"
 
-#include "model/policy.hpp"
-
 namespace rollcall::stages {
 
 WorkerPool::WorkerPool(int threads) {
-  model::use_one_thread_per_operation();
   try {
     for (int t = 1; t < threads; ++t) workers_.emplace_back([this, t] { serve(t); });
   } catch (...) {  // the system gives no more threads; those that run would wait for ever
@@ -26,7 +23,6 @@ void WorkerPool::close() {
 }
 
 void WorkerPool::serve(int thread) {
-  model::use_one_thread_per_operation();
   std::unique_lock lock(mutex_);
   for (std::uint64_t seen = 0;;) {
     wake_.wait(lock, [&] { return closing_ || round_ != seen; });

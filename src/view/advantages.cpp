@@ -1,8 +1,7 @@
 // The step is put together as the update did it, without what only a model could add.
 #include "view/advantages.hpp"
 
-#include "objective/columns.hpp"
-#include "objective/token_advantages.hpp"
+#include "method/columns.hpp"
 #include "stages/step_batch.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@
 namespace rollcall::view {
 namespace {
 
-namespace column = objective::column;
+namespace column = method::column;
 
 bool is_archived(const std::string& name) {
   return name == column::correct || name == column::answer || name == column::expert || name == column::old_entropy || name == column::greedy_reward ||
@@ -37,8 +36,8 @@ Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config)
   }
   const auto& section = config_->objective;
   try {
-    objective_.emplace(section.recipe, section.pieces, section.knobs);
-  } catch (const Error&) {
+    objective_ = method::make_method(section.recipe, section.pieces, section.knobs);
+  } catch (const ConfigError&) {
     why_not_ = fmt::format("Advantages are not shown: this version does not know the recipe {} as the run has it.", section.recipe);
     return;
   }
@@ -80,8 +79,8 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
     columns.seed = seed, columns.step = step;
     columns.progress = double(step - 1) / double(std::max<std::int64_t>(config_->train.steps, 1));
     const auto prepared = objective_->prepare(columns);
-    if (!objective::Objective::statistics(*prepared).empty()) return {};  // which a piece keeps from step to step, and no file has
-    const auto values = objective::token_advantages(*prepared);
+    if (!prepared->statistics().empty()) return {};  // which a piece keeps from step to step, and no file has
+    const auto values = prepared->token_advantages();
     auto at = values.begin();
     for (const std::size_t g : chosen) {
       std::int64_t count = 0;

@@ -3,9 +3,10 @@
 
 #include "core/run_config.hpp"
 #include "io/archive.hpp"
-#include "objective/objective.hpp"
+#include "method/method.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ class Advantages {
   void find_obstacle();
 
   std::optional<RunConfig> config_;
-  std::optional<objective::Objective> objective_;
+  std::unique_ptr<const method::Method> objective_;
   bool needs_greedy_ = false;
   std::string why_not_;
 };

@@ -118,7 +118,6 @@ TEST(Forward, GradientsDoNotDependOnThreads) {
     std::vector<std::jthread> workers;
     for (std::size_t worker = 0; worker < threads; ++worker) {
       workers.emplace_back([&, worker] {
-        use_one_thread_per_operation();
         for (std::size_t i = worker; i < leaves.size(); i += threads) {
           gradients[i] = gradient_of(policy, leaves[i], 1.0, random_columns(leaves[i].targets.size(), i));
         }

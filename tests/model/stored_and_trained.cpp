@@ -118,7 +118,6 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{} is not a set of {} that this processor runs\n", name, words[1]);
     return 77;
   }
-  use_one_thread_per_operation();
   Tally tally;
   auto told = std::chrono::steady_clock::now();
   for (std::uint64_t seed = std::stoull(word(4, "1")); tally.tokens < wanted; ++seed) {

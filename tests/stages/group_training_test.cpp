@@ -3,7 +3,6 @@
 #include "base/error.hpp"
 #include "stages/random_batch.hpp"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,8 +10,6 @@
 
 namespace rollcall::stages {
 namespace {
-
-std::vector<double> values(const at::Tensor& t) { return {t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel()}; }
 
 /// Groups of 2, 1 and 3 rollouts of prompts 0, 1, 2.
 StepBatch small_batch() {
@@ -23,35 +20,35 @@ StepBatch small_batch() {
   return batch;
 }
 
-objective::StepColumns columns_with(const std::vector<scheduling::GroupTraining>& training, const std::vector<std::size_t>& groups) {
-  objective::StepColumns columns;
+method::StepColumns columns_with(const std::vector<scheduling::GroupTraining>& training, const std::vector<std::size_t>& groups) {
+  method::StepColumns columns;
   add_training(columns, training, small_batch(), groups);
   return columns;
 }
 
-TEST(GroupTraining, NothingAskedLeavesTheColumnsUndefined) {
-  EXPECT_FALSE(columns_with({}, {0, 1, 2}).group_weight.defined());
+TEST(GroupTraining, NothingAskedLeavesTheColumnsEmpty) {
+  EXPECT_TRUE(columns_with({}, {0, 1, 2}).group_weight.empty());
   const auto ones = columns_with({{.id = {5, {0}, 0}, .weight = 1.0, .keep = {1, 1}}}, {0, 1, 2});
-  EXPECT_FALSE(ones.group_weight.defined());
-  EXPECT_FALSE(ones.trains.defined());
+  EXPECT_TRUE(ones.group_weight.empty());
+  EXPECT_TRUE(ones.trains.empty());
 }
 
 TEST(GroupTraining, EntriesReachTheirGroupInAnyMiniBatch) {
   const std::vector<scheduling::GroupTraining> training = {{.id = {5, {0}, 0}, .weight = 2.0}, {.id = {5, {2}, 0}, .weight = 0.5, .keep = {0, 1}}};
   const auto all = columns_with(training, {0, 1, 2});
-  EXPECT_EQ(values(all.group_weight), (std::vector<double>{2, 1, 0.5}));
-  EXPECT_EQ(values(all.trains), (std::vector<double>{1, 1, 1, 0, 1, 1}));  // a rollout beyond keep trains
+  EXPECT_EQ(all.group_weight, (std::vector<double>{2, 1, 0.5}));
+  EXPECT_EQ(all.trains, (std::vector<double>{1, 1, 1, 0, 1, 1}));  // a rollout beyond keep trains
   const auto part = columns_with(training, {1, 2});
-  EXPECT_EQ(values(part.group_weight), (std::vector<double>{1, 0.5}));
-  EXPECT_EQ(values(part.trains), (std::vector<double>{1, 0, 1, 1}));
-  EXPECT_FALSE(columns_with(training, {1}).group_weight.defined());
+  EXPECT_EQ(part.group_weight, (std::vector<double>{1, 0.5}));
+  EXPECT_EQ(part.trains, (std::vector<double>{1, 0, 1, 1}));
+  EXPECT_TRUE(columns_with(training, {1}).group_weight.empty());
 }
 
 TEST(GroupTraining, AKeepForMoreRolloutsThanThereAreIsRefused) { EXPECT_THROW(columns_with({{.id = {5, {1}, 0}, .keep = {1, 1}}}, {1}), ProtocolError); }
 
 TEST(GroupSignals, AreMeansOverRolloutsWithTokensInTheFirstUpdate) {
   const double none = std::numeric_limits<double>::quiet_NaN();
-  objective::LeafLoss first, second;
+  method::LeafLoss first, second;
   first.rollout_loss = {0.5, none};        // group 0
   second.rollout_loss = {1.0, -2.0, 4.0};  // group 2
   GroupSignals signals;

@@ -2,7 +2,6 @@
 #include "stages/replay_buffer.hpp"
 #include "stages/random_batch.hpp"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,10 +50,10 @@ TEST(ReplayBuffer, GivesEarlierGroupsBackBehindTheStepsOwn) {
   EXPECT_EQ(ids(batch), (std::vector<GroupId>{{4, {0}, 0}, {4, {1}, 0}, {3, {0}, 0}, {3, {1}, 0}}));
   EXPECT_EQ(batch.replayed, 2U);
   const auto columns = make_train_batch(batch, {0, 1, 2, 3}, 100, 8).columns;
-  EXPECT_TRUE(at::equal(columns.replayed.to(at::kLong), at::tensor({0, 0, 0, 0, 1, 1, 1, 1}, at::kLong)));
-  EXPECT_TRUE(at::equal(columns.named.at("version_lag"), at::tensor({0., 0., 0., 0., 1., 1., 1., 1.}, at::kDouble)));
-  EXPECT_TRUE(at::equal(columns.old_logprob, columns.rollout_logprob));  // what was stored when they were sampled
-  EXPECT_EQ(columns.rollout_logprob[8].item<double>(), -3.0);
+  EXPECT_EQ(columns.replayed, (std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(columns.named.at("version_lag"), (std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(columns.old_logprob, columns.rollout_logprob);  // what was stored when they were sampled
+  EXPECT_EQ(columns.rollout_logprob[8], -3.0);
   EXPECT_EQ(ids(own_rollouts(batch)), ids(step_of(4)));
 }
 
@@ -62,8 +61,8 @@ TEST(ReplayBuffer, OtherOldLogProbsStandInWhereAGroupHasThem) {
   StepBatch batch = step_of(4);
   batch.columns[kProximalLogprob] = {{}, {-9, -8, -7, -6}};
   const auto columns = make_train_batch(batch, {0, 1}, 100, 8).columns;
-  EXPECT_TRUE(at::equal(columns.old_logprob, at::tensor({-4., -4., -4.5, -4.5, -9., -8., -7., -6.}, at::kDouble)));
-  EXPECT_EQ(columns.rollout_logprob[4].item<double>(), -4.0);
+  EXPECT_EQ(columns.old_logprob, (std::vector<double>{-4, -4, -4.5, -4.5, -9, -8, -7, -6}));
+  EXPECT_EQ(columns.rollout_logprob[4], -4.0);
 }
 
 TEST(ReplayBuffer, ForgetsWhatIsTooStale) {

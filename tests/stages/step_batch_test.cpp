@@ -106,7 +106,7 @@ TEST(TrainBatch, ReadsWhatOthersSaidAndTrainsOnThePolicysTokens) {
   ASSERT_EQ(train.leaves.size(), 1U);
   EXPECT_EQ(train.leaves[0].leaf.tokens, (std::vector<std::int32_t>{10, 11, 12, 13, 14, 15, 16, 12, 13, 14, 15, 16}));
   EXPECT_EQ(train.leaves[0].leaf.targets, (std::vector<std::int64_t>{5, 6, 10, 11}));
-  EXPECT_EQ(train.columns.old_logprob.numel(), 4);
+  EXPECT_EQ(train.columns.old_logprob.size(), 4U);
   EXPECT_EQ(guide_tokens(batch.groups[0]), 3U);
   batch.groups[0].rollouts[0].turns.erase(batch.groups[0].rollouts[0].turns.begin() + 1);
   EXPECT_EQ(guide_tokens(batch.groups[0]), 0U);

@@ -1,5 +1,5 @@
 // LibTorch chooses its products by the processor, so that both are needed to tell whether two machines compute the same bits.
-#include "model/library.hpp"
+#include "objective/arithmetic.hpp"
 
 #include <ATen/Version.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-namespace rollcall::model {
+namespace rollcall::objective {
 
 std::string torch_version() { return TORCH_VERSION; }
 
@@ -26,4 +26,4 @@ std::string arithmetic() {
   return fmt::format("{}, LibTorch {} ({})", processor, torch_version(), at::get_cpu_capability());
 }
 
-}  // namespace rollcall::model
+}  // namespace rollcall::objective

@@ -1,0 +1,74 @@
+// The columns that stages hand to an objective and get back, as plain numbers. Letters: B rollouts of the step, P prompts (groups), N policy tokens;
+// L rollouts and M tokens of a leaf.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rollcall::method {
+
+/// Names of the optional columns (StepColumns::named) that pieces may ask for. Who computes them is in METHODS.md.
+namespace column {
+inline constexpr const char* reference_logprob = "reference_logprob";    ///< [N] under the reference policy
+inline constexpr const char* flat_reference = "reference_logprob/";      ///< [N] and an exponent: under the reference's probabilities to that power, normalised
+inline constexpr const char* teacher_logprob = "teacher_logprob";        ///< [N] under the teacher
+inline constexpr const char* teacher_kl = "teacher_kl";                  ///< [N] exact KL(old policy || teacher) at the token's place
+inline constexpr const char* current_logprob = "current_logprob";        ///< [N] under the policy that this optimizer step starts from
+inline constexpr const char* current_entropy = "current_entropy";        ///< [N] entropy of that policy
+inline constexpr const char* old_entropy = "old_entropy";                ///< [N] entropy of the policy that sampled the token
+inline constexpr const char* sum_squares = "sum_squares";                ///< [N] sum over the vocabulary of that policy's squared probabilities
+inline constexpr const char* value = "value";                            ///< [N] value head before the update
+inline constexpr const char* prior = "prior";                            ///< [B] tracked success of the prompt before this step, [0, 1]: old results fade
+inline constexpr const char* posterior = "posterior";                    ///< [B] mean of Beta(1 + solved, 1 + failed) over all results before this step
+inline constexpr const char* predicted = "predicted";                    ///< [B] success that a value model predicted of the prompt, [0, 1]
+inline constexpr const char* prompt_best_length = "prompt_best_length";  ///< [B] shortest correct answer to the prompt so far, tokens; 0: none yet
+inline constexpr const char* answer = "answer";                          ///< [B] number of the distinct final answer within the group, from 0
+inline constexpr const char* correct = "correct";                        ///< [B] 1 where the verifier accepted the answer, else 0
+inline constexpr const char* greedy_reward = "greedy_reward";            ///< [B] reward of the prompt's greedy answer
+inline constexpr const char* expert = "expert";                          ///< [B] 1 for a rollout that no policy of this run sampled, else 0
+inline constexpr const char* version_lag = "version_lag";                ///< [B] optimizer steps since the rollout was sampled
+}  // namespace column
+
+/// Everything the whole step (or mini-batch) knows before the current policy is evaluated. Rollouts are in canonical order: ascending GroupId, then sample.
+struct StepColumns {
+  std::vector<double> reward{};              ///< [B]
+  std::vector<std::int64_t> group{};         ///< [B] index 0..P-1 of the rollout's group, ascending
+  std::vector<std::int64_t> prompt_level{};  ///< [B]
+  std::vector<std::int64_t> offsets{};       ///< [B+1] tokens of rollout i are offsets[i] .. offsets[i+1]
+  std::vector<double> old_logprob{};         ///< [N] log-prob under the policy at the start of the update (the proximal policy)
+  std::vector<double> rollout_logprob{};     ///< [N] log-prob stored by generation; equals old_logprob on-policy
+  std::vector<std::int64_t> truncated{};     ///< [B] 1: ended by the token limit
+  double max_new_tokens = 0;                 ///< horizon H
+  std::vector<std::int64_t> replayed{};      ///< [B] 1: of an earlier step, trained on again. Only metrics look at it
+  std::vector<std::int64_t> token{};         ///< [N] token ids
+  std::vector<std::int64_t> key{};           ///< [B] the same for the same rollout in any order: addresses random choices
+  std::vector<double> group_weight{};        ///< [P] >= 0, what the scheduler multiplies the group's advantages with; empty: all 1
+  std::vector<double> trains{};              ///< [B] 0 for rollouts that count in their group's statistics only; empty: all train
+  std::uint64_t seed = 0;                    ///< of the run, for random choices
+  std::uint64_t step = 0;                    ///< training step, from 0
+  double progress = 0.0;                     ///< share of the training steps already done, [0, 1]
+  /// Optional columns by name, read by single pieces (Method::columns() says which): per token [N] ("reference_logprob") or per rollout [B] ("prior").
+  std::map<std::string, std::vector<double>> named{};
+  /// Moving statistics that pieces left behind in the step before (Prepared::statistics), by name; empty at the start of a run.
+  std::map<std::string, double> statistics{};
+};
+
+/// Columns of some rollouts of the step under the current policy, borrowed.
+struct LeafColumns {
+  std::span<const std::int64_t> rollouts{};         ///< [L] indices into StepColumns, ascending
+  std::span<const float> logprob{}, entropy{};      ///< [M] tokens of those rollouts one after the other
+  const std::vector<float>* value = nullptr;        ///< [M] of the value head; only where Method::needs_value()
+};
+
+struct LeafLoss {
+  double loss = 0.0;                                       ///< this leaf's share; shares of all leaves sum to the step's loss
+  std::vector<float> dlogprob{}, dentropy{};               ///< [M]
+  std::vector<float> dvalue{};                             ///< [M] where the leaf brought values
+  std::vector<double> rollout_loss{};                      ///< [L] mean surrogate loss of each rollout's tokens, before weights and denominators; NaN for one without tokens
+  std::map<std::string, double> sums{}, minima{}, maxima{};  ///< metrics over this leaf's tokens, by name; see Prepared::merge
+};
+
+}  // namespace rollcall::method

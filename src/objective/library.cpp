@@ -1,0 +1,122 @@
+// The shared library's side of method/method.hpp: plain columns become tensors, and derivatives plain numbers again.
+#include "method/build.hpp"
+#include "method/method.hpp"
+#include "objective/arithmetic.hpp"
+#include "objective/objective.hpp"
+#include "objective/recipes.hpp"
+#include "objective/token_advantages.hpp"
+
+#include <ATen/Parallel.h>
+
+namespace rollcall::objective {
+namespace {
+
+at::Tensor tensor(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
+at::Tensor tensor(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
+
+/// Undefined where the step brings none.
+template <class T>
+at::Tensor optional_tensor(const std::vector<T>& values) {
+  return values.empty() ? at::Tensor() : tensor(values);
+}
+
+at::Tensor widened(std::span<const float> column) {
+  return at::from_blob(const_cast<float*>(column.data()), {std::int64_t(column.size())}, at::kFloat).to(at::kDouble);
+}
+
+std::vector<float> narrowed(const at::Tensor& column) {
+  if (!column.defined()) return {};
+  const auto narrow = column.to(at::kFloat).contiguous();
+  return {narrow.const_data_ptr<float>(), narrow.const_data_ptr<float>() + narrow.numel()};
+}
+
+StepColumns tensors_of(const method::StepColumns& step) {
+  StepColumns c;
+  c.reward = tensor(step.reward), c.group = tensor(step.group), c.prompt_level = tensor(step.prompt_level), c.offsets = tensor(step.offsets);
+  c.old_logprob = tensor(step.old_logprob), c.rollout_logprob = tensor(step.rollout_logprob);
+  c.truncated = tensor(step.truncated).to(at::kBool), c.replayed = tensor(step.replayed).to(at::kBool);
+  c.max_new_tokens = step.max_new_tokens;
+  c.token = tensor(step.token), c.key = tensor(step.key);
+  c.group_weight = optional_tensor(step.group_weight), c.trains = optional_tensor(step.trains);
+  c.seed = step.seed, c.step = step.step, c.progress = step.progress;
+  for (const auto& [name, values] : step.named) c.named[name] = tensor(values);
+  c.statistics = step.statistics;
+  return c;
+}
+
+/// One thread inside an operation, on whatever thread calls (ATen, OpenMP, MKL): the number of threads then changes nothing.
+void use_one_thread() {
+  thread_local const bool is_set = (at::set_num_threads(1), true);
+  static_cast<void>(is_set);
+}
+
+class PreparedStep final : public method::Prepared {
+ public:
+  PreparedStep(std::shared_ptr<const Objective> objective, const method::StepColumns& step)
+      : objective_(std::move(objective)), prepared_(objective_->prepare(tensors_of(step))) {}
+
+  method::LeafLoss evaluate(const method::LeafColumns& leaf) const override {
+    use_one_thread();
+    LeafLoss loss = objective_->evaluate(*prepared_, {{leaf.rollouts.begin(), leaf.rollouts.end()},
+                                                      widened(leaf.logprob),
+                                                      widened(leaf.entropy),
+                                                      leaf.value == nullptr ? at::Tensor() : widened(*leaf.value)});
+    return {loss.loss,           narrowed(loss.dlogprob), narrowed(loss.dentropy), narrowed(loss.dvalue), std::move(loss.rollout_loss),
+            std::move(loss.sums), std::move(loss.minima),  std::move(loss.maxima)};
+  }
+
+  std::map<std::string, double> merge(const std::vector<method::LeafLoss>& leaves) const override {
+    use_one_thread();
+    std::vector<LeafLoss> metrics(leaves.size());
+    for (std::size_t i = 0; i < leaves.size(); ++i) metrics[i].sums = leaves[i].sums, metrics[i].minima = leaves[i].minima, metrics[i].maxima = leaves[i].maxima;
+    return objective::merge(*prepared_, metrics);
+  }
+
+  std::map<std::string, double> statistics() const override { return Objective::statistics(*prepared_); }
+  std::vector<double> rollout_advantages() const override { return Objective::rollout_advantages(*prepared_); }
+  std::vector<double> token_advantages() const override { return objective::token_advantages(*prepared_); }
+  double lr_factor() const override { return Objective::lr_factor(*prepared_); }
+
+ private:
+  std::shared_ptr<const Objective> objective_;
+  std::shared_ptr<const Objective::Prepared> prepared_;
+};
+
+class ObjectiveMethod final : public method::Method {
+ public:
+  ObjectiveMethod(const std::string& recipe, const Settings& pieces, const Settings& knobs)
+      : objective_(std::make_shared<const Objective>(recipe, pieces, knobs)) {}
+
+  std::shared_ptr<const method::Prepared> prepare(const method::StepColumns& step) const override {
+    use_one_thread();
+    return std::make_shared<const PreparedStep>(objective_, step);
+  }
+  std::string describe() const override { return objective_->describe(); }
+  std::vector<std::string> columns() const override { return objective_->columns(); }
+  std::vector<std::string> unset() const override { return objective_->unset(); }
+  bool needs_value() const override { return objective_->needs_value(); }
+  bool whole_groups() const override { return objective_->whole_groups(); }
+
+ private:
+  std::shared_ptr<const Objective> objective_;
+};
+
+class TorchLibrary final : public method::Library {
+ public:
+  std::unique_ptr<const method::Method> make(const std::string& recipe, const Settings& pieces, const Settings& knobs) const override {
+    return std::make_unique<const ObjectiveMethod>(recipe, pieces, knobs);
+  }
+  const std::vector<Recipe>& recipes() const override { return objective::recipes(); }
+  std::string torch_version() const override { return objective::torch_version(); }
+  std::string arithmetic() const override { return objective::arithmetic(); }
+};
+
+}  // namespace
+}  // namespace rollcall::objective
+
+extern "C" [[gnu::visibility("default")]] const char* rollcall_objective_build() { return rollcall::method::kBuild; }
+
+extern "C" [[gnu::visibility("default")]] const rollcall::method::Library* rollcall_objective() {
+  static const rollcall::objective::TorchLibrary library;
+  return &library;
+}
