@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "objective/columns.hpp"
+#include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -48,6 +49,8 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
     return;
   }
   part.component_names = scores.component_names;
+  for (auto& group : shard.groups)
+    for (auto& rollout : group.rollouts) rollout.text = {};
   std::move(shard.groups.begin(), shard.groups.end(), std::back_inserter(part.groups));
   std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
 }
@@ -175,7 +178,7 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   if (ranks.size() == 1) {
     merge_into(whole, index, std::move(own));
   } else {
-    for (const auto& bytes : ranks.gather_all(to_bytes(own))) merge_into(whole, index, from_bytes<StepBatch>(bytes));
+    for (const auto& bytes : ranks.gather_all(to_wire(own))) merge_into(whole, index, from_wire(bytes));
   }
   return in_order(std::move(whole), index);
 }

@@ -6,6 +6,7 @@
 #include "objective/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
+#include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -108,9 +109,11 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
   if (norm_limit > 0 && gradient.norm > norm_limit) return UpdateOutcome::spike;
   await_writer();
   model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_,
-                     {job_->workers->threads(), job_->workers->side_by_side()});
+                     {job_->workers->threads(), job_->workers->side_by_side()}, job_->store->parts());
+  const Stopwatch publishing;
   ranks_->gather_shares(job_->store->weights(), begins_);
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
+  metrics["timing_s/publish"] = publishing.seconds();
   return UpdateOutcome::applied;
 }
 
@@ -292,7 +295,7 @@ void Update::recall(const UpdatePlan& plan) {
 
 StepBatch Update::archived_step(std::uint64_t step) {
   if (leader() && !archived_) archived_.emplace(*job_);
-  return from_bytes<StepBatch>(ranks_->gather_all(leader() ? to_bytes(archived_->read(step)) : std::string())[0]);
+  return from_wire(ranks_->gather_all(leader() ? to_wire(archived_->read(step)) : std::string())[0]);
 }
 
 StepBatch Update::sampled(const UpdatePlan& plan) {
