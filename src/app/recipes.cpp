@@ -1,5 +1,4 @@
 // rollcall recipes: the table of objectives, filtered, or one row in full.
-#include "method/method.hpp"
 #include "app/commands.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"

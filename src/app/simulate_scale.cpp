@@ -16,11 +16,12 @@ namespace {
 
 namespace scale = stages::scale;
 
+/// Repeated runs of one case are one: a single run is as much off as the machine was busy with something else.
 std::vector<scale::MeasuredRun> read_runs(const std::vector<std::string>& folders, const ScaleFlags& flags) {
   std::vector<scale::MeasuredRun> runs;
   const int cores = flags.cores > 0 ? flags.cores : comm::cores_available();
   for (const auto& folder : folders) runs.push_back(scale::read_measured_run(folder, cores, flags.seed));
-  return runs;
+  return scale::medians_of_cases(runs);
 }
 
 /// All speak of one model: the costs of another say nothing of this one.

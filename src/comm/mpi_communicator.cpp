@@ -19,6 +19,7 @@ namespace {
 /// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts with a fresh, hot Backoff (a long collective
 /// consists of many small exchanges inside MPI_Test, and at one poll a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
+constexpr std::size_t kRoundBytes = std::size_t{64} << 20;  // of a gather: it is copied once more from there
 
 template <class T, class Act>
 void for_each_part(std::span<T> values, Act act) {
@@ -169,19 +170,28 @@ void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std
   });
 }
 
+/// In rounds of kRoundBytes: MPI counts bytes in an int, and a step may have more than that holds.
 std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
-  require_one_message(bytes.size(), "gathering a string");
-  const int own = int(bytes.size());
-  std::vector<int> sizes(size_), starts(size_);
-  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(&own, 1, MPI_INT, sizes.data(), 1, MPI_INT, comm_, r); });
-  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  require_one_message(total, "gathering strings");  // all ranks know the sizes, so all refuse
-  std::exclusive_scan(sizes.begin(), sizes.end(), starts.begin(), 0);
-  std::string all(total, '\0');
-  complete("MPI_Iallgatherv",
-           [&](MPI_Request* r) { return MPI_Iallgatherv(bytes.data(), own, MPI_BYTE, all.data(), sizes.data(), starts.data(), MPI_BYTE, comm_, r); });
-  std::vector<std::string> strings;
-  for (int source = 0; source < size_; ++source) strings.push_back(all.substr(starts[source], sizes[source]));
+  const std::uint64_t own = bytes.size();
+  std::vector<std::uint64_t> sizes(size_);
+  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(&own, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, comm_, r); });
+  std::vector<std::string> strings(size_);
+  for (std::size_t source = 0; source < sizes.size(); ++source) strings[source].reserve(sizes[source]);
+  const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
+  const std::uint64_t most = std::max<std::uint64_t>(kRoundBytes / std::uint64_t(size_), 1024);
+  std::vector<int> counts(size_), places(size_);
+  std::string all;
+  for (std::uint64_t first = 0; first < longest; first += most) {
+    const auto count = [&](std::uint64_t size) { return int(std::min(most, size - std::min(size, first))); };
+    std::transform(sizes.begin(), sizes.end(), counts.begin(), count);
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+    all.resize(std::size_t(places.back()) + std::size_t(counts.back()));
+    complete("MPI_Iallgatherv", [&](MPI_Request* r) {
+      return MPI_Iallgatherv(bytes.data() + std::min(own, first), counts[std::size_t(rank_)], MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
+                             comm_, r);
+    });
+    for (std::size_t source = 0; source < strings.size(); ++source) strings[source].append(all, std::size_t(places[source]), std::size_t(counts[source]));
+  }
   return strings;
 }
 

@@ -1,4 +1,4 @@
-// Boost.Serialization of control messages and rollouts: value -> bytes -> value. The only place that names Boost.
+// Boost.Serialization of control messages: value -> bytes -> value. The only place that names Boost.
 #pragma once
 
 #include "base/error.hpp"
@@ -40,23 +40,6 @@ void serialize(A& ar, rollcall::GroupReport& v, unsigned) {
 template <class A>
 void serialize(A& ar, rollcall::StepReport& v, unsigned) {
   ar& v.purpose& v.step& v.round& v.producer& v.groups;
-}
-
-template <class A>
-void serialize(A& ar, rollcall::Turn& v, unsigned) {
-  ar& v.role& v.tokens& v.logprob& v.entropy& v.policy_version;
-}
-template <class A>
-void serialize(A& ar, rollcall::Rollout& v, unsigned) {
-  ar& v.sample& v.finish& v.turns& v.text;
-}
-template <class A>
-void serialize(A& ar, rollcall::Group& v, unsigned) {
-  ar& v.id& v.level& v.rollouts& v.planned& v.bin& v.stream_prompt;
-}
-template <class A>
-void serialize(A& ar, rollcall::Score& v, unsigned) {
-  ar& v.components& v.reward& v.correct& v.answer;
 }
 
 }  // namespace boost::serialization

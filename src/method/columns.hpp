@@ -58,16 +58,16 @@ struct StepColumns {
 
 /// Columns of some rollouts of the step under the current policy, borrowed.
 struct LeafColumns {
-  std::span<const std::int64_t> rollouts{};         ///< [L] indices into StepColumns, ascending
-  std::span<const float> logprob{}, entropy{};      ///< [M] tokens of those rollouts one after the other
-  const std::vector<float>* value = nullptr;        ///< [M] of the value head; only where Method::needs_value()
+  std::span<const std::int64_t> rollouts{};     ///< [L] indices into StepColumns, ascending
+  std::span<const float> logprob{}, entropy{};  ///< [M] tokens of those rollouts one after the other
+  const std::vector<float>* value = nullptr;    ///< [M] of the value head; only where Method::needs_value()
 };
 
 struct LeafLoss {
-  double loss = 0.0;                                       ///< this leaf's share; shares of all leaves sum to the step's loss
-  std::vector<float> dlogprob{}, dentropy{};               ///< [M]
-  std::vector<float> dvalue{};                             ///< [M] where the leaf brought values
-  std::vector<double> rollout_loss{};                      ///< [L] mean surrogate loss of each rollout's tokens, before weights and denominators; NaN for one without tokens
+  double loss = 0.0;                          ///< this leaf's share; shares of all leaves sum to the step's loss
+  std::vector<float> dlogprob{}, dentropy{};  ///< [M]
+  std::vector<float> dvalue{};                ///< [M] where the leaf brought values
+  std::vector<double> rollout_loss{};         ///< [L] mean surrogate loss of each rollout's tokens, before weights and denominators; NaN for one without tokens
   std::map<std::string, double> sums{}, minima{}, maxima{};  ///< metrics over this leaf's tokens, by name; see Prepared::merge
 };
 

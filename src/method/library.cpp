@@ -25,10 +25,11 @@ const Library& load() {
   void* handle = ::dlopen(is_there ? path.c_str() : kName, RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     const std::string said = ::dlerror();
-    throw EnvironmentError(is_there ? error_message(fmt::format("cannot load {}: {}", path.string(), said), kWhy,
-                                                    "put LibTorch back where it was when Rollcall was built, name its folder in LD_LIBRARY_PATH, or build again")
-                                    : error_message(fmt::format("{} is missing", path.string()), kWhy,
-                                                    "build all of Rollcall, or install it with cmake --install: a copy of the program alone is not enough"));
+    throw EnvironmentError(is_there
+                               ? error_message(fmt::format("cannot load {}: {}", path.string(), said), kWhy,
+                                               "put LibTorch back where it was when Rollcall was built, name its folder in LD_LIBRARY_PATH, or build again")
+                               : error_message(fmt::format("{} is missing", path.string()), kWhy,
+                                               "build all of Rollcall, or install it with cmake --install: a copy of the program alone is not enough"));
   }
   const auto build = reinterpret_cast<const char* (*)()>(::dlsym(handle, kBuildSymbol));
   const auto entry = reinterpret_cast<const Library* (*)()>(::dlsym(handle, kEntrySymbol));

@@ -36,10 +36,10 @@ class Prepared {
   virtual LeafLoss evaluate(const LeafColumns& leaf) const = 0;
   /// Step metrics of all leaves' metrics, see objective::merge. The order of leaves fixes the rounding.
   virtual std::map<std::string, double> merge(const std::vector<LeafLoss>& leaves) const = 0;
-  virtual std::map<std::string, double> statistics() const = 0;   ///< moving ones after this step: what the next step is to be given
-  virtual std::vector<double> rollout_advantages() const = 0;     ///< [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN: no tokens
-  virtual std::vector<double> token_advantages() const = 0;       ///< [N] A of each token, before the scheduler's weights
-  virtual double lr_factor() const = 0;                           ///< on this optimizer step's learning rate; 1 unless a piece scales it
+  virtual std::map<std::string, double> statistics() const = 0;  ///< moving ones after this step: what the next step is to be given
+  virtual std::vector<double> rollout_advantages() const = 0;    ///< [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN: no tokens
+  virtual std::vector<double> token_advantages() const = 0;      ///< [N] A of each token, before the scheduler's weights
+  virtual double lr_factor() const = 0;                          ///< on this optimizer step's learning rate; 1 unless a piece scales it
 };
 
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.

@@ -206,7 +206,7 @@ void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
 }
 
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, const GradientShare& gradient, std::span<float> weights,
-                 OptimizerState& state, const Threads& threads) {
+                 OptimizerState& state, const Threads& threads, const AdamWParts& parts) {
   state.m.resize(gradient.values.size());
   state.v.resize(gradient.values.size());
   const bool clip = settings.max_grad_norm > 0 && gradient.norm > settings.max_grad_norm;
@@ -217,18 +217,27 @@ void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, d
                                 .weight_decay = 0.0,
                                 .gradient_scale = clip ? settings.max_grad_norm / gradient.norm : 1.0,
                                 .step = ++state.step};
-  const auto whole = std::int64_t(gradient.values.size());
-  threads.deal((whole + kPart - 1) / kPart, [&](std::int64_t p) {
-    const std::int64_t begin = gradient.begin + p * kPart, end = std::min(begin + kPart, gradient.begin + whole);
+  std::vector<std::int64_t> even;  // where nobody asks for other cuts
+  for (std::int64_t begin = 0; parts.cuts.empty() && begin < layout.size; begin += kPart) even.push_back(begin);
+  even.push_back(layout.size);
+  const auto cuts = parts.cuts.empty() ? std::span<const std::int64_t>(even) : parts.cuts;
+  const std::int64_t last = gradient.begin + std::int64_t(gradient.values.size());
+  const auto first_part = std::upper_bound(cuts.begin(), cuts.end(), gradient.begin) - cuts.begin() - 1;
+  const auto end_part = std::lower_bound(cuts.begin(), cuts.end(), last) - cuts.begin();
+  threads.deal(gradient.values.empty() ? 0 : end_part - first_part, [&](std::int64_t i) {
+    const auto part = std::size_t(first_part + i);
+    const std::int64_t begin = std::max(cuts[part], gradient.begin), end = std::min(cuts[part + 1], last);
     kernels::AdamWStep own = step;
-    for (const Slice& slice : layout.slices) {
-      const auto [first, count] = part_of(slice, begin, end);
+    auto slice = std::upper_bound(layout.slices.begin(), layout.slices.end(), begin, [](std::int64_t at, const Slice& s) { return at < s.offset; }) - 1;
+    for (; slice != layout.slices.end() && slice->offset < end; ++slice) {
+      const auto [first, count] = part_of(*slice, begin, end);
       if (count == 0) continue;
       const std::size_t in_share = first - std::size_t(gradient.begin);
-      own.weight_decay = slice.decay ? settings.weight_decay : 0.0;
+      own.weight_decay = slice->decay ? settings.weight_decay : 0.0;
       kernels::adamw(weights.subspan(first, count), gradient.values.subspan(in_share, count), std::span(state.m).subspan(in_share, count),
                      std::span(state.v).subspan(in_share, count), own);
     }
+    if (parts.done && begin == cuts[part] && end == cuts[part + 1]) parts.done(part);
   });
 }
 

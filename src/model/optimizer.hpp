@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -84,8 +85,15 @@ struct OptimizerState {
   std::int64_t step = 0;
 };
 
-/// Clips, updates the share's weights in place, advances the state. Bitwise the same for any cut into shares. `weights`: of the whole layout.
+/// Parts in which AdamW goes over a layout, [parts + 1] ascending, and what to do with one whose weights are new; called from any thread, once for each part
+/// that lies in the rank's share as a whole.
+struct AdamWParts {
+  std::span<const std::int64_t> cuts{};
+  std::function<void(std::size_t part)> done{};
+};
+
+/// Clips, updates the share's weights in place, advances the state. Bitwise the same for any cut into shares and parts. `weights`: of the whole layout.
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, const GradientShare& gradient, std::span<float> weights,
-                 OptimizerState& state, const Threads& threads = {});
+                 OptimizerState& state, const Threads& threads = {}, const AdamWParts& parts = {});
 
 }  // namespace rollcall::model

@@ -50,6 +50,13 @@ struct Embedding {
   }
 };
 
+/// A stretch of the layout that is packed by itself: rows of a matrix, or weights that are read where they are.
+struct PackedPart {
+  const Linear* linear = nullptr;  ///< none: nothing to pack
+  std::int64_t first = 0, rows = 0;
+  std::byte* panels = nullptr;
+};
+
 struct Policy::Packed {
   ModelConfig config;
   PolicyVersion version;
@@ -63,6 +70,9 @@ struct Policy::Packed {
   Linear head;            ///< shares the embedding's slice when the embeddings are tied
   Embedding embedding;    ///< slice 0
   AlignedFloats vectors;  ///< norms and biases where there are no weights
+  std::vector<PackedPart> parts;
+  std::vector<std::int64_t> cuts;     ///< [parts + 1] of the layout
+  std::vector<std::uint8_t> renewed;  ///< [parts] 1: packed for the next version
 
   std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
   std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }

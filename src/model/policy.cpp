@@ -31,7 +31,7 @@ std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outpu
 class Packer {
  public:
   /// `source`: where packed.weights is none.
-  Packer(Policy::Packed& packed, const WeightSource* source, const Threads& threads) : packed_(&packed), source_(source), threads_(threads) {}
+  Packer(Policy::Packed& packed, const WeightSource* source, Threads threads) : packed_(&packed), source_(source), threads_(std::move(threads)) {}
 
   void run() {
     const ModelConfig& c = packed_->config;
@@ -41,29 +41,29 @@ class Packer {
     packed_->final_norm = norm("model.norm.weight");
     packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
     take_embedding(std::size_t(embedding));
-    pack_linears();
+    cut();
+    pack_parts();
   }
-  void pack_linears() {
-    std::vector<Linear*> linears;
-    for (Layer& layer : packed_->layers) {
-      for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) linears.push_back(linear);
-    }
-    linears.push_back(&packed_->head);
+  void pack_parts() {
+    threads_.deal(std::int64_t(packed_->parts.size()), [&](std::int64_t i) {
+      if (packed_->renewed[std::size_t(i)] == 0) pack(packed_->parts[std::size_t(i)]);
+    });
+    std::fill(packed_->renewed.begin(), packed_->renewed.end(), std::uint8_t{0});
+  }
+  void pack(const PackedPart& part) const {
+    if (part.linear == nullptr) return;
+    const std::int64_t inputs = part.linear->inputs, first = part.first * inputs;
+    const auto slice = std::size_t(part.linear->weight_slice), count = std::size_t(part.rows * inputs);
     const kernels::KernelSet& kernels = *packed_->kernels;
-    const auto bytes = [&](const Linear& l) { return aligned_bytes(kernels, l.outputs, l.inputs); };
-    std::int64_t size = 0;
-    for (const Linear* linear : linears) size += bytes(*linear);
-    if (packed_->panels.size() != std::size_t(size)) packed_->panels = AlignedArray<std::byte>(std::size_t(size));
-    std::byte* panels = packed_->panels.data();
-    std::vector<Part> parts;
-    for (Linear* linear : linears) {
-      linear->panels = panels;
-      const std::int64_t rows = std::max<std::int64_t>(kPartElements / linear->inputs / kernels::kPanel, 1) * kernels::kPanel;
-      for (std::int64_t first = 0; first < linear->outputs; first += rows)
-        parts.push_back({linear, first, std::min(rows, linear->outputs - first), panels + kernels.packed_bytes(first, linear->inputs)});
-      panels += bytes(*linear);
+    if (source_ == nullptr) return kernels.pack(part.linear->weight + first, part.rows, inputs, part.panels);
+    if (source_->is_bf16(slice)) {
+      std::vector<std::uint16_t> rows(count);
+      source_->read(slice, first, rows);
+      return kernels.pack_halves(rows.data(), part.rows, inputs, part.panels);
     }
-    threads_.deal(std::int64_t(parts.size()), [&](std::int64_t i) { pack(parts[std::size_t(i)]); });
+    std::vector<float> rows(count);
+    source_->read(slice, first, rows);
+    kernels.pack(rows.data(), part.rows, inputs, part.panels);
   }
 
  private:
@@ -142,24 +142,42 @@ class Packer {
     }
   }
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;  // read, packed and written while in a core's cache
-  struct Part {
-    const Linear* linear;
-    std::int64_t first, rows;
-    std::byte* panels;
-  };
-  void pack(const Part& part) const {
-    const std::int64_t inputs = part.linear->inputs, first = part.first * inputs;
-    const auto slice = std::size_t(part.linear->weight_slice), count = std::size_t(part.rows * inputs);
-    const kernels::KernelSet& kernels = *packed_->kernels;
-    if (source_ == nullptr) return kernels.pack(part.linear->weight + first, part.rows, inputs, part.panels);
-    if (source_->is_bf16(slice)) {
-      std::vector<std::uint16_t> rows(count);
-      source_->read(slice, first, rows);
-      return kernels.pack_halves(rows.data(), part.rows, inputs, part.panels);
+  /// Every matrix has its place in the panels, and the layout is cut into parts.
+  void cut() {
+    std::map<std::int64_t, Linear*> linears;  // by slice
+    for (Layer& layer : packed_->layers) {
+      for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) linears[linear->weight_slice] = linear;
     }
-    std::vector<float> rows(count);
-    source_->read(slice, first, rows);
-    kernels.pack(rows.data(), part.rows, inputs, part.panels);
+    linears[packed_->head.weight_slice] = &packed_->head;
+    const kernels::KernelSet& kernels = *packed_->kernels;
+    std::int64_t size = 0;
+    for (const auto& [slice, linear] : linears) size += aligned_bytes(kernels, linear->outputs, linear->inputs);
+    packed_->panels = AlignedArray<std::byte>(std::size_t(size));
+    std::byte* panels = packed_->panels.data();
+    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
+      const Slice& slice = packed_->layout.slices[s];
+      const auto found = linears.find(std::int64_t(s));
+      if (found == linears.end()) {
+        add_parts(slice.offset, slice.count, kPartElements, [](std::int64_t, std::int64_t) { return PackedPart{}; });
+        continue;
+      }
+      Linear* linear = found->second;
+      linear->panels = panels;
+      const std::int64_t inputs = linear->inputs, rows = std::max<std::int64_t>(kPartElements / inputs / kernels::kPanel, 1) * kernels::kPanel;
+      add_parts(slice.offset, slice.count, rows * inputs, [&](std::int64_t first, std::int64_t count) {
+        return PackedPart{linear, first / inputs, count / inputs, panels + kernels.packed_bytes(first / inputs, inputs)};
+      });
+      panels += aligned_bytes(kernels, linear->outputs, inputs);
+    }
+    packed_->cuts.push_back(packed_->layout.size);
+    packed_->renewed.assign(packed_->parts.size(), 0);
+  }
+  template <class Make>
+  void add_parts(std::int64_t offset, std::int64_t count, std::int64_t most, const Make& make) {
+    for (std::int64_t first = 0; first < count; first += most) {
+      packed_->parts.push_back(make(first, std::min(most, count - first)));
+      packed_->cuts.push_back(offset + first);
+    }
   }
 
   template <class Work>
@@ -173,7 +191,7 @@ class Packer {
 
   Policy::Packed* packed_;
   const WeightSource* source_;
-  const Threads& threads_;
+  Threads threads_;
   std::map<std::int64_t, const float*> vectors_;  ///< by slice
   std::int64_t position_ = 0;
 };
@@ -209,7 +227,14 @@ Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVers
 void Policy::renew(PolicyVersion version, const Threads& threads) {
   expect(packed_->weights != nullptr, "only a policy over weights has a next version");
   packed_->version = version;
-  Packer(*packed_, nullptr, threads).pack_linears();
+  Packer(*packed_, nullptr, threads).pack_parts();
+}
+
+std::span<const std::int64_t> Policy::cuts() const { return packed_->cuts; }
+
+void Policy::renew_part(std::size_t part) {
+  Packer(*packed_, nullptr, {}).pack(packed_->parts[part]);
+  packed_->renewed[part] = 1;
 }
 
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {

@@ -40,8 +40,12 @@ class Policy {
   Policy(Policy&&) noexcept;
   Policy& operator=(Policy&&) noexcept;
 
-  /// The next version: packs the weights that it shares, as they are now, into the memory of this one.
+  /// The next version: packs the weights that it shares, as they are now, into the memory of this one; but for the parts that are new already.
   void renew(PolicyVersion version, const Threads& threads = {});
+  /// Where the layout is cut into parts that are packed by themselves, [parts + 1]: the optimizer packs what it has just written while it is in the cache.
+  std::span<const std::int64_t> cuts() const;
+  /// Packs a part whose weights are those of the next version. Different parts from different threads; nothing runs the policy until it is renewed.
+  void renew_part(std::size_t part);
 
   const ModelConfig& config() const;
   PolicyVersion version() const;

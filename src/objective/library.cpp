@@ -61,14 +61,21 @@ class PreparedStep final : public method::Prepared {
                                                       widened(leaf.logprob),
                                                       widened(leaf.entropy),
                                                       leaf.value == nullptr ? at::Tensor() : widened(*leaf.value)});
-    return {loss.loss,           narrowed(loss.dlogprob), narrowed(loss.dentropy), narrowed(loss.dvalue), std::move(loss.rollout_loss),
-            std::move(loss.sums), std::move(loss.minima),  std::move(loss.maxima)};
+    return {loss.loss,
+            narrowed(loss.dlogprob),
+            narrowed(loss.dentropy),
+            narrowed(loss.dvalue),
+            std::move(loss.rollout_loss),
+            std::move(loss.sums),
+            std::move(loss.minima),
+            std::move(loss.maxima)};
   }
 
   std::map<std::string, double> merge(const std::vector<method::LeafLoss>& leaves) const override {
     use_one_thread();
     std::vector<LeafLoss> metrics(leaves.size());
-    for (std::size_t i = 0; i < leaves.size(); ++i) metrics[i].sums = leaves[i].sums, metrics[i].minima = leaves[i].minima, metrics[i].maxima = leaves[i].maxima;
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      metrics[i].sums = leaves[i].sums, metrics[i].minima = leaves[i].minima, metrics[i].maxima = leaves[i].maxima;
     return objective::merge(*prepared_, metrics);
   }
 

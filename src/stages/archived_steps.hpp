@@ -1,8 +1,8 @@
 // Training steps as an earlier run's archive holds them: what training from an archive alone takes in place of generation and scoring.
 #pragma once
 
-#include "model/policy.hpp"
 #include "method/method.hpp"
+#include "model/policy.hpp"
 #include "stages/job.hpp"
 #include "stages/step_batch.hpp"
 

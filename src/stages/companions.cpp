@@ -3,9 +3,9 @@
 
 #include "base/error.hpp"
 #include "core/serialize.hpp"
+#include "method/columns.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
-#include "method/columns.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "model/value_head.hpp"
 #include "method/method.hpp"
+#include "model/value_head.hpp"
 #include "stages/job.hpp"
 #include "stages/step_batch.hpp"
 

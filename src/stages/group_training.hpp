@@ -21,8 +21,7 @@ void add_training(method::StepColumns& columns, const std::vector<scheduling::Gr
 class GroupSignals {
  public:
   /// `groups` of the batch as make_train_batch laid them out; `losses` in leaf order. Groups that are known already stay as they are.
-  void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages,
-           const std::vector<method::LeafLoss>& losses);
+  void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages, const std::vector<method::LeafLoss>& losses);
   void note_drift(const StepBatch& batch, const std::vector<double>& drift);  ///< [groups], or empty where nobody asks
   std::vector<GroupSignal> take();                                            ///< ascending GroupId
 

@@ -32,6 +32,11 @@ void PolicyStore::publish(PolicyVersion version) {
   if (policy_) policy_->renew(version, threads_);
   else policy_ = std::make_unique<model::Policy>(config_, weights_, version, kernels_, threads_);
 }
+
+model::AdamWParts PolicyStore::parts() {
+  return {policy_->cuts(), [this](std::size_t part) { policy_->renew_part(part); }};
+}
+
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
 const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt) {

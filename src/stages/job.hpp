@@ -5,6 +5,7 @@
 #include "comm/weight_transfer.hpp"
 #include "core/run_config.hpp"
 #include "io/shard_file.hpp"
+#include "model/optimizer.hpp"
 #include "model/policy.hpp"
 #include "reward/verifier.hpp"
 #include "stages/leaves.hpp"
@@ -38,6 +39,7 @@ class PolicyStore {
   const model::Policy& policy() const { return *policy_; }
   void pack_with(model::Threads threads) { threads_ = std::move(threads); }
   void publish(PolicyVersion version);  ///< packs the weights as they are now under this version; nothing may be running the one before
+  model::AdamWParts parts();            ///< what AdamW has written is packed at once; publish has the rest to do, what came from other ranks
   std::string sha256() const;
 
  private:

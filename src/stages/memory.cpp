@@ -3,11 +3,11 @@
 
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
+#include "method/columns.hpp"
+#include "method/method.hpp"
 #include "model/model_folder.hpp"
 #include "model/optimizer.hpp"
 #include "model/policy.hpp"
-#include "method/columns.hpp"
-#include "method/method.hpp"
 #include "stages/generation.hpp"
 #include "stages/run_folder.hpp"
 

@@ -5,6 +5,7 @@
 #include "io/archive.hpp"
 #include "method/columns.hpp"
 #include "scheduling/replay_choice.hpp"
+#include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ double mean_advantage(const std::vector<Score>& scores) {
 /// What one rank finds in the archive for all.
 struct Packed {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches;  ///< first and last step of every file, fresh enough or not
-  std::map<std::uint64_t, StepBatch> steps;
+  std::map<std::uint64_t, std::string> steps;                      ///< as they travel
 
   bool holds(std::uint64_t step) const {
     return std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) { return stretch.first <= step && step <= stretch.second; });
@@ -67,7 +68,7 @@ Packed read_packed_since(const std::filesystem::path& run_dir, std::uint64_t bef
     auto packed = read_packed(run_dir, entry);
     std::erase_if(packed, [&](const auto& step) { return step.first >= before || !any_since(step.second, oldest); });
     if (packed.empty()) break;
-    all.steps.merge(packed);
+    for (const auto& [number, step] : packed) all.steps.try_emplace(number, to_wire(step));
   }
   return all;
 }
@@ -107,9 +108,11 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
   for (const auto& file : unpacked) {
     if (file.purpose == Purpose::train && file.step < step && !packed.holds(file.step)) loose[file.step].push_back(file.files);
   }
-  for (const auto& [number, files] : loose) packed.steps[number] = read_step(run_dir, files, ranks);
+  std::map<std::uint64_t, StepBatch> steps;
+  for (const auto& [number, bytes] : packed.steps) steps[number] = from_wire(bytes);
+  for (const auto& [number, files] : loose) steps[number] = read_step(run_dir, files, ranks);
   std::vector<StepBatch> ascending;
-  for (auto& [number, batch] : packed.steps) ascending.push_back(std::move(batch));
+  for (auto& [number, batch] : steps) ascending.push_back(std::move(batch));
   return ascending;
 }
 

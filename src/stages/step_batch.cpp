@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "method/columns.hpp"
+#include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -48,6 +49,8 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
     return;
   }
   part.component_names = scores.component_names;
+  for (auto& group : shard.groups)
+    for (auto& rollout : group.rollouts) rollout.text = {};
   std::move(shard.groups.begin(), shard.groups.end(), std::back_inserter(part.groups));
   std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
 }
@@ -170,7 +173,7 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   if (ranks.size() == 1) {
     merge_into(whole, index, std::move(own));
   } else {
-    for (const auto& bytes : ranks.gather_all(to_bytes(own))) merge_into(whole, index, from_bytes<StepBatch>(bytes));
+    for (const auto& bytes : ranks.gather_all(to_wire(own))) merge_into(whole, index, from_wire(bytes));
   }
   return in_order(std::move(whole), index);
 }
@@ -290,8 +293,11 @@ std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vec
       const auto count = std::size_t(policy_tokens(rollout)), first = std::exchange(at, at + count);
       const auto dlogprob = part(derivative.logprob, first, count), dentropy = part(derivative.entropy, first, count);
       if (is_zero(dlogprob) && is_zero(dentropy)) continue;
-      if (!packer || (std::int64_t(leaves.back().leaf.tokens.size()) + packer->tokens_of(rollout) > leaf_tokens)) {
+      const std::int64_t growth = packer ? packer->tokens_of(rollout) : 0;
+      if (!packer || std::int64_t(leaves.back().leaf.tokens.size()) + growth > leaf_tokens) {
+        const bool cut = packer.has_value();
         packer.emplace(leaves.emplace_back().leaf);
+        if (cut) leaves.back().repeated = packer->tokens_of(rollout) - growth;
       }
       packer->append(rollout);
       append(leaves.back().derivative.logprob, dlogprob), append(leaves.back().derivative.entropy, dentropy);

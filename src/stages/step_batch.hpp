@@ -4,8 +4,8 @@
 #include "comm/communicator.hpp"
 #include "core/run_config.hpp"
 #include "io/shard_file.hpp"
-#include "model/policy.hpp"
 #include "method/method.hpp"
+#include "model/policy.hpp"
 #include "stages/messages.hpp"
 
 #include <cstdint>
@@ -29,15 +29,10 @@ struct StepBatch {
   PolicyVersion policy{};    ///< from which the step starts
   /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other. Not shared: every rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
-
-  template <class A>
-  void serialize(A& ar, unsigned) {
-    ar& groups& scores& component_names& greedy;
-  }
 };
 
 /// The whole step on every rank, fragments of groups merged. Each file is opened by one rank and its content shared: with R ranks that each opened the files
-/// of all R producers, a step would cost R^2 reads. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
+/// of all R producers, a step would cost R^2 reads. Without the rollouts' texts. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
 StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks);
 
 /// Sample number of a rollout that no policy sampled: the task's worked solution.
@@ -81,6 +76,7 @@ struct BackwardLeaf {
   model::Leaf leaf;
   model::ColumnGradient derivative;
   std::vector<float> logprob;  ///< at which the derivative was taken
+  std::int64_t repeated = 0;   ///< tokens of its first prompt, where the leaf before it runs them as well
 };
 
 /// The rollouts of these groups whose derivative is not zero throughout, packed anew: a leaf may begin and end within a group. `derivative` and `logprob`: the

@@ -6,6 +6,7 @@
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
+#include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<Pr
     leaf.tokens.insert(leaf.tokens.end(), tokens.begin(), tokens.end());
     leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
   }
-  for (auto& [leaf, derivative, logprob] : leaves) {
+  for (auto& [leaf, derivative, logprob, repeated] : leaves) {
     derivative.logprob.assign(leaf.targets.size(), float(-1.0 / double(targets)));
     derivative.entropy.assign(leaf.targets.size(), 0.0F);
   }
@@ -75,18 +76,19 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
   optimizer_ = std::make_shared<model::OptimizerState>(model::OptimizerState{std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0});
 }
 
-bool Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see) {
+std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see) {
   const auto own = own_leaves(std::int64_t(leaves.size()), *ranks_);
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     sum_.start();
     job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) {
-      const auto& [leaf, derivative, logprob] = leaves[std::size_t(own[std::size_t(i)])];
+      const auto& [leaf, derivative, logprob, repeated] = leaves[std::size_t(own[std::size_t(i)])];
       const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
       see(own[std::size_t(i)], runner.forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
       sum_.end_leaf();
     });
     const auto outcome = sum_.finish(*ranks_);
-    if (outcome != model::GradientSum::Outcome::repeat) return outcome == model::GradientSum::Outcome::ready;
+    if (outcome == model::GradientSum::Outcome::nonfinite) return std::nullopt;
+    if (outcome == model::GradientSum::Outcome::ready) return attempt + 1;
   }
   throw NumericsError(error_message(fmt::format("the fixed-point gradient sum found no exponent in {} attempts", kMostRepeats),
                                     "the gradient cannot be summed exactly", "lower the learning rate or look at the data of this step"));
@@ -99,9 +101,11 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
   if (norm_limit > 0 && gradient.norm > norm_limit) return UpdateOutcome::spike;
   await_writer();
   model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_,
-                     {job_->workers->threads(), job_->workers->side_by_side()});
+                     {job_->workers->threads(), job_->workers->side_by_side()}, job_->store->parts());
+  const Stopwatch publishing;
   ranks_->gather_shares(job_->store->weights(), begins_);
   job_->store->publish(PolicyVersion{job_->store->version().value + 1});
+  metrics["timing_s/publish"] = publishing.seconds();
   return UpdateOutcome::applied;
 }
 
@@ -141,7 +145,7 @@ void Update::on_supervise(const SupervisePlan& plan) {
 }
 
 method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
-                                         const std::vector<std::size_t>& groups) const {
+                                      const std::vector<std::size_t>& groups) const {
   const auto& config = job_->config;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
   columns.progress = double(plan.step - 1) / double(std::max<std::int64_t>(config.train.steps, 1));
@@ -188,8 +192,7 @@ Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t in
   return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
 }
 
-std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool stored,
-                                                  model::ValueHead* critic) {
+std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool stored, model::ValueHead* critic) {
   const auto leaves = std::int64_t(train.leaves.size());
   const auto own = own_leaves(leaves, *ranks_);
   std::vector<LossShare> shares(own.size());
@@ -240,7 +243,12 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
         "the gradient would not be that of the policy that sampled",
         "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
   };
-  if (!sum_gradient(leaves, temperature_of(job_->config.sampling), same_bits)) return UpdateOutcome::nonfinite;
+  const auto passes = sum_gradient(leaves, temperature_of(job_->config.sampling), same_bits);
+  if (!passes) return UpdateOutcome::nonfinite;
+  for (const auto& leaf : leaves) {
+    metrics["perf/tokens_computed"] += double(*passes) * double(leaf.leaf.tokens.size());
+    metrics["perf/tokens_useful"] += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
+  }
   signals_.add(batch, groups, prepared->rollout_advantages(), losses);
   auto step_metrics = prepared->merge(losses);
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * prepared->lr_factor(), plan.grad_norm_limit, step_metrics);
@@ -283,7 +291,7 @@ void Update::recall(const UpdatePlan& plan) {
 
 StepBatch Update::archived_step(std::uint64_t step) {
   if (leader() && !archived_) archived_.emplace(*job_);
-  return from_bytes<StepBatch>(ranks_->gather_all(leader() ? to_bytes(archived_->read(step)) : std::string())[0]);
+  return from_wire(ranks_->gather_all(leader() ? to_wire(archived_->read(step)) : std::string())[0]);
 }
 
 StepBatch Update::sampled(const UpdatePlan& plan) {

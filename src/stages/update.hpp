@@ -3,8 +3,8 @@
 
 #include "comm/communicator.hpp"
 #include "io/checkpoint.hpp"
-#include "model/optimizer.hpp"
 #include "method/method.hpp"
+#include "model/optimizer.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/background_task.hpp"
 #include "stages/companions.hpp"
@@ -41,8 +41,7 @@ class Update {
   void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
 
  private:
-  method::StepColumns with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
-                                   const std::vector<std::size_t>& groups) const;
+  method::StepColumns with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups) const;
   void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
@@ -71,9 +70,10 @@ class Update {
   LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const method::Prepared& prepared, model::LeafRunner* runner,
                           model::ValueHead* critic) const;
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
-  /// Sums the gradients of all leaves over threads and ranks; false when one was not finite. `see`: the columns of a leaf's forward, where it ran.
+  /// Sums the gradients of all leaves over threads and ranks; how often each had to run, or nothing when one was not finite. `see`: the columns of a leaf's
+  /// forward, where it ran.
   using SeeColumns = std::function<void(std::int64_t leaf, const model::Columns& columns)>;
-  bool sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see);
+  std::optional<int> sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see);
   void share_compute(UpdateReport& report, double own_s) const;  ///< mean and longest of all ranks' own_s
   double whole_sum(const std::vector<double>& by_leaf) const;    ///< of what each leaf's owner knows; the same on every rank
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);

@@ -109,6 +109,18 @@ TEST(Collectives, GatherAllKeepsRaggedSizesAndRankOrder) {
   });
 }
 
+TEST(Collectives, GatherAllTakesMoreThanARoundHolds) {
+  in_world([](Communicator& world) {
+    const auto own = [&](int rank) {
+      std::string bytes(std::size_t(rank == 1 ? 70'000'001 : 3), '\0');
+      for (std::size_t i = 0; i < bytes.size(); i += 4093) bytes[i] = char(i / 4093 + std::size_t(rank));
+      return bytes;
+    };
+    const auto all = world.gather_all(own(world.rank()));
+    for (int r = 0; r < world.size(); ++r) EXPECT_TRUE(all[std::size_t(r)] == own(r)) << r;
+  });
+}
+
 TEST(Collectives, BarrierHoldsUntilTheLastCame) {
   in_world([](Communicator& world) {
     world.barrier();

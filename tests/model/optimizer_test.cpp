@@ -2,12 +2,15 @@
 #include "model/optimizer.hpp"
 
 #include "kernels/parameter_kernels.hpp"
+#include "model/packed_policy.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
 
 namespace rollcall::model {
 namespace {
@@ -79,6 +82,38 @@ TEST(OptimizerShares, AreWholeBlocksInOrderAndWorthAFile) {
   EXPECT_TRUE(ok);
   EXPECT_EQ(optimizer_shares(3 * 4096, 3), (std::vector<std::int64_t>{0, 3 * 4096, 3 * 4096, 3 * 4096}));
   EXPECT_EQ(optimizer_shares(100 * 4096 + 1, 2), (std::vector<std::int64_t>{0, 50 * 4096, 100 * 4096 + 1}));
+}
+
+/// A policy whose parts AdamW packs as it goes is the policy that is packed afterwards, for any share; and parts of other ranks are left to the end.
+TEST(AdamW, PacksItsShareWhileItWritesIt) {
+  const ModelConfig config{
+      .vocab_size = 61, .hidden_size = 32, .intermediate_size = 80, .num_hidden_layers = 2, .num_attention_heads = 4, .num_key_value_heads = 2, .head_dim = 8};
+  std::vector<float> gradient(std::size_t(weight_layout(config).size) + 61 * 32);  // the head of its own is longer
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = float(i % 17) - 8.0F;
+  for (const bool tied : {true, false}) {
+    ModelConfig own = config;
+    own.tie_word_embeddings = tied;
+    const WeightLayout mine = weight_layout(own);
+    for (const std::int64_t first : {std::int64_t{0}, mine.size / 3}) {
+      auto weights = std::make_shared<AlignedFloats>(initial_weights(own, 7));
+      Policy policy(own, std::shared_ptr<const AlignedFloats>(weights), PolicyVersion{1});
+      const auto cuts = policy.cuts();
+      ASSERT_EQ(cuts.front(), 0);
+      ASSERT_EQ(cuts.back(), mine.size);
+      OptimizerState state;
+      const GradientShare share{std::span(gradient).subspan(0, std::size_t(mine.size - first)), first, 1.0};
+      std::size_t packed = 0;
+      apply_adamw(mine, {.max_grad_norm = 0.0}, 0.1, share, weights->span(), state, {}, {cuts, [&](std::size_t part) { policy.renew_part(part), ++packed; }});
+      EXPECT_GT(packed, 0U);
+      EXPECT_EQ(packed == cuts.size() - 1, first == 0);
+      policy.renew(PolicyVersion{2});
+      const Policy afresh(own, std::span<const float>(weights->span()), PolicyVersion{2});
+      const auto& a = policy.packed().panels;
+      const auto& b = afresh.packed().panels;
+      ASSERT_EQ(a.size(), b.size());
+      EXPECT_TRUE(std::memcmp(a.data(), b.data(), a.size()) == 0) << tied << " " << first;
+    }
+  }
 }
 
 }  // namespace

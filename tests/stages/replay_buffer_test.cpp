@@ -1,6 +1,7 @@
 // The window of earlier groups: what it keeps, what it gives back, and that files say the same as memory.
 #include "stages/replay_buffer.hpp"
 #include "stages/random_batch.hpp"
+#include "stages/step_wire.hpp"
 
 #include <gtest/gtest.h>
 
@@ -115,7 +116,7 @@ TEST(ReplayBuffer, ShardsAndArchiveSayWhatMemoryHeld) {
   }
   const auto steps = read_earlier_steps(run, files, 6, 2, *alone);  // before step 6, policy 2 or newer
   ASSERT_EQ(steps.size(), 4U);
-  for (std::uint64_t s = 2; s <= 5; ++s) EXPECT_EQ(to_bytes(steps[s - 2]), to_bytes(step_of(s))) << s;
+  for (std::uint64_t s = 2; s <= 5; ++s) EXPECT_EQ(to_wire(steps[s - 2]), to_wire(step_of(s))) << s;
   EXPECT_EQ(read_earlier_steps(run, files, 4, 3, *alone).size(), 1U);  // an older checkpoint: what was packed since is not there yet
 }
 

@@ -58,7 +58,7 @@ ScoredFile publish(const std::filesystem::path& run_dir, const Piece& piece) {
 TEST(StepBatch, HasOneOrderWhateverTheCut) {
   EXPECT_TRUE(rc::check("read_step of any cut is the step, on every rank", [] {
     const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1U << 30);
-    const StepBatch batch = random_batch(seed, std::size_t(*rc::gen::inRange(1, 7)));
+    StepBatch batch = random_batch(seed, std::size_t(*rc::gen::inRange(1, 7)));
     Dice dice(seed + 1);
     const RunFolder folder;
     std::vector<ScoredFile> files;
@@ -68,6 +68,8 @@ TEST(StepBatch, HasOneOrderWhateverTheCut) {
     mix(files, dice);
     std::vector<StepBatch> read(std::size_t(*rc::gen::inRange(1, 5)));  // [ranks], some of them without a file to read
     comm::run_as_threads(int(read.size()), [&](comm::Communicator& ranks) { read[std::size_t(ranks.rank())] = read_step(folder, files, ranks); });
+    for (auto& group : batch.groups)
+      for (auto& rollout : group.rollouts) rollout.text = {};  // stays in the archive
     for (const auto& whole : read) {
       RC_ASSERT(same(whole.groups, batch.groups));
       RC_ASSERT(same(whole.scores, batch.scores));

@@ -146,6 +146,10 @@ TEST(BackwardLeaves, HoldWhatHasADerivativeAndNothingElse) {
       RC_ASSERT(std::int64_t(now.leaf.tokens.size()) <= leaf_tokens || answers_of(now.leaf).size() == 1);
     }
     RC_ASSERT(leaves.empty() || (leaf + 1 == leaves.size() && answer == answers_of(leaves.back().leaf).size()));
+    std::int64_t useful = 0;  // is what one leaf would hold that is never cut
+    for (const auto& each : leaves) useful += std::int64_t(each.leaf.tokens.size()) - each.repeated;
+    const auto uncut = backward_leaves(batch, groups, derivative, logprob, std::numeric_limits<std::int64_t>::max());
+    RC_ASSERT(useful == (uncut.empty() ? 0 : std::int64_t(uncut.at(0).leaf.tokens.size())));
   }));
 }
 

@@ -19,6 +19,9 @@ struct MeasuredRun {
 /// Reads a run folder; `cores`: of the machine, all of which its ranks shared; `seed`: of the lengths that the simulation draws. The first steps are not counted. Throws InputError.
 MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64_t seed);
 
+/// Runs of the same layout, ranks, threads, rollouts and weights become one under the first one's name, with medians of their times.
+std::vector<MeasuredRun> medians_of_cases(const std::vector<MeasuredRun>& runs);
+
 struct CostName {
   const char *name, *unit, *meaning;
   double Costs::*value;

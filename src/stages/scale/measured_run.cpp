@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <tuple>
 
 namespace rollcall::stages::scale {
 namespace {
@@ -112,6 +113,28 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
                .update = medians.of("timing_s/update"),
                .scheduling = medians.of("timing_s/scheduling")};
   return run;
+}
+
+std::vector<MeasuredRun> medians_of_cases(const std::vector<MeasuredRun>& runs) {
+  const auto case_of = [](const MeasuredRun& run) {
+    return std::tuple(run.cluster.layout.name, run.cluster.layout.ranks, run.cluster.threads, run.cluster.cores_per_node, run.work.prompts, run.work.rollouts,
+                      run.work.weights);
+  };
+  std::vector<MeasuredRun> cases;
+  for (const auto& run : runs) {
+    if (std::any_of(cases.begin(), cases.end(), [&](const MeasuredRun& known) { return case_of(known) == case_of(run); })) continue;
+    MeasuredRun& one = cases.emplace_back(run);
+    for (const auto part :
+         {&StepTimes::step, &StepTimes::generation, &StepTimes::generation_mean, &StepTimes::archive, &StepTimes::update, &StepTimes::scheduling}) {
+      std::vector<double> seconds;
+      for (const auto& other : runs) {
+        if (case_of(other) == case_of(run)) seconds.push_back(other.times.*part);
+      }
+      std::sort(seconds.begin(), seconds.end());
+      one.times.*part = 0.5 * (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]);
+    }
+  }
+  return cases;
 }
 
 }  // namespace rollcall::stages::scale
