@@ -81,7 +81,9 @@ struct Score {
   std::vector<double> components;  ///< in the order of ScoredShard::component_names
   double reward = 0.0;             ///< what the objective sees
   bool correct = false;            ///< what pass@k counts
-  std::string answer;              ///< extracted answer, for majority votes; empty when none was found
+  std::string answer{};            ///< extracted answer, for majority votes; empty when none was found
+  bool undecided = false;          ///< the verifier came to no verdict (correct is false then)
+  std::string reason{};            ///< why the verdict is what it is, in a few words; may be empty
 };
 
 /// Scores of one shard, keyed like it: groups and rollouts in the shard's order.
