@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 
 namespace rollcall::report {
@@ -44,10 +45,15 @@ class Window {
     if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
     return double(std::count_if(values.begin(), values.end(), [&](double v) { return v > limit; })) / double(values.size());
   }
-  double last(const std::string& metric) const {
-    const auto values = values_of(rows_, metric);
-    return values.empty() ? std::numeric_limits<double>::quiet_NaN() : values.back();
+  /// The value that most of the window's steps have, and how many steps have it; the smaller value of two as frequent.
+  std::pair<double, std::size_t> most_frequent(const std::string& metric) const {
+    std::map<double, std::size_t> steps;
+    for (const double value : values_of(rows_, metric)) ++steps[value];
+    const auto found = std::max_element(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (found == steps.end()) return {std::numeric_limits<double>::quiet_NaN(), 0};
+    return *found;
   }
+  std::size_t steps() const { return rows_.size(); }
   std::vector<std::string> names_with(const std::string& prefix) const {
     std::vector<std::string> names;
     for (const auto& [name, value] : rows_.back().values)
@@ -169,8 +175,9 @@ Finding generation_dominates(const Window& w) {
 Finding one_rank_dominates(const Window& w) {
   const double idle = 1.0 - w.mean("timing_s/generation_mean") / w.mean("timing_s/generation");
   if (!(idle > 0.4)) return {};
-  return fmt::format("ranks that generate are idle for {:.0f} % of that time, waiting for the slowest (in the last step rank {:.0f})", percent(idle),
-                     w.last("perf/slowest_rank"));
+  const auto [rank, steps] = w.most_frequent("perf/slowest_rank");
+  return fmt::format("ranks that generate are idle for {:.0f} % of that time, waiting for the slowest (in {} of {} steps rank {:.0f})", percent(idle), steps,
+                     w.steps(), rank);
 }
 
 Finding loss_near_zero(const Window& w) {

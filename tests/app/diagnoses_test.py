@@ -77,7 +77,7 @@ def a_slow_rank_is_named(harness):
     ended.set()
     slowing.join()
     check(job.returncode == 0, f"exit code {job.returncode}\n{out}\n{err}")
-    check("[one_rank_dominates]" in out + err and "rank 1)" in out + err, f"a rank that is stopped most of the time is not named\n{out}\n{err}")
+    check("[one_rank_dominates]" in out + err and "steps rank 1)" in out + err, f"a rank that is stopped most of the time is not named\n{out}\n{err}")
 
 
 def greedy_answers_make_no_rank_slow(harness):
