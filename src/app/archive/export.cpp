@@ -48,7 +48,9 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
                     {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"},
                     {"reward", score.reward},
                     {"correct", score.correct},
-                    {"extracted", score.answer}};
+                    {"extracted", score.answer},
+                    {"undecided", score.undecided},
+                    {"reason", score.reason}};
   for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
   // A byte-level tokenizer may cut a character in two; JSON text has to be UTF-8.
