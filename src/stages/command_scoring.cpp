@@ -52,7 +52,8 @@ CommandScoring::CommandScoring(const Job& job, reward::Spawner& spawner, int ran
                 .judged = [workers = job.workers.get()] { workers->progressed(); }}) {
   std::vector<std::string> unreadable;
   for (const auto& verdict : io::undecided_set_aside(job.run_dir, unreadable))
-    stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample), content_hash(verdict.prompt, verdict.answer, verdict.response), verdict.reason);
+    stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample), content_hash(verdict.prompt, verdict.answer, verdict.response),
+                        verdict.reason);
   for (const auto& fault : unreadable) spdlog::warn("undecided verdicts that a file set aside may hold are not known: {}", fault);
 }
 

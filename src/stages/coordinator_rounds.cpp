@@ -67,8 +67,9 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   });
   for (const auto& report : round.reports) state_.rollouts_total += std::uint64_t(drawn(report));
   if (const auto& v = round.verdicts; v.undecided > 0)
-    spdlog::warn("{} step {}: {} of {} verdicts are undecided, {} of them ended by the clock and {} repeated from before the stop; the first: {}; the slowest: {} ({:.1f} s)",
-                 purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason, v.slowest, v.slowest_s);
+    spdlog::warn(
+        "{} step {}: {} of {} verdicts are undecided, {} of them ended by the clock and {} repeated from before the stop; the first: {}; the slowest: {} ({:.1f} s)",
+        purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason, v.slowest, v.slowest_s);
   return round;
 }
 

@@ -43,13 +43,13 @@ struct ScoredFile {
 
 /// How the verdicts of a shard came about.
 struct VerdictFacts {
-  std::vector<float> seconds{};    ///< of each verdict that was asked for
-  std::uint64_t repeated = 0;      ///< undecided ones taken from files of steps that were set aside
-  std::uint64_t undecided = 0;     ///< these included
-  std::uint64_t ended = 0;         ///< by the clock, in this start
-  std::string slowest{};           ///< the sample that took longest ...
-  double slowest_s = 0.0;          ///< ... and how long
-  std::string reason{};            ///< of the first undecided one
+  std::vector<float> seconds{};  ///< of each verdict that was asked for
+  std::uint64_t repeated = 0;    ///< undecided ones taken from files of steps that were set aside
+  std::uint64_t undecided = 0;   ///< these included
+  std::uint64_t ended = 0;       ///< by the clock, in this start
+  std::string slowest{};         ///< the sample that took longest ...
+  double slowest_s = 0.0;        ///< ... and how long
+  std::string reason{};          ///< of the first undecided one
 };
 void note(VerdictFacts& facts, double seconds, const std::string& sample);  ///< one more verdict
 void add(VerdictFacts& all, const VerdictFacts& more);

@@ -68,8 +68,7 @@ class Rank {
   bool signal_reported_ = false;
 };
 
-Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint, reward::Spawner* spawner)
-    : world_(&world), job_(std::move(job)), mail_(world) {
+Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint, reward::Spawner* spawner) : world_(&world), job_(std::move(job)), mail_(world) {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
   world.set_collective_deadline(job_.config.run.deadline_s);

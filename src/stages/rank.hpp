@@ -22,7 +22,7 @@ struct JobRequest {
   std::vector<std::string> assignments;  ///< key=value over the file
   bool resume = false;
   std::string binary_version;
-  std::string evaluate;  ///< eval: checkpoint reference; its weights are evaluated
+  std::string evaluate;                ///< eval: checkpoint reference; its weights are evaluated
   reward::Spawner* spawner = nullptr;  ///< of this rank, where the run file has a reward.command
 };
 

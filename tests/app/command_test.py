@@ -10,6 +10,7 @@ import time
 from harness import check, main, metrics, result, sets
 
 SETTINGS = sets(task__format_weight=0, train__steps=5, reward__timeout_s=20)
+HARD = sets(reward__timeout_s=5, eval__before="false", eval__after="false")
 
 GRADER = '''#!/usr/bin/env python3
 import json, os, signal, sys, time, zlib
@@ -27,7 +28,8 @@ for line in sys.stdin:
         except FileExistsError: pass
     if fate == 0: os.kill(os.getpid(), signal.SIGKILL)
     if fate == 1: print("Traceback (most recent call last):", flush=True); continue
-    if fate == 2: os.fork() or time.sleep(600); sys.stderr.write("x" * 100000)
+    if fate == 2: sys.stderr.write("x" * 100000)
+    if fate == 2 and asked["id"].startswith("train/2/"): os.fork(); time.sleep(600)
     if fate == 3: sys.exit(1)
     reply = {"id": asked["id"], "score": float(right), "correct": right, "reason": "equal" if right else "unequal"}
     print(json.dumps(reply), flush=True)
@@ -69,8 +71,8 @@ def same_bits_as_the_built_in_verifier(harness):
 
 
 def failures_cost_their_own_verdicts(harness):
-    """2 of 24 answers without a verdict at once, 1 by the clock, 1 by status; duplicates and processes that end after a reply cost nothing."""
-    hard = [*grader(harness, "hard"), *sets(reward__timeout_s=3)]
+    """3 of 24 answers have no verdict, and in step 2 another hangs; duplicates and processes that end after a reply cost nothing."""
+    hard = [*grader(harness, "hard"), *HARD]
     folders = [run_with(harness, f"hard_{ranks}", *hard, ranks=ranks) for ranks in (1, 3)]
     check(bits(folders[0]) == bits(folders[1]), "what fails changes bits with the ranks")
     rows = metrics(folders[0])
@@ -113,7 +115,7 @@ def stopped_and_killed(harness):
 def a_kill_changes_no_bit(harness):
     """Deterministic failures, processes that die and are replaced, a kill in between."""
     folder, whole = harness.work / "hard_killed", harness.work / "hard_1"
-    words = [*SETTINGS, *grader(harness, "hard"), *sets(reward__timeout_s=3, run__dir=folder)]
+    words = [*SETTINGS, *grader(harness, "hard"), *HARD, *sets(run__dir=folder)]
     process = harness.start("train", harness.tiny, *words, start_new_session=True, stdout=None, stderr=None)
     deadline = time.monotonic() + 100
     while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 3:

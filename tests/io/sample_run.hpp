@@ -129,7 +129,8 @@ inline bool same(const Group& a, const Group& b) {
 }
 inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer; }
 inline bool same(const Score& a, const Score& b) {
-  return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer && a.undecided == b.undecided && a.reason == b.reason;
+  return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer && a.undecided == b.undecided &&
+         a.reason == b.reason;
 }
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {

@@ -77,6 +77,7 @@ void add_export(CLI::App& command, Action& action) {
   add_source(*verb, flags->choice);
   verb->add_option("--out", flags->out, "file to write");
   add_purpose(*verb, flags->choice);
+  add_scores(*verb, flags->choice);
   add_step(*verb, flags->choice);
   add_prompt(*verb, flags->choice);
   verb->add_flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");

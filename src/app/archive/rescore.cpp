@@ -4,6 +4,7 @@
 #include "app/archive/verbs.hpp"
 #include "base/error.hpp"
 #include "io/rescored.hpp"
+#include "io/schema.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
 #include "stages/run_folder.hpp"
@@ -44,12 +45,13 @@ std::string line_of(const std::string& level, const Agreement& a) {
 }
 
 std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
-  std::string text = fmt::format("{:>7} {:>9} {:>12} {:>9} {:>9} {:>10} {:>10} {:>10}\n", "level", "rollouts", "both correct", "only old", "only new", "both wrong",
-                                 "undecided", "agreement");
+  std::string text = fmt::format("{:>7} {:>9} {:>12} {:>9} {:>9} {:>10} {:>10} {:>10}\n", "level", "rollouts", "both correct", "only old", "only new",
+                                 "both wrong", "undecided", "agreement");
   Agreement all;
   for (const auto& [level, a] : levels) {
     text += line_of(std::to_string(level), a);
-    all.rollouts += a.rollouts, all.both += a.both, all.old_only += a.old_only, all.new_only += a.new_only, all.neither += a.neither, all.undecided += a.undecided;
+    all.rollouts += a.rollouts, all.both += a.both, all.old_only += a.old_only, all.new_only += a.new_only, all.neither += a.neither,
+        all.undecided += a.undecided;
   }
   return text + line_of("all", all);
 }
@@ -140,8 +142,8 @@ std::string who(const Flags& flags) {
 }
 
 ExitCode rescore(Flags flags) {
-  require<ConfigError>(flags.verifier.empty() != flags.reward.command.empty(), "one of --verifier and --command says who judges", "there is nobody to ask otherwise",
-                       "name a verifier, or a program that reads and writes JSON lines (jobs/README.md)");
+  require<ConfigError>(flags.verifier.empty() != flags.reward.command.empty(), "one of --verifier and --command says who judges",
+                       "there is nobody to ask otherwise", "name a verifier, or a program that reads and writes JSON lines (jobs/README.md)");
   if (flags.name.empty()) flags.name = flags.verifier.empty() ? std::filesystem::path(flags.reward.command.front()).stem().string() : flags.verifier;
   require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'), fmt::format("--name {} is no name of a folder", flags.name),
                        "the verdicts go to RUN/rescored/NAME", "choose letters and digits");

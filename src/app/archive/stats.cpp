@@ -100,6 +100,7 @@ void add_stats(CLI::App& command, Action& action) {
   add_source(*verb, flags->choice);
   verb->add_option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
   add_purpose(*verb, flags->choice);
+  add_scores(*verb, flags->choice);
   add_step(*verb, flags->choice);
   verb->add_flag("--json", flags->json, "as a JSON list");
   verb->callback([flags, &action] { action = [flags] { return stats(*flags); }; });

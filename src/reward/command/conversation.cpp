@@ -10,7 +10,7 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr std::size_t kPiece = 65536;     // what a pipe holds
+constexpr std::size_t kPiece = 65536;  // what a pipe holds
 constexpr int kPiecesAtOnce = 4;
 constexpr std::size_t kRemembered = 64;  // answered ids
 

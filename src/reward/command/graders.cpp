@@ -22,7 +22,7 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr int kTold = 5;          // log lines of one kind; the rest are only counted
+constexpr int kTold = 5;            // log lines of one kind; the rest are only counted
 constexpr int kPatience_ms = 500;   // between the end of a process's output and its own: the kernel closes files first
 constexpr int kMostRepeats = 1000;  // replies nobody asked for until a process is taken for one that floods
 
@@ -241,7 +241,8 @@ void Graders::Work::happens(decltype(Event::what) what) {
 void Graders::Work::settle(const action::Settle& settled) {
   Open& batch = open_of(settled.ticket);
   if (settled.verdict.cause == Cause::clock)
-    tell("clock", "reward.command: {} on {}: its processes are ended, and the verdict is undecided", settled.verdict.reply.reason, sample_of(settled.ticket).id);
+    tell("clock", "reward.command: {} on {}: its processes are ended, and the verdict is undecided", settled.verdict.reply.reason,
+         sample_of(settled.ticket).id);
   batch.verdicts[std::size_t(settled.ticket - batch.first)] = settled.verdict;
   listener_.judged();
   if (--batch.missing > 0) return;
@@ -265,13 +266,14 @@ Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample
   RewardSection alone = section;
   alone.processes = 1;
   Graders graders(spawner, alone, {.errors = [&](std::size_t, std::string_view bytes) {
-    const std::lock_guard lock(mutex);
-    if (errors.size() < kLongestReason) errors.append(bytes.substr(0, kLongestReason - errors.size()));
-  }});
+                    const std::lock_guard lock(mutex);
+                    if (errors.size() < kLongestReason) errors.append(bytes.substr(0, kLongestReason - errors.size()));
+                  }});
   graders.add({sample});
   Verdict verdict = graders.await().second.front();
   const std::lock_guard lock(mutex);
-  require<ConfigError>(verdict.cause == Cause::replied, fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command), verdict.reply.reason),
+  require<ConfigError>(verdict.cause == Cause::replied,
+                       fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command), verdict.reply.reason),
                        "it was asked to judge the reference answer of a prompt before anything is trained",
                        errors.empty() ? "it must write one JSON object a line, with id, score and correct, and flush it (jobs/README.md)"
                                       : fmt::format("it wrote to standard error: {}", errors));

@@ -19,7 +19,7 @@ namespace rollcall::reward {
 /// Who hears of it, from a thread of its own.
 struct GraderListener {
   std::function<void(std::size_t process, std::string_view bytes)> errors = [](std::size_t, std::string_view) {};  ///< what a process wrote to standard error
-  std::function<void()> judged = [] {};                                                                           ///< one more verdict
+  std::function<void()> judged = [] {};                                                                            ///< one more verdict
 };
 
 /// Lets up to reward.processes processes judge batches of samples. Processes are started when they are needed and end with this object.

@@ -24,9 +24,7 @@ std::string cut(std::string_view text, std::size_t most) {
 }
 
 /// As a message can show it: printable ASCII and whole characters of valid UTF-8.
-std::string shown(std::string_view line) {
-  return json(cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string shown(std::string_view line) { return json(cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string read_numbers(const json& given, const std::vector<std::string>& names, std::vector<double>& values) {
   if (!given.is_object()) return "its \"components\" are not an object";

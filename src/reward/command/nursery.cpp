@@ -52,8 +52,8 @@ class Nursery {
   };
   void start(const char* words, std::size_t bytes);
   void end(const Request& request);
-  void reap();                  ///< what has ended: the rest of its group goes with it
-  void end_adopted() const;     ///< whatever has left its group: its parents have ended, so this process is its parent now
+  void reap();               ///< what has ended: the rest of its group goes with it
+  void end_adopted() const;  ///< whatever has left its group: its parents have ended, so this process is its parent now
   bool await(pid_t pid, int longest_ms);
   void end_all();
 

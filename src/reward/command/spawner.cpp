@@ -91,10 +91,10 @@ Child Spawner::start(const std::vector<std::string>& command) {
   std::array<int, 3> fds{-1, -1, -1};
   const Answer answer = ask(socket_, packet, &fds);
   std::error_code unknown;
-  require<EnvironmentError>(answer.pid > 0, fmt::format("reward.command cannot be started: {}: {}", command.front(), std::strerror(answer.failure)),
-                            "no answer can be judged without it",
-                            fmt::format("check that {} is there and executable (chmod +x); the job runs in {}", command.front(),
-                                        std::filesystem::current_path(unknown).string()));
+  require<EnvironmentError>(
+      answer.pid > 0, fmt::format("reward.command cannot be started: {}: {}", command.front(), std::strerror(answer.failure)),
+      "no answer can be judged without it",
+      fmt::format("check that {} is there and executable (chmod +x); the job runs in {}", command.front(), std::filesystem::current_path(unknown).string()));
   for (const int fd : fds) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   return {answer.pid, Pipe(fds[0]), Pipe(fds[1]), Pipe(fds[2])};
 }

@@ -26,8 +26,8 @@ Decision PriorTestRounds::next(const StepRequest& request, std::uint32_t round, 
   for (const GroupReport& group : pool) {
     const std::int64_t have = drawn(group);
     // A group that was left out of a round stays out: it has as many rollouts as when it was judged.
-    const bool more =
-        have < request.max_rollouts && wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0, 2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);
+    const bool more = have < request.max_rollouts &&
+                      wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0, 2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);
     if (more) decision.groups.push_back({group.id, group.level, std::uint32_t(have), 1});
   }
   return decision;

@@ -30,7 +30,8 @@ struct World {
   std::map<std::size_t, double> due{};  ///< process -> when its event comes
   std::size_t starts = 0, most_running = 0;
 
-  World(std::size_t processes, double timeout_s, std::vector<Fate> all) : state(make_dispatch(processes, timeout_s, 0)), fates(std::move(all)), served(processes) {}
+  World(std::size_t processes, double timeout_s, std::vector<Fate> all)
+      : state(make_dispatch(processes, timeout_s, 0)), fates(std::move(all)), served(processes) {}
 
   void happens(decltype(Event::what) what) {
     for (const Action& a : advance(state, {now_s, std::move(what)})) {

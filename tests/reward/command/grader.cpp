@@ -1,6 +1,6 @@
 // A verifier's command that does what the response asks for: right, wrong, or any of the ways in which a real one fails.
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <cstdlib>
@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
     const json asked = json::parse(line);
     const std::string response = asked.at("response"), verb = response.substr(0, response.find(' '));
     const std::string rest = response.size() > verb.size() ? response.substr(verb.size() + 1) : "";
-    json reply{{"id", asked.at("id")}, {"score", response == asked.at("answer") ? 1.0 : 0.25}, {"correct", response == asked.at("answer")}, {"reason", "compared"}};
+    json reply{
+        {"id", asked.at("id")}, {"score", response == asked.at("answer") ? 1.0 : 0.25}, {"correct", response == asked.at("answer")}, {"reason", "compared"}};
     if (argc > 1 && std::string(argv[1]) == "components") reply["components"] = {{"length", double(response.size())}};
     if (verb == "die") std::abort();
     if (verb == "exit") return std::atoi(rest.c_str());
@@ -42,8 +43,10 @@ int main(int argc, char** argv) {
     if (verb == "child-die") leave_child(rest, false), ::usleep(50'000), std::abort();
     if (verb == "child-hang") leave_child(rest, false), ::pause();
     if (verb == "garbage") std::cout << rest << std::endl;
-    else if (verb == "flood") for (;;) std::cout << "no end of it ";
-    else if (verb == "chatter") for (int i = 0; i < 20'000; ++i) std::cerr << "nobody will read all of this\n";
+    else if (verb == "flood")
+      for (;;) std::cout << "no end of it ";
+    else if (verb == "chatter")
+      for (int i = 0; i < 20'000; ++i) std::cerr << "nobody will read all of this\n";
     else if (verb == "silent") continue;
     if (verb == "undecided") reply = {{"id", asked.at("id")}, {"undecided", true}, {"reason", "the judge is asleep"}};
     if (verb == "other") reply["id"] = "another/1/2/3/4";

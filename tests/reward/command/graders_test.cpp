@@ -1,8 +1,8 @@
 // Real processes that fail in every way: each costs its own verdict, nothing outlives it, and nothing hangs.
+#include "reward/command/graders.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "reward/command/graders.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -67,11 +67,10 @@ TEST(Graders, VerdictsComeBackByTheirSamples) {
 
 TEST(Graders, EachFailureCostsItsOwnVerdict) {
   const std::vector<std::pair<std::string, std::string>> bad{
-      {"die", "the command was ended by signal 6"},        {"exit 7", "the command ended with status 7"},
-      {"hang", "no verdict after 1 s"},                    {"silent", "no verdict after 1 s"},
-      {"close", "the command closed its output"},          {"garbage hello", "not a JSON object: \"hello\""},
-      {"garbage {\"id\":1}", "has no \"id\""},             {"flood", "longer than 1048576 bytes"},
-      {"other", "which it was not asked about"},           {"undecided", "the judge is asleep"}};
+      {"die", "the command was ended by signal 6"}, {"exit 7", "the command ended with status 7"}, {"hang", "no verdict after 1 s"},
+      {"silent", "no verdict after 1 s"},           {"close", "the command closed its output"},    {"garbage hello", "not a JSON object: \"hello\""},
+      {"garbage {\"id\":1}", "has no \"id\""},      {"flood", "longer than 1048576 bytes"},        {"other", "which it was not asked about"},
+      {"undecided", "the judge is asleep"}};
   std::vector<std::string> responses;
   for (const auto& [response, reason] : bad) responses.insert(responses.end(), {"right", response, "wrong"});
   for (const std::int64_t processes : {1, 4}) {

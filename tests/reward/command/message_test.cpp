@@ -2,8 +2,8 @@
 #include "reward/command/message.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 
@@ -23,7 +23,8 @@ TEST(Message, ASampleIsOneLineWhateverItHolds) {
 }
 
 TEST(Message, AVerdictIsTaken) {
-  const auto answered = parse_reply(R"({"id":"a","score":0.5,"correct":true,"components":{"style":-1,"length":3},"reason":"good","extra":1})", {"length", "style"});
+  const auto answered =
+      parse_reply(R"({"id":"a","score":0.5,"correct":true,"components":{"style":-1,"length":3},"reason":"good","extra":1})", {"length", "style"});
   EXPECT_EQ(answered.fault, "");
   EXPECT_EQ(answered.id, "a");
   EXPECT_TRUE(answered.reply.correct);
