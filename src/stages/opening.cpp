@@ -5,6 +5,7 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
+#include "reward/command/graders.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
