@@ -13,6 +13,8 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::uint64_t kUndecided = ~std::uint64_t{0};  // no sample, which is what else may follow an answer, has this number
+
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }
 
 std::string name_of(const ArchivedGroup& g) {
@@ -85,6 +87,7 @@ void add(Digest& digest, const Score& score) {
   digest.list(std::vector<double>{score.reward});
   digest.number(score.correct ? 1 : 0);
   digest.text(score.answer);
+  if (score.undecided) digest.number(kUndecided);
 }
 
 }  // namespace

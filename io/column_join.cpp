@@ -33,6 +33,7 @@ struct Offsets {
     rollout(Dim::rollout) = one_each(s.keys.sample.size());
     rollout(Dim::turn) = offsets(s.rollouts.turn_count);
     rollout(Dim::completion_byte) = offsets(s.rollouts.completion_bytes), rollout(Dim::extracted_byte) = offsets(s.scores.extracted_bytes);
+    rollout(Dim::reason_byte) = offsets(s.scores.reason_bytes);
     const auto by_turn = offsets(s.rollouts.token_count);
     for (const std::size_t t : rollout(Dim::turn)) rollout(Dim::token).push_back(by_turn[t]);
     first_rollout = offsets(s.keys.rollout_count);

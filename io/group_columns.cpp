@@ -133,6 +133,8 @@ void append(const std::vector<Score>& scores, std::size_t components, ScoreColum
     c.correct.push_back(score.correct ? 1 : 0);
     append_text(score.answer, c.extracted_bytes, c.extracted);
     extend(c.components, score.components);
+    c.undecided.push_back(score.undecided ? 1 : 0);
+    append_text(score.reason, c.reason_bytes, c.reason);
   }
 }
 
@@ -164,10 +166,14 @@ std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreCol
   check_group_rows(keys);
   std::vector<std::vector<Score>> scores(keys.step.size());
   Cursor<double> component{c.components};
-  Cursor<std::uint8_t> extracted{c.extracted};
+  Cursor<std::uint8_t> extracted{c.extracted}, reason{c.reason};
   for (std::size_t r = 0; r < keys.group.size(); ++r)
-    scores[keys.group[r]].push_back(
-        {.components = component.take(components), .reward = c.reward[r], .correct = c.correct[r] != 0, .answer = extracted.take_text(c.extracted_bytes[r])});
+    scores[keys.group[r]].push_back({.components = component.take(components),
+                                     .reward = c.reward[r],
+                                     .correct = c.correct[r] != 0,
+                                     .answer = extracted.take_text(c.extracted_bytes[r]),
+                                     .undecided = c.undecided[r] != 0,
+                                     .reason = reason.take_text(c.reason_bytes[r])});
   return scores;
 }
 

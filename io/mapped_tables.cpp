@@ -24,7 +24,8 @@ bool MappedTables::is_large(const Column& column) {
     case Dim::prompt_byte:
     case Dim::reference_byte:
     case Dim::completion_byte:
-    case Dim::extracted_byte: return true;
+    case Dim::extracted_byte:
+    case Dim::reason_byte: return true;
     case Dim::group:
     case Dim::rollout:
     case Dim::turn:

@@ -22,7 +22,7 @@ class MappedTables {
   template <class Set>
   void read(Set& set, std::vector<ColumnView>& columns) {
     Set::each(set, [&]<class T>(const Column& column, std::vector<T>& values) {
-      if (is_large(column)) {
+      if (is_large(column) && !reader_.lacks(column)) {
         const auto bytes = reader_.in_place<T>(column);
         columns.push_back({column, type_of<T>(), bytes, bytes.size() / sizeof(T)});
       } else {

@@ -1,4 +1,4 @@
-// Schema 1.2 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
+// Schema 1.3 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -13,11 +13,11 @@
 namespace rollcall::io {
 
 /// Readers take every minor version of their major one; a minor version only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 2;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 3;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
-enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component };
-inline constexpr std::size_t kDims = 9;
+enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component, reason_byte };
+inline constexpr std::size_t kDims = 10;
 struct Dimension {
   const char *table, *name;
 };
@@ -29,7 +29,8 @@ inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
                                                            {"text", "reference_byte"},
                                                            {"text", "completion_byte"},
                                                            {"text", "extracted_byte"},
-                                                           {"rollouts", "component"}}};
+                                                           {"rollouts", "component"},
+                                                           {"text", "reason_byte"}}};
 inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
 using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file has none
 
@@ -117,6 +118,9 @@ struct ScoreColumns {
   std::vector<std::uint32_t> extracted_bytes;
   std::vector<double> components;       // [rollout, component]
   std::vector<std::uint8_t> extracted;  // [extracted_byte]
+  std::vector<std::uint8_t> undecided;  // [rollout]
+  std::vector<std::uint32_t> reason_bytes;
+  std::vector<std::uint8_t> reason;  // [reason_byte]
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {
@@ -127,6 +131,11 @@ struct ScoreColumns {
       c.extracted_bytes);
     f(Column{"rollouts", "components", Dim::rollout, "1", "named components of the reward", {}, nullptr, true}, c.components);
     f(Column{"text", "extracted", Dim::extracted_byte, "1", "extracted answers, UTF-8"}, c.extracted);
+    f(since(3, Column{"rollouts", "undecided", Dim::rollout, "1", "whether the verifier came to no verdict", {}, "decided undecided"}, 0), c.undecided);
+    f(since(3, Column{"rollouts", "reason_bytes", Dim::rollout, "bytes", "length of the verdict's reason in text/reason; 0 when none is given", Dim::reason_byte},
+            0),
+      c.reason_bytes);
+    f(since(3, Column{"text", "reason", Dim::reason_byte, "1", "reasons of verdicts, UTF-8"}, 0), c.reason);
   }
 };
 

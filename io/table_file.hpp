@@ -113,7 +113,7 @@ class TableReader {
   }
   template <class T>
   void read_column(const Column& column, std::vector<T>& values) {
-    if (column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor")) {
+    if (lacks(column)) {
       values.assign(extents_[index(column.rows)], static_cast<T>(column.absent));
       return;
     }
@@ -132,6 +132,8 @@ class TableReader {
     return mapped_values(column, type_of<T>());
   }
   bool has(const Column& column) const;
+  /// The file is of a minor version that does not know the column yet.
+  bool lacks(const Column& column) const { return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor"); }
   std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
   /// After all reads: every sum of counts is the length of what it counts.
   void check_counts() const;

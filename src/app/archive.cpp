@@ -7,7 +7,7 @@
 namespace rollcall::app {
 
 void add_archive(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, compare");
+  auto* command = app.add_subcommand("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, judge anew, compare");
   command->require_subcommand(0, 1);  // a required one would be missed before a misspelt one is named
   command->callback([command, &action] {
     if (!command->get_subcommands().empty()) return;
@@ -23,6 +23,7 @@ void add_archive(CLI::App& app, Action& action) {
   archive::add_pack(*command, action);
   archive::add_stats(*command, action);
   archive::add_export(*command, action);
+  archive::add_rescore(*command, action);
   archive::add_diff(*command, action);
   command->footer("RUN is the folder of a finished or running run; RUN|FILE also takes one HDF5 file of a run, wherever it was copied.");
 }

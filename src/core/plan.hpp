@@ -49,6 +49,7 @@ struct GroupReport {
   std::vector<std::uint8_t> correct{};  ///< [n]
   std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers; filled for eval and validation only (majority votes)
+  std::uint32_t dropped = 0;            ///< further rollouts that were drawn and came to no verdict: nothing is known of them
   // What a stage may add; empty or NaN where none has. No stage fills these, and a policy that cannot do without is refused (scheduling/policy.hpp).
   std::vector<double> predicted{};                              ///< [n] chance of success that a quality head gave the partial rollout
   double diversity = std::numeric_limits<double>::quiet_NaN();  ///< how much its rollouts differ as texts, 0 (all the same) to 1
@@ -57,6 +58,9 @@ struct GroupReport {
   double loss = std::numeric_limits<double>::quiet_NaN();                ///< mean surrogate loss of its rollouts
   double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();  ///< over its rollouts
 };
+
+/// Rollouts of the group, those without a verdict included: the next sample's number, and what a budget counts.
+inline std::int64_t drawn(const GroupReport& report) { return std::int64_t(report.rewards.size()) + std::int64_t(report.dropped); }
 
 /// From a scoring rank to the coordinator, one per shard.
 struct StepReport {

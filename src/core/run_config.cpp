@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rollcall {
 namespace {
 
@@ -20,6 +22,24 @@ void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSectio
   s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off", {0, kBig});
   s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
   s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
+}
+
+void check_reward(const RunConfig& c) {
+  const auto& names = c.reward.components;
+  if (c.reward.command.empty()) {
+    require<ConfigError>(names.empty(), "reward.components is set without reward.command", "a task's verifier has components of its own",
+                         "leave it out, or set reward.command");
+    return;
+  }
+  require<ConfigError>(!c.reward.command.front().empty(), "the first word of reward.command is empty", "there is no program to start",
+                       "name the program, for example reward.command = [\"./grade\"]");
+  require<ConfigError>(c.task.format_weight == 0.0, fmt::format("task.format_weight is {}, and reward.command is set", c.task.format_weight),
+                       "the command's score is the reward, and has no format component", "leave task.format_weight out");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool again = names[i] == "correct" || std::find(names.begin(), names.begin() + std::ptrdiff_t(i), names[i]) != names.begin() + std::ptrdiff_t(i);
+    require<ConfigError>(!names[i].empty() && !again, fmt::format("reward.components has {}", names[i].empty() ? "an empty name" : names[i] + " twice"),
+                         "every component is a column of its own, and the first is always correct", "give each a name of its own");
+  }
 }
 
 }  // namespace
@@ -62,6 +82,13 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
+
+  s.bind("reward.command", &c.reward.command, "program and arguments that judge answers, JSON lines in and out (jobs/README.md); empty: the task's verifier");
+  s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
+  s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
+  s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
+  s.bind("reward.undecided", &c.reward.undecided, "answers without a verdict: drop leaves them out of statistics and loss, wrong counts them as wrong", {},
+         {"drop", "wrong"});
 
   s.bind("text.tokenizer", &c.text.tokenizer, "how text becomes tokens; auto: the model folder's tokenizer.json, or character if it has none", {},
          {"auto", "model", "character", "byte"});
@@ -193,6 +220,7 @@ void check(const RunConfig& c) {
                        "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
   require<ConfigError>(c.task.name != "jsonl" || !c.task.file.empty(), "task.name is jsonl but task.file is empty", "there is nothing to read prompts from",
                        "set task.file to a file with one JSON object a line");
+  check_reward(c);
   require<ConfigError>(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user),
                        "without {prompt} every question would be the same", "put {prompt} where the task's prompt belongs");
 }

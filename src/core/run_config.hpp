@@ -47,6 +47,15 @@ struct TaskSection {
   bool shuffle_rewards = false;  ///< control experiment: rewards permuted over the step's rollouts
 };
 
+/// What judges answers in place of the task's own verifier, and what becomes of an answer that nobody could judge.
+struct RewardSection {
+  std::vector<std::string> command;     ///< program and arguments that judge, one JSON line in and one out; empty: the task's verifier
+  std::vector<std::string> components;  ///< names of the components that it reports beside "correct"
+  std::int64_t processes = 4;           ///< of them side by side on each scoring rank
+  double timeout_s = 30;                ///< longest time for one verdict, the start of the process included
+  std::string undecided = "drop";       ///< drop | wrong
+};
+
 /// How a prompt becomes tokens: text/prompt_format.hpp.
 struct TextSection {
   std::string tokenizer = "auto";      ///< auto | model | character | byte; auto: the model folder's tokenizer.json where there is one, else character
@@ -190,6 +199,7 @@ struct ArchiveSection {
 struct RunConfig {
   RunSection run;
   TaskSection task;
+  RewardSection reward;
   TextSection text;
   ModelSection model;
   SftSection sft;

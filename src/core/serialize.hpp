@@ -35,7 +35,7 @@ void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupReport& v, unsigned) {
-  ar& v.id& v.level& v.rewards& v.correct& v.lengths& v.answers& v.predicted& v.diversity& v.drift;
+  ar& v.id& v.level& v.rewards& v.correct& v.lengths& v.answers& v.dropped& v.predicted& v.diversity& v.drift;
 }
 template <class A>
 void serialize(A& ar, rollcall::StepReport& v, unsigned) {

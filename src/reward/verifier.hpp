@@ -3,6 +3,7 @@
 
 #include "core/rollout.hpp"
 #include "core/run_config.hpp"
+#include "reward/command/message.hpp"
 #include "text/extract.hpp"
 
 #include <span>
@@ -26,22 +27,29 @@ struct Verifier {
 const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError naming the nearest
 std::vector<std::string> verifier_names();
 
-/// What judges the answers of a run: a verifier, and how it finds them. Immutable, shared by threads.
+/// What judges the answers of a run: a verifier, or the command in its place, and how answers are found. Immutable, shared by threads.
 class Judge {
  public:
-  /// Throws ConfigError for an extraction that is unknown or can never find an answer of the task.
-  Judge(const Verifier& verifier, const TaskSection& section);
-  const Verifier& verifier() const { return *verifier_; }
+  /// `verifier`: the task's. Throws ConfigError for an extraction that is unknown or can never find an answer of the task.
+  Judge(const Verifier& verifier, const TaskSection& section, const RewardSection& reward = {});
+  std::string name() const { return is_command_ ? "command" : verifier_->name; }
+  bool is_command() const { return is_command_; }
+  const std::vector<std::string>& components() const { return components_; }  ///< names, in the order of Score::components
   std::string extraction() const { return extractor_.shown(); }
 
-  /// `finished` is false when the token limit cut the response. reward = correct + format_weight * format.
+  /// `finished` is false when the token limit cut the response. reward = correct + format_weight * format. A verifier that throws comes to no verdict.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
   std::vector<Score> score_group(const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished) const;
+  /// What the command replied, as a score: reward = its score, components = correct and its own.
+  Score score(const Reply& reply, std::string_view response, bool finished) const;
+  Score undecided(std::string reason) const;  ///< all zero
 
  private:
   const Verifier* verifier_;
   text::Extractor extractor_;
   double format_weight_;
+  bool is_command_;
+  std::vector<std::string> components_;
 };
 
 }  // namespace rollcall::reward

@@ -36,10 +36,17 @@ const Verifier& find_verifier(const std::string& name) {
   return *row;
 }
 
-Judge::Judge(const Verifier& verifier, const TaskSection& section)
+Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardSection& reward)
     : verifier_(&verifier),
       extractor_(section.extract.empty() ? verifier.extract : section.extract, section.answer_marker),
-      format_weight_(section.format_weight) {
+      format_weight_(section.format_weight),
+      is_command_(!reward.command.empty()),
+      components_(verifier.components) {
+  if (is_command_) {  // its answers may be anything
+    components_ = {"correct"};
+    components_.insert(components_.end(), reward.components.begin(), reward.components.end());
+    return;
+  }
   const auto refuse = [&](bool fits, const char* answers, const char* remedy) {
     require<ConfigError>(fits || !extractor_.numbers_only(), fmt::format("task.extract is {}, and {}", extractor_.rule(), answers),
                          "no answer could ever be right", remedy);
@@ -51,9 +58,25 @@ Judge::Judge(const Verifier& verifier, const TaskSection& section)
 }
 
 Score Judge::score(const Prompt& prompt, std::string_view response, bool finished) const {
-  Score score = verifier_->judge(prompt, {response, finished, extractor_.find(response, finished), extractor_.rule() == "whole"});
+  Score score;
+  try {
+    score = verifier_->judge(prompt, {response, finished, extractor_.find(response, finished), extractor_.rule() == "whole"});
+  } catch (const std::exception& fault) {  // one verdict is lost, not the run
+    return undecided(fmt::format("the verifier {} failed: {}", verifier_->name, fault.what()));
+  }
   score.reward = score.components[0] + format_weight_ * score.components[1];  // in [0, 1 + format_weight]
   return score;
+}
+
+Score Judge::score(const Reply& reply, std::string_view response, bool finished) const {
+  Score score{.components = {reply.correct ? 1.0 : 0.0}, .reward = reply.score, .correct = reply.correct, .undecided = reply.undecided, .reason = reply.reason};
+  score.components.insert(score.components.end(), reply.components.begin(), reply.components.end());
+  if (const auto found = extractor_.find(response, finished); found && found->complete) score.answer = found->text;
+  return score;
+}
+
+Score Judge::undecided(std::string reason) const {
+  return {.components = std::vector<double>(components_.size(), 0.0), .undecided = true, .reason = std::move(reason)};
 }
 
 std::vector<Score> Judge::score_group(const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished) const {

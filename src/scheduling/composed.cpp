@@ -128,13 +128,12 @@ void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
 }
 
 Training ComposedPolicy::settle(const StepRequest& request, const std::vector<GroupReport>& reports) {
-  Training training{.groups = pieces_.selection->select(request, reports)};
+  Training training{.groups = pieces_.selection->select(request, judged(reports))};
   std::sort(training.groups.begin(), training.groups.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   auto chosen = training.groups.begin();  // both ascend by GroupId
   for (const auto& report : reports) {
-    const auto n = std::int64_t(report.rewards.size());
-    training.drawn += n;
-    training.trained += n;
+    training.drawn += rollcall::drawn(report);
+    training.trained += std::int64_t(report.rewards.size());
     while (chosen != training.groups.end() && chosen->id < report.id) ++chosen;
     if (chosen == training.groups.end() || chosen->id != report.id || chosen->keep.empty()) continue;
     training.trained -= std::int64_t(std::count(chosen->keep.begin(), chosen->keep.end(), 0));
@@ -145,8 +144,9 @@ Training ComposedPolicy::settle(const StepRequest& request, const std::vector<Gr
 }
 
 void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
-  knowledge_.learn(reports);
-  const std::vector<GroupReport>& heard = knowledge_.heard(reports);
+  const std::vector<GroupReport> known = judged(reports);
+  knowledge_.learn(known);
+  const std::vector<GroupReport>& heard = knowledge_.heard(known);
   for (const auto& [name, piece] : named_pieces()) {
     piece->learn(heard);
     for (auto& metric : piece->metrics()) {
@@ -243,6 +243,12 @@ LoadReport ComposedPolicy::load_parts(const PolicyParts& parts, const std::vecto
   }
 }
 
+std::vector<GroupReport> judged(const std::vector<GroupReport>& reports) {
+  std::vector<GroupReport> known;
+  std::copy_if(reports.begin(), reports.end(), std::back_inserter(known), [](const GroupReport& report) { return !report.rewards.empty(); });
+  return known;
+}
+
 void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>& more) {
   std::map<GroupId, std::size_t> index;
   for (std::size_t i = 0; i < all.size(); ++i) index[all[i].id] = i;
@@ -259,6 +265,7 @@ void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>
     append(group.lengths, report.lengths);
     append(group.answers, report.answers);
     append(group.predicted, report.predicted);
+    group.dropped += report.dropped;
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
 }

@@ -63,6 +63,9 @@ class ComposedPolicy final : public Policy {
   std::vector<std::pair<std::string, double>> metrics_;  // state: of the latest step
 };
 
+/// Without groups of which no rollout came to a verdict: they were drawn, but say nothing.
+std::vector<GroupReport> judged(const std::vector<GroupReport>& reports);
+
 /// Reports of one group from several fragments become one, samples in order of arrival; ascending GroupId.
 void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>& more);
 

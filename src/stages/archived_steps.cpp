@@ -84,7 +84,7 @@ void ArchivedSteps::load(std::uint64_t archived) {
     return true;
   });
   visit(Purpose::greedy, [&](const io::ArchivedGroup& group, const auto&) {
-    loaded_[group.step].greedy[group.group.id.prompt] = group.scores.at(0).reward;
+    loaded_[group.step].greedy[group.group.id.prompt] = greedy_reward(group.scores.at(0));
     return true;
   });
 }

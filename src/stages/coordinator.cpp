@@ -34,6 +34,18 @@ double mean_reward(const std::vector<GroupReport>& reports) {
   return count == 0 ? 0.0 : sum / double(count);
 }
 
+/// Throughput and latency of the verifier; the counts are the step's, the times this start's.
+void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFacts verdicts, double scoring_s) {
+  auto& seconds = verdicts.seconds;
+  row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier), double(seconds.size() + verdicts.repeated));
+  row.values.emplace_back(fmt::format("scoring/{}/undecided", verifier), double(verdicts.undecided));
+  if (seconds.empty()) return;
+  std::nth_element(seconds.begin(), seconds.begin() + std::ptrdiff_t(seconds.size() / 2), seconds.end());
+  row.values.emplace_back(fmt::format("timing_s/{}_median", verifier), double(seconds[seconds.size() / 2]));
+  row.values.emplace_back(fmt::format("timing_s/{}_max", verifier), verdicts.slowest_s);
+  row.values.emplace_back(fmt::format("perf/{}_verdicts_per_s", verifier), double(seconds.size()) / std::max(scoring_s, 1e-9));
+}
+
 void tell(const scheduling::LoadReport& report) {
   if (report.same_prompts) return;
   const std::string anew = report.restarted.empty() ? "" : fmt::format("; these pieces start afresh: {}", fmt::join(report.restarted, ", "));
@@ -254,6 +266,7 @@ void Coordinator::train_step() {
     state_.seconds[name] += seconds;
   }
   row.values.emplace_back("timing_s/step", took + waited);
+  if (sampling) add_verdicts(row, job_->judge->name(), round.verdicts, round.scoring_s);
   row.values.emplace_back("timing_s/update_compute_mean", report.compute_mean_s);
   row.values.emplace_back("timing_s/update_compute_max", report.compute_max_s);
   if (sampling) {

@@ -47,7 +47,8 @@ class Coordinator {
   struct Round {
     std::vector<GroupReport> reports, greedy;
     std::vector<ScoredFile> files;
-    scheduling::Training training{};                              ///< of a whole step
+    scheduling::Training training{};  ///< of a whole step
+    VerdictFacts verdicts{};
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
     double generation_mean_s = 0.0;                               ///< over the ranks that generated
     std::uint32_t slowest_rank = 0;                               ///< of the generation, in the last round

@@ -53,6 +53,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
     generation_s[notice.report.producer] += notice.generation_s;  // a rank may generate for two plans
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
+    add(round.verdicts, notice.verdicts);
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
   }
@@ -64,7 +65,11 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   std::sort(state_.unpacked.begin(), state_.unpacked.end(), [](const auto& a, const auto& b) {
     return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path);  // notices come in any order
   });
-  for (const auto& report : round.reports) state_.rollouts_total += report.rewards.size();
+  for (const auto& report : round.reports) state_.rollouts_total += std::uint64_t(drawn(report));
+  if (const auto& v = round.verdicts; v.undecided > 0)
+    spdlog::warn(
+        "{} step {}: {} of {} verdicts are undecided, {} of them ended by the clock and {} repeated from before the stop; the first: {}; the slowest: {} ({:.1f} s)",
+        purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason, v.slowest, v.slowest_s);
   return round;
 }
 
@@ -88,6 +93,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     const StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
     Round round = play({plan, greedy_plan(plan, answered)});
     deciding.restart();
+    add(all.verdicts, round.verdicts);
     scheduling::merge_reports(all.reports, round.reports), scheduling::merge_reports(all.greedy, round.greedy);
     std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
     all.generation_s += round.generation_s, all.generation_mean_s += round.generation_mean_s,
@@ -96,7 +102,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     decision = scheduler_->next_round(request, round.reports);
   }
   all.training = scheduler_->settle(request, all.reports);
-  for (const auto& report : all.reports) state_.rollouts_per_level[report.level] += std::int64_t(report.rewards.size());
+  for (const auto& report : all.reports) state_.rollouts_per_level[report.level] += drawn(report);
   scheduling_s += deciding.seconds();
   return all;
 }

@@ -53,6 +53,12 @@ Split split_of(Purpose purpose) {
   throw ProtocolError("a message names a purpose that does not exist");
 }
 
+std::string excerpt(const std::string& text) {
+  constexpr std::size_t kShown = 40;
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
+}
+
 const char* purpose_name(Purpose purpose) {
   switch (purpose) {
     case Purpose::train: return "train";
@@ -94,12 +100,6 @@ io::RunIdentity make_identity(const RunConfig& config, const std::string& data_h
   identity.seed = std::uint64_t(config.run.seed);
   if (const char* id = std::getenv("SLURM_JOB_ID")) identity.slurm_job_id = id;
   return identity;
-}
-
-std::string excerpt(const std::string& text) {
-  constexpr std::size_t kShown = 40;
-  const std::string line = text.substr(0, text.find('\n'));
-  return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
 }
 
 /// Tokens of all prompts: tasks of a chat are rendered and cut into tokens once, not in every step.
@@ -193,7 +193,7 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   const auto& row = task::find_task(config.task.name);
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
-  job.judge.emplace(reward::find_verifier(row.verifier), config.task);
+  job.judge.emplace(reward::find_verifier(row.verifier), config.task, config.reward);
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
   job.identity = make_identity(job.config, data_hash(job), binary_version);

@@ -77,6 +77,8 @@ const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& pro
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
 
+std::string excerpt(const std::string& text);  ///< the beginning of its first line, for messages
+
 /// Prompt::prior of all of them; empty when one has none.
 std::vector<float> predictions(const std::vector<Prompt>& prompts);
 

@@ -41,9 +41,23 @@ struct ScoredFile {
   io::PublishedFile shard, scores;
 };
 
+/// How the verdicts of a shard came about.
+struct VerdictFacts {
+  std::vector<float> seconds{};  ///< of each verdict that was asked for
+  std::uint64_t repeated = 0;    ///< undecided ones taken from files of steps that were set aside
+  std::uint64_t undecided = 0;   ///< these included
+  std::uint64_t ended = 0;       ///< by the clock, in this start
+  std::string slowest{};         ///< the sample that took longest ...
+  double slowest_s = 0.0;        ///< ... and how long
+  std::string reason{};          ///< of the first undecided one
+};
+void note(VerdictFacts& facts, double seconds, const std::string& sample);  ///< one more verdict
+void add(VerdictFacts& all, const VerdictFacts& more);
+
 struct ScoredNotice {
   ScoredFile files;
   StepReport report;
+  VerdictFacts verdicts;
   double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
 };
 
@@ -111,8 +125,12 @@ void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
   ar& v.shard& v.scores;
 }
 template <class A>
+void serialize(A& ar, rollcall::stages::VerdictFacts& v, unsigned) {
+  ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.slowest_s& v.reason;
+}
+template <class A>
 void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
-  ar& v.files& v.report& v.generation_s& v.scoring_s& v.archive_s;
+  ar& v.files& v.report& v.verdicts& v.generation_s& v.scoring_s& v.archive_s;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {

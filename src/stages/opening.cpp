@@ -5,6 +5,7 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
+#include "reward/command/graders.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
@@ -86,6 +87,19 @@ void tell_text(const Job& job) {
                  job.format->prompt_text(job.prompts.train.front().text));
 }
 
+/// A command that is missing, crashes at its start or answers wrongly is told now and not after the warm start.
+void check_command(const Job& job, reward::Spawner* spawner) {
+  if (!job.judge->is_command()) return;
+  expect(spawner != nullptr, "a job with a command was given what starts it");
+  const auto& prompts = job.prompts.train.empty() ? job.prompts.heldout : job.prompts.train;
+  const Prompt& prompt = prompts.at(0);
+  const auto verdict = reward::try_command(*spawner, job.config.reward, {"check/0/0/0/0", prompt.text, prompt.answer, prompt.answer});
+  if (verdict.reply.undecided || !verdict.reply.correct)
+    spdlog::warn("reward.command says of a response that is nothing but the reference answer \"{}\": {}{}", excerpt(prompt.answer),
+                 verdict.reply.undecided ? "no verdict" : "wrong", verdict.reply.reason.empty() ? "" : fmt::format(" ({})", verdict.reply.reason));
+  else spdlog::info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
+}
+
 }  // namespace
 
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share) {
@@ -98,6 +112,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
     config.train.leaf_tokens = read_run_folder(config.run.dir).train.leaf_tokens;
   check_guide(config);
   opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
+  check_command(*opening.job, request.spawner);
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);

@@ -38,7 +38,7 @@ std::string stages_of(const comm::StageLayout& layout, int rank) {
 /// Everything one rank owns while the job runs.
 class Rank {
  public:
-  Rank(comm::Communicator& world, Job job, const std::string& checkpoint);
+  Rank(comm::Communicator& world, Job job, const std::string& checkpoint, reward::Spawner* spawner);
   ExitCode run(JobKind kind);
 
  private:
@@ -48,7 +48,7 @@ class Rank {
   bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
   ExitCode follow();
-  void on_generated(const Generated& made);  ///< to the scoring rank; at once where that is this one
+  void on_generated(Generated made);  ///< to the scoring rank; at once where that is this one
   void on_pack(const PackRequest& request);
   const char* background() const;  ///< what goes on beside the messages: a writer that hangs is named in a roll call
   void report_progress();          ///< a stop signal, a durable share of a checkpoint: whatever happened beside the messages
@@ -68,7 +68,7 @@ class Rank {
   bool signal_reported_ = false;
 };
 
-Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : world_(&world), job_(std::move(job)), mail_(world) {
+Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint, reward::Spawner* spawner) : world_(&world), job_(std::move(job)), mail_(world) {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
   world.set_collective_deadline(job_.config.run.deadline_s);
@@ -86,7 +86,7 @@ Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint) : 
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
   transfer_ = std::make_unique<comm::WeightTransfer>(world, plan);
   if (hosts(comm::Stage::generation)) generation_.emplace(job_, rank);
-  if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_);
+  if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_, spawner);
   if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_);
   if (!checkpoint.empty()) restore(checkpoint);
 }
@@ -174,10 +174,10 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
                                     "check that every node starts the same build"));
 }
 
-void Rank::on_generated(const Generated& made) {
+void Rank::on_generated(Generated made) {
   if (made.scorer != world_->rank()) return mail_.send(made.scorer, Tag::shard, made.notice);
   world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
-  scoring_->on_own_shard(made.notice, made.shard);
+  scoring_->on_own_shard(made.notice, std::move(made.shard));
 }
 
 void Rank::on_pack(const PackRequest& request) {
@@ -198,9 +198,16 @@ void Rank::on_pack(const PackRequest& request) {
   if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
 }
 
-const char* Rank::background() const { return update_ && update_->is_saving() ? "writing of a checkpoint" : ""; }
+const char* Rank::background() const {
+  if (scoring_ && scoring_->is_judging()) return "scoring by reward.command";
+  return update_ && update_->is_saving() ? "writing of a checkpoint" : "";
+}
 
 void Rank::report_progress() {
+  if (scoring_ && scoring_->is_judging()) {
+    scoring_->progress();
+    if (!scoring_->is_judging()) world_->set_activity(background());
+  }
   if (update_) {
     if (const auto share = update_->saved()) {
       world_->set_activity(background());
@@ -305,7 +312,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     if (request.kind == JobKind::train && config.run.watch_s > 0)
       watcher.emplace(world, config.run.dir, stages_of(opening.job->layout, world.rank()), config.run.watch_s);
     world.set_activity("start");
-    Rank rank(world, std::move(*opening.job), opening.preamble.checkpoint);
+    Rank rank(world, std::move(*opening.job), opening.preamble.checkpoint, request.spawner);
     world.set_activity("");
     try {
       return rank.run(request.kind);

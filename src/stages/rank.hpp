@@ -5,6 +5,8 @@
 #include "comm/communicator.hpp"
 #include "core/run_config.hpp"
 
+#include "reward/command/spawner.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,7 +22,8 @@ struct JobRequest {
   std::vector<std::string> assignments;  ///< key=value over the file
   bool resume = false;
   std::string binary_version;
-  std::string evaluate;  ///< eval: checkpoint reference; its weights are evaluated
+  std::string evaluate;                ///< eval: checkpoint reference; its weights are evaluated
+  reward::Spawner* spawner = nullptr;  ///< of this rank, where the run file has a reward.command
 };
 
 /// Runs the job on this rank and returns its exit code, the same on every rank. Errors of input and environment are found by rank 0 alone and

@@ -1,48 +1,66 @@
-// Verifiers over whole groups.
+// Verdicts on shards: by the verifier on the threads of the rank, or by the command's processes.
 #include "stages/scoring.hpp"
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
+#include "stages/step_batch.hpp"
 
-#include <memory>
+#include <utility>
 
 namespace rollcall::stages {
-namespace {
 
-std::int32_t policy_tokens(const Rollout& rollout) {
-  std::size_t count = 0;
-  for (const auto& turn : rollout.turns) count += turn.role == Role::policy ? turn.tokens.size() : 0;
-  return std::int32_t(count);
+void note(VerdictFacts& facts, double seconds, const std::string& sample) {
+  facts.seconds.push_back(float(seconds));
+  if (seconds > facts.slowest_s || facts.slowest.empty()) facts.slowest = sample, facts.slowest_s = seconds;
 }
 
-}  // namespace
+void add(VerdictFacts& all, const VerdictFacts& more) {
+  all.seconds.insert(all.seconds.end(), more.seconds.begin(), more.seconds.end());
+  all.repeated += more.repeated, all.undecided += more.undecided, all.ended += more.ended;
+  if (more.slowest_s > all.slowest_s || all.slowest.empty()) all.slowest = more.slowest, all.slowest_s = more.slowest_s;
+  if (all.reason.empty()) all.reason = more.reason;
+}
 
-ScoredShard score(const Job& job, const RolloutShard& shard) {
-  ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->verifier().components, {}};
-  scores.scores.resize(shard.groups.size());
+ScoredShard score(const Job& job, const RolloutShard& shard, VerdictFacts& facts) {
+  ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->components(), {}};
   const auto& prompts = job.prompts.of(split_of(shard.purpose));
-  job.workers->run(std::int64_t(shard.groups.size()), [&](std::int64_t g, int) {
-    const Group& group = shard.groups[std::size_t(g)];
-    std::vector<std::string> responses;
-    const auto finished = std::make_unique<bool[]>(group.rollouts.size());
-    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
-      responses.push_back(group.rollouts[i].text);
-      finished[i] = group.rollouts[i].finish == FinishReason::stop;
-    }
-    scores.scores[std::size_t(g)] =
-        job.judge->score_group(prompts.at(group.id.prompt.value), responses, std::span<const bool>(finished.get(), group.rollouts.size()));
+  std::vector<std::pair<std::size_t, std::size_t>> rollouts;  // threads pull them one by one: a slow verdict holds up its thread alone
+  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
+    scores.scores.emplace_back(shard.groups[g].rollouts.size());
+    for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) rollouts.emplace_back(g, i);
+  }
+  std::vector<double> seconds(rollouts.size());
+  job.workers->run(std::int64_t(rollouts.size()), [&](std::int64_t at, int) {
+    const auto [g, i] = rollouts[std::size_t(at)];
+    const Rollout& rollout = shard.groups[g].rollouts[i];
+    const Stopwatch clock;
+    scores.scores[g][i] = job.judge->score(prompts.at(shard.groups[g].id.prompt.value), rollout.text, rollout.finish == FinishReason::stop);
+    seconds[std::size_t(at)] = clock.seconds();
   });
+  for (std::size_t at = 0; at < rollouts.size(); ++at) {
+    const auto [g, i] = rollouts[at];
+    const bool slower = facts.slowest.empty() || seconds[at] > facts.slowest_s;
+    note(facts, seconds[at], slower ? sample_id(shard.purpose, shard.groups[g].id, shard.groups[g].rollouts[i].sample) : std::string());
+  }
   return scores;
 }
 
-StepReport report(const RolloutShard& shard, const ScoredShard& scores) {
+Undecided undecided_of(const RunConfig& config) { return config.reward.undecided == "drop" ? Undecided::drop : Undecided::wrong; }
+
+StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecided undecided) {
   StepReport report{shard.purpose, shard.step, shard.round, shard.producer, {}};
+  const bool trains = shard.purpose == Purpose::train || shard.purpose == Purpose::greedy;
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     GroupReport group{.id = shard.groups[g].id, .level = shard.groups[g].level};
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
       const Score& score = scores.scores[g][i];
+      if (score.undecided && trains && undecided == Undecided::drop) {
+        ++group.dropped;
+        continue;
+      }
       group.rewards.push_back(score.reward);
       group.correct.push_back(score.correct ? 1 : 0);
-      group.lengths.push_back(policy_tokens(shard.groups[g].rollouts[i]));
+      group.lengths.push_back(std::int32_t(policy_tokens(shard.groups[g].rollouts[i])));
       if (shard.purpose != Purpose::train) group.answers.push_back(score.answer);
     }
     report.groups.push_back(std::move(group));
@@ -50,21 +68,52 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores) {
   return report;
 }
 
+Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner) : job_(&job), mail_(&mail) {
+  if (!job.judge->is_command()) return;
+  expect(spawner != nullptr, "a job with a command was given what starts it");
+  command_.emplace(job, *spawner, mail.rank());
+}
+
 void Scoring::on_shard(const ShardNotice& notice) {
   const Stopwatch reading;
   io::await_published(job_->run_dir, notice.file);
-  const RolloutShard shard = io::read_shard(job_->run_dir, notice.file);
-  score_shard(notice, shard, reading.seconds());
+  RolloutShard shard = io::read_shard(job_->run_dir, notice.file);
+  score_shard(notice, std::move(shard), reading.seconds());
 }
 
-void Scoring::score_shard(const ShardNotice& notice, const RolloutShard& shard, double read_s) {
-  const Stopwatch scoring;
-  const ScoredShard scores = score(*job_, shard);
-  const double scoring_s = scoring.seconds();
+void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double read_s) {
+  if (command_) return command_->add(notice, std::move(shard), read_s);
+  const Stopwatch clock;
+  JudgedShard judged{.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}, .read_s = read_s};
+  judged.scores = score(*job_, judged.shard, judged.facts);
+  judged.scoring_s = clock.seconds();
+  publish(std::move(judged));
+}
+
+void Scoring::progress() {
+  while (command_) {
+    auto judged = command_->take();
+    if (!judged) return;
+    publish(std::move(*judged));
+  }
+}
+
+void Scoring::publish(JudgedShard judged) {
+  for (const auto& group : judged.scores.scores)
+    for (const Score& score : group) {
+      if (!score.undecided) continue;
+      if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;
+    }
   const Stopwatch writing;
-  const auto file = io::write_scores(job_->run_dir, scores, shard, job_->identity);
+  const auto file = io::write_scores(job_->run_dir, judged.scores, judged.shard, job_->identity);  // stored before anything is done with it
+  const auto& notice = judged.notice;
   mail_->send(0, Tag::scored,
-              ScoredNotice{{notice.file, file}, report(shard, scores), notice.generation_s, scoring_s, notice.archive_s + read_s + writing.seconds()});
+              ScoredNotice{{notice.file, file},
+                           report(judged.shard, judged.scores, undecided_of(job_->config)),
+                           std::move(judged.facts),
+                           notice.generation_s,
+                           judged.scoring_s,
+                           notice.archive_s + judged.read_s + writing.seconds()});
 }
 
 }  // namespace rollcall::stages

@@ -1,28 +1,41 @@
-// The scoring stage: a published shard in, published scores and a report out. It keeps no state.
+// The scoring stage: a published shard in, published scores and a report out. The task's verifier scores a shard at once; the command's processes score several
+// beside whatever else the rank does.
 #pragma once
 
+#include "stages/command_scoring.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
+
+#include <optional>
 
 namespace rollcall::stages {
 
 class Scoring {
  public:
-  Scoring(Job& job, Mailbox& mail) : job_(&job), mail_(&mail) {}
+  /// `spawner`: where the job's judge is a command.
+  Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner);
   void on_shard(const ShardNotice& notice);
   /// Of this process: it need not be read back.
-  void on_own_shard(const ShardNotice& notice, const RolloutShard& shard) { score_shard(notice, shard, 0.0); }
+  void on_own_shard(const ShardNotice& notice, RolloutShard shard) { score_shard(notice, std::move(shard), 0.0); }
+  void progress();  ///< publishes what the command has judged meanwhile
+  bool is_judging() const { return command_ && command_->is_judging(); }
 
  private:
-  void score_shard(const ShardNotice& notice, const RolloutShard& shard, double read_s);
+  void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
+  void publish(JudgedShard judged);
 
   Job* job_;
   Mailbox* mail_;
+  std::optional<CommandScoring> command_;
 };
 
-/// Scores every group of a shard with the job's verifier.
-ScoredShard score(const Job& job, const RolloutShard& shard);
-/// What the scheduler hears of it.
-StepReport report(const RolloutShard& shard, const ScoredShard& scores);
+/// Scores every rollout of a shard with the job's verifier.
+ScoredShard score(const Job& job, const RolloutShard& shard, VerdictFacts& facts);
+
+enum class Undecided : std::uint8_t { drop, wrong };
+Undecided undecided_of(const RunConfig& config);
+/// What the scheduler hears of it. Training rollouts without a verdict that are dropped are only counted; in evaluations, whose samples are a fixed number,
+/// they stand as wrong.
+StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecided undecided);
 
 }  // namespace rollcall::stages

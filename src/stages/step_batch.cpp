@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -45,7 +47,7 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
                         fmt::format("{} scores {} groups, but {} holds {}", file.scores.path, scores.scores.size(), file.shard.path, shard.groups.size()),
                         "scores must belong to their shard", "resume from the last checkpoint");
   if (shard.purpose == Purpose::greedy) {
-    for (std::size_t g = 0; g < shard.groups.size(); ++g) part.greedy[shard.groups[g].id.prompt] = scores.scores[g].at(0).reward;
+    for (std::size_t g = 0; g < shard.groups.size(); ++g) part.greedy[shard.groups[g].id.prompt] = greedy_reward(scores.scores[g].at(0));
     return;
   }
   part.component_names = scores.component_names;
@@ -176,6 +178,35 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
     for (const auto& bytes : ranks.gather_all(to_wire(own))) merge_into(whole, index, from_wire(bytes));
   }
   return in_order(std::move(whole), index);
+}
+
+double greedy_reward(const Score& score) { return score.undecided ? std::numeric_limits<double>::quiet_NaN() : score.reward; }
+
+void settle_undecided(StepBatch& batch, bool drop) {
+  for (auto& [prompt, reward] : batch.greedy)
+    if (std::isnan(reward) && !drop) reward = 0.0;
+  if (!drop) return;
+  const auto without_greedy = [&](const Group& group) {
+    const auto greedy = batch.greedy.find(group.id.prompt);
+    return greedy != batch.greedy.end() && std::isnan(greedy->second);
+  };
+  std::size_t kept = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    Group& group = batch.groups[g];
+    auto& scores = batch.scores[g];
+    std::size_t decided = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i].undecided) continue;
+      if (decided != i) group.rollouts[decided] = std::move(group.rollouts[i]), scores[decided] = std::move(scores[i]);
+      ++decided;
+    }
+    group.rollouts.resize(decided), scores.resize(decided);
+    if (group.rollouts.empty() || without_greedy(group)) continue;
+    if (kept != g) batch.groups[kept] = std::move(group), batch.scores[kept] = std::move(scores);
+    ++kept;
+  }
+  batch.groups.resize(kept), batch.scores.resize(kept);
+  std::erase_if(batch.greedy, [](const auto& entry) { return std::isnan(entry.second); });
 }
 
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {

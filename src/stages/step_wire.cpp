@@ -17,7 +17,7 @@ struct Flat {
   std::vector<std::int32_t> level, bin;
   // [rollouts]
   std::vector<std::uint32_t> sample, turns, answer_bytes;
-  std::vector<std::uint8_t> finish, correct;
+  std::vector<std::uint8_t> finish, correct, undecided;
   std::vector<double> reward, components;  // components: [rollouts][names]
   // [turns]
   std::vector<std::uint8_t> role;
@@ -37,7 +37,7 @@ struct Flat {
   template <class Self, class Visit>
   static void each(Self& f, const Visit& visit) {
     visit(f.step), visit(f.prompt), visit(f.stream_prompt), visit(f.draw), visit(f.planned), visit(f.rollouts), visit(f.level), visit(f.bin);
-    visit(f.sample), visit(f.turns), visit(f.answer_bytes), visit(f.finish), visit(f.correct), visit(f.reward), visit(f.components);
+    visit(f.sample), visit(f.turns), visit(f.answer_bytes), visit(f.finish), visit(f.correct), visit(f.undecided), visit(f.reward), visit(f.components);
     visit(f.role), visit(f.tokens), visit(f.columns), visit(f.stretches), visit(f.stretch_tokens), visit(f.stretch_version);
     visit(f.token), visit(f.logprob), visit(f.entropy);
     visit(f.name_bytes), visit(f.greedy_prompt), visit(f.greedy_reward), visit(f.answers), visit(f.names);
@@ -67,7 +67,7 @@ void flatten(const Rollout& rollout, const Score& score, std::size_t components,
   expect(score.components.size() == components, "a score has a number for every component");
   flat.sample.push_back(rollout.sample), flat.turns.push_back(std::uint32_t(rollout.turns.size()));
   flat.finish.push_back(std::uint8_t(rollout.finish));
-  flat.correct.push_back(score.correct ? 1 : 0), flat.reward.push_back(score.reward);
+  flat.correct.push_back(score.correct ? 1 : 0), flat.undecided.push_back(score.undecided ? 1 : 0), flat.reward.push_back(score.reward);
   add(flat.components, score.components);
   flat.answer_bytes.push_back(std::uint32_t(score.answer.size())), add(flat.answers, score.answer);
   for (const Turn& turn : rollout.turns) flatten(turn, flat);
@@ -145,7 +145,7 @@ class Builder {
     Rollout made{.sample = sample_.one(), .finish = FinishReason(finish_.one()), .turns = {}, .text = {}};
     Score& score = scores.emplace_back();
     components_.into(score.components, components);
-    score.reward = reward_.one(), score.correct = correct_.one() != 0;
+    score.reward = reward_.one(), score.correct = correct_.one() != 0, score.undecided = undecided_.one() != 0;
     answer_.into(score.answer, answer_bytes_.one());
     made.turns.resize(std::min<std::size_t>(turns_.one(), f_.role.size()));
     for (Turn& turn : made.turns) {
@@ -168,7 +168,7 @@ class Builder {
   Taker<std::uint32_t> draw_{f_.draw}, planned_{f_.planned}, rollouts_{f_.rollouts}, sample_{f_.sample}, turns_{f_.turns}, answer_bytes_{f_.answer_bytes},
       tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches}, stretch_tokens_{f_.stretch_tokens};
   Taker<std::int32_t> level_{f_.level}, bin_{f_.bin}, token_{f_.token};
-  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, role_{f_.role};
+  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided}, role_{f_.role};
   Taker<double> reward_{f_.reward}, components_{f_.components};
   Taker<float> logprob_{f_.logprob}, entropy_{f_.entropy};
   Taker<char> answer_{f_.answers}, names_{f_.names};

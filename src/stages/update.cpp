@@ -267,6 +267,10 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
 }
 
 StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
+  const bool had_any = !step.groups.empty();
+  settle_undecided(step, job_->config.reward.undecided == "drop");
+  require<InputError>(!had_any || !step.groups.empty(), fmt::format("no rollout of step {} came to a verdict", number), "there is nothing to learn from",
+                      "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
   if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
   return step;
 }

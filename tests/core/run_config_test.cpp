@@ -83,7 +83,7 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
     if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;  // tables
     int most = 0;
     for (const char* value :
-         {"bf16_sliced8", "true", "false", "0.5", "2", "16", "[2]", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current"}) {
+         {"bf16_sliced8", "true", "false", "0.5", "2", "16", "[2]", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current", "wrong"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
@@ -106,6 +106,10 @@ TEST(RunConfig, ContradictionsAreRefused) {
            Refused{{"eval.every=5", "eval.validation_samples=4"}, "eval.pass_k 8 exceeds"},
            Refused{{"train.mini_batches=65"}, "train.mini_batches 65 exceeds"},
            Refused{{"task.name=jsonl"}, "task.file is empty"},
+           Refused{{"reward.components=[\"style\"]"}, "reward.components is set without reward.command"},
+           Refused{{"reward.command=[\"\"]"}, "the first word of reward.command is empty"},
+           Refused{{"reward.command=[\"./grade\"]", "task.format_weight=0.5"}, "task.format_weight is 0.5"},
+           Refused{{"reward.command=[\"./grade\"]", "reward.components=[\"a\", \"correct\"]"}, "reward.components has correct twice"},
        }) {
     const std::string message = refusal(settings);
     EXPECT_NE(message.find(says), std::string::npos) << message;

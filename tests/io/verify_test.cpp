@@ -86,6 +86,45 @@ TEST(Verify, FilesOfAnEarlierMinorVersionAreRead) {
   EXPECT_NE(fault_of([&] { read_shard(run, today); }).find("cannot open column groups/planned"), std::string::npos) << "a file of today must have them";
 }
 
+/// Scores as schema 1.2 wrote them: every verdict was decided, and none had a reason. They are read, and packed beside those of today.
+TEST(Verify, ScoresOfAnEarlierMinorVersionAreReadAndPacked) {
+  const RunFolder run;
+  Sample s = sample(3, 4, 3);
+  for (auto& group : s.scores.scores)
+    for (auto& score : group) score.undecided = false, score.reason.clear();
+  PackInput input = write(run, s);
+  KeyColumns keys;
+  ScoreColumns scores;
+  for (std::size_t g = 0; g < s.shard.groups.size(); ++g) append(s.shard.groups[g], keys), append(s.scores.scores[g], 2, scores);
+  auto columns = views(keys, scores);
+  std::erase_if(columns, [](const ColumnView& view) { return view.column.since_minor > 2; });
+  EXPECT_EQ(columns.size(), views(keys, scores).size() - 3);
+  Attributes attributes = identity_attributes(identity(), "scores", Purpose::train);
+  attributes[1].second = std::int32_t{2};
+  for (const auto& [name, value] : {std::pair("step", 4), {"round", 0}, {"producer", 1}, {"policy_version", 4}})
+    attributes.emplace_back(name, std::uint64_t(value));
+  attributes.emplace_back("temperature", 0.75F);
+  {
+    const auto inside = enter_hdf5();
+    write_tables(run.path() / input.scores.path, columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
+  }
+  input.scores = inspect(run, input.scores.path);
+  EXPECT_TRUE(same(read_scores(run, input.scores).scores, s.scores.scores));
+  const std::string content = archive_sha256(run);
+  Sample later = sample(3, 5, 2);
+  const PackInput second = write(run, later);
+  const auto ranks = comm::alone();
+  const ArchiveEntry entry = pack(*ranks, run, "both", {input, second}, identity());
+  EXPECT_TRUE(verify_archive(run, entry).empty());
+  std::size_t undecided = 0, expected = 0;
+  for (const auto& group : read_archive(run, entry))
+    for (const auto& score : group.scores) undecided += score.undecided ? 1 : 0;
+  for (const auto& group : later.scores.scores)
+    for (const auto& score : group) expected += score.undecided ? 1 : 0;
+  EXPECT_EQ(undecided, expected);
+  EXPECT_NE(archive_sha256(run), content);
+}
+
 /// Every checksum is right, but the groups stand as a shard has them: by falling prompt.
 TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
   const RunFolder run;

@@ -166,6 +166,34 @@ TEST(Extraction, AnswersWithinALongerResponse) {
   EXPECT_EQ(verdict(judge_by("integer", "integer_answer", "7", "The answer is 7")), "00 ");
 }
 
+/// A verifier that throws costs the verdict, not the run.
+TEST(Judge, AFailureIsAnUndecidedVerdict) {
+  const Verifier fails{"fails", "", {"correct", "format"}, "whole", [](const Prompt&, const Response&) -> Score { throw std::runtime_error("no such table"); }};
+  const Score score = Judge(fails, TaskSection{}).score(prompt_of("1"), "1", true);
+  EXPECT_TRUE(score.undecided && !score.correct);
+  EXPECT_EQ(score.reward, 0.0);
+  EXPECT_EQ(score.components, (std::vector<double>{0, 0}));
+  EXPECT_EQ(score.reason, "the verifier fails failed: no such table");
+}
+
+/// Its score is the reward, whatever it calls correct; the answer is found as the run file says, for votes.
+TEST(Judge, ACommandsReplyIsAScore) {
+  RewardSection reward;
+  reward.command = {"./grade"}, reward.components = {"style", "length"};
+  TaskSection task;
+  task.extract = "last_number";
+  const Judge judge(find_verifier("exact_match"), task, reward);
+  EXPECT_EQ(judge.components(), (std::vector<std::string>{"correct", "style", "length"}));
+  EXPECT_EQ(judge.name(), "command");
+  const Score score = judge.score({.score = -0.5, .correct = true, .components = {2, 3}, .undecided = false, .reason = "why"}, "It is 42.", true);
+  EXPECT_EQ(score.components, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(score.reward, -0.5);
+  EXPECT_TRUE(score.correct && !score.undecided);
+  EXPECT_EQ(score.answer, "42");
+  EXPECT_EQ(score.reason, "why");
+  EXPECT_EQ(judge.undecided("gone").components.size(), 3U);
+}
+
 TEST(Extraction, IsShown) {
   EXPECT_EQ(Judge(find_verifier("marked_answer"), TaskSection{}).extraction(), "marker ####");
   EXPECT_EQ(Judge(find_verifier("integer_answer"), TaskSection{}).extraction(), "whole");

@@ -64,6 +64,19 @@ TEST_P(EveryBudget, IsSpentExactlyInAnyStep) {
   }
 }
 
+/// Rollouts without a verdict were drawn all the same: budgets, caps and the numbers of samples count them.
+TEST_P(EveryBudget, CountsRolloutsThatNobodyCouldJudge) {
+  for (const double undecided : {0.3, 1.0}) {
+    const auto table = prompt_table(40);
+    const auto policy = make_policy({GetParam()}, {}, table, 3);
+    for (std::uint64_t step = 0; step < 40; ++step) {
+      const StepRequest request = any_request(Cheap(9, step + 1), step);
+      check(*policy, table, request, simulate_step(*policy, request, undecided));
+      ASSERT_FALSE(HasFatalFailure()) << "step " << step << ", " << undecided << " of the verdicts missing";
+    }
+  }
+}
+
 TEST_P(EveryBudget, OfALargeStepIsSpentInEachOfAHundred) {
   const auto table = prompt_table(2000);
   const auto policy = make_policy({GetParam()}, {}, table, 5);

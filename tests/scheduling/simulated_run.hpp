@@ -53,11 +53,15 @@ inline GroupReport no_results(const GroupId& id, std::int32_t level) {
   return r;
 }
 
-/// Success falls with the level and grows with the step; the outcome of a sample depends on its address alone.
-inline GroupReport outcome(const GroupPlan& plan) {
+/// Success falls with the level and grows with the step; the outcome of a sample depends on its address alone. A share of them comes to no verdict.
+inline GroupReport outcome(const GroupPlan& plan, double undecided = 0.0) {
   GroupReport r = no_results(plan.id, plan.level);
   const double rate = std::min(0.95, 0.9 / (plan.level - 1) + 0.01 * double(plan.id.step % 50));
   for (std::uint32_t s = plan.first_sample; s < plan.first_sample + plan.count; ++s) {
+    if (RandomStream(8, RandomPurpose::test, plan.id.step, plan.id.prompt.value, s).uniform(plan.id.draw) < undecided) {
+      ++r.dropped;
+      continue;
+    }
     const bool right = RandomStream(9, RandomPurpose::test, plan.id.step, plan.id.prompt.value, s).uniform(plan.id.draw) < rate;
     r.correct.push_back(right);
     r.rewards.push_back(right);
@@ -67,17 +71,18 @@ inline GroupReport outcome(const GroupPlan& plan) {
 }
 
 /// One step with all its rounds. Returns the decisions in order; the reports of all rounds, ascending by GroupId, end the step.
-inline std::vector<Decision> simulate_step(Policy& policy, const StepRequest& request) {
+inline std::vector<Decision> simulate_step(Policy& policy, const StepRequest& request, double undecided = 0.0) {
   std::vector<Decision> rounds = {policy.begin_step(request)};
   std::map<GroupId, GroupReport> whole;
   for (;;) {
     std::vector<GroupReport> reports;
-    for (const auto& plan : rounds.back().groups) reports.push_back(outcome(plan));
+    for (const auto& plan : rounds.back().groups) reports.push_back(outcome(plan, undecided));
     for (const auto& r : reports) {
       auto& sum = whole.try_emplace(r.id, no_results(r.id, r.level)).first->second;
       sum.correct.insert(sum.correct.end(), r.correct.begin(), r.correct.end());
       sum.rewards.insert(sum.rewards.end(), r.rewards.begin(), r.rewards.end());
       sum.lengths.insert(sum.lengths.end(), r.lengths.begin(), r.lengths.end());
+      sum.dropped += r.dropped;
     }
     if (rounds.back().last_round) break;
     if (rounds.size() > 16) throw std::logic_error("the policy never closes its step");
@@ -85,7 +90,14 @@ inline std::vector<Decision> simulate_step(Policy& policy, const StepRequest& re
   }
   std::vector<GroupReport> reports;
   for (auto& [id, r] : whole) reports.push_back(std::move(r));
-  policy.settle(request, reports);
+  const Training training = policy.settle(request, reports);
+  std::int64_t all = 0, judged = 0;
+  for (const auto& r : reports) {
+    all += drawn(r), judged += std::int64_t(r.rewards.size());
+    for (const auto& group : training.groups)
+      if (group.id == r.id && !group.keep.empty() && group.keep.size() != r.rewards.size()) throw std::logic_error("a choice among other rollouts");
+  }
+  if (training.drawn != all || training.trained > judged) throw std::logic_error("the policy counts other rollouts than were drawn");
   policy.end_step(reports);
   return rounds;
 }

@@ -27,6 +27,7 @@ inline StepBatch random_batch(std::uint64_t seed, std::size_t groups, std::uint6
       group.rollouts.back().turns.front() = group.rollouts.front().turns.front();  // one prompt a group
       scores.push_back(
           {.components = {double(dice.below(2)), dice.value()}, .reward = dice.value(), .correct = dice.below(2) == 1, .answer = io::test::words(dice)});
+      scores.back().undecided = dice.below(5) == 0;
     }
     batch.groups.push_back(std::move(group));
   }

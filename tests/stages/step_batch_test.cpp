@@ -55,6 +55,40 @@ ScoredFile publish(const std::filesystem::path& run_dir, const Piece& piece) {
   return {io::write_shard(run_dir, piece.shard, prompts, io::test::identity()), io::write_scores(run_dir, piece.scores, piece.shard, io::test::identity())};
 }
 
+/// Dropped: the step is what it would have been without them. Wrong: all of it stays.
+TEST(StepBatch, RolloutsWithoutAVerdictLeaveOrAreWrong) {
+  EXPECT_TRUE(rc::check("only what was decided is left, in its order", [] {
+    const StepBatch whole = random_batch(*rc::gen::inRange<std::uint64_t>(0, 1U << 30), *rc::gen::inRange<std::size_t>(0, 7));
+    StepBatch dropped = whole, wrong = whole, expected = whole;
+    settle_undecided(dropped, true), settle_undecided(wrong, false);
+    RC_ASSERT(same(wrong.groups, whole.groups) && same(wrong.scores, whole.scores));
+    expected.groups.clear(), expected.scores.clear();
+    for (std::size_t g = 0; g < whole.groups.size(); ++g) {
+      Group group = whole.groups[g];
+      group.rollouts.clear();
+      std::vector<Score> scores;
+      for (std::size_t i = 0; i < whole.scores[g].size(); ++i)
+        if (!whole.scores[g][i].undecided) group.rollouts.push_back(whole.groups[g].rollouts[i]), scores.push_back(whole.scores[g][i]);
+      if (!scores.empty()) expected.groups.push_back(group), expected.scores.push_back(scores);
+    }
+    RC_ASSERT(same(dropped.groups, expected.groups) && same(dropped.scores, expected.scores));
+  }));
+}
+
+/// Two prompts of one answer each, of which the second's greedy answer came to no verdict.
+TEST(StepBatch, AGreedyAnswerWithoutAVerdictIsNoBaseline) {
+  StepBatch batch = random_batch(5, 3);  // prompts 0, 0 and 3
+  for (auto& scores : batch.scores)
+    for (auto& score : scores) score.undecided = false;
+  batch.greedy = {{{0}, 0.5}, {{3}, greedy_reward({.components = {}, .reward = 0.0, .undecided = true})}};
+  StepBatch wrong = batch;
+  settle_undecided(batch, true), settle_undecided(wrong, false);
+  EXPECT_EQ(batch.groups.size(), 2U);
+  EXPECT_EQ(batch.greedy, (std::map<PromptId, double>{{{0}, 0.5}}));
+  EXPECT_EQ(wrong.groups.size(), 3U);
+  EXPECT_EQ(wrong.greedy.at({3}), 0.0);
+}
+
 TEST(StepBatch, HasOneOrderWhateverTheCut) {
   EXPECT_TRUE(rc::check("read_step of any cut is the step, on every rank", [] {
     const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1U << 30);

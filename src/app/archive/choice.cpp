@@ -2,8 +2,13 @@
 #include "app/archive/choice.hpp"
 
 #include "base/error.hpp"
+#include "io/rescored.hpp"
+#include "io/schema.hpp"
 
 #include <fmt/format.h>
+
+#include <map>
+#include <utility>
 
 namespace rollcall::app::archive {
 namespace {
@@ -25,18 +30,50 @@ std::string text_of(const Choice& choice) {
   return text;
 }
 
+/// Verdicts of one name, a purpose at a time as the walk comes to it.
+class Rescores {
+ public:
+  Rescores(std::string run, std::string name) : run_(std::move(run)), name_(std::move(name)) {}
+  const std::vector<std::string>& component_names() const { return held_.component_names; }
+  io::ArchivedGroup apply(io::ArchivedGroup group) {
+    if (of_.empty() || held_.purpose != group.purpose) {
+      held_ = io::read_rescored(run_, name_, group.purpose);
+      of_.clear();
+      for (const auto& rescored : held_.groups) of_[rescored.group.id] = &rescored.scores;
+    }
+    const auto scores = of_.find(group.group.id);
+    require(scores != of_.end() && scores->second->size() == group.scores.size(),
+            fmt::format("{} has no verdicts on {} step {}, prompt {}", io::rescored_folder(run_, name_).string(), io::text_of(group.purpose), group.step,
+                        group.group.id.prompt.value),
+            "it is older than these rollouts", "rollcall archive rescore with another --name judges all there are now");
+    group.scores = *scores->second;
+    return group;
+  }
+
+ private:
+  std::string run_, name_;
+  io::Rescored held_;
+  std::map<GroupId, const std::vector<Score>*> of_;
+};
+
 }  // namespace
 
 void add_source(CLI::App& verb, Choice& choice) { verb.add_option("run", choice.source, "RUN|FILE")->required(); }
 void add_purpose(CLI::App& verb, Choice& choice) { verb.add_option("--purpose", choice.purpose, "only this purpose: train, validation, eval or greedy"); }
 void add_step(CLI::App& verb, Choice& choice) { verb.add_option("--step", choice.step, "only this step"); }
+void add_scores(CLI::App& verb, Choice& choice) {
+  verb.add_option("--scores", choice.scores, "with the verdicts of RUN/rescored/NAME in place of the stored ones");
+}
 CLI::Option* add_prompt(CLI::App& verb, Choice& choice) { return verb.add_option("--prompt", choice.prompt, "only this prompt, by its position in its split"); }
 
 void each_chosen(const Choice& choice, const io::Visit& visit) {
   bool found = false;
+  Rescores rescores(choice.source, choice.scores);
   io::each_group(choice.source, selection_of(choice), [&](const io::ArchivedGroup& group, const std::vector<std::string>& component_names) {
     found = true;
-    return visit(group, component_names);
+    if (choice.scores.empty()) return visit(group, component_names);
+    const io::ArchivedGroup judged_anew = rescores.apply(group);
+    return visit(judged_anew, rescores.component_names());
   });
   const std::string asked = text_of(choice);
   require(found || asked.empty(), fmt::format("{} holds no rollouts of {}", choice.source, asked), "they were not drawn, or their shards are not scored yet",

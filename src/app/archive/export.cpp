@@ -48,7 +48,9 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
                     {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"},
                     {"reward", score.reward},
                     {"correct", score.correct},
-                    {"extracted", score.answer}};
+                    {"extracted", score.answer},
+                    {"undecided", score.undecided},
+                    {"reason", score.reason}};
   for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
   // A byte-level tokenizer may cut a character in two; JSON text has to be UTF-8.
@@ -75,6 +77,7 @@ void add_export(CLI::App& command, Action& action) {
   add_source(*verb, flags->choice);
   verb->add_option("--out", flags->out, "file to write");
   add_purpose(*verb, flags->choice);
+  add_scores(*verb, flags->choice);
   add_step(*verb, flags->choice);
   add_prompt(*verb, flags->choice);
   verb->add_flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");

@@ -42,8 +42,12 @@ std::string text_of(const Rollout& rollout, const Score& score, const std::vecto
   for (std::size_t k = 0; k < component_names.size(); ++k) parts += fmt::format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
   std::string text =
       fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}\n", rollout.sample, score.reward, parts,
-                  score.correct ? "correct" : "wrong", t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob,
-                  t.count == 0 ? 0.0 : t.entropy / double(t.count), score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
+                  score.undecided ? "undecided"
+                  : score.correct ? "correct"
+                                  : "wrong",
+                  t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob, t.count == 0 ? 0.0 : t.entropy / double(t.count),
+                  score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
+  if (!score.reason.empty()) text += fmt::format("  because {}\n", score.reason);
   return text + barred(rollout.text);
 }
 

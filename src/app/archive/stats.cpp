@@ -24,7 +24,7 @@ struct Flags {
 
 /// Sums over the rollouts of one row.
 struct Sums {
-  std::uint64_t groups = 0, rollouts = 0, correct = 0, cut = 0, tokens = 0, longest = 0;
+  std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0, longest = 0;
   double reward = 0.0, entropy = 0.0;
 };
 using Row = std::pair<Purpose, std::int64_t>;
@@ -37,6 +37,7 @@ void add(Sums& sums, const Rollout& rollout, const Score& score) {
   }
   ++sums.rollouts;
   sums.correct += score.correct ? 1 : 0;
+  sums.undecided += score.undecided ? 1 : 0;
   sums.cut += rollout.finish == FinishReason::length ? 1 : 0;
   sums.reward += score.reward;
   sums.tokens += length;
@@ -46,12 +47,12 @@ void add(Sums& sums, const Rollout& rollout, const Score& score) {
 double share(double part, std::uint64_t whole) { return whole == 0 ? 0.0 : part / double(whole); }
 
 std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
-  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass", "reward",
-                                 "tokens", "longest", "cut", "entropy");
+  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass",
+                                 "undecided", "reward", "tokens", "longest", "cut", "entropy");
   for (const auto& [row, s] : rows) {
-    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second, s.groups,
-                        s.rollouts, share(double(s.correct), s.rollouts), share(s.reward, s.rollouts), share(double(s.tokens), s.rollouts), s.longest,
-                        share(double(s.cut), s.rollouts), share(s.entropy, s.tokens));
+    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second, s.groups,
+                        s.rollouts, share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts), share(double(s.tokens), s.rollouts),
+                        s.longest, share(double(s.cut), s.rollouts), share(s.entropy, s.tokens));
   }
   return text;
 }
@@ -64,6 +65,7 @@ std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
                     {"groups", s.groups},
                     {"rollouts", s.rollouts},
                     {"pass_rate", share(double(s.correct), s.rollouts)},
+                    {"undecided", s.undecided},
                     {"reward_mean", share(s.reward, s.rollouts)},
                     {"tokens_mean", share(double(s.tokens), s.rollouts)},
                     {"tokens_max", s.longest},
@@ -98,6 +100,7 @@ void add_stats(CLI::App& command, Action& action) {
   add_source(*verb, flags->choice);
   verb->add_option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
   add_purpose(*verb, flags->choice);
+  add_scores(*verb, flags->choice);
   add_step(*verb, flags->choice);
   verb->add_flag("--json", flags->json, "as a JSON list");
   verb->callback([flags, &action] { action = [flags] { return stats(*flags); }; });

@@ -12,6 +12,7 @@ void add_repair(CLI::App& command, Action& action);
 void add_pack(CLI::App& command, Action& action);
 void add_stats(CLI::App& command, Action& action);
 void add_export(CLI::App& command, Action& action);
+void add_rescore(CLI::App& command, Action& action);
 void add_diff(CLI::App& command, Action& action);
 
 }  // namespace rollcall::app::archive

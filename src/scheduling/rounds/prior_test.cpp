@@ -24,10 +24,10 @@ std::int64_t PriorTestRounds::hard_cap(const StepRequest& request) const {
 Decision PriorTestRounds::next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler&) {
   Decision decision{.groups = {}, .last_round = std::int64_t(round) >= rounds_};
   for (const GroupReport& group : pool) {
-    const auto have = std::int64_t(group.correct.size());
+    const std::int64_t have = drawn(group);
     // A group that was left out of a round stays out: it has as many rollouts as when it was judged.
-    const bool more =
-        have < request.max_rollouts && wants_more(double(have), 2.0 * success(group) - 1.0, 2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);
+    const bool more = have < request.max_rollouts &&
+                      wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0, 2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);
     if (more) decision.groups.push_back({group.id, group.level, std::uint32_t(have), 1});
   }
   return decision;

@@ -15,7 +15,7 @@ Decision RedrawRounds::next(const StepRequest& request, std::uint32_t, const std
   std::int64_t missing = std::int64_t(pool.size() - valuable.size());
   const auto value = [](const GroupReport& report) { return success(report) * (1.0 - success(report)); };
   std::stable_sort(valuable.begin(), valuable.end(), [&](const auto* a, const auto* b) { return value(*a) > value(*b); });
-  for (const auto* report : valuable) room.push_back(std::min(most_, (request.max_rollouts - std::int64_t(report->rewards.size())) / size));
+  for (const auto* report : valuable) room.push_back(std::min(most_, (request.max_rollouts - drawn(*report)) / size));
   std::vector<std::int64_t> draws(valuable.size(), 0);
   for (bool given = true; missing > 0 && given;) {
     given = false;
@@ -25,7 +25,7 @@ Decision RedrawRounds::next(const StepRequest& request, std::uint32_t, const std
   }
   Decision decision;
   for (std::size_t i = 0; i < valuable.size(); ++i) {
-    const auto have = std::uint32_t(valuable[i]->rewards.size());
+    const auto have = std::uint32_t(drawn(*valuable[i]));
     if (draws[i] > 0)
       decision.groups.push_back({.id = valuable[i]->id, .level = valuable[i]->level, .first_sample = have, .count = std::uint32_t(draws[i] * size)});
   }

@@ -19,7 +19,7 @@ Decision RefillRounds::next(const StepRequest& request, std::uint32_t round, con
   for (const GroupReport& report : pool) {
     if (held.empty() || held.back() != report.id.prompt) held.push_back(report.id.prompt);
     usable += informative(report);
-    spent += std::int64_t(report.rewards.size());
+    spent += drawn(report);
   }
   const std::int64_t missing = request.prompts - usable, size = request.budget / request.prompts;
   if (missing <= 0 || std::int64_t(round) >= rounds_) return {};

@@ -25,7 +25,7 @@ std::int64_t UntilBalancedRounds::hard_cap(const StepRequest& request) const {
 Decision UntilBalancedRounds::next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler&) {
   Decision decision{.groups = {}, .last_round = std::int64_t(round) + 1 >= rounds_};
   for (const GroupReport& group : pool) {
-    const auto have = std::int64_t(group.correct.size());
+    const std::int64_t have = drawn(group);
     if (done(group)) continue;
     // A group that is still active has been in all `round` rounds, so its first size is have / round.
     const std::int64_t more = std::min(have / std::int64_t(round), request.max_rollouts - have);

@@ -23,7 +23,7 @@ StepRequest WidestIntervalRounds::first(const StepRequest& request) const {
 
 Decision WidestIntervalRounds::next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler&) {
   std::int64_t spent = 0;
-  for (const GroupReport& group : pool) spent += std::int64_t(group.rewards.size());
+  for (const GroupReport& group : pool) spent += drawn(group);
   const std::int64_t left = request.budget - spent, phases = std::max<std::int64_t>(1, phases_ - std::int64_t(round) + 1);
   std::int64_t now = (left + phases - 1) / phases;
   const double explore = std::log(1.0 + double(spent));
@@ -38,7 +38,7 @@ Decision WidestIntervalRounds::next(const StepRequest& request, std::uint32_t ro
   const auto later = [](const auto& a, const auto& b) { return a.first < b.first || (a.first == b.first && a.second > b.second); };
   std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, decltype(later)> queue(later);
   for (std::size_t i = 0; i < pool.size(); ++i) {
-    have.push_back(std::int64_t(pool[i].rewards.size()));
+    have.push_back(drawn(pool[i]));
     spread.push_back(deviation(pool[i].rewards));
     queue.emplace(priority(i), i);
   }
@@ -50,7 +50,7 @@ Decision WidestIntervalRounds::next(const StepRequest& request, std::uint32_t ro
   }
   Decision decision{.groups = {}, .last_round = phases == 1};
   for (std::size_t i = 0; i < pool.size(); ++i) {
-    const auto before = std::int64_t(pool[i].rewards.size());
+    const std::int64_t before = drawn(pool[i]);
     if (have[i] > before) decision.groups.push_back({pool[i].id, pool[i].level, std::uint32_t(before), std::uint32_t(have[i] - before)});
   }
   return decision;

@@ -1,0 +1,23 @@
+// Undecided verdicts of steps that were set aside: a run that draws these steps again repeats them from here, and judges nothing twice that a clock once ended.
+#pragma once
+
+#include "core/rollout.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rollcall::io {
+
+struct StoredVerdict {
+  Purpose purpose = Purpose::train;
+  GroupId group;
+  std::uint32_t sample = 0;
+  std::string prompt, answer, response;  ///< what was judged
+  std::string reason;
+};
+
+/// Those of run_dir/set_aside, earliest first. `unreadable` names score files that cannot be read, each with the reason.
+std::vector<StoredVerdict> undecided_set_aside(const std::filesystem::path& run_dir, std::vector<std::string>& unreadable);
+
+}  // namespace rollcall::io

@@ -1,0 +1,193 @@
+// rollcall archive rescore: other verdicts on the rollouts of a run, in score files of their own, and how they agree with the stored ones.
+#include "app/archive/choice.hpp"
+#include "app/archive/output.hpp"
+#include "app/archive/verbs.hpp"
+#include "base/error.hpp"
+#include "io/rescored.hpp"
+#include "io/schema.hpp"
+#include "reward/command/graders.hpp"
+#include "reward/verifier.hpp"
+#include "stages/run_folder.hpp"
+#include "task/task.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace rollcall::app::archive {
+namespace {
+
+constexpr std::size_t kMostWaiting = 4096;  // groups that wait for their verdicts: bounds the texts in memory
+
+struct Flags {
+  std::string run, verifier, name, purpose;
+  RewardSection reward;
+};
+
+/// Old verdicts against new ones.
+struct Agreement {
+  std::uint64_t rollouts = 0, both = 0, old_only = 0, new_only = 0, neither = 0, undecided = 0;
+  void add(const Score& before, const Score& now) {
+    ++rollouts;
+    if (now.undecided) ++undecided;
+    else if (before.correct) ++(now.correct ? both : old_only);
+    else ++(now.correct ? new_only : neither);
+  }
+};
+
+std::string line_of(const std::string& level, const Agreement& a) {
+  const std::uint64_t decided = a.rollouts - a.undecided;
+  return fmt::format("{:>7} {:>9} {:>12} {:>9} {:>9} {:>10} {:>10} {:>10}\n", level, a.rollouts, a.both, a.old_only, a.new_only, a.neither, a.undecided,
+                     decided == 0 ? "-" : fmt::format("{:.4f}", double(a.both + a.neither) / double(decided)));
+}
+
+std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
+  std::string text = fmt::format("{:>7} {:>9} {:>12} {:>9} {:>9} {:>10} {:>10} {:>10}\n", "level", "rollouts", "both correct", "only old", "only new",
+                                 "both wrong", "undecided", "agreement");
+  Agreement all;
+  for (const auto& [level, a] : levels) {
+    text += line_of(std::to_string(level), a);
+    all.rollouts += a.rollouts, all.both += a.both, all.old_only += a.old_only, all.new_only += a.new_only, all.neither += a.neither,
+        all.undecided += a.undecided;
+  }
+  return text + line_of("all", all);
+}
+
+/// Takes groups one by one, in the archive's order, and their verdicts in any.
+class Rescoring {
+ public:
+  Rescoring(const Flags& flags, const TaskSection& task)
+      : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier : flags.verifier), task, flags.reward) {
+    if (judge_.is_command()) spawner_.emplace();
+    section_ = flags.reward;
+  }
+
+  void add(const io::ArchivedGroup& g) {
+    if (all_.empty() || all_.back().purpose != g.purpose) all_.push_back({g.purpose, judge_.components(), {}});
+    Waiting group{all_.size() - 1, all_.back().groups.size(), {}, g.scores, g.group.level};
+    Group light{.id = g.group.id, .level = g.group.level, .rollouts = {}};
+    for (const Rollout& rollout : g.group.rollouts) {
+      light.rollouts.push_back({.sample = rollout.sample, .turns = {}, .text = {}});
+      group.responses.emplace_back(rollout.text, rollout.finish == FinishReason::stop);
+    }
+    all_.back().groups.push_back({std::move(light), {}});
+    if (judge_.is_command()) ask(g, std::move(group));
+    else judge(g, group);
+  }
+  void finish() {
+    while (!waiting_.empty()) settle(graders_->await());
+  }
+  const std::vector<io::Rescored>& all() const { return all_; }
+  const std::map<std::int32_t, Agreement>& levels() const { return levels_; }
+
+ private:
+  struct Waiting {
+    std::size_t purpose, group;  ///< where its scores go
+    std::vector<std::pair<std::string, bool>> responses;
+    std::vector<Score> before;
+    std::int32_t level;
+  };
+
+  void judge(const io::ArchivedGroup& g, const Waiting& group) {
+    const Prompt prompt{.id = g.group.id.prompt, .level = g.group.level, .text = g.prompt.text, .answer = g.prompt.answer, .solution = {}};
+    std::vector<Score> scores;
+    for (const auto& [response, finished] : group.responses) scores.push_back(judge_.score(prompt, response, finished));
+    keep(group, std::move(scores));
+  }
+  void ask(const io::ArchivedGroup& g, Waiting group) {
+    std::vector<reward::Sample> samples;
+    for (const Rollout& rollout : g.group.rollouts)
+      samples.push_back({fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step, g.group.id.prompt.value, g.group.id.draw, rollout.sample), g.prompt.text,
+                         rollout.text, g.prompt.answer});
+    if (!graders_) {
+      auto first = samples.at(0);
+      first.response = first.answer;
+      try_command(*spawner_, section_, first);
+      graders_.emplace(*spawner_, section_);
+    }
+    waiting_.emplace(graders_->add(std::move(samples)), std::move(group));
+    if (waiting_.size() >= kMostWaiting) settle(graders_->await());
+  }
+  void settle(const reward::Graders::Batch& batch) {
+    const auto group = waiting_.extract(batch.first);
+    std::vector<Score> scores;
+    for (std::size_t i = 0; i < batch.second.size(); ++i) {
+      const auto& [response, finished] = group.mapped().responses[i];
+      scores.push_back(judge_.score(batch.second[i].reply, response, finished));
+    }
+    keep(group.mapped(), std::move(scores));
+  }
+  void keep(const Waiting& group, std::vector<Score> scores) {
+    for (std::size_t i = 0; i < scores.size(); ++i) levels_[group.level].add(group.before[i], scores[i]);
+    all_[group.purpose].groups[group.group].scores = std::move(scores);
+  }
+
+  reward::Judge judge_;
+  RewardSection section_;
+  std::vector<io::Rescored> all_;  ///< by purpose, as the archive goes
+  std::map<std::int32_t, Agreement> levels_;
+  std::map<std::uint64_t, Waiting> waiting_;  ///< by batch
+  std::optional<reward::Spawner> spawner_;
+  std::optional<reward::Graders> graders_;
+};
+
+std::string who(const Flags& flags) {
+  if (!flags.verifier.empty()) return flags.verifier;
+  std::string text;
+  for (const auto& word : flags.reward.command) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+ExitCode rescore(Flags flags) {
+  require<ConfigError>(flags.verifier.empty() != flags.reward.command.empty(), "one of --verifier and --command says who judges",
+                       "there is nobody to ask otherwise", "name a verifier, or a program that reads and writes JSON lines (jobs/README.md)");
+  if (flags.name.empty()) flags.name = flags.verifier.empty() ? std::filesystem::path(flags.reward.command.front()).stem().string() : flags.verifier;
+  require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'), fmt::format("--name {} is no name of a folder", flags.name),
+                       "the verdicts go to RUN/rescored/NAME", "choose letters and digits");
+  const auto folder = io::rescored_folder(flags.run, flags.name);
+  require<ConfigError>(!std::filesystem::exists(folder), fmt::format("{} is there already", folder.string()), "verdicts are never overwritten",
+                       "choose another --name, or remove it");
+  RunConfig config = stages::read_run_folder(flags.run);
+  config.reward = flags.reward;
+  if (!flags.reward.command.empty()) config.task.format_weight = 0.0;
+  check(config);
+  Rescoring rescoring(flags, config.task);
+  std::optional<io::RunIdentity> identity;
+  const auto source = io::open_source(flags.run);
+  for (const auto& entry : source.packed)
+    if (!identity) identity = io::identity_of(flags.run, entry.file);
+  each_chosen({.source = flags.run, .purpose = flags.purpose, .step = {}, .prompt = {}}, [&](const io::ArchivedGroup& group, const auto&) {
+    rescoring.add(group);
+    return true;
+  });
+  rescoring.finish();
+  require(!rescoring.all().empty(), fmt::format("{} holds no rollouts", flags.run), "there is nothing to judge", "rollcall archive ls shows what there is");
+  io::write_rescored(flags.run, flags.name, rescoring.all(), who(flags), identity.value_or(io::RunIdentity{}));
+  Output out;
+  out.write(table_of(rescoring.levels()));
+  out.write(fmt::format("\nverdicts   {}\n", folder.string()));
+  out.finish();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_rescore(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  auto* verb = command.add_subcommand("rescore", "judge stored rollouts anew: score files of their own in RUN/rescored/NAME, and a table of agreement");
+  verb->add_option("run", flags->run, "RUN")->required();
+  verb->add_option("--verifier", flags->verifier, "a verifier of Rollcall");
+  verb->add_option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
+  verb->add_option("--components", flags->reward.components, "components that the command reports beside correct")->delimiter(',')->expected(1);
+  verb->add_option("--processes", flags->reward.processes, "processes of the command side by side");
+  verb->add_option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
+  verb->add_option("--name", flags->name, "of the folder; default: the verifier's, or the program's without its ending");
+  verb->add_option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
+  verb->footer("Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
+  verb->callback([flags, &action] { action = [flags] { return rescore(*flags); }; });
+}
+
+}  // namespace rollcall::app::archive

@@ -1,0 +1,102 @@
+// Every field of a reply is asked for by name and type, so that a mistake is told as what it is.
+#include "reward/command/message.hpp"
+
+#include "base/nearest.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::reward {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t kShown = 80;  // bytes of a wrong line in a message
+
+/// No longer than `most` bytes, without half a character at the end.
+std::string cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+/// As a message can show it: printable ASCII and whole characters of valid UTF-8.
+std::string shown(std::string_view line) { return json(cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::string read_numbers(const json& given, const std::vector<std::string>& names, std::vector<double>& values) {
+  if (!given.is_object()) return "its \"components\" are not an object";
+  for (const auto& [name, value] : given.items())
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return names.empty() ? fmt::format("it reports the component \"{}\", which reward.components does not name", name)
+                           : fmt::format("it reports the component \"{}\", which reward.components does not name; {}", name, suggest_name(name, names));
+  for (const auto& name : names) {
+    const auto value = given.find(name);
+    if (value == given.end()) return fmt::format("it lacks the component \"{}\" that reward.components names", name);
+    if (!value->is_number() || !std::isfinite(value->get<double>())) return fmt::format("its component \"{}\" is not a number", name);
+    values.push_back(value->get<double>());
+  }
+  return {};
+}
+
+std::string read_verdict(const json& object, const std::vector<std::string>& components, Reply& reply) {
+  if (const auto reason = object.find("reason"); reason != object.end()) {
+    if (!reason->is_string()) return "its \"reason\" is not a text";
+    reply.reason = cut(reason->get<std::string>(), kLongestReason);
+  }
+  if (const auto undecided = object.find("undecided"); undecided != object.end()) {
+    if (!undecided->is_boolean()) return "its \"undecided\" is neither true nor false";
+    reply.undecided = undecided->get<bool>();
+  }
+  if (reply.undecided) {
+    reply.components.assign(components.size(), 0.0);
+    return {};
+  }
+  const auto score = object.find("score"), correct = object.find("correct");
+  if (score == object.end()) return "it has no \"score\"";
+  if (!score->is_number() || !std::isfinite(score->get<double>())) return "its \"score\" is not a number";
+  if (correct == object.end()) return "it has no \"correct\"";
+  if (!correct->is_boolean()) return "its \"correct\" is neither true nor false";
+  reply.score = score->get<double>(), reply.correct = correct->get<bool>();
+  const auto given = object.find("components");
+  return read_numbers(given == object.end() ? json::object() : *given, components, reply.components);
+}
+
+}  // namespace
+
+std::string to_line(const Sample& sample) {
+  const json object{{"id", sample.id}, {"prompt", sample.prompt}, {"response", sample.response}, {"answer", sample.answer}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Answered parse_reply(std::string_view line, const std::vector<std::string>& components) {
+  Answered answered;
+  const json object = json::parse(line, nullptr, false);
+  if (object.is_discarded() || !object.is_object()) {
+    answered.fault = fmt::format("its reply is not a JSON object: {}", shown(line));
+    return answered;
+  }
+  const auto id = object.find("id");
+  if (id == object.end() || !id->is_string()) {
+    answered.fault = fmt::format("its reply has no \"id\" that is a text: {}", shown(line));
+    return answered;
+  }
+  answered.id = id->get<std::string>();
+  if (const std::string wrong = read_verdict(object, components, answered.reply); !wrong.empty()) {
+    answered.reply = {};
+    answered.fault = fmt::format("its reply cannot be used: {}", wrong);
+  }
+  return answered;
+}
+
+std::optional<std::string> Lines::next() {
+  const auto end = rest_.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  std::string line = rest_.substr(0, end);
+  rest_.erase(0, end + 1);
+  return line;
+}
+
+}  // namespace rollcall::reward

@@ -1,0 +1,107 @@
+// This side of the socket: requests are packets, descriptors travel beside the answers.
+#include "reward/command/spawner.hpp"
+
+#include "base/error.hpp"
+#include "base/uninterrupted.hpp"
+#include "reward/command/nursery.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace rollcall::reward {
+namespace {
+
+std::string end_text(int status) {
+  if (WIFEXITED(status)) return fmt::format("ended with status {}", WEXITSTATUS(status));
+  return fmt::format("was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+}
+
+/// One request and its answer. `fds` take the descriptors that come along.
+Answer ask(int socket, const std::string& packet, std::array<int, 3>* fds) {
+  Answer answer{};
+  iovec part{&answer, sizeof answer};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(3 * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part, message.msg_iovlen = 1;
+  message.msg_control = control.data(), message.msg_controllen = control.size();
+  const bool told = uninterrupted([&] { return ::send(socket, packet.data(), packet.size(), MSG_NOSIGNAL); }) == ssize_t(packet.size());
+  const auto got = told ? uninterrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); }) : -1;
+  require<EnvironmentError>(got == ssize_t(sizeof answer), "the process that starts reward.command has gone", "no answer can be judged without it",
+                            "look for what ended it (the kernel's log names processes that it ended for their memory), then resume");
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (fds != nullptr && header != nullptr && header->cmsg_type == SCM_RIGHTS) std::memcpy(fds->data(), CMSG_DATA(header), 3 * sizeof(int));
+  return answer;
+}
+
+std::string packed(const Request& request, const std::vector<std::string>& words = {}) {
+  std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
+  for (const auto& word : words) packet.append(word).push_back('\0');
+  return packet;
+}
+
+/// Of the job nothing stays open but this end of the socket, above all not the other one: its end is how the job's end is noticed.
+void close_all_but(int socket) {
+  ::dup2(socket, 3);
+  if (::syscall(SYS_close_range, 4U, ~0U, 0U) != 0)
+    for (int fd = 4; fd < ::sysconf(_SC_OPEN_MAX); ++fd) ::close(fd);  // Linux before 5.9
+  ::fcntl(3, F_SETFD, FD_CLOEXEC);
+}
+
+}  // namespace
+
+Pipe::~Pipe() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Spawner::Spawner() : socket_(-1), pid_(-1) {
+  int ends[2] = {-1, -1};
+  std::fflush(nullptr);
+  const bool made = ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
+  const int size = 2 * int(kPacket);
+  if (made) ::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  pid_ = made ? ::fork() : -1;
+  if (pid_ == 0) {
+    close_all_but(ends[1]);
+    serve_nursery(3);
+  }
+  if (made) ::close(ends[1]);
+  socket_ = ends[0];
+  require<EnvironmentError>(pid_ > 0, fmt::format("no process can be started beside this one: {}", std::strerror(errno)), "reward.command needs it",
+                            "raise the limit of processes (ulimit -u)");
+}
+
+Spawner::~Spawner() {
+  ::close(socket_);
+  uninterrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+}
+
+Child Spawner::start(const std::vector<std::string>& command) {
+  const std::string packet = packed({}, command);
+  require<EnvironmentError>(packet.size() <= kPacket, fmt::format("reward.command is {} bytes long", packet.size()), fmt::format("{} fit", kPacket),
+                            "put it into a script");
+  std::array<int, 3> fds{-1, -1, -1};
+  const Answer answer = ask(socket_, packet, &fds);
+  std::error_code unknown;
+  require<EnvironmentError>(
+      answer.pid > 0, fmt::format("reward.command cannot be started: {}: {}", command.front(), std::strerror(answer.failure)),
+      "no answer can be judged without it",
+      fmt::format("check that {} is there and executable (chmod +x); the job runs in {}", command.front(), std::filesystem::current_path(unknown).string()));
+  for (const int fd : fds) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+  return {answer.pid, Pipe(fds[0]), Pipe(fds[1]), Pipe(fds[2])};
+}
+
+std::string Spawner::end(pid_t pid, int patience_ms) {
+  const Answer answer = ask(socket_, packed({pid, patience_ms}), nullptr);
+  return answer.had_ended != 0 ? end_text(answer.status) : std::string();
+}
+
+}  // namespace rollcall::reward

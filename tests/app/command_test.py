@@ -1,0 +1,239 @@
+"""A verifier of one's own: the bits of the built-in one, on any ranks and processes; graders that fail in every way; stops and kills; an HTTP judge; rescoring."""
+import hashlib
+import http.server
+import json
+import pathlib
+import signal
+import threading
+import time
+
+from harness import check, main, metrics, result, sets
+
+SETTINGS = sets(task__format_weight=0, train__steps=5, reward__timeout_s=20)
+HARD = sets(reward__timeout_s=5, eval__before="false", eval__after="false")
+
+GRADER = '''#!/usr/bin/env python3
+import json, os, signal, sys, time, zlib
+MODE, NOTES = sys.argv[1], sys.argv[2]
+for line in sys.stdin:
+    asked = json.loads(line)
+    right = asked["response"].strip() == asked["answer"]
+    fate = zlib.crc32((asked["prompt"] + asked["response"]).encode()) % 24 if MODE == "hard" and asked["id"] != "check/0/0/0/0" else 9
+    with open(NOTES, "a") as notes:
+        notes.write(asked["id"] + "\\n")
+    if MODE == "once" and asked["id"].startswith("train/3/"):
+        try:
+            with open(NOTES + ".hung", "x") as hung: hung.write(asked["id"])
+            time.sleep(600)
+        except FileExistsError: pass
+    if fate == 0: os.kill(os.getpid(), signal.SIGKILL)
+    if fate == 1: print("Traceback (most recent call last):", flush=True); continue
+    if fate == 2: sys.stderr.write("x" * 100000)
+    if fate == 2 and asked["id"].startswith("train/2/"): os.fork(); time.sleep(600)
+    if fate == 3: sys.exit(1)
+    reply = {"id": asked["id"], "score": float(right), "correct": right, "reason": "equal" if right else "unequal"}
+    print(json.dumps(reply), flush=True)
+    if fate == 4: print(json.dumps(reply), flush=True)
+    if fate == 5: sys.exit(0)
+'''
+
+
+def grader(harness, mode="plain"):
+    """reward.command of a grader; its notes are in harness.work / "<mode>.notes\""""
+    path = harness.work / "grade.py"
+    if not path.exists():
+        partial = path.with_suffix(f".{threading.get_ident()}")
+        partial.write_text(GRADER)
+        partial.chmod(0o755)
+        partial.rename(path)
+    return sets(reward__command=json.dumps([str(path), mode, str(harness.work / f"{mode}.notes")]))
+
+
+def run_with(harness, name, *words, **options):
+    harness.train(harness.work / name, *SETTINGS, *words, **options)
+    return harness.work / name
+
+
+def bits(folder):
+    return result(folder)["policy_sha256"], result(folder)["archive_sha256"]
+
+
+def same_bits_as_the_built_in_verifier(harness):
+    built_in = run_with(harness, "built_in")
+    one = run_with(harness, "plain", *grader(harness))
+    check(result(one)["policy_sha256"] == result(built_in)["policy_sha256"], "the same verdicts give other weights")
+    three = run_with(harness, "plain_3", *grader(harness), *sets(reward__processes=2), ranks=3)
+    check(bits(one) == bits(three), "other bits on three ranks with two processes each")
+    row = metrics(one)[-1]
+    check(row["scoring/command/verdicts"] == 32 and row["scoring/command/undecided"] == 0, row)
+    check(0 < row["timing_s/command_median"] <= row["timing_s/command_max"] and row["perf/command_verdicts_per_s"] > 0, row)
+    check(metrics(built_in)[-1]["scoring/exact_match/verdicts"] == 32, "a built-in verifier is not measured")
+
+
+def failures_cost_their_own_verdicts(harness):
+    """3 of 24 answers have no verdict, and in step 2 another hangs; duplicates and processes that end after a reply cost nothing."""
+    hard = [*grader(harness, "hard"), *HARD]
+    folders = [run_with(harness, f"hard_{ranks}", *hard, ranks=ranks) for ranks in (1, 3)]
+    check(bits(folders[0]) == bits(folders[1]), "what fails changes bits with the ranks")
+    rows = metrics(folders[0])
+    undecided = sum(row["scoring/command/undecided"] for row in rows)
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", folders[0], "--purpose", "train").splitlines()]
+    flagged = [line for line in lines if line["undecided"]]
+    check(0 < len(flagged) == undecided < len(lines) / 2, f"{len(flagged)} flagged, {undecided} counted")
+    check(all(not line["correct"] and line["reward"] == 0 for line in flagged), "an undecided answer has a verdict")
+    reasons = {line["reason"][:40] for line in flagged}
+    check(any("signal 9" in reason for reason in reasons) and any("not a JSON object" in reason for reason in reasons), reasons)
+    decided = [line for line in lines if line["step"] == 1 and not line["undecided"]]
+    share = sum(line["correct"] for line in decided) / len(decided)
+    check(abs(rows[0]["train/pass_rate"] - share) < 1e-9, f"pass rate {rows[0]['train/pass_rate']} of decided {share}")
+    wrong = run_with(harness, "hard_wrong", *hard, *sets(reward__undecided="wrong", train__steps=1))
+    check(abs(metrics(wrong)[0]["train/pass_rate"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
+
+
+def stopped_and_killed(harness):
+    folder = harness.work / "killed"
+    words = [*SETTINGS, *grader(harness, "once"), *sets(reward__timeout_s=3, run__dir=folder, train__steps=6)]
+    process = harness.start("train", harness.tiny, *words, start_new_session=True, stdout=None, stderr=None)
+    deadline = time.monotonic() + 100
+    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 3:
+        check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {row["step"]: row for row in metrics(folder)}
+    harness.train(folder, *words, "--resume")
+    hung = (harness.work / "once.notes.hung").read_text()
+    asked = (harness.work / "once.notes").read_text().split().count(hung)
+    check(asked == 1, f"{hung}, which a clock had ended, was asked for {asked} times")
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train", "--step", "3").splitlines()]
+    check([line["reason"] for line in lines if line["undecided"]] == ["no verdict after 3 s"], "the verdict is not in the archive")
+    after = {row["step"]: row for row in metrics(folder)}
+    kept = {key for key in after[3] if not key.startswith(("timing_s/", "perf/"))}
+    check(all(before[3][key] == after[3][key] for key in kept), "the resumed step 3 is another")
+
+
+def a_kill_changes_no_bit(harness):
+    """Deterministic failures, processes that die and are replaced, a kill in between."""
+    folder, whole = harness.work / "hard_killed", harness.work / "hard_1"
+    words = [*SETTINGS, *grader(harness, "hard"), *HARD, *sets(run__dir=folder)]
+    process = harness.start("train", harness.tiny, *words, start_new_session=True, stdout=None, stderr=None)
+    deadline = time.monotonic() + 100
+    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 3:
+        check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    harness.train(folder, *words, "--resume")
+    check(bits(folder) == bits(whole), "the resumed run has other bits")
+    left = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(harness.work / "grade.py").encode() in read(p)]
+    check(not left, f"graders outlive their runs: {left}")
+    check(0 < (folder / "verifier/rank-0000-process-00.log").stat().st_size <= 1 << 20, "standard error is not kept, or without bounds")
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def wrong_commands(harness):
+    plain = harness.work / "not_executable"
+    plain.write_text("#!/bin/sh\n")
+    silent = harness.work / "silent.sh"
+    silent.write_text("#!/bin/sh\necho no module named judge >&2\nexit 1\n")
+    silent.chmod(0o755)
+    for command, words in (
+        (["./no-such-grader"], "cannot be started: ./no-such-grader: No such file or directory"),
+        ([str(plain)], "Permission denied"),
+        ([str(silent)], "wrote to standard error: no module named judge"),
+        (["/bin/cat"], 'it has no "score"'),
+        (["/bin/sleep", "60"], "no verdict after 1 s"),
+    ):
+        folder = harness.work / "refused"
+        code, out, err, _ = harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=folder, reward__timeout_s=1, reward__command=json.dumps(command)))
+        check(code == 2 and words in err and not folder.exists(), f"{command}: {code}\n{err}")
+    code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "refused"), *grader(harness))
+    check(code == 2 and "task.format_weight is 0.5" in err, err)
+    code, out, err, _ = harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=harness.work / "refused", reward__undecided="wrang"))
+    check(code == 2 and "did you mean wrong" in err, err)
+
+
+class Judge(http.server.BaseHTTPRequestHandler):
+    """Every third request fails, and some samples never get an answer."""
+    requests = 0
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        Judge.requests += 1
+        hopeless = asked["id"].endswith("/1/0/3")
+        if Judge.requests % 3 == 0 or hopeless:
+            return self.send_error(500)
+        right = asked["response"].strip() == asked["answer"]
+        body = json.dumps({"score": float(right), "correct": right, "reason": "asked"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+def examples(harness):
+    """The two of jobs/verifiers, one against a server that fails now and then."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    command = [str(harness.source / "jobs/verifiers/http_judge.py"), f"http://127.0.0.1:{server.server_port}/judge"]
+    words = sets(train__steps=1, eval__before="false", eval__after="false", reward__processes=8)
+    folder = run_with(harness, "http", *words, *sets(reward__command=json.dumps(command)), env={"no_proxy": "*"})
+    built_in = harness.work / "built_in"
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", folder).splitlines()]
+    known = {(line["prompt_id"], line["sample"]): line["correct"] for line in map(json.loads, harness.succeed("archive", "export", built_in, "--step", "1", "--purpose", "train").splitlines())}
+    check(all(line["correct"] == known[line["prompt_id"], line["sample"]] for line in lines if not line["undecided"]), "the server's verdicts are others")
+    check(Judge.requests > len(lines) and all(line["reason"] == "the judge gave no answer" for line in lines if line["undecided"]), "no request was repeated")
+    server.shutdown()
+    command = [str(harness.source / "jobs/verifiers/grade.py")]
+    numbers = sets(reward__command=json.dumps(command), reward__components='["length"]')
+    folder = run_with(harness, "grade", *words, *numbers)
+    line = json.loads(harness.succeed("archive", "export", folder).splitlines()[0])
+    check(line["components"]["length"] == len(line["completion"]), line)
+
+
+def digest(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "archive").iterdir())}
+
+
+def rescoring(harness):
+    folder = harness.work / "built_in"
+    before = digest(folder)
+    command = [str(harness.work / "grade.py"), "plain", str(harness.work / "rescore.notes")]
+    out = harness.succeed("archive", "rescore", folder, "--command", *command)
+    last = [line.split() for line in out.splitlines() if line.split()[:1] == ["all"]][0]
+    check(last[3] == last[4] == "0" and last[7] == "1.0000" and int(last[1]) == int(last[2]) + int(last[5]), out)
+    check(sorted(path.name for path in (folder / "rescored/grade").iterdir()) == ["eval.h5", "train.h5"], "a file of each purpose")
+    out = harness.succeed("archive", "rescore", folder, "--verifier", "integer_answer", "--purpose", "train")
+    check("only new" in out and (folder / "rescored/integer_answer/train.h5").exists(), out)
+    check(digest(folder) == before, "the archive was changed")
+    stored = json.loads(harness.succeed("archive", "stats", folder, "--json", "--purpose", "train"))
+    anew = json.loads(harness.succeed("archive", "stats", folder, "--json", "--purpose", "train", "--scores", "grade"))
+    check([row["pass_rate"] for row in stored] == [row["pass_rate"] for row in anew], "stats of the new verdicts differ")
+    for words, code, part in (
+        (["--verifier", "integer_answer"], 2, "is there already"),
+        (["--verifier", "integer_anser"], 2, "did you mean integer_answer"),
+        ([], 2, "one of --verifier and --command"),
+        (["--command", "./no-such-grader"], 2, "cannot be started"),
+    ):
+        got, _, err, _ = harness.run("archive", "rescore", folder, *words)
+        check(got == code and part in err, f"{words}: {got}\n{err}")
+    slow = harness.work / "slow.py"
+    slow.write_text("#!/bin/sh\nwhile read -r line; do id=${line#*\\\"id\\\":\\\"}; sleep 0.2; echo '{\"id\":\"'${id%%\\\"*}'\",\"score\":1,\"correct\":true}'; done\n")
+    slow.chmod(0o755)
+    process = harness.start("archive", "rescore", folder, "--name", "half", "--command", slow)
+    time.sleep(1.0)
+    process.kill()
+    process.communicate()
+    check(not (folder / "rescored/half").exists(), "a command that was killed leaves verdicts")
+
+
+main(same_bits_as_the_built_in_verifier, failures_cost_their_own_verdicts, stopped_and_killed, a_kill_changes_no_bit, wrong_commands, examples, rescoring)

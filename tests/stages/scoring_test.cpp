@@ -1,0 +1,66 @@
+// What the coordinator hears of scored shards: rewards of decided rollouts, counts of the others, and how the verdicts came about.
+#include "stages/scoring.hpp"
+
+#include "stages/random_batch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::stages {
+namespace {
+
+/// Four rollouts of one prompt: right, undecided, wrong, undecided.
+struct Judged {
+  RolloutShard shard;
+  ScoredShard scores;
+  explicit Judged(Purpose purpose) {
+    io::test::Dice dice(3);
+    shard.purpose = scores.purpose = purpose;
+    Group group{.id = {3, {7}, 0}, .level = 2, .rollouts = {}};
+    for (std::uint32_t i = 0; i < 4; ++i) group.rollouts.push_back(random_rollout(dice, i));
+    shard.groups.push_back(group);
+    scores.scores.push_back({{.components = {1}, .reward = 1.5, .correct = true, .answer = "a"},
+                             {.components = {0}, .reward = 0.0, .undecided = true},
+                             {.components = {0}, .reward = 0.25, .answer = "b"},
+                             {.components = {0}, .reward = 0.0, .undecided = true}});
+  }
+  GroupReport report(Undecided undecided) const { return stages::report(shard, scores, undecided).groups.at(0); }
+};
+
+TEST(Scoring, ReportsWhatWasDecided) {
+  const Judged train(Purpose::train);
+  const GroupReport dropped = train.report(Undecided::drop);
+  EXPECT_EQ(dropped.rewards, (std::vector<double>{1.5, 0.25}));
+  EXPECT_EQ(dropped.correct, (std::vector<std::uint8_t>{1, 0}));
+  EXPECT_EQ(dropped.dropped, 2U);
+  EXPECT_EQ(drawn(dropped), 4);
+  EXPECT_EQ(dropped.lengths.size(), 2U);
+  const GroupReport wrong = train.report(Undecided::wrong);
+  EXPECT_EQ(wrong.rewards, (std::vector<double>{1.5, 0.0, 0.25, 0.0}));
+  EXPECT_EQ(wrong.correct, (std::vector<std::uint8_t>{1, 0, 0, 0}));
+  EXPECT_EQ(drawn(wrong), 4);
+}
+
+/// pass@k needs all of an evaluation's samples.
+TEST(Scoring, EvaluationsKeepAllTheirSamples) {
+  for (const Purpose purpose : {Purpose::eval, Purpose::validation}) {
+    const GroupReport report = Judged(purpose).report(Undecided::drop);
+    EXPECT_EQ(report.correct, (std::vector<std::uint8_t>{1, 0, 0, 0}));
+    EXPECT_EQ(report.answers, (std::vector<std::string>{"a", "", "b", ""}));
+    EXPECT_EQ(report.dropped, 0U);
+  }
+}
+
+TEST(Scoring, FactsOfShardsAddUp) {
+  VerdictFacts all, first, second;
+  note(first, 0.5, "train/1/0/0/0"), note(second, 2.0, "train/1/4/0/1"), note(second, 1.0, "train/1/5/0/0");
+  second.undecided = 1, second.ended = 1, second.reason = "no verdict after 2 s";
+  add(all, first), add(all, second);
+  EXPECT_EQ(all.seconds, (std::vector<float>{0.5F, 2.0F, 1.0F}));
+  EXPECT_EQ(all.slowest, "train/1/4/0/1");
+  EXPECT_EQ(all.slowest_s, 2.0);
+  EXPECT_EQ(all.undecided, 1U);
+  EXPECT_EQ(all.reason, "no verdict after 2 s");
+}
+
+}  // namespace
+}  // namespace rollcall::stages
