@@ -9,6 +9,9 @@
 
 namespace rollcall::objective {
 
+/// In column answer: none was found.
+inline constexpr double kNoAnswer = -1.0;
+
 /// [prompts] rollouts of the group by answer, as column answer numbers them.
 inline std::vector<std::map<double, double>> votes(const Step& step) {
   const at::Tensor column = step.named(column::answer).contiguous();

@@ -21,6 +21,32 @@ double read_number(const std::string& text, const std::string& key, const std::s
   return value;
 }
 
+void require_within(double value, Range range, const std::string& key, const std::string& text, const std::string& meaning) {
+  require<ConfigError>(value >= range.low && value <= range.high,
+                       fmt::format("objective.knobs: {} = {} lies outside [{}, {}]", key, text, range.low, range.high), meaning,
+                       "choose a value in that range");
+}
+
+constexpr const char* kNumbers = "NAME=NUMBER, ...";
+
+std::map<std::string, double> read_numbers(const std::string& text, const std::string& key, Range range, const std::string& meaning) {
+  std::map<std::string, double> numbers;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    std::string entry = text.substr(begin, end - begin);
+    std::erase(entry, ' ');
+    const auto equals = entry.find('=');
+    require<ConfigError>(equals != std::string::npos && equals > 0, fmt::format("objective.knobs: {}: \"{}\" is not a name and a number", key, entry), meaning,
+                         fmt::format("write {}", kNumbers));
+    const std::string name = entry.substr(0, equals);
+    const double value = read_number(entry.substr(equals + 1), fmt::format("{}, {}", key, name), meaning);
+    require_within(value, range, key, entry, meaning);
+    require<ConfigError>(numbers.emplace(name, value).second, fmt::format("objective.knobs: {} names {} twice", key, name), meaning, "name it once");
+    begin = end + 1;
+  }
+  return numbers;
+}
+
 }  // namespace
 
 void Knobs::enter(std::string_view family, std::string_view piece) {
@@ -36,8 +62,7 @@ void Knobs::number(std::string name, double& target, Range range, std::string me
   const std::string key = family_ + "." + name;
   const auto assign = [&target, range, meaning, key](const std::string& text) {
     const double v = read_number(text, key, meaning);
-    require<ConfigError>(v >= range.low && v <= range.high, fmt::format("objective.knobs: {} = {} lies outside [{}, {}]", key, text, range.low, range.high),
-                         meaning, "choose a value in that range");
+    require_within(v, range, key, text, meaning);
     target = v;
   };
   add(std::move(name), std::move(meaning), fmt::format("[{}, {}]", range.low, range.high), assign, [&target] { return fmt::format("{}", target); });
@@ -52,6 +77,17 @@ void Knobs::add_choice(std::string name, std::vector<std::string> names, std::st
     assign(std::size_t(found - names.begin()));
   };
   add(std::move(name), std::move(meaning), valid, read, [names, value = std::move(value)] { return names.at(value()); });
+}
+
+void Knobs::numbers(std::string name, std::map<std::string, double>& target, Range range, std::string meaning) {
+  const std::string key = family_ + "." + name;
+  const auto assign = [&target, range, meaning, key](const std::string& text) { target = read_numbers(text, key, range, meaning); };
+  const auto shown = [&target] {
+    std::vector<std::string> entries;
+    for (const auto& [entry, number] : target) entries.push_back(fmt::format("{}={}", entry, number));
+    return entries.empty() ? std::string("none") : fmt::format("{}", fmt::join(entries, ", "));
+  };
+  add(std::move(name), std::move(meaning), kNumbers, assign, shown);
 }
 
 void Knobs::refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion) {
@@ -69,11 +105,12 @@ std::vector<std::string> Knobs::unset() const {
 }
 
 void Knobs::needs_column(std::function<bool()> needed, std::string column) {
-  columns_.push_back({std::move(needed), [column = std::move(column)] { return column; }});
+  columns_.emplace_back([needed = std::move(needed), column = std::move(column)] { return std::vector<std::string>(needed() ? 1 : 0, column); });
 }
 void Knobs::needs_column(std::function<std::string()> column) {
-  columns_.push_back({[] { return true; }, std::move(column)});
+  columns_.emplace_back([column = std::move(column)] { return std::vector<std::string>{column()}; });
 }
+void Knobs::needs_columns(std::function<std::vector<std::string>()> columns) { columns_.push_back(std::move(columns)); }
 void Knobs::needs_column(std::string column) {
   needs_column([] { return true; }, std::move(column));
 }
@@ -100,8 +137,10 @@ void Knobs::check() const {
 
 std::vector<std::string> Knobs::columns() const {
   std::vector<std::string> names;
-  for (const auto& column : columns_) {
-    if (column.needed() && std::find(names.begin(), names.end(), column.name()) == names.end()) names.push_back(column.name());
+  for (const auto& columns : columns_) {
+    for (auto& name : columns()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    }
   }
   return names;
 }

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class Knobs {
         std::move(name), std::move(names), std::move(meaning), [&target](std::size_t i) { target = static_cast<Enum>(i); },
         [&target] { return static_cast<std::size_t>(target); });
   }
+  /// Numbers by name, "correct=1, format=0.5", each in `range`. What the target held goes when it is assigned.
+  void numbers(std::string name, std::map<std::string, double>& target, Range range, std::string meaning);
   /// A mix of settings that cannot be meant: checked by check(), after all settings are made.
   void refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion);
   /// The knob bound last has no default that could be meant: a run must set it.
@@ -45,7 +48,8 @@ class Knobs {
   /// An optional column (StepColumns::named) that the piece reads, always or under some settings.
   void needs_column(std::function<bool()> needed, std::string column);
   void needs_column(std::string column);
-  void needs_column(std::function<std::string()> column);  ///< whose name depends on a setting
+  void needs_column(std::function<std::string()> column);                 ///< whose name depends on a setting
+  void needs_columns(std::function<std::vector<std::string>()> columns);  ///< as many as a setting names
   /// The piece reads Leaf::value, so the value head must run.
   void needs_value() { needs_value_ = true; }
   /// The piece couples the rollouts of a group under the current policy, so a leaf must hold all of them.
@@ -64,17 +68,13 @@ class Knobs {
     std::function<bool()> wrong;
     std::string problem, why, suggestion;
   };
-  struct Column {
-    std::function<bool()> needed;
-    std::function<std::string()> name;
-  };
   void add(std::string name, std::string meaning, std::string valid, std::function<void(const std::string&)> assign, std::function<std::string()> value);
   void add_choice(std::string name, std::vector<std::string> names, std::string meaning, std::function<void(std::size_t)> assign,
                   std::function<std::size_t()> value);
   std::string family_, piece_;
   std::vector<Knob> knobs_;
   std::vector<Rule> rules_;
-  std::vector<Column> columns_;
+  std::vector<std::function<std::vector<std::string>()>> columns_;
   bool needs_value_ = false, needs_whole_groups_ = false;
 };
 

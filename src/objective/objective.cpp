@@ -18,9 +18,10 @@ class Objective::Prepared {
  public:
   explicit Prepared(const StepColumns& columns) : step(columns) {}
   Step step;
-  at::Tensor plain_advantage;          ///< [N] before the scheduler's weights; undefined: there are none
-  at::Tensor policy_coefficient;       ///< [N] aggregate times weights: what the surrogate is multiplied by
-  at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
+  at::Tensor plain_advantage;                               ///< [N] before the scheduler's weights; undefined: there are none
+  at::Tensor policy_coefficient;                            ///< [N] aggregate times weights: what the surrogate is multiplied by
+  at::Tensor regularizer_coefficient;                       ///< [N] aggregate alone
+  std::vector<std::pair<std::string, at::Tensor>> shaping;  ///< by reward piece: [B] by how much it changed the reward
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
 
@@ -115,9 +116,9 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
   const auto remember = [&](const auto& changed) {
     for (const auto& [name, value] : changed) prepared->statistics[name] = value;
   };
-  for (const auto& reward : resolved_->rewards) {
+  for (const auto& [name, reward] : resolved_->rewards) {
     const ShapedReward shaped = reward(step);
-    if (shaped.reward.defined()) step.reward = shaped.reward;
+    if (shaped.reward.defined()) prepared->shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
     step.token_reward = plus(step.token_reward, shaped.token_reward);
     remember(shaped.statistics);
   }
@@ -236,6 +237,10 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared, const s
   for (const auto& [name, values] : prepared.step.columns.named) {
     const at::Tensor component = name.starts_with("component/") ? sampled(values) : at::Tensor();
     if (component.defined() && component.numel() > 0) metrics["critic/" + name + "/mean"] = component.mean().item<double>();
+  }
+  for (const auto& [name, change] : prepared.shaping) {
+    const at::Tensor own_change = sampled(change);
+    if (own_change.numel() > 0) metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
   }
   // Of all that pushes, the share that pushes up; each rollout counts by its mean advantage, whatever its length.
   const at::Tensor push = prepared.step.rollout_sum(times(advantage, keep)) / prepared.step.trained_length.clamp_min(1);

@@ -89,8 +89,8 @@ class Objective {
 
 /// Folds leaf metrics into step metrics under the field's names: actor/pg_loss, actor/ratio_min, actor/ratio_max, actor/ratio_mean, actor/pg_clipfrac,
 /// actor/ppo_kl, actor/entropy, critic/advantages/{mean,min,max}, critic/score/{mean,min,max} (from the verifier),
-/// critic/rewards/{mean,min,max} (as shaped), critic/component/NAME/mean, critic/positive_share (sum of positive over sum of absolute advantages of the trained
-/// rollouts; absent where all are 0). Ratio, ppo_kl, score and rewards are those of the rollouts that the step's policy sampled; replayed ones have
+/// critic/rewards/{mean,min,max} (as shaped), critic/component/NAME/mean, critic/shaping/PIECE/mean (what that reward piece added to the reward),
+/// critic/positive_share (sum of positive over sum of absolute advantages of the trained rollouts; absent where all are 0). Ratio, ppo_kl, score and rewards are those of the rollouts that the step's policy sampled; replayed ones have
 /// replay/ratio_min, replay/ratio_max, replay/ratio_mean and replay/ppo_kl. Order of leaves fixes the rounding.
 std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves);
 

@@ -66,16 +66,31 @@
 #include "objective/regularizer/unbiased_kl.hpp"
 #include "objective/regularizer/value.hpp"
 #include "objective/reward/answer_share.hpp"
+#include "objective/reward/calibrated.hpp"
+#include "objective/reward/components.hpp"
+#include "objective/reward/confidence.hpp"
 #include "objective/reward/constrained.hpp"
+#include "objective/reward/contrast.hpp"
+#include "objective/reward/cosine_length.hpp"
 #include "objective/reward/decaying_exit.hpp"
+#include "objective/reward/degenerate.hpp"
+#include "objective/reward/diversity.hpp"
 #include "objective/reward/entropy_controller.hpp"
 #include "objective/reward/entropy_history.hpp"
+#include "objective/reward/flawed.hpp"
+#include "objective/reward/group_length.hpp"
 #include "objective/reward/history_length.hpp"
 #include "objective/reward/kl_controller.hpp"
 #include "objective/reward/kl_in_reward.hpp"
+#include "objective/reward/kl_limit.hpp"
+#include "objective/reward/length_target.hpp"
+#include "objective/reward/majority_vote.hpp"
 #include "objective/reward/mode_reward.hpp"
+#include "objective/reward/moving_norm.hpp"
 #include "objective/reward/overlong.hpp"
 #include "objective/reward/pass_rate_length.hpp"
+#include "objective/reward/repetition.hpp"
+#include "objective/reward/rule_or_votes.hpp"
 #include "objective/reward/triangular_length.hpp"
 #include "objective/reward/unlikely.hpp"
 #include "objective/reward/zero_truncated.hpp"
@@ -115,6 +130,7 @@
 #include "objective/weight/drop_pivot.hpp"
 #include "objective/weight/drop_truncated.hpp"
 #include "objective/weight/drop_uncertain.hpp"
+#include "objective/weight/entropy_balance.hpp"
 #include "objective/weight/entropy_shaping.hpp"
 #include "objective/weight/ess_lr.hpp"
 #include "objective/weight/importance.hpp"
@@ -158,6 +174,21 @@ constexpr Piece<RewardFunction> reward_table[] = {
   row<RewardFunction, TriangularLength>(),
   row<RewardFunction, AnswerShare>(),
   row<RewardFunction, EntropyHistory>(),
+  row<RewardFunction, Components>(),
+  row<RewardFunction, Repetition>(),
+  row<RewardFunction, Diversity>(),
+  row<RewardFunction, Degenerate>(),
+  row<RewardFunction, MajorityVote>(),
+  row<RewardFunction, Confidence>(),
+  row<RewardFunction, Flawed>(),
+  row<RewardFunction, RuleOrVotes>(),
+  row<RewardFunction, Contrast>(),
+  row<RewardFunction, Calibrated>(),
+  row<RewardFunction, KlLimit>(),
+  row<RewardFunction, GroupLength>(),
+  row<RewardFunction, LengthTarget>(),
+  row<RewardFunction, CosineLength>(),
+  row<RewardFunction, MovingNorm>(),
 };
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),
@@ -253,6 +284,7 @@ constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, ReferenceRatio>(),
   row<WeightFunction, DropOutliers>(),
   row<WeightFunction, Agreement>(),
+  row<WeightFunction, EntropyBalance>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),

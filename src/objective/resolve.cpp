@@ -116,7 +116,7 @@ void append_cards(Family family, PieceTable<Function> table, std::vector<PieceCa
 
 Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& overrides, const Settings& settings) : recipe(&find_recipe(recipe_name)) {
   Choice choice = choose(*recipe, overrides);
-  for (auto& [name, reward] : make_all(Family::reward, objective::rewards(), of(choice, Family::reward), *this)) rewards.push_back(std::move(reward));
+  rewards = make_all(Family::reward, objective::rewards(), of(choice, Family::reward), *this);
   advantage = make(Family::advantage, advantages(), of(choice, Family::advantage), *this);
   ratio = make(Family::ratio, ratios(), of(choice, Family::ratio), *this);
   surrogate = make(Family::surrogate, surrogates(), of(choice, Family::surrogate), *this);

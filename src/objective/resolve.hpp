@@ -16,7 +16,7 @@ struct Objective::Resolved {
   const Recipe* recipe = nullptr;
   std::vector<std::pair<std::string, std::string>> cards;  ///< (family  name, formula) of each chosen piece
   Knobs knobs;
-  std::vector<RewardFunction> rewards;
+  std::vector<std::pair<std::string, RewardFunction>> rewards;  ///< with the piece's name
   AdvantageFunction advantage;
   RatioFunction ratio;
   SurrogateFunction surrogate;

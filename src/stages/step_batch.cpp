@@ -124,7 +124,7 @@ class ColumnBuilder {
       per_rollout_[method::column::expert].push_back(is_expert(rollout) ? 1.0 : 0.0);
       per_rollout_[method::column::version_lag].push_back(lag);
       if (!batch.greedy.empty()) per_rollout_[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
-      per_rollout_["answer"].push_back(answers.try_emplace(score.answer, double(answers.size())).first->second);
+      per_rollout_["answer"].push_back(score.answer.empty() ? -1.0 : answers.try_emplace(score.answer, double(answers.size())).first->second);
       for (std::size_t k = 0; k < score.components.size(); ++k) per_rollout_["component/" + batch.component_names.at(k)].push_back(score.components[k]);
     }
     for (const auto& [name, by_group] : batch.columns) per_token_[name].insert(per_token_[name].end(), by_group.at(g).begin(), by_group.at(g).end());

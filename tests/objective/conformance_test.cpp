@@ -150,8 +150,8 @@ TEST_P(Conformance, a_step_of_lone_or_empty_rollouts_is_finite) {
   EXPECT_TRUE(all_finite(evaluate(objective, random_step({1, 1, 1}, 3, 0.3))));
   PlainStep nothing = random_step({2, 1}, 5, 0.3);
   for (auto& r : nothing.rollouts) {
-    const auto [group, reward] = std::pair(r.group, r.reward);
-    r = {}, r.group = group, r.reward = reward;
+    const auto [group, reward, components] = std::tuple(r.group, r.reward, r.components);
+    r = {}, r.group = group, r.reward = reward, r.components = components;
   }
   const Result result = evaluate(objective, nothing);
   EXPECT_TRUE(all_finite(result));

@@ -53,5 +53,6 @@ HandWorkedTable worked_baselines();
 HandWorkedTable worked_shaping();
 HandWorkedTable worked_credit();
 HandWorkedTable worked_shares();
+HandWorkedTable worked_rewards();
 
 }  // namespace rollcall::objective::test

@@ -66,15 +66,21 @@ bool differs(const Column& column, double from) {
 constexpr const char* kSilent = ": no case had an effect, so both sides may be wrong; let a step show the piece at work";
 
 /// A step in which every piece has something to do: the policy has moved since it sampled, experts take part, controllers have left their statistics, and now
-/// and then a group's rewards are equal.
+/// and then a group's rewards are equal, or answers repeat themselves and lie far from the reference.
 PlainStep busy_step() {
   PlainStep step = later(step_with_experts());
+  step.progress = *rc::gen::element(0.0, 0.6, 1.0);
+  for (auto& r : step.rollouts) {
+    if (r.key % 5 == 0) r.token.assign(r.length(), 1);
+    if (r.key % 5 == 1 && r.length() > 0) r.reference[0] -= 6.0;
+  }
   if (*any_of(0, 3) == 0) {
     for (auto& r : step.rollouts) {
       if (r.group == 0) r.reward = step.rollouts[0].reward, r.correct = step.rollouts[0].correct;
     }
   }
-  step.statistics = {{"entropy_coef", 0.02}, {"entropy_target", 1.5}, {"entropy_history", 1.2}, {"first_entropy", 0.5}};
+  step.statistics = {{"entropy_coef", 0.02}, {"entropy_target", 1.5}, {"entropy_history", 1.2}, {"first_entropy", 0.5},
+                     {"moving_count", 4.0},  {"moving_sum", 1.0},     {"moving_squares", 2.0}};
   return step;
 }
 

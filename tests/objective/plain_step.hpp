@@ -174,10 +174,12 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.best_length = double(engine() % 5);
       r.correct = r.reward == 1.0 ? 1.0 : 0.0;
       r.answer = r.correct == 1.0 ? 0.0 : double(1 + engine() % 3);
+      if (r.answer == 3.0) r.answer = -1.0;  // none was found
       r.greedy = double(engine() % 2);
       r.lag = double(engine() % 3);
       r.components = {{"correct", r.correct}, {"format", double(engine() % 2)}};
       r.key = std::int64_t(engine());
+      r.components["sound"] = double(r.key % 3 == 0), r.components["votes"] = double(r.key / 3 % 5) / 4;
       step.rollouts.push_back(std::move(r));
     }
   }

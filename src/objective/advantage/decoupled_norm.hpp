@@ -1,31 +1,30 @@
 // Advantage decoupled_norm: every reward component is standardised within its group by itself, their weighted sum over the step.
 //   a_i = sum_k w_k (r_ki - mean_kg) / (std_kg + eps), std with n - 1;  A_i = (a_i - mean(a)) / (std(a) + eps) over the step's rollouts with tokens, n - 1 too
 // Source: GDPO, arXiv:2601.05242, section 3 (equal weights by default); eps 1e-4 and n - 1 as in its TRL trainer.
-// Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, correct_weight, format_weight.
+// Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, component_weights.
 // What differs from group_norm: summing first maps different mixes of components to one advantage; here they stay apart. Without component
 //   columns the reward is the only component. A group of one keeps its plain values. Every verifier of this project fills the components correct and
-//   format, so format counts here as much as correctness whatever weight the reward gives it; other components weigh 1.
+//   format, so format counts here as much as correctness whatever weight the reward gives it, unless component_weights says otherwise.
 #pragma once
 
-#include "objective/pieces.hpp"
+#include "objective/components.hpp"
 
 namespace rollcall::objective {
 
 struct DecoupledNorm {
   static constexpr std::string_view name = "decoupled_norm", formula = "A = whiten(sum_k w_k (r_k - mean_kg) / (std_kg + adv_eps))";
-  double eps = 1e-4, correct = 1.0, format = 1.0;
+  double eps = 1e-4;
+  ComponentWeights weights;
 
   void bind(Knobs& knobs) {
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to every standard deviation");
-    knobs.number("correct_weight", correct, {0.0, 1e6}, "weight of the component correct");
-    knobs.number("format_weight", format, {0.0, 1e6}, "weight of the component format");
+    weights.bind(knobs);
   }
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor sum;
-    for (const auto& [key, values] : step.columns.named) {
-      if (!key.starts_with("component/")) continue;
-      const double weight = key == "component/correct" ? correct : key == "component/format" ? format : 1.0;
+    for (const auto& [component, values] : components(step)) {
+      const double weight = weights.of(component);
       const at::Tensor one = weight == 1.0 ? standardised(step, values) : weight * standardised(step, values);
       sum = sum.defined() ? sum + one : one;
     }

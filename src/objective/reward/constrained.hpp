@@ -5,7 +5,7 @@
 // What differs from a weighted sum of components: a violation cannot be bought back by a high score elsewhere. Without such columns it does nothing.
 #pragma once
 
-#include "objective/pieces.hpp"
+#include "objective/components.hpp"
 
 namespace rollcall::objective {
 
@@ -14,9 +14,7 @@ struct Constrained {
 
   ShapedReward operator()(const Step& step) const {
     at::Tensor reward = step.reward;
-    for (const auto& [key, values] : step.columns.named) {
-      if (key.starts_with("component/")) reward = at::where(values > 0, reward, 0.0);
-    }
+    for (const auto& [unused, values] : components(step)) reward = at::where(values > 0, reward, 0.0);
     return {reward, {}, {}};
   }
 };

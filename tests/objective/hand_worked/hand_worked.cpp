@@ -20,6 +20,7 @@ const HandWorkedTable& hand_worked() {
              worked_shaping,
              worked_credit,
              worked_shares,
+             worked_rewards,
          }) {
       for (const auto& [name, worked] : part()) {
         if (!all.emplace(name, worked).second) throw std::logic_error(name + " is worked by hand twice");

@@ -20,6 +20,12 @@ PlainStep with_a_correct_rollout() {
   return step;
 }
 
+PlainStep late() {
+  PlainStep step = with_a_correct_rollout();
+  step.progress = 1.0;
+  return step;
+}
+
 HandWorkedTable regularised_rows() {
   const double z = 0.5 - (r1 + r2 - r3) / 2;
   // clang-format off
@@ -29,11 +35,12 @@ HandWorkedTable regularised_rows() {
       {"opmd", {with_square(0.1)}},
       // A = +-1/2, centred log-ratios +-half the gap: residuals +-z, half their mean square; derivative -z/2 in each token of the first.
       {"dro", {0.5 * z * z, {-z / 2, -z / 2, z / 2}}},
-      // Residuals A - 0.1 q with q of the whole rollout: 5 (1/2 - 0.1 ln 1.35)^2 and 5 (-1/2 - 0.1 ln 1.1)^2, mean of two: up to a constant
+      // Late in training the right answer, the longer of two, has length reward 1/2 (1/2 - 1), the wrong one min(0, 1/2) = 0: rewards 3/4 and 0, A = +-3/8.
+      // Residuals A - 0.1 q with q of the whole rollout: 5 (3/8 - 0.1 ln 1.35)^2 and 5 (-3/8 - 0.1 ln 1.1)^2, mean of two: up to a constant
       // -A q + 0.05 q^2. Derivatives (-A + 0.1 q) / 2.
       {"kimi15", {
-       2.5 * (std::pow(0.5 - 0.1 * (r1 + r2), 2) + std::pow(0.5 + 0.1 * r3, 2)),
-        {-0.25 + 0.05 * (r1 + r2), -0.25 + 0.05 * (r1 + r2), 0.25 + 0.05 * r3}}},
+       2.5 * (std::pow(0.375 - 0.1 * (r1 + r2), 2) + std::pow(0.375 + 0.1 * r3, 2)),
+        {-0.1875 + 0.05 * (r1 + r2), -0.1875 + 0.05 * (r1 + r2), 0.1875 + 0.05 * r3}, late}},
       // grpo: 0.025a. Old and reference agree, so the divergence is 0.04 (1 / r - 1 + ln r) whatever the mix, with derivative 0.04 (1 - 1 / r).
       {"remix-squeeze", {
        0.025 * a + 0.04 * ((1 / 1.5 - 1 + r1) / 4 + (1 / 0.9 - 1 + r2) / 4 + (1 / 1.1 - 1 + r3) / 2),

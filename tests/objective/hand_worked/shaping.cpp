@@ -27,6 +27,11 @@ PlainStep near_the_limit() {
 PlainStep drifted() {
   return changed([](PlainStep& step) { step.rollouts[0].reference[0] -= 0.4; });
 }
+PlainStep drifted_and_cut() {
+  PlainStep step = drifted();
+  step.rollouts[1].truncated = true;
+  return step;
+}
 PlainStep known_short() {  // the shortest correct answer so far had one token
   return changed([](PlainStep& step) {
     for (auto& r : step.rollouts) r.best_length = 1.0;
@@ -88,12 +93,12 @@ HandWorkedTable worked_shaping() {
       // The shorter answer (rollout 1) earns 1, the longer 1/2: A = -b, +b. Ratio 1.5 pushed down: 1.5 b; 0.9 b; -1.1 b.
       // (2.4 b / 2 - 1.1 b) / 2 = 0.05 b with b = 1/4.
       {"s-grpo", {0.0125, {0.09375, 0.05625, -0.1375}, both_right}},
-      // Rewards 1 and, violated, 0: A = +-1/2.
-      {"cgpo-mixture-of-judges", {(-l0 - l1 + l2) / 4, {-0.25, -0.25, 0.25}, planted_exploit}},
+      // Rewards sigmoid(1 - 1) = 1/2 and, violated, 0: A = +-1/4.
+      {"cgpo-mixture-of-judges", {(-l0 - l1 + l2) / 8, {-0.125, -0.125, 0.125}, planted_exploit}},
       // grpo's advantages over tokens: (-1.2 - 0.9 + 1.1) grpo / 3; 0.001 times the mean of k3; entropy 1 everywhere: -0.001.
       {"one-shot-rlvr", {-grpo / 3 + 0.001 * all_k3 / 3 - 0.001, {0.001 / 9, -0.3 * grpo - 0.001 / 27, 1.1 * grpo / 3 + 0.001 / 33}}},
-      // Divergence 0.4 of rollout 0 costs 2e-4 * 0.4 = 8e-5: A = +-0.99992; less half of 3 * 0.001.
-      {"t1-inference-scaling", {0.99992 * (-l0 - l1 + l2) / 2 - 0.0015, {-0.49996, -0.49996, 0.49996}, drifted}},
+      // Cut off, rollout 1 has reward -1. Divergence 0.4 of rollout 0 costs 2e-4 * 0.4 = 8e-5: A = +-1.99992; less half of 3 * 0.001.
+      {"t1-inference-scaling", {1.99992 * (-l0 - l1 + l2) / 2 - 0.0015, {-0.99996, -0.99996, 0.99996}, drifted_and_cut}},
       // Budget floor(800 * 0.2) = 160: 0.9 + 0.1 * 2/160 and 0.1 * 1/160, which lie 0.900625 apart.
       {"rmt", {by_rollouts(pair_norm(0.900625), -pair_norm(0.900625), at_the_end)}},
   };

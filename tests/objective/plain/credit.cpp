@@ -203,7 +203,8 @@ PlainWeight down_sample(const PlainStep& s, const Column& a) {
     mean.push_back(r.length() > 0 ? a[token] : 0.0), open.push_back(r.length() > 0);
     token += r.length();
   }
-  const double rollouts = s.knob("rollouts_start", 0.25), share = s.knob("tokens_start", 0.25);
+  const double late = s.progress, rollouts = (1 - late) * s.knob("rollouts_start", 0.25) + late * s.knob("rollouts_end", 0.5);
+  const double share = (1 - late) * s.knob("tokens_start", 0.25) + late * s.knob("tokens_end", 0.5);
   const Column kept = over_tokens(s, widest(mean, values(random.uniform_rollouts(14)), open, std::size_t(std::ceil(rollouts * sum_of(open) - 1e-9))));
   Column score = current_entropy(s);
   for (std::size_t t = 0; t < score.size(); ++t) score[t] *= std::abs(a[t]);

@@ -17,6 +17,7 @@ const PlainPieces& plain_pieces() {
     add_baselines_more(p);
     add_shaping(p);
     add_credit(p);
+    add_rewards(p);
     return p;
   }();
   return pieces;

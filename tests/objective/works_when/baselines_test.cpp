@@ -201,7 +201,7 @@ TEST(WorksWhen, gdpo_weights_the_components) {
   step.rollouts[0].components = {{"correct", 1.0}, {"format", 0.0}}, step.rollouts[1].components = {{"correct", 0.0}, {"format", 1.0}};
   DecoupledNorm piece;
   EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(0), about(0)));
-  piece.format = 0.0;
+  piece.weights.given = {{"format", 0.0}};
   EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(0.7071), about(-0.7071)));
 }
 

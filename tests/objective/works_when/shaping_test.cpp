@@ -71,10 +71,12 @@ TEST(WorksWhen, cgpo_mixture_of_judges_pays_nothing_for_a_violation) {
 }
 
 TEST(WorksWhen, cgpo_mixture_of_judges_takes_its_baseline_over_the_step) {
-  // Rewards 1, 1 and 1, 0: less their mean 3/4, also where a prompt's rollouts are alike.
+  // Rewards 1, 1 and 1, 0 are calibrated to 1/2, 1/2 and 1/2, s = sigmoid(-1): less their mean, also where a prompt's rollouts are alike.
   PlainStep step = answers({{0, 1.0}, {0, 1.0}, {1, 1.0}, {1, 0.0}});
   for (auto& rollout : step.rollouts) rollout.components = {{"safe", 1.0}};
-  EXPECT_THAT(evaluate(Objective("cgpo-mixture-of-judges"), step).derivative, ElementsAre(about(-0.0625), about(-0.0625), about(-0.0625), about(0.1875)));
+  const double gap = 0.5 - 1 / (1 + std::exp(1.0));
+  EXPECT_THAT(evaluate(Objective("cgpo-mixture-of-judges"), step).derivative,
+              ElementsAre(about(-gap / 16), about(-gap / 16), about(-gap / 16), about(3 * gap / 16)));
 }
 
 TEST(WorksWhen, thinkless_degrpo_rewards_short_success_most) {

@@ -1,0 +1,35 @@
+// Reward contrast: a behaviour is paid where it helps in the group, and charged where it harms.
+//   r_i += m_g contrast_weight [rollout i contains behaviour_token];  m_g = +1 where the mean of correct with it is above that without by more than
+//   contrast_margin, -1 where below, else 0; 0 too where all or none of the group show it
+// Source: GeometryZero (GCPO), arXiv:2506.07160. From its description: margin (0.1 as in the catalogue's example) and weight (0.5) are this project's.
+// Shapes: [N] tokens, [B] column correct -> [B].   Knobs: behaviour_token, contrast_weight, contrast_margin.
+// What differs from mode_reward: no behaviour is preferred in itself. The paper tells half of the rollouts to use it; here the policy chooses.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+namespace rollcall::objective {
+
+struct Contrast {
+  static constexpr std::string_view name = "contrast", formula = "r_i += m contrast_weight used_i, m = +-1 where use helps or harms the group";
+  double token = 0.0, weight = 0.5, margin = 0.1;
+
+  void bind(Knobs& knobs) {
+    knobs.number("behaviour_token", token, {0.0, 1e9}, "id of the token that shows the behaviour");
+    knobs.must_be_set();
+    knobs.number("contrast_weight", weight, {0.0, 1e6}, "what the behaviour gains or costs");
+    knobs.number("contrast_margin", margin, {0.0, 1.0}, "difference of success rates that counts");
+    knobs.needs_column(column::correct);
+  }
+
+  ShapedReward operator()(const Step& step) const {
+    if (!step.columns.token.defined()) return {};
+    const at::Tensor used = (step.rollout_sum((step.columns.token == std::int64_t(token)).to(at::kDouble)) > 0).to(at::kDouble), unused = 1.0 - used;
+    const at::Tensor correct = (step.named(column::correct) > 0).to(at::kDouble), with = step.group_sum(used), without = step.group_sum(unused);
+    const at::Tensor gap = step.group_sum(correct * used) / with.clamp_min(1.0) - step.group_sum(correct * unused) / without.clamp_min(1.0);
+    const at::Tensor counts = (with > 0).logical_and(without > 0).logical_and(gap.abs() > margin);
+    return {step.reward + weight * used * step.over_rollouts(gap.sign() * counts), {}, {}};
+  }
+};
+
+}  // namespace rollcall::objective

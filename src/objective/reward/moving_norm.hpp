@@ -1,0 +1,36 @@
+// Reward moving_norm: rewards are standardised by all that the run has seen, and bounded.
+//   r_i = clip((r_i - m) / (s + 1e-4), +-moving_bound);  m, s mean and deviation of the rewards of all steps so far, this one included, of which those k steps
+//   back weigh moving_decay^k;  statistics moving_count, moving_sum, moving_squares
+// Source: PPO-max in Secrets of RLHF, arXiv:2307.04964 (normalisation by past moments, and clipping). Its bound was not found, here 5.
+// Shapes: [B] -> [B].   Knobs: moving_decay, moving_bound.
+// What differs from whitened advantages: no batch decides its own scale, so a step in which all fail stays a bad one. Rollouts without tokens are not counted.
+#pragma once
+
+#include "objective/pieces.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::objective {
+
+struct MovingNorm {
+  static constexpr std::string_view name = "moving_norm", formula = "r_i = clip((r_i - m) / (s + 1e-4), +-bound), moments of all steps so far";
+  double decay = 1.0, bound = 5.0;
+
+  void bind(Knobs& knobs) {
+    knobs.number("moving_decay", decay, {0.0, 1.0}, "weight of a step's rewards relative to the next one's; 1: all alike");
+    knobs.number("moving_bound", bound, {0.0, 1e6}, "largest size of a standardised reward");
+  }
+
+  ShapedReward operator()(const Step& step) const {
+    const at::Tensor counted = (step.length > 0).to(at::kDouble), own = step.reward * counted;
+    const double count = decay * step.statistic("moving_count", 0.0) + counted.sum().item<double>();
+    const double sum = decay * step.statistic("moving_sum", 0.0) + own.sum().item<double>();
+    const double squares = decay * step.statistic("moving_squares", 0.0) + (own * step.reward).sum().item<double>();
+    if (count == 0.0) return {};
+    const double mean = sum / count, spread = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    return {((step.reward - mean) / (spread + 1e-4)).clamp(-bound, bound), {}, {{"moving_count", count}, {"moving_sum", sum}, {"moving_squares", squares}}};
+  }
+};
+
+}  // namespace rollcall::objective
