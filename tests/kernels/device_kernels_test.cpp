@@ -191,16 +191,45 @@ TEST(DeviceAttention, HeadsInPartsChangeNothing) {
   }
 }
 
-TEST(DeviceAttention, BackwardAgreesWithReference) {
-  const std::int64_t t = 9, queries = 6;
-  const HeadShape shape{4, 2, 10};
-  const Floats q = random_floats(queries * 40, 1), k = random_floats(t * 20, 2), v = random_floats(t * 20, 3), dout = random_floats(queries * 40, 4);
-  const OnDevice<float> on_q(q), on_k(k), on_v(v), on_dout(dout), dq(queries * 40), dk(t * 20), dv(t * 20);
+/// dq, dk, dv one after the other, of the key heads [begin, end), elsewhere what they held.
+Floats backward(const KernelSet* host, const std::vector<Floats>& of, std::int64_t queries, std::int64_t keys, HeadShape shape, std::int64_t begin, std::int64_t end) {
+  const std::int64_t wide = queries * shape.q_heads * shape.head_dim, narrow = keys * shape.kv_heads * shape.head_dim;
   ExecutionContext context;
-  cuda::attention_backward(context, on_q, on_k, on_v, on_dout, queries, t, shape, 0, 2, dq, dk, dv);
-  Floats eq(q.size()), ek(k.size()), ev(v.size());
-  reference_kernels().attention_backward(context, q.data(), k.data(), v.data(), dout.data(), queries, t, shape, 0, 2, eq.data(), ek.data(), ev.data());
-  EXPECT_TRUE(near(dq.values(), eq, 2e-5) && near(dk.values(), ek, 2e-5) && near(dv.values(), ev, 2e-5));
+  Floats all(std::size_t(wide + 2 * narrow), 7.0F);
+  const auto run = [&](const auto& call, const float* q, const float* k, const float* v, const float* dout, float* to) {
+    call(context, q, k, v, dout, queries, keys, shape, begin, end, to, to + wide, to + wide + narrow);
+  };
+  if (host != nullptr) {
+    run(host->attention_backward, of[0].data(), of[1].data(), of[2].data(), of[3].data(), all.data());
+    return all;
+  }
+  const OnDevice<float> q(of[0]), k(of[1]), v(of[2]), dout(of[3]), gradients(all);
+  run(cuda::attention_backward, q, k, v, dout, gradients);
+  return gradients.values();
+}
+
+/// Operands are rounded to bf16 as the reference's are here; P and dS are rounded too, each by 2^-9 of itself.
+TEST(DeviceAttention, BackwardAgreesWithReference) {
+  for (const auto& [queries, t, q_heads, kv_heads, d] :
+       std::vector<std::tuple<int, int, int, int, int>>{{6, 9, 4, 2, 10}, {70, 130, 2, 1, 16}, {66, 66, 3, 3, 1}, {5, 70, 2, 1, 144}}) {
+    const HeadShape shape{q_heads, kv_heads, d};
+    std::vector<Floats> of{random_floats(queries * q_heads * d, 1), random_floats(t * kv_heads * d, 2), random_floats(t * kv_heads * d, 3),
+                           random_floats(queries * q_heads * d, 4)};
+    const Floats got = backward(nullptr, of, queries, t, shape, 0, kv_heads);
+    for (Floats& values : of)
+      for (float& x : values) x = rounded(x);
+    EXPECT_TRUE(near(got, backward(&reference_kernels(), of, queries, t, shape, 0, kv_heads), 2e-2)) << queries << ' ' << t << ' ' << d;
+  }
+}
+
+TEST(DeviceAttention, BackwardOfSomeHeadsLeavesTheOthersAlone) {
+  const HeadShape shape{6, 3, 8};
+  const std::vector<Floats> of{random_floats(20 * 48, 1), random_floats(20 * 24, 2), random_floats(20 * 24, 3), random_floats(20 * 48, 4)};
+  const Floats whole = backward(nullptr, of, 20, 20, shape, 0, 3), part = backward(nullptr, of, 20, 20, shape, 1, 2);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const bool asked = i < 20 * 48 ? i % 48 / 16 == 1 : i % 24 / 8 == 1;
+    ASSERT_EQ(part[i], asked ? whole[i] : 7.0F) << i;
+  }
 }
 
 TEST(DeviceRows, EmbeddingAndItsBackward) {
