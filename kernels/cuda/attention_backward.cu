@@ -155,7 +155,8 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
         const float total = row_sum(state.sum[r]), weighted = row_sum(state.weighted[r]);
         const std::int64_t query = first + own_row(2 * r);
         if (query < a.queries) lse[r] = state.top[r] + logf(total), delta[r] = weighted / total;
-        if (query < a.queries && part == 0 && threadIdx.x % 4 == 0) a.lse[query * a.shape.q_heads + head] = lse[r], a.delta[query * a.shape.q_heads + head] = delta[r];
+        if (query < a.queries && part == 0 && threadIdx.x % 4 == 0)
+          a.lse[query * a.shape.q_heads + head] = lse[r], a.delta[query * a.shape.q_heads + head] = delta[r];
       }
       continue;
     }
@@ -209,8 +210,11 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
   constexpr int kMost = 4 * kTile * (256 + kPad) * static_cast<int>(sizeof(Bf16));  // at the largest head_dim
   const Scratch<float> stats(context, 2 * queries * shape.q_heads);
   const int width = static_cast<int>(head_width(shape));
-  const Operands a{q,    k,     v,    dout, dq, dk, dv, stats.get(), stats.get() + queries * shape.q_heads, queries, keys, shape, begin, width,
-                   1.0F / sqrtf(static_cast<float>(shape.head_dim))};
+  const Operands a{q,       k,           v,
+                   dout,    dq,          dk,
+                   dv,      stats.get(), stats.get() + queries * shape.q_heads,
+                   queries, keys,        shape,
+                   begin,   width,       1.0F / sqrtf(static_cast<float>(shape.head_dim))};
   const std::size_t bytes = 4 * kTile * static_cast<std::size_t>(width + kPad) * sizeof(Bf16);
   const auto tiles = [](std::int64_t rows) { return static_cast<unsigned>((rows + kTile - 1) / kTile); };
   const auto heads = static_cast<unsigned>(end - begin), parts = static_cast<unsigned>((width + kPart - 1) / kPart);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -33,20 +34,27 @@ struct Graph {
 
 namespace {
 
-constexpr std::size_t kMemory = std::size_t{64} << 20, kGap = 256;  // gaps between allocations: nothing may be touched there
+constexpr std::size_t kMemory = std::size_t{64} << 20, kGap = 256;  // gaps behind allocations: nothing may be touched there
 
-/// Memory handed out from the beginning on; when all is given back it begins anew, so that what was freed is not soon another's.
+/// Memory handed out round and round in a window that grows when it is full: what was freed is not soon another's, and the shadow of little memory is little.
 struct Memory {
   unsigned char* begin = nullptr;
-  bool closed = false;  ///< to the host
-  std::size_t used = 0;
-  std::map<void*, std::size_t> pieces{};
+  std::size_t window = std::size_t{1} << 20, cursor = 0;
+  std::map<std::size_t, std::size_t> pieces{};  ///< by offset: bytes
+
+  /// The first gap of so many bytes from `from` on, or the window's end.
+  std::size_t gap(std::size_t from, std::size_t bytes) const {
+    auto next = pieces.lower_bound(from);
+    if (next != pieces.begin() && std::prev(next)->first + std::prev(next)->second > from) from = std::prev(next)->first + std::prev(next)->second;
+    for (; next != pieces.end() && from + bytes > next->first; ++next) from = next->first + next->second;
+    return from + bytes <= window ? from : window;
+  }
 };
 
 void host_touched(int, siginfo_t* fault, void*);
 
 struct Machine {
-  Memory device{nullptr, true}, managed{};
+  Memory device{}, managed{};
   Stream null_stream{};
   std::set<Stream*> streams{};
   std::mt19937_64 random{1};
@@ -85,10 +93,10 @@ void host_touched(int, siginfo_t* fault, void*) {
 /// While it lives device memory may be touched.
 struct Opened {
   Opened() {
-    if (machine().open++ == 0) mprotect(machine().device.begin, kMemory, PROT_READ | PROT_WRITE);
+    if (machine().open++ == 0) mprotect(machine().device.begin, machine().device.window, PROT_READ | PROT_WRITE);
   }
   ~Opened() {
-    if (--machine().open == 0) mprotect(machine().device.begin, kMemory, PROT_NONE);
+    if (--machine().open == 0) mprotect(machine().device.begin, machine().device.window, PROT_NONE);
   }
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
@@ -150,12 +158,18 @@ cudaError_t push(Stream* stream, std::function<void()> run, std::shared_ptr<Work
 }
 
 cudaError_t take(Memory& memory, void** out, std::size_t bytes) {
-  if (memory.pieces.empty()) memory.used = 0;
-  const std::size_t padded = (bytes + kGap - 1) / kGap * kGap;
-  if (memory.used + padded + 2 * kGap > kMemory) return failed(cudaErrorMemoryAllocation);
-  *out = memory.begin + memory.used + kGap;
-  memory.used += padded + kGap;
-  memory.pieces[*out] = bytes;
+  const std::size_t padded = (bytes + kGap - 1) / kGap * kGap + kGap;
+  std::size_t place = memory.gap(memory.cursor, padded);
+  while (place == memory.window) {
+    place = memory.gap(0, padded);
+    if (place != memory.window) break;
+    if (memory.window == kMemory) return failed(cudaErrorMemoryAllocation);
+    memory.window *= 2;
+    place = memory.window;
+  }
+  memory.pieces[place] = padded;
+  memory.cursor = place + padded;
+  *out = memory.begin + place;
   const Opened opened;
   std::memset(*out, kGarbage, bytes);
   set_alive(*out, bytes, true);
@@ -164,7 +178,7 @@ cudaError_t take(Memory& memory, void** out, std::size_t bytes) {
 
 cudaError_t give(void* memory) {
   for (Memory* of : {&machine().device, &machine().managed})
-    if (const auto piece = of->pieces.find(memory); piece != of->pieces.end()) {
+    if (const auto piece = of->pieces.find(std::size_t(static_cast<unsigned char*>(memory) - of->begin)); memory >= of->begin && piece != of->pieces.end()) {
       set_alive(memory, piece->second, false);
       of->pieces.erase(piece);
       return cudaSuccess;

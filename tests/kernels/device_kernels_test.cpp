@@ -192,7 +192,8 @@ TEST(DeviceAttention, HeadsInPartsChangeNothing) {
 }
 
 /// dq, dk, dv one after the other, of the key heads [begin, end), elsewhere what they held.
-Floats backward(const KernelSet* host, const std::vector<Floats>& of, std::int64_t queries, std::int64_t keys, HeadShape shape, std::int64_t begin, std::int64_t end) {
+Floats backward(const KernelSet* host, const std::vector<Floats>& of, std::int64_t queries, std::int64_t keys, HeadShape shape, std::int64_t begin,
+                std::int64_t end) {
   const std::int64_t wide = queries * shape.q_heads * shape.head_dim, narrow = keys * shape.kv_heads * shape.head_dim;
   ExecutionContext context;
   Floats all(std::size_t(wide + 2 * narrow), 7.0F);
