@@ -76,6 +76,7 @@ endif()
 if(ROLLCALL_BUILD_TESTS)
   find_package(GTest 1.12 REQUIRED)       # unit tests; gmock comes with it
   find_package(rapidcheck REQUIRED)       # property tests of the invariants
+  find_package(Boost 1.74 REQUIRED COMPONENTS context)  # threads of the emulated device as fibers (home: tests/emulation)
 endif()
 if(ROLLCALL_BUILD_BENCHMARKS)
   find_package(benchmark 1.7 REQUIRED)    # Google Benchmark: kernels, exchange, archive

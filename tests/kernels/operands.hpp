@@ -67,6 +67,16 @@ class Pages {
   std::vector<const void*> table_;
 };
 
+#ifdef ROLLCALL_DEVICE_TESTS
+// The same properties of the device: the one set there is, equal to itself whatever the order of its threads.
+const KernelSet& device_set();
+inline std::vector<const KernelSet*> simd_sets() { return {&device_set()}; }
+inline const KernelSet& plain_set() { return device_set(); }
+inline constexpr bool kGivesExponentials = false;  // for draws on the host
+#else
+inline const KernelSet& plain_set() { return scalar_kernels(); }
+inline constexpr bool kGivesExponentials = true;
+
 /// The bit-identical sets that run here.
 inline std::vector<const KernelSet*> simd_sets() {
   std::vector<const KernelSet*> sets;
@@ -74,6 +84,7 @@ inline std::vector<const KernelSet*> simd_sets() {
     if (const KernelSet* set = kernels_by_name(name)) sets.push_back(set);
   return sets;
 }
+#endif
 
 /// The sets of these numerics that run here, the plain one first.
 inline std::vector<const KernelSet*> sets_of(const char* numerics) {

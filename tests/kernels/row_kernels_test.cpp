@@ -90,12 +90,12 @@ TEST(RowKernels, SetsAreBitIdentical) {
     const RowCase c = *cases();
     for (const KernelSet* set : simd_sets()) {
       Floats dweight(static_cast<std::size_t>(c.d)), plain = dweight;
-      RC_ASSERT(same_bits(c.rms_norm(*set, 0, c.n), c.rms_norm(scalar_kernels(), 0, c.n)));
-      RC_ASSERT(same_bits(c.rms_norm_backward(*set, 0, c.n, dweight), c.rms_norm_backward(scalar_kernels(), 0, c.n, plain)));
+      RC_ASSERT(same_bits(c.rms_norm(*set, 0, c.n), c.rms_norm(plain_set(), 0, c.n)));
+      RC_ASSERT(same_bits(c.rms_norm_backward(*set, 0, c.n, dweight), c.rms_norm_backward(plain_set(), 0, c.n, plain)));
       RC_ASSERT(same_bits(dweight, plain));
-      RC_ASSERT(same_bits(c.swiglu(*set, 0, c.n), c.swiglu(scalar_kernels(), 0, c.n)));
-      RC_ASSERT(same_bits(c.swiglu_backward(*set), c.swiglu_backward(scalar_kernels())));
-      RC_ASSERT(same_bits(c.rope(*set, 0, c.n, -1), c.rope(scalar_kernels(), 0, c.n, -1)));
+      RC_ASSERT(same_bits(c.swiglu(*set, 0, c.n), c.swiglu(plain_set(), 0, c.n)));
+      RC_ASSERT(same_bits(c.swiglu_backward(*set), c.swiglu_backward(plain_set())));
+      RC_ASSERT(same_bits(c.rope(*set, 0, c.n, -1), c.rope(plain_set(), 0, c.n, -1)));
     }
   }));
 }
@@ -115,9 +115,9 @@ TEST(RowKernels, RowsDoNotDependOnTheirBatch) {
         RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.d, whole.end()), kernel(*set, cut, c.n - cut)));
       }
     // dweight goes over the rows in ascending order, so two calls add up to one.
-    c.rms_norm_backward(scalar_kernels(), 0, c.n, whole_sum);
-    c.rms_norm_backward(scalar_kernels(), 0, cut, cut_sum);
-    c.rms_norm_backward(scalar_kernels(), cut, c.n - cut, cut_sum);
+    c.rms_norm_backward(plain_set(), 0, c.n, whole_sum);
+    c.rms_norm_backward(plain_set(), 0, cut, cut_sum);
+    c.rms_norm_backward(plain_set(), cut, c.n - cut, cut_sum);
     RC_ASSERT(same_bits(whole_sum, cut_sum));
   }));
 }

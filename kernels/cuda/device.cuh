@@ -1,7 +1,8 @@
 // What the CUDA kernels share: launch with error check, stream-ordered scratch, folds over the 32 lanes of a warp.
 #pragma once
 
-#include "kernels/kernel_set.hpp"
+#include "kernels/cuda/device_kernels.hpp"
+#include "kernels/cuda/device_language.cuh"
 
 #include <cuda_runtime.h>
 
@@ -17,33 +18,45 @@ void check(cudaError_t status, const char* call);
 
 inline cudaStream_t stream_of(const ExecutionContext& context) { return static_cast<cudaStream_t>(context.stream); }
 
+/// Grid and block of a launch, and bytes of dynamic shared memory.
+struct Shape {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;
+};
+
+/// The one place that launches: kernel(arguments...) behind what the stream has.
+template <class... Parameters, class... Arguments>
+void launch(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...), const Shape& shape, Arguments... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.grid, config.blockDim = shape.block, config.dynamicSmemBytes = shape.shared_bytes, config.stream = stream_of(context);
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+}
+
 /// One thread per element of `count`: kernel(count, arguments...). An empty launch is none.
 template <class... Parameters, class... Arguments>
 void launch_each(const ExecutionContext& context, const char* name, void (*kernel)(std::int64_t, Parameters...), std::int64_t count, Arguments... arguments) {
-  if (count == 0) return;
-  kernel<<<static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock, 0, stream_of(context)>>>(count, arguments...);
-  check(cudaGetLastError(), name);
+  if (count > 0) launch(context, name, kernel, {static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock}, count, arguments...);
 }
 
 /// One warp per row of `rows`, `shared_floats` of shared memory each: kernel(arguments...), the row being blockIdx.x.
 template <class... Parameters, class... Arguments>
 void launch_rows(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...), std::int64_t rows, std::int64_t shared_floats,
                  Arguments... arguments) {
-  if (rows == 0) return;
-  kernel<<<static_cast<unsigned>(rows), kWarp, static_cast<std::size_t>(shared_floats) * sizeof(float), stream_of(context)>>>(arguments...);
-  check(cudaGetLastError(), name);
+  const auto bytes = static_cast<std::size_t>(shared_floats) * sizeof(float);
+  if (rows > 0) launch(context, name, kernel, {static_cast<unsigned>(rows), kWarp, bytes}, arguments...);
 }
 
-/// Device floats that live until the work queued so far has used them.
+/// Device memory that lives until the work queued so far has used it.
+template <class T>
 class Scratch {
  public:
   Scratch(const ExecutionContext& context, std::int64_t count) : stream_(stream_of(context)) {
-    check(cudaMallocAsync(&memory_, static_cast<std::size_t>(count) * sizeof(float), stream_), "cudaMallocAsync");
+    check(cudaMallocAsync(&memory_, static_cast<std::size_t>(count) * sizeof(T), stream_), "cudaMallocAsync");
   }
   ~Scratch() { cudaFreeAsync(memory_, stream_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  float* floats() const { return static_cast<float*>(memory_); }
+  T* get() const { return static_cast<T*>(memory_); }
 
  private:
   void* memory_ = nullptr;
@@ -51,6 +64,12 @@ class Scratch {
 };
 
 __device__ inline std::int64_t element() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+/// x rounded to an integer, ties to even; 0 where that does not fit 2^52 or x is none (parameter_kernels.hpp).
+__device__ inline std::int64_t nearest_integer(double x) { return fabs(x) <= 4503599627370496.0 ? static_cast<std::int64_t>(rint(x)) : 0; }
+__device__ inline void add_atomically(std::int64_t* sum, std::int64_t value) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
+}
 
 /// Butterfly folds: every lane gets the same bits.
 __device__ inline float warp_sum(float value) {
@@ -64,10 +83,5 @@ __device__ inline float warp_max(float value) {
   }
   return value;
 }
-
-// Each source fills in its entries of the table.
-void add_attention(KernelSet& set);
-void add_linear_and_rows(KernelSet& set);
-void add_token_columns(KernelSet& set);
 
 }  // namespace rollcall::kernels::cuda

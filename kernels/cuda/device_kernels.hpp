@@ -1,0 +1,77 @@
+// The operations of a step on one CUDA device: what kernel_set.hpp lists for the host, on device memory. Built with ROLLCALL_ENABLE_CUDA only.
+//
+// - Every pointer is to memory that the device reaches. Calls are queued on ExecutionContext::stream and return before they are done; temporary memory is
+//   stream-ordered. std::runtime_error when a launch fails.
+// - Numerics `cuda_bf16_sliced8`: products of bf16 in mma.m16n8k16 with fp32 sums, k ascending in steps of 32, slices of k summed apart and folded by a binary
+//   tree; all else in fp32. A row's bits depend on that row alone. They are not the bits of a processor: a tensor core adds in an order of its own.
+#pragma once
+
+#include "kernels/bf16.hpp"
+#include "kernels/kernel_set.hpp"
+#include "kernels/parameter_kernels.hpp"
+
+namespace rollcall::kernels::cuda {
+
+inline constexpr const char* kNumerics = "cuda_bf16_sliced8";
+
+inline constexpr std::int64_t kStep = 32;  ///< inputs of a step of a product
+constexpr std::int64_t stepped(std::int64_t k) { return (k + kStep - 1) / kStep * kStep; }
+
+/// A matrix in bf16, row by row, each filled up with zeros to stepped(columns) elements; 16-byte aligned.
+struct Rows16 {
+  const Bf16* rows;
+  std::int64_t count, columns;
+};
+
+/// to[n, stepped(k)] = x[n,k], rounded.
+void round_rows(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
+/// to[k, stepped(n)] = the transpose of x[n,k], rounded: what the products of the backward pass read.
+void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
+/// y[n,o] = x W^T (+ bias unless nullptr), W of o rows and x of n rows with equal columns. slices: 1, 2, 4 or 8.
+void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y);
+/// The same of x[n,k] in fp32, which it rounds.
+void linear(ExecutionContext&, const float* x, std::int64_t n, const Rows16& w, const float* bias, int slices, float* y);
+
+/// x[n,width] = rows of the table that `token` names; a row of bf16 becomes fp32.
+void embed(ExecutionContext&, const Rows16& table, const std::int32_t* token, std::int64_t n, float* x);
+/// Adds round(dx scale) into sum[vocabulary, width] at the tokens' rows: integers, so rows of the same token in any order.
+void embed_backward(ExecutionContext&, const float* dx, const std::int32_t* token, std::int64_t n, std::int64_t width, double scale, std::int64_t* sum);
+void add(ExecutionContext&, const float* x, std::int64_t count, float* y);  ///< y += x
+// As in kernel_set.hpp.
+void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
+void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
+                       float* dweight);
+void rope(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
+          const float* sin, int direction);
+void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
+void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
+
+/// A page of one layer: for each key head its keys [64, width], then its values [64, width], in bf16 with width = head_dim filled up to 16.
+constexpr std::int64_t head_width(HeadShape shape) { return (shape.head_dim + 15) / 16 * 16; }
+constexpr std::int64_t page_bytes(HeadShape shape) { return shape.kv_heads * 2 * kPageKeys * head_width(shape) * std::int64_t(sizeof(Bf16)); }
+/// Puts k and v [n, kv_heads, head_dim] where rows[i].pages has position rows[i].keys - 1, `offset` bytes from a page's beginning.
+void store_positions(ExecutionContext&, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape, std::int64_t offset);
+/// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call.
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out);
+void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
+                        HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv);
+
+/// As in kernel_set.hpp without its `e`; `blocks` [n, vocabulary_blocks(v) + 1] is asked for here.
+void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                   float* logprob, float* entropy, float* lse, BlockMass* blocks);
+void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                            const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
+/// One token of each row by inverse CDF at u[n] in [0, 1): first the block by its mass, then the token inside, both ascending in fp32. `blocks` from token_columns.
+void sample(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const BlockMass* blocks, const float* u,
+            std::int32_t* token);
+
+/// As in parameter_kernels.hpp. largest[1]: becomes the larger of itself and the largest |value|, infinity where one is none.
+void accumulate_fixed_point(ExecutionContext&, const float* values, std::int64_t count, int exponent, std::int64_t* sum, float* largest);
+void from_fixed_point(ExecutionContext&, const std::int64_t* sum, std::int64_t count, int exponent, float* values);
+/// squares[i] = sum of squares of block i of kNormBlock values, in double.
+void sums_of_squares(ExecutionContext&, const float* values, std::int64_t count, double* squares);
+/// AdamW of the matrix weight[rows, columns], and the new weights, rounded, into `published` [rows, stepped(columns)] unless that is nullptr.
+void adamw(ExecutionContext&, float* weight, std::int64_t rows, std::int64_t columns, const float* gradient, float* m, float* v, const AdamWStep& step,
+           Bf16* published);
+
+}  // namespace rollcall::kernels::cuda

@@ -1,0 +1,95 @@
+// Over all parameters: fixed-point gradient sums, norms in fixed blocks, AdamW that publishes the rounded weights. What parameter_kernels.hpp says, bit for bit.
+#include "kernels/cuda/device.cuh"
+
+#include <cmath>
+
+namespace rollcall::kernels::cuda {
+namespace {
+
+__global__ void accumulate_each(std::int64_t count, const float* values, double scale, std::int64_t* sum, unsigned* largest) {
+  const std::int64_t i = element();
+  unsigned size = 0;  // for floats without sign the order of the bits is the order of the values
+  if (i < count) {
+    sum[i] += nearest_integer(values[i] * scale);
+    size = __float_as_uint(values[i]) & 0x7FFFFFFFU;
+    size = size > 0x7F800000U ? 0x7F800000U : size;  // a NaN counts as infinity
+  }
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    const unsigned other = __shfl_xor_sync(0xFFFFFFFFU, size, distance);
+    size = other > size ? other : size;
+  }
+  if (threadIdx.x % kWarp == 0) atomicMax(largest, size);
+}
+
+/// Rounded once: beyond 53 bits the lost bits stay as a sticky last bit (round to odd; Boldo and Melquiond 2008).
+__global__ void from_fixed_point_each(std::int64_t count, const std::int64_t* sum, double scale, float* values) {
+  const std::int64_t i = element();
+  if (i >= count) return;
+  constexpr std::int64_t kExact = std::int64_t{1} << 53, kLost = 2047;
+  const std::int64_t value = sum[i], odd = (value >> 11) | ((value & kLost) != 0 ? 1 : 0);
+  const bool fits = value > -kExact && value < kExact;
+  values[i] = static_cast<float>(static_cast<double>(fits ? value : odd) * (fits ? scale : scale * 2048.0));
+}
+
+/// A thread is one of the eight interleaved sums of a block of kNormBlock values.
+__global__ void squares_block(const float* values, std::int64_t count, double* squares) {
+  const std::int64_t begin = blockIdx.x * static_cast<std::int64_t>(kNormBlock);
+  const std::int64_t end = begin + static_cast<std::int64_t>(kNormBlock) < count ? begin + static_cast<std::int64_t>(kNormBlock) : count;
+  double sum = 0.0;
+  if (threadIdx.x < 8)
+    for (std::int64_t i = begin + threadIdx.x; i < end; i += 8) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 4);
+  sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
+  sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
+  if (threadIdx.x == 0) squares[blockIdx.x] = sum;
+}
+
+struct Moments {
+  float *weight, *m, *v;
+  const float* gradient;
+  double first_correction, second_correction;
+};
+
+__device__ float stepped_weight(const Moments& a, const AdamWStep& s, std::int64_t i) {
+  const double g = a.gradient[i] * s.gradient_scale, w = a.weight[i];
+  const double mean = s.beta1 * a.m[i] + (1.0 - s.beta1) * g;
+  const double square = s.beta2 * a.v[i] + (1.0 - s.beta2) * g * g;
+  const double step = mean / a.first_correction / (sqrt(square / a.second_correction) + s.eps);
+  a.m[i] = static_cast<float>(mean);
+  a.v[i] = static_cast<float>(square);
+  return a.weight[i] = static_cast<float>(w - s.lr * (step + s.weight_decay * w));
+}
+
+/// Two neighbouring weights a thread, one word of what is published.
+__global__ void adamw_each(std::int64_t count, Moments a, AdamWStep step, std::int64_t columns, std::int64_t stride, unsigned* published) {
+  const std::int64_t at = element();
+  if (at >= count) return;
+  const std::int64_t row = at / (stride / 2), j = at % (stride / 2) * 2;
+  const float low = j < columns ? stepped_weight(a, step, row * columns + j) : 0.0F,
+              high = j + 1 < columns ? stepped_weight(a, step, row * columns + j + 1) : 0.0F;
+  if (published != nullptr) published[at] = packed_bf16(low, high);
+}
+
+}  // namespace
+
+void accumulate_fixed_point(ExecutionContext& context, const float* values, std::int64_t count, int exponent, std::int64_t* sum, float* largest) {
+  launch_each(context, "accumulate_fixed_point", accumulate_each, count, values, std::ldexp(1.0, exponent), sum, reinterpret_cast<unsigned*>(largest));
+}
+
+void from_fixed_point(ExecutionContext& context, const std::int64_t* sum, std::int64_t count, int exponent, float* values) {
+  launch_each(context, "from_fixed_point", from_fixed_point_each, count, sum, std::ldexp(1.0, -exponent), values);
+}
+
+void sums_of_squares(ExecutionContext& context, const float* values, std::int64_t count, double* squares) {
+  const auto block = static_cast<std::int64_t>(kNormBlock);
+  launch_rows(context, "sums_of_squares", squares_block, (count + block - 1) / block, 0, values, count, squares);
+}
+
+void adamw(ExecutionContext& context, float* weight, std::int64_t rows, std::int64_t columns, const float* gradient, float* m, float* v, const AdamWStep& step,
+           Bf16* published) {
+  const Moments a{
+      weight, m, v, gradient, 1.0 - std::pow(step.beta1, static_cast<double>(step.step)), 1.0 - std::pow(step.beta2, static_cast<double>(step.step))};
+  launch_each(context, "adamw", adamw_each, rows * stepped(columns) / 2, a, step, columns, stepped(columns), reinterpret_cast<unsigned*>(published));
+}
+
+}  // namespace rollcall::kernels::cuda

@@ -1,0 +1,29 @@
+// What tests ask of the emulated device: the order of its threads, its reports, barriers left out.
+#pragma once
+
+#include "cuda_runtime.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulation {
+
+/// Orders of threads, blocks and independent streams follow from it.
+void seed(std::uint64_t value);
+
+/// What was wrong since the last call: conflicts that no barrier orders, accesses outside of memory, barriers that not all threads reach. One line each.
+std::vector<std::string> take_reports();
+
+/// Barriers (and waits for copies) that threads have met so far, sorted.
+std::vector<Site> barriers_met();
+/// From now on threads pass this one without waiting; {} ends it.
+void leave_out(Site barrier);
+
+/// Threads switched to, launches run, accesses watched: what a test cost.
+struct Counts {
+  std::int64_t launches, switches, accesses;
+};
+Counts counts();
+
+}  // namespace emulation

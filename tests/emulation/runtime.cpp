@@ -1,0 +1,326 @@
+// The emulated runtime: device memory that the host may not touch, and work that is done as late as its order allows.
+#include "machine.hpp"
+
+#include <link.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <set>
+
+namespace emulation {
+
+/// A piece of work and what must be done before it.
+struct Work {
+  std::function<void()> run;
+  std::vector<std::shared_ptr<Work>> after;
+  bool done = false;
+};
+struct Stream {
+  std::shared_ptr<Work> last;
+  Graph* captures = nullptr;
+};
+struct Event {
+  std::shared_ptr<Work> recorded;
+};
+struct Graph {
+  std::vector<std::function<void()>> nodes;
+};
+
+namespace {
+
+constexpr std::size_t kMemory = std::size_t{64} << 20, kGap = 256;  // gaps behind allocations: nothing may be touched there
+
+/// Memory handed out round and round in a window that grows when it is full: what was freed is not soon another's, and the shadow of little memory is little.
+struct Memory {
+  unsigned char* begin = nullptr;
+  std::size_t window = std::size_t{1} << 20, cursor = 0;
+  std::map<std::size_t, std::size_t> pieces{};  ///< by offset: bytes
+
+  /// The first gap of so many bytes from `from` on, or the window's end.
+  std::size_t gap(std::size_t from, std::size_t bytes) const {
+    auto next = pieces.lower_bound(from);
+    if (next != pieces.begin() && std::prev(next)->first + std::prev(next)->second > from) from = std::prev(next)->first + std::prev(next)->second;
+    for (; next != pieces.end() && from + bytes > next->first; ++next) from = next->first + next->second;
+    return from + bytes <= window ? from : window;
+  }
+};
+
+void host_touched(int, siginfo_t* fault, void*);
+
+struct Machine {
+  Memory device{}, managed{};
+  Stream null_stream{};
+  std::set<Stream*> streams{};
+  std::mt19937_64 random{1};
+  std::map<const void*, int> shared_limits{};
+  cudaError_t last_error = cudaSuccess;
+  int open = 0;
+
+  Machine() {
+    for (Memory* memory : {&device, &managed}) {
+      void* made = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (made == MAP_FAILED) std::perror("emulated device memory"), std::abort();
+      memory->begin = static_cast<unsigned char*>(made);
+      watch_device(made, kMemory);
+    }
+    mprotect(device.begin, kMemory, PROT_NONE);
+    struct sigaction action {};
+    action.sa_sigaction = host_touched;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, nullptr);
+  }
+};
+
+Machine& machine() {
+  static auto& only = *new Machine;
+  return only;
+}
+
+void host_touched(int, siginfo_t* fault, void*) {
+  const auto* place = static_cast<unsigned char*>(fault->si_addr);
+  const unsigned char* begin = machine().device.begin;
+  const char* text = place >= begin && place < begin + kMemory ? "the host touched device memory\n" : "segmentation fault\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
+  signal(SIGSEGV, SIG_DFL);  // and again, to end the process
+}
+
+/// While it lives device memory may be touched.
+struct Opened {
+  Opened() {
+    if (machine().open++ == 0) mprotect(machine().device.begin, machine().device.window, PROT_READ | PROT_WRITE);
+  }
+  ~Opened() {
+    if (--machine().open == 0) mprotect(machine().device.begin, machine().device.window, PROT_NONE);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+};
+
+cudaError_t failed(cudaError_t error) {
+  if (error != cudaSuccess) machine().last_error = error;
+  return error;
+}
+
+/// Does a piece of work and whatever must come before, which is done in random order.
+void complete(const std::shared_ptr<Work>& work) {
+  if (work == nullptr || work->done) return;
+  const Opened opened;
+  std::vector<std::shared_ptr<Work>> stack{work};
+  while (!stack.empty()) {
+    const auto top = stack.back();
+    if (top->done) {
+      stack.pop_back();
+      continue;
+    }
+    std::erase_if(top->after, [](const auto& before) { return before->done; });
+    if (!top->after.empty()) {
+      stack.push_back(top->after[machine().random() % top->after.size()]);
+      continue;
+    }
+    top->run();
+    top->done = true;
+    stack.pop_back();
+  }
+}
+
+void complete_all() {
+  std::vector<std::shared_ptr<Work>> lasts{machine().null_stream.last};
+  for (const Stream* stream : machine().streams) lasts.push_back(stream->last);
+  std::shuffle(lasts.begin(), lasts.end(), machine().random);
+  for (const auto& last : lasts) complete(last);
+}
+
+/// Behind what the stream has; the null stream waits for all others and all others wait for it.
+cudaError_t push(Stream* stream, std::function<void()> run, std::shared_ptr<Work> also = nullptr) {
+  if (stream != nullptr && stream->captures != nullptr) {
+    if (also != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+    stream->captures->nodes.push_back(std::move(run));
+    return cudaSuccess;
+  }
+  auto work = std::make_shared<Work>();
+  work->run = std::move(run);
+  const auto behind = [&](const std::shared_ptr<Work>& before) {
+    if (before != nullptr && !before->done) work->after.push_back(before);
+  };
+  behind(also);
+  behind(machine().null_stream.last);
+  if (stream == nullptr)
+    for (const Stream* other : machine().streams) behind(other->last);
+  else behind(stream->last);
+  (stream == nullptr ? machine().null_stream : *stream).last = work;
+  return cudaSuccess;
+}
+
+cudaError_t take(Memory& memory, void** out, std::size_t bytes) {
+  const std::size_t padded = (bytes + kGap - 1) / kGap * kGap + kGap;
+  std::size_t place = memory.gap(memory.cursor, padded);
+  while (place == memory.window) {
+    place = memory.gap(0, padded);
+    if (place != memory.window) break;
+    if (memory.window == kMemory) return failed(cudaErrorMemoryAllocation);
+    memory.window *= 2;
+    place = memory.window;
+  }
+  memory.pieces[place] = padded;
+  memory.cursor = place + padded;
+  *out = memory.begin + place;
+  const Opened opened;
+  std::memset(*out, kGarbage, bytes);
+  set_alive(*out, bytes, true);
+  return cudaSuccess;
+}
+
+cudaError_t give(void* memory) {
+  for (Memory* of : {&machine().device, &machine().managed})
+    if (const auto piece = of->pieces.find(std::size_t(static_cast<unsigned char*>(memory) - of->begin)); memory >= of->begin && piece != of->pieces.end()) {
+      set_alive(memory, piece->second, false);
+      of->pieces.erase(piece);
+      return cudaSuccess;
+    }
+  report("memory given back that was not taken, or twice");
+  return failed(cudaErrorInvalidValue);
+}
+
+bool on_device(const void* place) {
+  for (const Memory* of : {&machine().device, &machine().managed})
+    if (place >= of->begin && place < of->begin + kMemory) return true;
+  return false;
+}
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (on_device(to) && !is_alive(to, bytes)) return report("a copy to outside of all device memory");
+  if (on_device(from) && !is_alive(from, bytes)) return report("a copy from outside of all device memory");
+  std::memmove(to, from, bytes);
+}
+
+}  // namespace
+
+std::uintptr_t program_base();
+std::uintptr_t program_base() {
+  static const std::uintptr_t base = [] {
+    std::uintptr_t found = 0;
+    dl_iterate_phdr([](dl_phdr_info* program, std::size_t, void* out) { return *static_cast<std::uintptr_t*>(out) = program->dlpi_addr, 1; }, &found);
+    return found;
+  }();
+  return base;
+}
+
+void seed(std::uint64_t value) { machine().random.seed(value); }
+std::mt19937_64& random_engine() { return machine().random; }
+void limit_shared(const void* kernel, int bytes) { machine().shared_limits[kernel] = bytes; }
+
+cudaError_t enqueue(Launch launch) {
+  constexpr int kUnasked = 48 << 10, kMost = 227 << 10;  // of dynamic shared memory: without cudaFuncSetAttribute, and on sm_90
+  const auto& c = launch.config;
+  const auto limit = machine().shared_limits.find(launch.kernel);
+  const std::size_t most = limit == machine().shared_limits.end() ? kUnasked : std::min(limit->second, kMost),
+                    size = c.blockDim.x * c.blockDim.y * c.blockDim.z;
+  if (size == 0 || size > 1024 || c.gridDim.x == 0 || c.gridDim.y == 0 || c.gridDim.z == 0 || c.gridDim.y > 65535 || c.gridDim.z > 65535 ||
+      c.dynamicSmemBytes > most)
+    return failed(cudaErrorInvalidValue);
+  if (size % 32 != 0) report("a block of " + std::to_string(size) + " threads (the emulation knows whole warps only)");
+  return push(c.stream, [launch = std::move(launch)] { run_kernel(launch); });
+}
+
+}  // namespace emulation
+
+using namespace emulation;
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorNotReady: return "device not ready";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+  }
+  return "unknown error";
+}
+cudaError_t cudaGetLastError() { return std::exchange(machine().last_error, cudaSuccess); }
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return take(machine().device, memory, bytes); }
+cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return take(machine().device, memory, bytes); }
+cudaError_t cudaMallocManaged(void** memory, std::size_t bytes) { return take(machine().managed, memory, bytes); }
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return *memory = std::malloc(bytes), cudaSuccess; }
+cudaError_t cudaFree(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  complete_all();
+  return give(memory);
+}
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
+  return push(stream, [memory] { give(memory); });
+}
+cudaError_t cudaFreeHost(void* memory) { return std::free(memory), cudaSuccess; }
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  return push(stream, [=] { copy(to, from, bytes); });
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  complete(machine().null_stream.last);
+  return error;
+}
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return push(stream, [=] {
+    if (bytes > 0 && !is_alive(to, bytes)) return report("a fill outside of all device memory");
+    std::memset(to, value, bytes);
+  });
+}
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return cudaMemsetAsync(to, value, bytes, nullptr); }
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return machine().streams.insert(*stream = new Stream), cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  complete(stream->last);  // the device would go on with it; nobody can ask for it any more
+  machine().streams.erase(stream);
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return complete(stream == nullptr ? machine().null_stream.last : stream->last), cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const auto& last = stream == nullptr ? machine().null_stream.last : stream->last;
+  if (last == nullptr || last->done) return cudaSuccess;
+  complete(last);  // by the next time
+  return cudaErrorNotReady;
+}
+cudaError_t cudaDeviceSynchronize() { return complete_all(), cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return *event = new Event, cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const cudaError_t error = push(stream, [] {});
+  event->recorded = stream == nullptr ? machine().null_stream.last : stream->last;
+  return error;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return complete(event->recorded), cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (event->recorded == nullptr || event->recorded->done) return cudaSuccess;
+  complete(event->recorded);
+  return cudaErrorNotReady;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return push(
+      stream, [] {}, event->recorded);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream == nullptr || stream->captures != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+  return stream->captures = new Graph, cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = std::exchange(stream->captures, nullptr);
+  return *graph == nullptr ? failed(cudaErrorInvalidValue) : cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) { return *executable = new Graph(*graph), cudaSuccess; }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  return push(stream, [nodes = executable->nodes] {
+    for (const auto& node : nodes) node();
+  });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) { return delete executable, cudaSuccess; }

@@ -1,0 +1,307 @@
+// The device's own kernels: products, attention, embedding, draws and AdamW against plain loops; rows that know nothing of their batch; the same bits each time.
+#include "on_device.hpp"
+
+#include "kernels/parameter_kernels.hpp"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace rollcall::kernels {
+namespace {
+
+using cuda::Rows16;
+using cuda::stepped;
+
+float rounded(float x) { return from_bf16(to_bf16(x)); }
+
+OnDevice<Bf16> rounded_rows(const Floats& x, std::int64_t n, std::int64_t k) {
+  ExecutionContext context;
+  const OnDevice<float> on_x(x);
+  OnDevice<Bf16> rows(n * stepped(k));
+  cuda::round_rows(context, on_x, n, k, rows);
+  return rows;
+}
+
+struct ProductCase {
+  std::int64_t n, k, o;
+  int slices;
+  Floats x, w, bias;
+
+  ProductCase(std::int64_t rows, std::int64_t inputs, std::int64_t outputs, int parts, unsigned seed)
+      : n(rows), k(inputs), o(outputs), slices(parts), x(random_floats(n * k, seed)), w(random_floats(o * k, seed + 1)), bias(random_floats(o, seed + 2)) {}
+
+  Floats run(std::int64_t first, std::int64_t rows) const {
+    ExecutionContext context;
+    const OnDevice<Bf16> weights = rounded_rows(w, o, k);
+    const OnDevice<float> on_x(x.data() + first * k, rows * k), on_bias(bias), y(rows * o);
+    cuda::linear(context, on_x, rows, {weights, o, k}, on_bias, slices, y);
+    return y.values();
+  }
+  double exact(std::int64_t row, std::int64_t output) const {
+    double sum = bias[std::size_t(output)];
+    for (std::int64_t j = 0; j < k; ++j) sum += double(rounded(x[std::size_t(row * k + j)])) * rounded(w[std::size_t(output * k + j)]);
+    return sum;
+  }
+};
+
+/// Sums of k products of unit variance in fp32: far nearer to the exact sum of the rounded operands than 1e-5 sqrt(k) on any order.
+TEST(DeviceProduct, AgreesWithDouble) {
+  for (const auto& [n, k, o, slices] : std::vector<std::tuple<int, int, int, int>>{
+           {1, 1, 1, 1}, {3, 33, 17, 1}, {9, 64, 65, 2}, {17, 300, 16, 8}, {40, 70, 31, 4}, {100, 40, 70, 1}, {200, 96, 20, 8}, {257, 33, 66, 1}}) {
+    const ProductCase c(n, k, o, slices, 5);
+    const Floats y = c.run(0, n);
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t output = 0; output < o; ++output)
+        ASSERT_NEAR(y[std::size_t(row * o + output)], c.exact(row, output), 1e-5 * std::sqrt(double(k)) + 1e-6)
+            << n << ' ' << k << ' ' << o << ' ' << row << ' ' << output;
+  }
+}
+
+TEST(DeviceProduct, RowsDoNotDependOnTheirBatch) {
+  for (const int slices : {1, 8}) {
+    const ProductCase c(300, 100, 20, slices, 3);
+    const Floats whole = c.run(0, c.n);
+    for (const auto& [first, rows] : std::vector<std::pair<int, int>>{{0, 1}, {5, 8}, {100, 16}, {7, 30}, {210, 64}, {1, 128}})
+      EXPECT_TRUE(same_bits(c.run(first, rows), Floats(whole.begin() + first * c.o, whole.begin() + (first + rows) * c.o))) << first << ' ' << rows;
+  }
+}
+
+TEST(DeviceProduct, ZeroesStandBehindRowsAndTransposed) {
+  for (const auto& [n, k] : std::vector<std::pair<int, int>>{{1, 1}, {5, 40}, {33, 65}, {64, 32}}) {
+    const Floats x = random_floats(n * k, 1);
+    ExecutionContext context;
+    const OnDevice<float> on_x(x);
+    const OnDevice<Bf16> rows(n * stepped(k)), turned(k * stepped(n));
+    cuda::round_rows(context, on_x, n, k, rows), cuda::round_transposed(context, on_x, n, k, turned);
+    const auto a = rows.values(), b = turned.values();
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < stepped(k); ++j) ASSERT_EQ(a[std::size_t(i * stepped(k) + j)], j < k ? to_bf16(x[std::size_t(i * k + j)]) : 0);
+    for (std::int64_t j = 0; j < k; ++j)
+      for (std::int64_t i = 0; i < stepped(n); ++i) ASSERT_EQ(b[std::size_t(j * stepped(n) + i)], i < n ? to_bf16(x[std::size_t(i * k + j)]) : 0);
+  }
+}
+
+/// dx = dy W and dW = dy^T x are products of transposed operands.
+TEST(DeviceProduct, DerivativesAreProductsToo) {
+  const std::int64_t n = 21, k = 18, o = 35;
+  const ProductCase c(n, k, o, 1, 8);
+  const Floats dy = random_floats(n * o, 4);
+  ExecutionContext context;
+  const OnDevice<float> on_dy(dy), on_w(c.w), on_x(c.x), dx(n * k), dw(o * k);
+  const OnDevice<Bf16> w_turned(k * stepped(o)), x_turned(k * stepped(n)), dy_turned(o * stepped(n));
+  cuda::round_transposed(context, on_w, o, k, w_turned), cuda::round_transposed(context, on_x, n, k, x_turned),
+      cuda::round_transposed(context, on_dy, n, o, dy_turned);
+  cuda::linear(context, on_dy, n, {w_turned, k, o}, nullptr, 1, dx);
+  cuda::product(context, {dy_turned, o, n}, {x_turned, k, n}, nullptr, 1, dw);
+  const Floats got_dx = dx.values(), got_dw = dw.values();
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < k; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < o; ++l) sum += double(rounded(dy[std::size_t(i * o + l)])) * rounded(c.w[std::size_t(l * k + j)]);
+      ASSERT_NEAR(got_dx[std::size_t(i * k + j)], sum, 1e-4);
+    }
+  for (std::int64_t l = 0; l < o; ++l)
+    for (std::int64_t j = 0; j < k; ++j) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) sum += double(rounded(dy[std::size_t(i * o + l)])) * rounded(c.x[std::size_t(i * k + j)]);
+      ASSERT_NEAR(got_dw[std::size_t(l * k + j)], sum, 1e-4);
+    }
+}
+
+/// One causal sequence in pages of the device, two layers a page of which the second is asked for.
+struct PagedCase {
+  std::int64_t t;
+  HeadShape shape;
+  Floats q, k, v;
+  std::int64_t layer = cuda::page_bytes(shape);
+  std::vector<OnDevice<std::byte>> pages{};
+  std::vector<OnDevice<const void*>> table{};
+
+  PagedCase(std::int64_t tokens, HeadShape heads, unsigned seed)
+      : t(tokens),
+        shape(heads),
+        q(random_floats(t * heads.q_heads * heads.head_dim, seed)),
+        k(random_floats(t * heads.kv_heads * heads.head_dim, seed + 1)),
+        v(random_floats(t * heads.kv_heads * heads.head_dim, seed + 2)) {
+    std::vector<const void*> places;
+    for (std::int64_t p = 0; p < pages_of(t); ++p) {
+      pages.emplace_back(2 * layer);  // holds garbage: a page needs no preparation
+      places.push_back(pages.back());
+    }
+    table.emplace_back(places);
+    ExecutionContext context;
+    const OnDevice<float> on_k(k), on_v(v);
+    const OnDevice<AttentionRow> positions(rows(0, t));
+    cuda::store_positions(context, on_k, on_v, positions, t, shape, layer);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  std::vector<AttentionRow> rows(std::int64_t first, std::int64_t count) const {
+    std::vector<AttentionRow> all;
+    for (std::int64_t i = first; i < first + count; ++i) all.push_back({table.front(), i + 1});
+    return all;
+  }
+  std::int64_t row() const { return shape.q_heads * shape.head_dim; }
+  Floats run(std::int64_t first, std::int64_t count, std::int64_t begin = 0, std::int64_t end = -1) const {
+    ExecutionContext context;
+    const OnDevice<float> on_q(q.data() + first * row(), count * row()), out(Floats(std::size_t(count * row()), -3.0F));
+    const OnDevice<AttentionRow> on_rows(rows(first, count));
+    cuda::attention(context, on_q, on_rows, count, shape, {layer, begin, end < 0 ? shape.kv_heads : end}, out);
+    return out.values();
+  }
+  /// By the reference, on rounded operands.
+  Floats expected(std::int64_t first, std::int64_t count) const {
+    Floats rq = q, rk = k, rv = v;
+    for (Floats* all : {&rq, &rk, &rv})
+      for (float& x : *all) x = rounded(x);
+    const Pages host(reference_kernels(), rk, rv, shape);
+    std::vector<AttentionRow> keys;
+    for (std::int64_t i = first; i < first + count; ++i) keys.push_back(host.row(i + 1));
+    ExecutionContext context;
+    Floats out(std::size_t(count * row()));
+    reference_kernels().attention(context, rq.data() + first * row(), keys.data(), count, shape, {0, 0, shape.kv_heads}, out.data());
+    return out;
+  }
+};
+
+TEST(DeviceAttention, AgreesWithReference) {
+  for (const auto& [t, q_heads, kv_heads, d] :
+       std::vector<std::tuple<int, int, int, int>>{{1, 1, 1, 1}, {17, 6, 2, 7}, {66, 4, 2, 32}, {12, 20, 2, 64}, {70, 2, 1, 128}, {5, 2, 2, 200}}) {
+    const PagedCase c(t, {q_heads, kv_heads, d}, 3);
+    // Weights are rounded to bf16, each by at most 2^-9 of itself: so is their weighted mean of values of up to about 4.
+    EXPECT_TRUE(near(c.run(0, t), c.expected(0, t), 1e-2)) << t << ' ' << d;
+  }
+}
+
+TEST(DeviceAttention, LongContextsAgreeAndDecodeEqualsPrefill) {
+  const PagedCase c(1100, {2, 1, 16}, 4);
+  const Floats some = c.run(1020, 8);
+  EXPECT_TRUE(near(some, c.expected(1020, 8), 1e-2));
+  for (const std::int64_t i : {0, 3, 4, 7}) EXPECT_TRUE(same_bits(c.run(1020 + i, 1), Floats(some.begin() + i * 32, some.begin() + (i + 1) * 32))) << i;
+}
+
+TEST(DeviceAttention, HeadsInPartsChangeNothing) {
+  const PagedCase c(20, {6, 3, 16}, 9);
+  const Floats whole = c.run(0, 20), first = c.run(0, 20, 0, 1), rest = c.run(0, 20, 1, 3);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const bool of_first = i % 96 < 32;
+    ASSERT_EQ(first[i], of_first ? whole[i] : -3.0F);
+    ASSERT_EQ(rest[i], of_first ? -3.0F : whole[i]);
+  }
+}
+
+/// dq, dk, dv one after the other, of the key heads [begin, end), elsewhere what they held.
+Floats backward(const KernelSet* host, const std::vector<Floats>& of, std::int64_t queries, std::int64_t keys, HeadShape shape, std::int64_t begin,
+                std::int64_t end) {
+  const std::int64_t wide = queries * shape.q_heads * shape.head_dim, narrow = keys * shape.kv_heads * shape.head_dim;
+  ExecutionContext context;
+  Floats all(std::size_t(wide + 2 * narrow), 7.0F);
+  const auto run = [&](const auto& call, const float* q, const float* k, const float* v, const float* dout, float* to) {
+    call(context, q, k, v, dout, queries, keys, shape, begin, end, to, to + wide, to + wide + narrow);
+  };
+  if (host != nullptr) {
+    run(host->attention_backward, of[0].data(), of[1].data(), of[2].data(), of[3].data(), all.data());
+    return all;
+  }
+  const OnDevice<float> q(of[0]), k(of[1]), v(of[2]), dout(of[3]), gradients(all);
+  run(cuda::attention_backward, q, k, v, dout, gradients);
+  return gradients.values();
+}
+
+/// Operands are rounded to bf16 as the reference's are here; P and dS are rounded too, each by 2^-9 of itself.
+TEST(DeviceAttention, BackwardAgreesWithReference) {
+  for (const auto& [queries, t, q_heads, kv_heads, d] :
+       std::vector<std::tuple<int, int, int, int, int>>{{6, 9, 4, 2, 10}, {70, 130, 2, 1, 16}, {66, 66, 3, 3, 1}, {5, 70, 2, 1, 144}}) {
+    const HeadShape shape{q_heads, kv_heads, d};
+    std::vector<Floats> of{random_floats(queries * q_heads * d, 1), random_floats(t * kv_heads * d, 2), random_floats(t * kv_heads * d, 3),
+                           random_floats(queries * q_heads * d, 4)};
+    const Floats got = backward(nullptr, of, queries, t, shape, 0, kv_heads);
+    for (Floats& values : of)
+      for (float& x : values) x = rounded(x);
+    EXPECT_TRUE(near(got, backward(&reference_kernels(), of, queries, t, shape, 0, kv_heads), 2e-2)) << queries << ' ' << t << ' ' << d;
+  }
+}
+
+TEST(DeviceAttention, BackwardOfSomeHeadsLeavesTheOthersAlone) {
+  const HeadShape shape{6, 3, 8};
+  const std::vector<Floats> of{random_floats(20 * 48, 1), random_floats(20 * 24, 2), random_floats(20 * 24, 3), random_floats(20 * 48, 4)};
+  const Floats whole = backward(nullptr, of, 20, 20, shape, 0, 3), part = backward(nullptr, of, 20, 20, shape, 1, 2);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const bool asked = i < 20 * 48 ? i % 48 / 16 == 1 : i % 24 / 8 == 1;
+    ASSERT_EQ(part[i], asked ? whole[i] : 7.0F) << i;
+  }
+}
+
+TEST(DeviceRows, EmbeddingAndItsBackward) {
+  const std::int64_t n = 40, v = 7, d = 33;
+  const Floats table = random_floats(v * d, 1), dx = random_floats(n * d, 2);
+  std::vector<std::int32_t> token;
+  for (std::int64_t i = 0; i < n; ++i) token.push_back(std::int32_t(i * i % v));
+  const OnDevice<Bf16> on_table = rounded_rows(table, v, d);
+  const OnDevice<std::int32_t> on_token(token);
+  const OnDevice<float> x(n * d), on_dx(dx);
+  const OnDevice<std::int64_t> sum(std::vector<std::int64_t>(std::size_t(v * d), 5));
+  ExecutionContext context;
+  cuda::embed(context, {on_table, v, d}, on_token, n, x);
+  cuda::embed_backward(context, on_dx, on_token, n, d, 0x1p30, sum);
+  cuda::add(context, on_dx, n * d, x);
+  const Floats got = x.values();
+  std::vector<std::int64_t> expected(std::size_t(v * d), 5);
+  for (std::int64_t i = 0; i < n * d; ++i) {
+    const auto at = std::size_t(token[std::size_t(i / d)] * d + i % d);
+    ASSERT_EQ(got[std::size_t(i)], rounded(table[at]) + dx[std::size_t(i)]);
+    expected[at] += std::int64_t(std::nearbyint(double(dx[std::size_t(i)]) * 0x1p30));
+  }
+  EXPECT_EQ(sum.values(), expected);
+}
+
+/// Each u draws the token at which the running sum of probabilities passes it; next to a border either side is right.
+TEST(DeviceSample, DrawsByInverseCdf) {
+  for (const std::int64_t v : {1, 5, 1024, 2100}) {
+    const std::int64_t n = 12;
+    Floats logits = random_floats(n * v, 6, 2.0F), u;
+    for (std::int64_t i = 0; i < n; ++i) u.push_back(float(i) / float(n));
+    if (v > 2)
+      for (std::int64_t i = 0; i < n; ++i) logits[std::size_t(i * v + 1)] = -std::numeric_limits<float>::infinity();
+    const OnDevice<float> on_logits(logits), on_u(u), logprob(n), entropy(n), lse(n);
+    const OnDevice<std::int32_t> target(std::vector<std::int32_t>(std::size_t(n), 0)), token(n);
+    const OnDevice<BlockMass> blocks(n * (vocabulary_blocks(v) + 1));
+    ExecutionContext context;
+    cuda::token_columns(context, on_logits, n, v, 0.8F, target, logprob, entropy, lse, blocks);
+    cuda::sample(context, on_logits, n, v, 0.8F, blocks, on_u, token);
+    const auto drawn = token.values();
+    for (std::int64_t i = 0; i < n; ++i) {
+      double all = 0, before = 0;
+      const auto weight = [&](std::int64_t j) { return std::exp(0.8 * logits[std::size_t(i * v + j)]); };
+      for (std::int64_t j = 0; j < v; ++j) all += weight(j);
+      const std::int32_t chosen = drawn[std::size_t(i)];
+      ASSERT_TRUE(chosen >= 0 && chosen < v && weight(chosen) > 0) << chosen;
+      for (std::int64_t j = 0; j < chosen; ++j) before += weight(j);
+      EXPECT_LE(before / all, u[std::size_t(i)] + 1e-5) << v << ' ' << i;
+      EXPECT_GE((before + weight(chosen)) / all, u[std::size_t(i)] - 1e-5) << v << ' ' << i;
+    }
+  }
+}
+
+TEST(DeviceParameters, AdamWIsTheHostsAndPublishes) {
+  static const KokkosScope kokkos;
+  const std::int64_t rows = 5, columns = 37;
+  Floats w = random_floats(rows * columns, 1), m = random_floats(rows * columns, 2, 0.1F), v = random_floats(rows * columns, 3, 0.1F);
+  for (float& x : v) x = std::abs(x);
+  const Floats g = random_floats(rows * columns, 4);
+  const AdamWStep step{.lr = 1e-2, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .gradient_scale = 0.5, .step = 3};
+  const OnDevice<float> on_w(w), on_m(m), on_v(v), on_g(g);
+  const OnDevice<Bf16> published(rows * stepped(columns));
+  ExecutionContext context;
+  cuda::adamw(context, on_w, rows, columns, on_g, on_m, on_v, step, published);
+  adamw(w, g, m, v, step);
+  EXPECT_TRUE(same_bits(on_w.values(), w) && same_bits(on_m.values(), m) && same_bits(on_v.values(), v));
+  const auto packed_rows = published.values();
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < stepped(columns); ++j)
+      ASSERT_EQ(packed_rows[std::size_t(i * stepped(columns) + j)], j < columns ? to_bf16(w[std::size_t(i * columns + j)]) : 0);
+}
+
+}  // namespace
+}  // namespace rollcall::kernels
