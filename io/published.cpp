@@ -1,6 +1,7 @@
 // Root attributes and the refusals that come before any column is read.
 #include "io/published.hpp"
 
+#include "io/compact_tables.hpp"
 #include "io/fault.hpp"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 namespace rollcall::io {
 namespace fs = std::filesystem;
 
-Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose) {
-  return {{"schema_major", std::int32_t{kSchemaMajor}},
+Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major) {
+  return {{"schema_major", std::int32_t{major}},
           {"schema_minor", std::int32_t{kSchemaMinor}},
           {"kind", std::string(kind)},
           {"run_id", identity.run_id},
@@ -50,10 +51,11 @@ void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes) {
 
 void check_schema(const TableReader& reader, const char* kind) {
   const auto major = reader.number<std::int32_t>("schema_major");
+  const int newest = std::string_view(kind) == "archive" ? kSchemaMajor : kCompactMajor;
   const auto other = [&] {
-    return fmt::format("it has schema {}.{} and this program reads {}.x", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor);
+    return fmt::format("it has schema {}.{} and this program reads {} to {}", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor, newest);
   };
-  if (major > kSchemaMajor) throw NewerSchema(other());
+  if (major > newest) throw NewerSchema(other());
   if (major < kSchemaMajor) throw FileFault(other());
   if (const std::string found = reader.text("kind"); found != kind)
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));

@@ -9,7 +9,7 @@
 namespace rollcall::io {
 
 /// Attributes of every kind of file ("shard", "scores", "archive"), schema version first.
-Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose);
+Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major = kSchemaMajor);
 
 /// Size and checksum as they are on disk. Throws StorageError.
 PublishedFile inspect(const std::filesystem::path& run_dir, const std::string& path);

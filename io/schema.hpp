@@ -1,4 +1,4 @@
-// Schema 1.3 of shards, scores and archives: every table, column, type, unit and meaning. One HDF5 group is one table, one table has one row dimension.
+// The columns of shards, scores and archives, schema *.3: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -12,7 +12,7 @@
 
 namespace rollcall::io {
 
-/// Readers take every minor version of their major one; a minor version only adds columns and attributes.
+/// Of archives; compact_tables.hpp has the major version of shards and scores. Readers take every minor version, which only adds columns and attributes.
 inline constexpr int kSchemaMajor = 1, kSchemaMinor = 3;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.

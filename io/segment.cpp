@@ -53,7 +53,18 @@ void write_segments(hid_t dataset, std::span<const std::uint64_t> checksums) {
 
 std::vector<std::uint64_t> segment_checksums(std::span<const std::byte> column) { return checksums_of(column, segment_bytes(column.size())); }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged_segments(hid_t dataset, std::span<const std::byte> column) {
+std::uint64_t segment_count(std::uint64_t column_bytes) { return segments_of(column_bytes, segment_bytes(column_bytes)); }
+
+Stretches differing_segments(std::span<const std::byte> column, std::uint64_t segment, std::span<const std::uint64_t> wanted) {
+  const auto found = checksums_of(column, segment);
+  Stretches damaged;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != wanted[i]) damaged.emplace_back(i * segment, std::min<std::uint64_t>((i + 1) * segment, column.size()) - 1);
+  }
+  return damaged;
+}
+
+Stretches damaged_segments(hid_t dataset, std::span<const std::byte> column) {
   if (H5Aexists(dataset, kChecksums) <= 0) return {};
   std::uint64_t segment = 0;
   const Handle length(H5Aopen(dataset, kLength, H5P_DEFAULT), "open attribute", kLength),
@@ -66,12 +77,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged_segments(hid_t data
     throw FileFault(fmt::format("{} are not one for each segment of {} bytes", kChecksums, segment));
   std::vector<std::uint64_t> wanted(std::size_t(count), 0);
   check(H5Aread(list, H5T_STD_U64LE, wanted.data()), "read attribute", kChecksums);
-  const auto found = checksums_of(column, segment);
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> damaged;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i] != wanted[i]) damaged.emplace_back(i * segment, std::min<std::uint64_t>((i + 1) * segment, column.size()) - 1);
-  }
-  return damaged;
+  return differing_segments(column, segment, wanted);
 }
 
 }  // namespace rollcall::io

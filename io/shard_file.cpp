@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/late_names.hpp"
+#include "io/compact_tables.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
 #include "io/published.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 /// Step, round, producer, policy_version and temperature of the shard, for its own file and that of its scores.
 Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identity, const char* kind) {
-  Attributes all = identity_attributes(identity, kind, shard.purpose);
+  Attributes all = identity_attributes(identity, kind, shard.purpose, kCompactMajor);
   all.emplace_back("step", shard.step);
   all.emplace_back("round", std::uint64_t{shard.round});
   all.emplace_back("producer", std::uint64_t{shard.producer});
@@ -23,23 +24,15 @@ Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identi
   return all;
 }
 
+/// The checkpoint that counts its step makes the name durable.
 PublishedFile publish(const fs::path& run_dir, const ShardName& name, std::span<const ColumnView> columns, Layout layout) {
-  const std::string path = name.path(), partial = path + ".partial";
+  const std::string path = name.path();
   make_folder((run_dir / path).parent_path());
-  try {
-    writing(run_dir / path, [&] {
-      layout.extents = extents_of(columns, layout.component_names.size());
-      write_tables(run_dir / partial, columns, layout, Values::here);
-    });
-    PublishedFile file = inspect(run_dir, partial);
-    file.path = path;
-    show_file(run_dir / partial, run_dir / path);  // the checkpoint that counts its step makes the name durable
-    return file;
-  } catch (const Error&) {
-    std::error_code already_gone;
-    fs::remove(run_dir / partial, already_gone);
-    throw;
-  }
+  return writing(run_dir / path, [&] {
+    layout.extents = extents_of(columns, layout.component_names.size());
+    const auto [bytes, checksum] = write_compact(run_dir / path, columns, layout);
+    return PublishedFile{path, bytes, checksum};
+  });
 }
 
 template <class Shard>

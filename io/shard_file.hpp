@@ -1,4 +1,4 @@
-// Shards and scores as HDF5 files, schema 1.3 (io/README.md): written aside, checksummed, fsynced, renamed. One thread owns HDF5.
+// Shards and scores as compact HDF5 files, schema 2 (io/README.md): written aside, checksummed, fsynced, renamed. One thread owns HDF5.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -93,16 +94,20 @@ std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte
 /// Whether columns are compared with their own checksums: not needed, and more work than small columns are, where the file's bytes were compared already.
 enum class ColumnChecksums : std::uint8_t { compare, known };
 
-/// Reads columns and refuses what does not fit the schema. Every fault is a FileFault.
+class CompactTables;
+struct CompactColumn;
+
+/// Reads columns of files of both forms, tables and compact, and refuses what does not fit the schema. Every fault is a FileFault.
 class TableReader {
  public:
   /// `mapped`: the whole file, where it is at hand: values are then taken from there.
   explicit TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped = {}, ColumnChecksums checksums = ColumnChecksums::compare);
+  ~TableReader();
   std::string text(const char* attribute) const;
   template <class T>
   T number(const char* attribute) const {
     T value{};
-    read_number(attribute, file_type(type_of<T>()), &value);
+    read_number(attribute, type_of<T>(), &value);
     return value;
   }
   std::vector<std::string> component_names() const;  ///< after the components have been read
@@ -117,9 +122,9 @@ class TableReader {
       values.assign(extents_[index(column.rows)], static_cast<T>(column.absent));
       return;
     }
-    const Handle dataset = open_column(file_, column);
-    values.resize(elements(dataset, column, type_of<T>()));
-    read_values(dataset, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
+    const Found found = find(column);
+    values.resize(elements(found, column, type_of<T>()));
+    read_values(found, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
     if constexpr (std::same_as<T, std::uint32_t>) {
       if (column.counts) count(column, values);
     } else if (column.flags != nullptr) {
@@ -140,10 +145,18 @@ class TableReader {
   const Extents& extents() const { return extents_; }
 
  private:
-  void read_number(const char* attribute, hid_t type, void* value) const;
-  std::size_t elements(hid_t dataset, const Column& column, ElementType type);
-  void read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const;
-  void check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) const;
+  /// A column where it was found: one of the two.
+  struct Found {
+    Handle dataset{};
+    const CompactColumn* compact = nullptr;
+  };
+  Found find(const Column& column) const;
+  std::vector<std::uint64_t> shape(const Found& found, const Column& column, ElementType type) const;
+  bool in_facts(const char* attribute) const;
+  void read_number(const char* attribute, ElementType type, void* value) const;
+  std::size_t elements(const Found& found, const Column& column, ElementType type);
+  void read_values(const Found& found, const Column& column, ElementType type, std::span<std::byte> bytes) const;
+  void check_values(const Found& found, const std::string& name, std::span<const std::byte> bytes) const;
   std::span<const std::byte> mapped_values(const Column& column, ElementType type);
   /// Throws FileFault unless the stored column has `length` bytes.
   std::span<const std::byte> stored(hid_t dataset, const std::string& name, std::size_t length) const;
@@ -154,6 +167,7 @@ class TableReader {
   ColumnChecksums checksums_;
   std::uintmax_t file_bytes_;
   Handle file_;
+  std::unique_ptr<CompactTables> compact_;  ///< null where the file has tables
   Extents extents_{};
   std::array<bool, kDims> seen_{};
   std::vector<std::pair<Column, std::uint64_t>> sums_;

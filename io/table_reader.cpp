@@ -1,4 +1,5 @@
 // Reading of table files: shape, type, checksum and counts of every column are checked before a value is believed.
+#include "io/compact_tables.hpp"
 #include "io/segment.hpp"
 #include "io/table_file.hpp"
 
@@ -9,25 +10,24 @@
 namespace rollcall::io {
 namespace {
 
-/// Width and kind of an element; byte order needs no look because reads ask for little-endian.
-bool same_type(hid_t dataset, ElementType type) {
-  const Handle stored(H5Dget_type(dataset), "get type");
-  return H5Tequal(stored, file_type(type)) > 0;
-}
-
-std::vector<hsize_t> shape_of(hid_t dataset) {
+std::vector<std::uint64_t> shape_of(hid_t dataset) {
   const Handle space(H5Dget_space(dataset), "get space");
+  static_assert(sizeof(hsize_t) == sizeof(std::uint64_t));
   std::vector<hsize_t> shape(std::size_t(std::max(0, H5Sget_simple_extent_ndims(space))));
   check(H5Sget_simple_extent_dims(space, shape.data(), nullptr), "get shape");
-  return shape;
+  return {shape.begin(), shape.end()};
 }
 
-/// `place`: where in the column, when that is known.
-void compare_checksum(hid_t dataset, const std::string& name, std::uint64_t found, const std::string& place = {}) {
+std::uint64_t checksum_of(hid_t dataset, const std::string& name) {
   std::uint64_t wanted = 0;
   const Handle attribute(H5Aopen(dataset, kChecksum, H5P_DEFAULT), "open checksum of", name);
   check_scalar(attribute, name);
   check(H5Aread(attribute, H5T_STD_U64LE, &wanted), "read checksum of", name);
+  return wanted;
+}
+
+/// `place`: where in the column, when that is known.
+void compare_checksum(std::uint64_t wanted, const std::string& name, std::uint64_t found, const std::string& place = {}) {
   if (found != wanted) throw FileFault(fmt::format("{} has checksum {} where {} is recorded{}", name, hex64(found), hex64(wanted), place));
 }
 
@@ -40,10 +40,13 @@ std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>
 
 }  // namespace
 
-void TableReader::check_values(hid_t dataset, const std::string& name, std::span<const std::byte> bytes) const {
+void TableReader::check_values(const Found& found, const std::string& name, std::span<const std::byte> bytes) const {
   if (checksums_ == ColumnChecksums::known) return;
-  const auto damaged = damaged_segments(dataset, bytes);
-  compare_checksum(dataset, name, checksum64(bytes), place_text(damaged));
+  const CompactColumn* const compact = found.compact;
+  Stretches damaged;
+  if (compact == nullptr) damaged = damaged_segments(found.dataset, bytes);
+  else if (!compact->segments.empty()) damaged = differing_segments(bytes, segment_bytes(bytes.size()), compact->segments);
+  compare_checksum(compact != nullptr ? compact->checksum : checksum_of(found.dataset, name), name, checksum64(bytes), place_text(damaged));
   if (!damaged.empty()) throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name, place_text(damaged)));
 }
 
@@ -51,9 +54,15 @@ TableReader::TableReader(const std::filesystem::path& path, std::span<const std:
     : mapped_(mapped),
       checksums_(checksums),
       file_bytes_(std::filesystem::file_size(path)),
-      file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open") {}
+      file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open"),
+      compact_(CompactTables::is_compact(file_) ? std::make_unique<CompactTables>(file_, mapped) : nullptr) {}
+
+TableReader::~TableReader() = default;
+
+bool TableReader::in_facts(const char* attribute) const { return compact_ != nullptr && !is_schema_version(attribute); }
 
 std::string TableReader::text(const char* attribute) const {
+  if (in_facts(attribute)) return compact_->text(attribute);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
   const Handle type(H5Aget_type(opened), "get type of", attribute);
   const Handle space(H5Aget_space(opened), "get space of", attribute);
@@ -65,18 +74,20 @@ std::string TableReader::text(const char* attribute) const {
   return value;
 }
 
-void TableReader::read_number(const char* attribute, hid_t type, void* value) const {
+void TableReader::read_number(const char* attribute, ElementType type, void* value) const {
+  if (in_facts(attribute)) return compact_->number(attribute, type, value);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
   const Handle space(H5Aget_space(opened), "get space of", attribute);
   if (H5Sget_simple_extent_npoints(space) != 1) throw FileFault(fmt::format("attribute {} is not one number", attribute));
-  check(H5Aread(opened, type, value), "read attribute", attribute);
+  check(H5Aread(opened, file_type(type), value), "read attribute", attribute);
 }
 
 std::vector<std::string> TableReader::component_names() const {
+  if (compact_) return compact_->component_names();
   const char* name = "rollouts/component";
   const Handle dataset(H5Dopen2(file_, name, H5P_DEFAULT), "open", name);
   const Handle type(H5Dget_type(dataset), "get type of", name);
-  if (H5Tis_variable_str(type) <= 0 || shape_of(dataset) != std::vector<hsize_t>{extents_[index(Dim::component)]})
+  if (H5Tis_variable_str(type) <= 0 || shape_of(dataset) != std::vector<std::uint64_t>{extents_[index(Dim::component)]})
     throw FileFault(fmt::format("{} is not one name per column of rollouts/components", name));
   std::vector<char*> words(extents_[index(Dim::component)], nullptr);
   if (!words.empty()) check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()), "read", name);
@@ -85,13 +96,36 @@ std::vector<std::string> TableReader::component_names() const {
     names.emplace_back(word == nullptr ? "" : word);
     H5free_memory(word);
   }
-  compare_checksum(dataset, name, names_checksum(names));
+  compare_checksum(checksum_of(dataset, name), name, names_checksum(names));
   return names;
 }
 
-std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementType type) {
-  if (!same_type(dataset, type)) throw FileFault(fmt::format("{} does not have the type that schema {}.{} gives", path_of(column), kSchemaMajor, kSchemaMinor));
-  const auto shape = shape_of(dataset);
+TableReader::Found TableReader::find(const Column& column) const {
+  if (!compact_) return {open_column(file_, column), nullptr};
+  const CompactColumn* const found = compact_->find(path_of(column));
+  if (found == nullptr) throw FileFault(fmt::format("cannot open column {}: it is not in the index", path_of(column)));
+  return {{}, found};
+}
+
+/// The index of a compact file has no shapes: a matrix is as wide as there are components.
+std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& column, ElementType type) const {
+  bool same_type = false;
+  if (found.compact != nullptr) {
+    same_type = found.compact->type == type;
+  } else {
+    const Handle stored(H5Dget_type(found.dataset), "get type");
+    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order needs no look because reads ask for little-endian
+  }
+  if (!same_type) throw FileFault(fmt::format("{} does not have the type that schema {}.{} gives", path_of(column), kSchemaMajor, kSchemaMinor));
+  if (found.compact == nullptr) return shape_of(found.dataset);
+  const std::uint64_t elements = found.compact->bytes / width_of(type), across = compact_->component_names().size();
+  if (!column.by_component) return {elements};
+  if (across == 0 || elements % across != 0) throw FileFault(fmt::format("{} is not a column for each of {} names", path_of(column), across));
+  return {elements / across, across};
+}
+
+std::size_t TableReader::elements(const Found& found, const Column& column, ElementType type) {
+  const auto shape = this->shape(found, column, type);
   if (shape.size() != (column.by_component ? 2U : 1U)) throw FileFault(fmt::format("{} has {} dimensions", path_of(column), shape.size()));
   const auto agree = [&](Dim dim, std::uint64_t length) {
     if (std::exchange(seen_[index(dim)], true) && extents_[index(dim)] != length)
@@ -107,11 +141,13 @@ std::size_t TableReader::elements(hid_t dataset, const Column& column, ElementTy
   return rows * across;
 }
 
-void TableReader::read_values(hid_t dataset, const Column& column, ElementType type, std::span<std::byte> bytes) const {
+void TableReader::read_values(const Found& found, const Column& column, ElementType type, std::span<std::byte> bytes) const {
   const std::string name = path_of(column);
-  if (!mapped_.empty()) std::ranges::copy(stored(dataset, name, bytes.size()), bytes.begin());  // HDF5 would make room for a buffer of its own first
+  const hid_t dataset = found.dataset;
+  if (found.compact != nullptr) std::ranges::copy(compact_->values(*found.compact), bytes.begin());
+  else if (!mapped_.empty()) std::ranges::copy(stored(dataset, name, bytes.size()), bytes.begin());  // HDF5 would make room for a buffer of its own first
   else if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", name);
-  check_values(dataset, name, bytes);
+  check_values(found, name, bytes);
 }
 
 std::span<const std::byte> TableReader::stored(hid_t dataset, const std::string& name, std::size_t length) const {
@@ -122,18 +158,25 @@ std::span<const std::byte> TableReader::stored(hid_t dataset, const std::string&
 
 std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type) {
   const std::string name = path_of(column);
-  const Handle dataset = open_column(file_, column);
-  const auto bytes = stored(dataset, name, elements(dataset, column, type) * width_of(type));
-  check_values(dataset, name, bytes);
+  const Found found = find(column);
+  const std::size_t length = elements(found, column, type) * width_of(type);
+  const auto bytes = found.compact != nullptr ? compact_->values(*found.compact) : stored(found.dataset, name, length);
+  check_values(found, name, bytes);
   return bytes;
 }
 
 std::uint64_t TableReader::rows(const char* column) const {
+  if (compact_) {
+    const CompactColumn* const found = compact_->find(column);
+    if (found == nullptr) throw FileFault(fmt::format("cannot open column {}: it is not in the index", column));
+    return found->bytes / width_of(found->type);
+  }
   const auto shape = shape_of(Handle(H5Dopen2(file_, column, H5P_DEFAULT), "open column", column));
   return shape.empty() ? 0 : shape.front();
 }
 
 bool TableReader::has(const Column& column) const {
+  if (compact_) return compact_->find(path_of(column)) != nullptr;
   return H5Lexists(file_, column.table, H5P_DEFAULT) > 0 && H5Lexists(file_, path_of(column).c_str(), H5P_DEFAULT) > 0;
 }
 

@@ -132,13 +132,9 @@ void fsync_path(const fs::path& path) {
   sync(file, path);
 }
 
-void show_file(const fs::path& temporary, const fs::path& final_path) {
+void publish_file(const fs::path& temporary, const fs::path& final_path) {
   fsync_path(temporary);
   if (uninterrupted([&] { return ::rename(temporary.c_str(), final_path.c_str()); }) != 0) storage_failure("rename into place", final_path, errno);
-}
-
-void publish_file(const fs::path& temporary, const fs::path& final_path) {
-  show_file(temporary, final_path);
   fsync_path(folder_of(final_path));
 }
 
@@ -206,7 +202,9 @@ std::uint64_t write_content_synced(const fs::path& path, const FileContent& cont
 void write_file_synced(const fs::path& path, std::string_view content) { write_file_synced(path, one_piece(content)); }
 void write_file_atomic(const fs::path& path, std::string_view content) { write_file_atomic(path, one_piece(content)); }
 
-void write_file_atomic(const fs::path& path, const FilePieces& next) {
+void write_file_shown(const fs::path& path, std::string_view content) { write_file_shown(path, one_piece(content)); }
+
+void write_file_shown(const fs::path& path, const FilePieces& next) {
   const fs::path temporary = path.string() + ".partial";
   write_file_synced(temporary, next);
   if (uninterrupted([&] { return ::rename(temporary.c_str(), path.c_str()); }) != 0) {
@@ -214,6 +212,10 @@ void write_file_atomic(const fs::path& path, const FilePieces& next) {
     ::unlink(temporary.c_str());
     storage_failure("rename into place", path, error);
   }
+}
+
+void write_file_atomic(const fs::path& path, const FilePieces& next) {
+  write_file_shown(path, next);
   fsync_path(folder_of(path));
 }
 

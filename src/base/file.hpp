@@ -35,10 +35,6 @@ void require_end_of_input();
 /// What a folder holds, by name; nothing when it is not there. Throws UnreadableError: a folder that cannot be read is not an empty one.
 std::vector<std::filesystem::directory_entry> list_folder(const std::filesystem::path& folder);
 
-/// Gives a finished temporary file its final name, whole or not at all: fsync of the file, rename. The name is durable after an fsync of the folder, which one
-/// call can do for many files. Throws StorageError.
-void show_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
-
 /// Makes a finished temporary file durable under its final name: fsync of the file, rename, fsync of the folder.
 /// After a return the file survives a power cut; before it, `final_path` is untouched. Throws StorageError.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& final_path);
@@ -49,6 +45,9 @@ using FilePieces = std::function<std::string_view()>;
 /// Writes the content beside `path` and publishes it. A failure leaves `path` as it was and nothing beside it.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
 void write_file_atomic(const std::filesystem::path& path, const FilePieces& next);
+/// The same, but for the name: it is durable after an fsync of the folder, which one call can do for many files.
+void write_file_shown(const std::filesystem::path& path, const FilePieces& next);
+void write_file_shown(const std::filesystem::path& path, std::string_view content);
 
 /// What a file is to hold, in parts: bytes of its own, and bytes that lie elsewhere and are not copied.
 class FileContent {

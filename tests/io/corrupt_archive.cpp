@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/hash.hpp"
 #include "io/checkpoint.hpp"
+#include "io/compact_tables.hpp"
 #include "io/sample_run.hpp"
 #include "io/shard_name.hpp"
 #include "io/table_file.hpp"
@@ -48,7 +49,15 @@ std::vector<Place> columns_of(const fs::path& path) {
   const auto inside = enter_hdf5();
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open");
   std::vector<Place> places;
+  std::optional<CompactTables> compact;
+  if (CompactTables::is_compact(file)) compact.emplace(file, std::span<const std::byte>());
   const auto add = [&](const Column& column, const auto&) {
+    if (compact) {
+      const CompactColumn* const found = compact->find(path_of(column));
+      if (found == nullptr || found->bytes == 0) return;
+      const std::uint64_t at = *compact->place() + found->offset;
+      return places.push_back({at, at + found->bytes, path_of(column)});
+    }
     if (H5Lexists(file, column.table, H5P_DEFAULT) <= 0 || H5Lexists(file, path_of(column).c_str(), H5P_DEFAULT) <= 0) return;
     const Handle dataset = open_column(file, column);
     const haddr_t at = H5Dget_offset(dataset);

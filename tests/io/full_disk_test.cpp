@@ -40,7 +40,7 @@ bool empty(const fs::path& folder) { return !fs::exists(folder) || fs::is_empty(
 TEST(FullDisk, ShardIsNotPublished) {
   const RunFolder run;
   const Sample s = sample(1, 2, 5);
-  for (const rlim_t limit : {0, 100, 5000, 12000}) {
+  for (const rlim_t limit : {0, 100, 2000, 4000}) {
     const FileSizeLimit full(limit);
     EXPECT_NE(fault_of([&] { write_shard(run, s.shard, s.prompts, identity()); }), "") << limit;
     EXPECT_TRUE(empty(run.path() / "shards")) << limit;

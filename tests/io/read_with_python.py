@@ -28,9 +28,26 @@ try:
 except ImportError:
     pass
 
-files = sorted([*run.glob("shards/*.h5"), *run.glob("archive/*.h5")])
-assert len(files) == 5, files
-for path in files:
+examples = re.findall(r"```python\n(.*?)```", readme, re.S)
+assert len(examples) == 4
+of_shards, *of_archives = examples
+shards, archives = sorted(run.glob("shards/*.h5")), sorted(run.glob("archive/*.h5"))
+assert (len(shards), len(archives)) == (4, 1), (shards, archives)
+for path in shards:
+    scope = {"shard": path}
+    exec(compile(of_shards, "io/README.md", "exec"), scope)
+    facts, column = scope["facts"], scope["column"]
+    assert facts["run_id"] == "run-7" and facts["seed"] == 42 and facts["weights_hash"] == "00000000000000ab" and facts["temperature"] == 0.75, facts
+    assert {name: values.dtype.name for name, values in column.items()} == {name: dtype for name, (_, dtype, _) in documented[facts["kind"]].items()}, path
+    assert set(column["groups/step"]) <= {facts["step"]} and column["groups/rollout_count"].sum() == len(column["rollouts/sample"])
+    if facts["kind"] == "scores":
+        assert len(column["rollouts/components"]) == len(column["rollouts/reward"]) * len(facts["component_names"])
+    else:
+        assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
+    with h5py.File(path) as f:
+        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 2)
+
+for path in archives:
     found = {}
     with h5py.File(path) as f:
         for table in f.values():
@@ -56,10 +73,8 @@ for path in files:
 
 metrics = run / "metrics.jsonl"
 metrics.write_text("".join(json.dumps({"phase": "train", "step": step, "timing_s/generation": step / 8}) + "\n" for step in (1, 2, 3)))
-examples = re.findall(r"```python\n(.*?)```", readme, re.S)
-assert len(examples) == 3
-results = [{"archive": run / expected["archive"], "metrics": metrics} for _ in examples]
-for example, scope in zip(examples, results):
+results = [{"archive": run / expected["archive"], "metrics": metrics} for _ in of_archives]
+for example, scope in zip(of_archives, results):
     exec(compile(example, "io/README.md", "exec"), scope)
 by_h5py, by_xarray, by_pandas = results
 assert "".join(p + "|" for p in by_h5py["prompts"]).encode().hex() == expected["prompts_hex"]
@@ -73,4 +88,4 @@ assert list(by_pandas["timing"]["timing_s/generation"]) == [0.125, 0.25, 0.375]
 dumped = re.search(r"`h5dump (-d [\w/]+) ", readme).group(1).split()
 column = subprocess.run(["h5dump", *dumped, str(run / expected["archive"])], check=True, capture_output=True, text=True).stdout
 assert len(re.findall(r"\(\d+\):", column)) > 0 and f"( {expected['rollouts']} )" in column, column
-print("read", len(files), "files with h5py, xarray, pandas and h5dump:", ", ".join(engines))
+print("read", len(shards), "shards with h5py,", len(archives), "archive files with h5py, xarray, pandas and h5dump:", ", ".join(engines))

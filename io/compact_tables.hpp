@@ -1,0 +1,70 @@
+// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. What HDF5 has to do is the same for any number of columns.
+// Private to io.
+#pragma once
+
+#include "io/table_file.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rollcall::io {
+
+/// A major version of their own; the minor one says which columns there are, as in files of schema 1.
+inline constexpr int kCompactMajor = 2;
+
+bool is_schema_version(std::string_view attribute);  ///< which an attribute of every file says, so that older programs refuse it by name
+
+struct FileFacts {
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  ///< XXH3-64 of the whole file
+};
+/// Writes a compact file as write_file_shown does; the same values give the same bytes. The schema's version stays attributes, all others become `facts`.
+/// Throws FileFault, StorageError.
+FileFacts write_compact(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout);
+
+/// A row of the index.
+struct CompactColumn {
+  ElementType type;
+  std::uint64_t offset, bytes;  ///< in the dataset of columns
+  std::uint64_t checksum;
+  std::vector<std::uint64_t> segments;  ///< checksums; empty where the column is one segment
+};
+
+/// What a compact file says of itself, and its columns. Every fault is a FileFault.
+class CompactTables {
+ public:
+  static bool is_compact(hid_t file);
+  /// `mapped`: the whole file, where it is at hand; otherwise the columns are read when the first one is asked for. `file` must live as long.
+  CompactTables(hid_t file, std::span<const std::byte> mapped);
+
+  const CompactColumn* find(const std::string& column) const;  ///< null when the file has no such column
+  std::span<const std::byte> values(const CompactColumn& column);
+  std::optional<std::uint64_t> place() const;  ///< of the columns in the file; nothing where all are empty
+
+  std::string text(const std::string& fact) const;
+  void number(const std::string& fact, ElementType type, void* value) const;  ///< of type i32, u32, u64 or f32
+  const std::vector<std::string>& component_names() const { return component_names_; }
+
+ private:
+  using Fact = std::variant<std::string, std::uint64_t, double>;
+  void read_facts(hid_t file);
+  void read_index(hid_t file, std::uint64_t file_bytes);
+  template <class T>
+  const T& fact(const std::string& name) const;
+
+  Handle columns_;
+  std::span<const std::byte> mapped_, block_;
+  std::vector<std::byte> own_;
+  std::uint64_t length_ = 0;
+  std::map<std::string, Fact> facts_;
+  std::vector<std::string> component_names_;
+  std::map<std::string, CompactColumn> index_;
+};
+
+}  // namespace rollcall::io
