@@ -192,7 +192,7 @@ Json update(const Json& given) {
   static model::OptimizerState state;
   if (key != model.key + std::to_string(shape.threads)) {
     key = model.key + std::to_string(shape.threads);
-    sum = std::make_unique<model::GradientSum>(layout, std::vector<std::int64_t>{}, threads);
+    sum = std::make_unique<model::GradientSum>(layout, threads);
     state = {std::vector<float>(std::size_t(layout.size), 0.0F), std::vector<float>(std::size_t(layout.size), 0.0F), 0};
   }
   std::vector<model::Leaf> leaves;

@@ -3,6 +3,7 @@
 
 #include "comm/activity.hpp"
 #include "core/collectives.hpp"
+#include "core/shared_memory.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -35,6 +36,10 @@ class Communicator : public Collectives {
   void wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
   /// Members with color >= 0 form new communicators by color, ordered by rank; others get nullptr. Collective.
   virtual std::unique_ptr<Communicator> split(int color) = 0;
+  /// Members that can share memory, those of a node, form new communicators, ordered by rank. Collective.
+  virtual std::unique_ptr<Communicator> split_by_node() = 0;
+  /// The same memory for all ranks, which can share it (split_by_node). It ends with the last view of it. Collective. Throws EnvironmentError.
+  virtual SharedMemory share_memory(std::size_t bytes) = 0;
   /// Equal-size or ragged byte strings from all ranks, in rank order. Collective.
   virtual std::vector<std::string> gather_all(const std::string& bytes) = 0;
   /// The handle parallel HDF5 needs: pointer to an MPI_Comm, or nullptr when this is not MPI.
@@ -89,18 +94,20 @@ class MpiScope {
 /// One rank, in process.
 std::unique_ptr<Communicator> alone();
 
-/// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all have ended. For protocol tests and tsan.
-void run_as_threads(int ranks, const std::function<void(Communicator&)>& body);
+/// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all have ended. For protocol tests and tsan. `on_node`: how many
+/// make a node, the last one may have fewer; 0: all.
+void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node = 0);
 
-int ranks_on_node(Communicator& world);  ///< that share this node with the caller. Collective
+int ranks_on_node(Communicator& world);  ///< that run on the caller's node, whether or not they can share memory. Collective
 int cores_available();                   ///< those that its affinity mask leaves the process
 std::uint64_t memory_available();        ///< bytes: what the node has free, or what a control group of the process may use where that is less
 /// What the node leaves each of the ranks on it: the default of a rank's threads and memory.
 struct NodeShare {
   int cores = 1;
   std::vector<std::uint64_t> memory;  ///< [ranks] bytes, of every rank of the world
+  std::vector<int> nodes{};           ///< [ranks] lowest rank with which each can share memory (split_by_node)
 };
-NodeShare node_share(Communicator& world);  ///< collective
+NodeShare node_share(Communicator& world, Communicator& node);  ///< `node`: the caller's part of world.split_by_node(). Collective
 /// Where the ranks are and what they are bound to, a line a node: "n1: ranks 0-1 on cores 0-3, rank 2 on cores 4,5". Collective; for the log at start.
 std::vector<std::string> rank_map(Communicator& world);
 std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"

@@ -41,6 +41,8 @@ class MpiCommunicator final : public Communicator {
   void send(int destination, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
+  std::unique_ptr<Communicator> split_by_node() override;
+  SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   const void* mpi_handle() const override { return &comm_; }
   void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }

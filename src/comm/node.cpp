@@ -1,5 +1,6 @@
 // What the node offers a rank: neighbours, cores and memory.
 #include "comm/mpi_communicator.hpp"
+#include "comm/node_groups.hpp"
 #include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
@@ -106,10 +107,10 @@ std::uint64_t memory_available() {
   return least;
 }
 
-NodeShare node_share(Communicator& world) {
+NodeShare node_share(Communicator& world, Communicator& node) {
   const std::uint64_t memory = memory_available();  // before a neighbour has taken its part
   const int ranks = ranks_on_node(world);
-  NodeShare share{std::max(1, cores_available() / ranks), {}};
+  NodeShare share{std::max(1, cores_available() / ranks), {}, lowest_on_node(world, node)};
   for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(ranks)))) share.memory.push_back(std::stoull(text));
   return share;
 }

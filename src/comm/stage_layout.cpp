@@ -73,13 +73,19 @@ const char* stage_name(Stage stage) {
 
 bool StageLayout::hosts_stage(int rank, Stage stage) const { return std::binary_search(of(stage).begin(), of(stage).end(), rank); }
 
+int StageLayout::on_node_of(int rank) const { return nodes.empty() ? 1 : int(std::count(nodes.begin(), nodes.end(), node_of(rank))); }
+
+int StageLayout::on_node_of(int rank, Stage stage) const {
+  return int(std::count_if(of(stage).begin(), of(stage).end(), [&](int other) { return node_of(other) == node_of(rank); }));
+}
+
 StageLayout make_layout(const std::string& name, int ranks) {
   require<EnvironmentError>(ranks >= 1, fmt::format("{} ranks", ranks), "a job has at least one rank", "start it through the launcher");
   const LayoutRow& row = find_layout(name == "auto" ? (ranks == 1 ? "single" : "colocated") : name);
   const std::string counts = row.most == 0 ? fmt::format("{} or more", row.fewest) : fmt::format("exactly {}", row.most);
   require<EnvironmentError>(row.fits(ranks), fmt::format("layout {} does not fit {} ranks", row.name, ranks), fmt::format("it takes {}", counts),
                             fmt::format("start {} ranks or set run.layout to {}", counts, fmt::join(valid_layouts(ranks), " or ")));
-  StageLayout layout{row.name, ranks, std::vector<std::vector<int>>(kStages)};
+  StageLayout layout{row.name, ranks, std::vector<std::vector<int>>(kStages), {}};
   layout.hosts[int(Stage::coordinator)] = {0};
   if (row.name == "disaggregated") {
     const std::array<int, 3> count = share_out(ranks - 1);

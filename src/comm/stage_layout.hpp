@@ -15,7 +15,11 @@ struct StageLayout {
   std::string name;  ///< single | colocated | disaggregated
   int ranks = 1;
   std::vector<std::vector<int>> hosts;  ///< [stage] ascending world ranks
+  std::vector<int> nodes{};             ///< [ranks] lowest rank with which a rank has memory in common; empty: each stands alone
   bool hosts_stage(int rank, Stage stage) const;
+  int node_of(int rank) const { return nodes.empty() ? rank : nodes[std::size_t(rank)]; }
+  int on_node_of(int rank) const;               ///< ranks that have memory in common with it, itself included
+  int on_node_of(int rank, Stage stage) const;  ///< those of them that host the stage
   const std::vector<int>& of(Stage stage) const { return hosts[std::size_t(stage)]; }
 };
 

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/backoff.hpp"
+#include "comm/shared_pages.hpp"
 
 #include <fmt/format.h>
 
@@ -24,6 +25,7 @@ struct World {
   std::condition_variable changed;
   int failed_rank = -1;
   std::exception_ptr failure;
+  int on_node = 0;  ///< ranks of a node; 0: all
 };
 
 enum class Sizes { equal, any };
@@ -46,7 +48,8 @@ struct Group {
 
 class ThreadCommunicator final : public Communicator {
  public:
-  ThreadCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), world_(*group_->world), rank_(rank) {}
+  ThreadCommunicator(std::shared_ptr<Group> group, int rank, int world_rank)
+      : group_(std::move(group)), world_(*group_->world), rank_(rank), world_rank_(world_rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return int(group_->offers.size()); }
@@ -63,6 +66,8 @@ class ThreadCommunicator final : public Communicator {
   void send(int destination, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
+  std::unique_ptr<Communicator> split_by_node() override { return split(world_.on_node == 0 ? 0 : world_rank_ / world_.on_node); }
+  SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   [[noreturn]] void abort(int exit_code) override;
 
@@ -81,7 +86,7 @@ class ThreadCommunicator final : public Communicator {
 
   std::shared_ptr<Group> group_;
   World& world_;
-  int rank_;
+  int rank_, world_rank_;
 };
 
 void ThreadCommunicator::check_peers() const {
@@ -181,10 +186,17 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
            [&](const std::vector<Offer>& offers) { part = *static_cast<const std::shared_ptr<Group>*>(offers[members.front()].bytes); });
   if (color < 0) return nullptr;
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
-  auto communicator = std::make_unique<ThreadCommunicator>(part, int(own));
+  auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), world_rank_);
   communicator->set_collective_deadline(collective_deadline_s_);
   communicator->activity_ = activity_;
   return communicator;
+}
+
+SharedMemory ThreadCommunicator::share_memory(std::size_t bytes) {
+  const SharedMemory own = rank_ == 0 ? map_pages(bytes) : SharedMemory{};
+  SharedMemory all;
+  exchange({"share_memory", &own, bytes}, [&](const std::vector<Offer>& offers) { all = *static_cast<const SharedMemory*>(offers[0].bytes); });
+  return all;
 }
 
 void ThreadCommunicator::send(int destination, int tag, std::string bytes) {
@@ -219,14 +231,15 @@ void ThreadCommunicator::abort(int exit_code) {
 
 }  // namespace
 
-std::unique_ptr<Communicator> alone() { return std::make_unique<ThreadCommunicator>(std::make_shared<Group>(std::make_shared<World>(), 1), 0); }
+std::unique_ptr<Communicator> alone() { return std::make_unique<ThreadCommunicator>(std::make_shared<Group>(std::make_shared<World>(), 1), 0, 0); }
 
-void run_as_threads(int ranks, const std::function<void(Communicator&)>& body) {
+void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node) {
   const auto world = std::make_shared<World>();
+  world->on_node = on_node;
   const auto group = std::make_shared<Group>(world, ranks);
   const auto run = [&](int rank) {
     try {
-      ThreadCommunicator communicator(group, rank);
+      ThreadCommunicator communicator(group, rank, rank);
       body(communicator);
     } catch (...) {
       const std::lock_guard lock(world->mutex);

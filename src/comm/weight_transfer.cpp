@@ -2,12 +2,14 @@
 #include "comm/weight_transfer.hpp"
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 namespace rollcall::comm {
 namespace {
@@ -41,9 +43,12 @@ std::vector<WeightSlice> merged(const std::vector<WeightSlice>& slices) {
 
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices) {
   const std::vector<int>& sources = layout.of(Stage::update);
-  const std::vector<int>& readers = layout.of(Stage::generation);
   std::vector<int> receivers;
-  std::set_difference(readers.begin(), readers.end(), sources.begin(), sources.end(), std::back_inserter(receivers));
+  std::set<int> reached;  // nodes
+  for (const int source : sources) reached.insert(layout.node_of(source));
+  for (const int reader : layout.of(Stage::generation)) {
+    if (reached.insert(layout.node_of(reader)).second) receivers.push_back(reader);
+  }
   if (receivers.empty()) return {};
   const std::int64_t roots = std::min<std::int64_t>(kMostRoots, std::int64_t(sources.size()));
   const std::int64_t total = std::accumulate(slices.begin(), slices.end(), std::int64_t{0}, [](std::int64_t n, const WeightSlice& s) { return n + s.count; });
@@ -54,6 +59,14 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::v
     if (!batch.slices.empty()) plan.push_back(std::move(batch));
   }
   return plan;
+}
+
+void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes) {
+  const std::uint64_t own = checksum64(bytes);
+  std::array<std::uint64_t, 1> sent{own};
+  ranks.broadcast(std::as_writable_bytes(std::span(sent)), root);
+  require<ProtocolError>(own == sent[0], fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes.size(), hex64(own), hex64(sent[0])),
+                         "this rank would work with a policy that nobody made", "look at the network and the memory of this node, then resume from the last checkpoint");
 }
 
 struct WeightTransfer::State {
@@ -92,7 +105,9 @@ void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
                            "it would generate with a policy that nobody recorded", "this is a bug in the order of steps; please report it with the log");
     for (const WeightSlice& stretch : leg.stretches) {
       expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()), "a slice lies inside the weights");
-      leg.ranks->broadcast(std::as_writable_bytes(weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count))), leg.root);
+      const auto bytes = std::as_writable_bytes(weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
+      leg.ranks->broadcast(bytes, leg.root);
+      check_arrived(*leg.ranks, leg.root, bytes);
     }
   }
 }

@@ -26,10 +26,14 @@ struct TransferBatch {
 };
 
 /// Pure: the flat order of the slices is cut into equal shares, one for each of up to eight update ranks as roots (a slice that lies across a cut
-/// occurs in both shares); receivers are the ranks that generate and do not update. Empty when every generator updates.
+/// occurs in both shares). One rank of each node that generates and does not update receives them. Empty when there is no such node.
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices);
 
-/// Executes a plan over the world's communicator; called by every rank that occurs in it. The version is checked on arrival (ProtocolError).
+/// Compares what arrived with the root's checksum of the same bytes. Collective. Throws ProtocolError where they differ.
+void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes);
+
+/// Executes a plan over the world's communicator; called by every rank that occurs in it. The version and the checksum of every stretch, made by who wrote it,
+/// are compared on arrival (ProtocolError).
 class WeightTransfer {
  public:
   WeightTransfer(Communicator& world, std::vector<TransferBatch> plan);  ///< collective over the world: makes the sub-communicators

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace rollcall::model {
 
@@ -25,6 +26,8 @@ class AlignedArray {
     // Clearing half a gigabyte in pages of 4 KiB takes a third of a second. A kernel without huge pages refuses: slower, nothing else.
     if (alignment == kHugePage) ::madvise(data_.get(), bytes, MADV_HUGEPAGE);
   }
+  /// Over the memory of another owner.
+  AlignedArray(std::span<T> memory, std::shared_ptr<const void> owner) : data_(memory.data(), Free{std::move(owner)}), count_(memory.size()) {}
   explicit AlignedArray(std::span<const T> values) : AlignedArray(values.size()) { std::copy(values.begin(), values.end(), data_.get()); }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -37,7 +40,10 @@ class AlignedArray {
  private:
   static constexpr std::size_t kCacheLine = 64, kHugePage = std::size_t(2) << 20;
   struct Free {
-    void operator()(T* p) const { std::free(p); }
+    std::shared_ptr<const void> owner{};  ///< of memory that is not ours
+    void operator()(T* p) const {
+      if (owner == nullptr) std::free(p);
+    }
   };
   std::unique_ptr<T[], Free> data_;
   std::size_t count_ = 0;

@@ -30,6 +30,7 @@ constexpr std::int64_t kInitialExponent = 50;  // the window then holds largest 
 std::int64_t bits_of(double value) { return std::ilogb(value) + 1; }
 
 constexpr std::int64_t kStripe = std::int64_t(1) << 15;  // elements that are locked at a time
+constexpr std::size_t kLocks = 64;
 
 constexpr std::int64_t kPart = std::int64_t(1) << 20, kBlocksAtOnce = 64;                                // elements, and blocks, that a thread takes at a time
 constexpr std::int64_t kBlock = std::int64_t(kernels::kNormBlock), kLeastShare = std::int64_t{1} << 20;  // elements; bytes of moments
@@ -60,27 +61,47 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
   return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
 }
 
-GradientSum::GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins, Threads threads)
-    : layout_(layout),
-      threads_(std::move(threads)),
-      sum_(std::size_t(layout.size)),
-      begins_(std::move(begins)),
-      exponent_(layout.slices.size(), kInitialExponent),
-      largest_(layout.slices.size()),
-      locks_(std::make_unique<Locks>()) {
-  // measure() needs one rank a block.
-  expect(begins_.empty() || (begins_.front() == 0 && begins_.back() == layout.size), "shares cover the layout");
-  for (const std::int64_t begin : begins_) expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");
+std::size_t GradientSum::bytes(const WeightLayout& layout) { return kLocks * sizeof(ProcessMutex) + std::size_t(layout.size) * sizeof(std::int64_t); }
+
+GradientSum::GradientSum(const WeightLayout& layout, Threads threads) : layout_(layout), threads_(std::move(threads)) {
+  const auto memory = std::make_shared<AlignedArray<std::byte>>(bytes(layout));
+  shared_.memory = {memory->span(), memory};
+  prepare(true);
 }
 
+GradientSum::GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads)
+    : layout_(layout), threads_(std::move(threads)), shared_(std::move(shared)) {
+  const auto& begins = shared_.begins;
+  expect(!begins.empty() && begins.front() == 0 && begins.back() == layout.size, "shares cover the layout");
+  for (const std::int64_t begin : begins) expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");  // measure()
+  prepare(shared_.node->rank() == 0);
+  shared_.node->barrier();
+}
+
+/// `first`: who makes the locks.
+void GradientSum::prepare(bool first) {
+  expect(shared_.memory.bytes.size() >= bytes(layout_), "the memory of a sum has room for it");
+  locks_ = shared_.memory.view<ProcessMutex>(0, kLocks);
+  sum_ = shared_.memory.view<std::int64_t>(locks_.size_bytes(), std::size_t(layout_.size));
+  if (first) std::uninitialized_default_construct(locks_.begin(), locks_.end());
+  exponent_.assign(layout_.slices.size(), kInitialExponent);
+  largest_.resize(layout_.slices.size());
+  facts_ = std::make_unique<std::mutex>();
+}
+
+/// Each rank zeroes what nobody else reads after the leaves: where it fetches shares, its own among them. The last gradient stands there.
 void GradientSum::start() {
-  const std::lock_guard lock(locks_->facts);
-  const auto size = std::int64_t(sum_.size());
-  threads_.deal((size + kPart - 1) / kPart, [&](std::int64_t p) {  // the last gradient may stand there
-    std::uninitialized_fill(sum_.data() + p * kPart, sum_.data() + std::min(size, (p + 1) * kPart), 0);
-  });
+  const std::lock_guard lock(*facts_);
+  const auto zero = [&](std::int64_t begin, std::int64_t end) {
+    threads_.deal((end - begin + kPart - 1) / kPart, [&](std::int64_t p) {
+      std::uninitialized_fill(sum_.data() + begin + p * kPart, sum_.data() + std::min(end, begin + (p + 1) * kPart), 0);
+    });
+  };
+  if (shared_.begins.empty()) zero(0, layout_.size);
+  for (const auto& across : shared_.across) zero(across.begins.front(), across.begins.back());
   std::fill(largest_.begin(), largest_.end(), 0.0);
   leaves_ = 0;
+  if (shared_.node != nullptr) shared_.node->barrier();
 }
 
 void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> values) {
@@ -89,18 +110,18 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
   float largest = 0.0F;
   for (std::int64_t at = slice.offset + first, end = at + std::int64_t(values.size()); at < end;) {
     const std::int64_t stripe = at / kStripe, count = std::min(end, (stripe + 1) * kStripe) - at;
-    const std::lock_guard lock(locks_->elements[std::size_t(stripe) % locks_->elements.size()]);
+    const std::lock_guard lock(locks_[std::size_t(stripe) % kLocks]);
     largest = std::max(largest, kernels::accumulate_fixed_point(values.first(std::size_t(count)), int(exponent_[t]),
-                                                                sum_.span().subspan(std::size_t(at), std::size_t(count))));
+                                                                sum_.subspan(std::size_t(at), std::size_t(count))));
     values = values.subspan(std::size_t(count)), at += count;
   }
   // Where a part was outside the window, the sum is undefined; finish() sees it from largest_ and asks for a repeat.
-  const std::lock_guard lock(locks_->facts);
+  const std::lock_guard lock(*facts_);
   largest_[t] = std::max(largest_[t], double(largest));
 }
 
 void GradientSum::end_leaf() {
-  const std::lock_guard lock(locks_->facts);
+  const std::lock_guard lock(*facts_);
   ++leaves_;
 }
 
@@ -135,9 +156,9 @@ bool GradientSum::fit_exponents(std::int64_t low, std::int64_t high, std::int64_
 
 /// The norm of all shares, from the squares of this one's blocks. Each block's comes from one rank, so that adding integers hands their bits on.
 void GradientSum::measure(Collectives& ranks, std::vector<double> squares) {
-  if (!begins_.empty()) {
+  if (!shared_.begins.empty()) {
     std::vector<std::int64_t> bits(std::size_t((layout_.size + kBlock - 1) / kBlock), 0);
-    std::transform(squares.begin(), squares.end(), bits.begin() + begin_ / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
+    std::transform(squares.begin(), squares.end(), bits.begin() + own_share().first / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
     ranks.sum(bits);
     squares.resize(bits.size());
     std::transform(bits.begin(), bits.end(), squares.begin(), [](std::int64_t sum) { return std::bit_cast<double>(sum); });
@@ -147,25 +168,26 @@ void GradientSum::measure(Collectives& ranks, std::vector<double> squares) {
 
 /// The share's sums as floats, written over them from its beginning; returns the squares of its blocks. A float is half as wide as its sum: those of blocks
 /// [b, 2b) come to lie where sums of blocks before b were, so that all of them may be written at the same time.
-std::vector<double> GradientSum::convert(std::int64_t end) {
-  auto* const place = reinterpret_cast<std::byte*>(sum_.data() + begin_);
-  const std::int64_t blocks = (end - begin_ + kBlock - 1) / kBlock;
+std::vector<double> GradientSum::convert() {
+  const auto [begin, end] = own_share();
+  auto* const place = reinterpret_cast<std::byte*>(sum_.data() + begin);
+  const std::int64_t blocks = (end - begin + kBlock - 1) / kBlock;
   std::vector<double> squares(static_cast<std::size_t>(blocks));
-  const auto one = [&](std::int64_t block) {
+  const auto one = [&, begin = begin, end = end](std::int64_t block) {
     std::array<float, std::size_t(kBlock)> piece;
-    const std::int64_t first = begin_ + block * kBlock, last = std::min(first + kBlock, end);
+    const std::int64_t first = begin + block * kBlock, last = std::min(first + kBlock, end);
     // A tensor with the padding behind it, whose sums are 0.
     auto t = std::size_t(std::upper_bound(layout_.slices.begin(), layout_.slices.end(), first, [](std::int64_t at, const Slice& s) { return at < s.offset; }) -
                          layout_.slices.begin());
     for (std::int64_t at = first; at < last; ++t) {
       const std::int64_t until = std::min(t < layout_.slices.size() ? layout_.slices[t].offset : layout_.size, last);
       const auto count = std::size_t(until - at);
-      kernels::from_fixed_point(sum_.span().subspan(std::size_t(at), count), int(exponent_[t - 1]), std::span(piece).subspan(std::size_t(at - first), count));
+      kernels::from_fixed_point(sum_.subspan(std::size_t(at), count), int(exponent_[t - 1]), std::span(piece).subspan(std::size_t(at - first), count));
       at = until;
     }
     const auto values = std::span<const float>(piece).first(std::size_t(last - first));
     squares[std::size_t(block)] = kernels::sum_of_squares(values);
-    std::memcpy(place + std::size_t(first - begin_) * sizeof(float), values.data(), values.size_bytes());
+    std::memcpy(place + std::size_t(first - begin) * sizeof(float), values.data(), values.size_bytes());
   };
   if (blocks > 0) one(0);
   for (std::int64_t from = 1; from < blocks; from *= 2) {
@@ -175,28 +197,37 @@ std::vector<double> GradientSum::convert(std::int64_t end) {
     });
   }
   gradient_ = {};
-  if (end > begin_) gradient_ = {std::launder(reinterpret_cast<const float*>(place)), std::size_t(end - begin_)};
+  if (end > begin) gradient_ = {std::launder(reinterpret_cast<const float*>(place)), std::size_t(end - begin)};
   return squares;
 }
 
+std::pair<std::int64_t, std::int64_t> GradientSum::own_share() const {
+  const auto& begins = shared_.begins;
+  if (begins.empty()) return {0, layout_.size};
+  return {begins[std::size_t(shared_.own)], begins[std::size_t(shared_.own) + 1]};
+}
+
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
-  const std::lock_guard lock(locks_->facts);
-  expect(begins_.empty() || int(begins_.size()) == ranks.size() + 1, "each rank has a share");
-  if (!reduce_columns(ranks)) return Outcome::nonfinite;
+  const std::lock_guard lock(*facts_);
+  expect(shared_.begins.empty() || int(shared_.begins.size()) == ranks.size() + 1, "each rank has a share");
+  if (!reduce_columns(ranks)) return Outcome::nonfinite;  // behind it all ranks have added what they have
   // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
   const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
   const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits), centre = std::min(kCentreBits, high - kSlackBits);
   if (fit_exponents(std::min(kLowBits, centre - kSlackBits), high, centre)) return Outcome::repeat;
-  if (begins_.empty()) ranks.sum(sum_.span());
-  else ranks.sum_to_shares(sum_.span(), begins_);
-  begin_ = begins_.empty() ? 0 : begins_[std::size_t(ranks.rank())];
-  const std::int64_t end = begins_.empty() ? layout_.size : begins_[std::size_t(ranks.rank()) + 1];
-  measure(ranks, convert(end));
+  if (shared_.begins.empty()) ranks.sum(sum_);
+  for (const auto& [others, begins] : shared_.across) {
+    if (others->size() == 1) continue;
+    std::vector<std::int64_t> from;
+    for (const std::int64_t begin : begins) from.push_back(begin - begins.front());
+    others->sum_to_shares(sum_.subspan(std::size_t(begins.front()), std::size_t(from.back())), from);
+  }
+  measure(ranks, convert());
   fit_exponents(centre - kSlackBits, centre + kSlackBits, centre);  // the next step starts well inside the window
   return Outcome::ready;
 }
 
-GradientShare GradientSum::gradient() const { return {gradient_, begin_, norm_}; }
+GradientShare GradientSum::gradient() const { return {gradient_, own_share().first, norm_}; }
 std::vector<std::int64_t> GradientSum::exponents() const { return exponent_; }
 
 void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {

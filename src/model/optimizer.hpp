@@ -1,13 +1,14 @@
 // AdamW with clipping by global norm, shared among ranks, and the order-free gradient sum that feeds it.
 #pragma once
 
+#include "base/process_mutex.hpp"
 #include "core/collectives.hpp"
 #include "core/run_config.hpp"
+#include "core/shared_memory.hpp"
 #include "model/aligned_floats.hpp"
 #include "model/team.hpp"
 #include "model/weights.hpp"
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,11 +22,11 @@ namespace rollcall::model {
 /// lr at 1-based `step` of `steps`: linear warm-up, then cosine to lr * min_lr_ratio.
 double learning_rate(const OptimizerSection& settings, std::int64_t step, std::int64_t steps);
 
-/// How the flat buffer of `size` elements is cut for AdamW: rank r sums the gradient of [begins[r], begins[r + 1]), holds its moments and makes its new weights
-/// (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). [ranks + 1]; cut at blocks of the norm. A share has at least 1 MiB of moments, so that its file in a
-/// checkpoint is worth a create and an fsync: of a small model the later ranks have none.
+/// How the flat buffer of `size` elements is cut for AdamW: who has share s takes the gradient of [begins[s], begins[s + 1]), holds its moments and makes its new
+/// weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). [ranks + 1]; cut at blocks of the norm. A share has at least 1 MiB of moments, so that its file in a
+/// checkpoint is worth a create and an fsync: of a small model the later shares are empty.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
-/// Ranks that have one: the first of them all.
+/// Those that are not: the first of them all.
 std::int64_t ranks_with_share(std::span<const std::int64_t> begins);
 
 /// One rank's share of a gradient.
@@ -35,15 +36,32 @@ struct GradientShare {
   double norm = 0.0;  ///< of the whole gradient
 };
 
+/// Where a sum stands that several ranks make in shares. The ranks of a node add into one memory, so that none holds a sum of its own; then each share is fetched
+/// from the other nodes.
+struct SharedSum {
+  std::vector<std::int64_t> begins{};  ///< of all shares, as optimizer_shares()
+  int own = 0;                         ///< this rank's share
+  SharedMemory memory{};               ///< of the node, GradientSum::bytes() of it
+  Collectives* node = nullptr;         ///< the ranks that add into it
+  struct Across {
+    Collectives* ranks;
+    std::vector<std::int64_t> begins;  ///< [ranks->size() + 1] of the members' shares
+  };
+  std::vector<Across> across{};  ///< exchanges with other nodes that this rank takes part in; together they cover what it zeroes, its share at least
+};
+
 /// Sum of leaf gradients as 64-bit integers with one exponent per tensor (house rule: order-free, so the bits are the same for any thread or rank count).
 /// Usage: start(); add() each leaf; finish(). On `repeat` the exponents have been corrected: start and add the same leaves again (first step, or a gradient
 /// grew or shrank by much). Decisions come from the largest leaf element of each tensor over all ranks, so every rank count repeats alike, and a repeat
 /// with the same leaves is always followed by `ready`.
 class GradientSum {
  public:
-  /// `threads`: for what goes over all elements. `begins`: each rank's share, as optimizer_shares(); empty: every rank gets the whole gradient.
-  explicit GradientSum(const WeightLayout& layout, std::vector<std::int64_t> begins = {}, Threads threads = {});
-  void start();  ///< zero the sum
+  /// Every rank sums by itself and gets the whole gradient. `threads`: for what goes over all elements.
+  explicit GradientSum(const WeightLayout& layout, Threads threads = {});
+  /// Every rank gets its share. Collective over the node.
+  GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads = {});
+  static std::size_t bytes(const WeightLayout& layout);  ///< of the memory of a sum
+  void start();                                          ///< zero the sum; collective over the node
   /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe: leaves and parts of one may come at the same time.
   void add(std::size_t slice, std::int64_t first, std::span<const float> values);
   void end_leaf();
@@ -55,28 +73,25 @@ class GradientSum {
   void set_exponents(std::span<const std::int64_t> exponents);
 
  private:
+  void prepare(bool first);
   bool reduce_columns(Collectives& ranks);
   bool fit_exponents(std::int64_t low, std::int64_t high, std::int64_t centre);
-  std::vector<double> convert(std::int64_t end);
+  std::pair<std::int64_t, std::int64_t> own_share() const;
+  std::vector<double> convert();
   void measure(Collectives& ranks, std::vector<double> squares);
 
   WeightLayout layout_;
   Threads threads_;
 
-  AlignedArray<std::int64_t> sum_;  ///< layout order, value * 2^exponent; after finish() the gradient stands in its place
-  std::vector<std::int64_t> begins_;
-  std::span<const float> gradient_;  ///< of this rank's share, which begins at begin_
-  std::int64_t begin_ = 0;
+  SharedSum shared_;              ///< no begins: the whole is this rank's
+  std::span<std::int64_t> sum_;   ///< layout order, value * 2^exponent; after finish() the gradient stands in the place of this rank's share
+  std::span<ProcessMutex> locks_;  ///< of stripes of the sum, dealt round
+  std::span<const float> gradient_;
   double norm_ = 0.0;
   std::vector<std::int64_t> exponent_;  ///< [tensors]
   std::vector<double> largest_;         ///< [tensors] largest |element| of any part; infinity when one is not finite
   std::int64_t leaves_ = 0;
-  /// Behind a pointer so that sums can be moved.
-  struct Locks {
-    std::mutex facts;                     ///< largest_ and leaves_
-    std::array<std::mutex, 64> elements;  ///< of stripes of the sum, dealt round
-  };
-  std::unique_ptr<Locks> locks_;
+  std::unique_ptr<std::mutex> facts_;  ///< largest_ and leaves_; behind a pointer so that sums can be moved
 };
 
 /// First and second moments of a rank's share, and the number of steps taken.

@@ -42,13 +42,18 @@ class Packer {
     packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
     take_embedding(std::size_t(embedding));
     cut();
-    pack_parts();
   }
-  void pack_parts() {
-    threads_.deal(std::int64_t(packed_->parts.size()), [&](std::int64_t i) {
-      if (packed_->renewed[std::size_t(i)] == 0) pack(packed_->parts[std::size_t(i)]);
-    });
+  void pack_parts(std::span<const std::size_t> parts) {
+    threads_.deal(std::int64_t(parts.size()), [&](std::int64_t i) { pack(packed_->parts[parts[std::size_t(i)]]); });
     std::fill(packed_->renewed.begin(), packed_->renewed.end(), std::uint8_t{0});
+  }
+  /// Those that are not packed for the next version.
+  std::vector<std::size_t> old_parts() const {
+    std::vector<std::size_t> old;
+    for (std::size_t part = 0; part < packed_->parts.size(); ++part) {
+      if (packed_->renewed[part] == 0) old.push_back(part);
+    }
+    return old;
   }
   void pack(const PackedPart& part) const {
     if (part.linear == nullptr) return;
@@ -152,7 +157,8 @@ class Packer {
     const kernels::KernelSet& kernels = *packed_->kernels;
     std::int64_t size = 0;
     for (const auto& [slice, linear] : linears) size += aligned_bytes(kernels, linear->outputs, linear->inputs);
-    packed_->panels = AlignedArray<std::byte>(std::size_t(size));
+    if (packed_->panels.size() == 0) packed_->panels = AlignedArray<std::byte>(std::size_t(size));
+    expect(std::int64_t(packed_->panels.size()) == size, "panels have the size of all packed matrices");
     std::byte* panels = packed_->panels.data();
     for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
       const Slice& slice = packed_->layout.slices[s];
@@ -217,17 +223,31 @@ Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> w
   expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
   packed_->weights = std::move(weights);
   Packer(*packed_, nullptr, threads).run();
+  renew(version, threads);
+}
+
+Policy::Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, AlignedArray<std::byte> panels, const kernels::KernelSet& kernels)
+    : packed_(new_packed(config, {}, &kernels)) {
+  expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
+  packed_->weights = std::move(weights), packed_->panels = std::move(panels);
+  Packer(*packed_, nullptr, {}).run();
 }
 
 Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVersion version, const kernels::KernelSet* kernels, const Threads& threads)
     : packed_(new_packed(config, version, kernels)) {
-  Packer(*packed_, &source, threads).run();
+  Packer packer(*packed_, &source, threads);
+  packer.run();
+  packer.pack_parts(packer.old_parts());
 }
 
 void Policy::renew(PolicyVersion version, const Threads& threads) {
+  renew(version, Packer(*packed_, nullptr, {}).old_parts(), threads);
+}
+
+void Policy::renew(PolicyVersion version, std::span<const std::size_t> parts, const Threads& threads) {
   expect(packed_->weights != nullptr, "only a policy over weights has a next version");
   packed_->version = version;
-  Packer(*packed_, nullptr, threads).pack_parts();
+  Packer(*packed_, nullptr, threads).pack_parts(parts);
 }
 
 std::span<const std::int64_t> Policy::cuts() const { return packed_->cuts; }

@@ -31,6 +31,8 @@ class Policy {
   /// `kernels` defaults to selected_kernels().
   Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr,
          const Threads& threads = {});
+  /// The same over panels of packed_bytes() that may be shared as well, with nothing packed yet: renew() does.
+  Policy(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights, AlignedArray<std::byte> panels, const kernels::KernelSet& kernels);
   /// The same over a copy.
   Policy(const ModelConfig& config, std::span<const float> weights, PolicyVersion version, const kernels::KernelSet* kernels = nullptr);
   /// For forward passes alone: packed from `source`, of which nothing else is kept but the embedding.
@@ -42,6 +44,8 @@ class Policy {
 
   /// The next version: packs the weights that it shares, as they are now, into the memory of this one; but for the parts that are new already.
   void renew(PolicyVersion version, const Threads& threads = {});
+  /// The same where others who share the panels pack as well: this one packs `parts`.
+  void renew(PolicyVersion version, std::span<const std::size_t> parts, const Threads& threads = {});
   /// Where the layout is cut into parts that are packed by themselves, [parts + 1]: the optimizer packs what it has just written while it is in the cache.
   std::span<const std::int64_t> cuts() const;
   /// Packs a part whose weights are those of the next version. Different parts from different threads; nothing runs the policy until it is renewed.

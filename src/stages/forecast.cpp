@@ -3,11 +3,13 @@
 
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
+#include "comm/weight_transfer.hpp"
 #include "model/optimizer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace rollcall::stages {
 namespace {
@@ -20,7 +22,9 @@ constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and al
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
 constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, watch, lock (run_folder.hpp)
 
-bool same_stages(const comm::StageLayout& layout, int a, int b) {
+/// Of what it hosts and how much of it its node shares.
+bool same_need(const comm::StageLayout& layout, int a, int b) {
+  if (layout.on_node_of(a) != layout.on_node_of(b) || layout.on_node_of(a, comm::Stage::update) != layout.on_node_of(b, comm::Stage::update)) return false;
   for (std::size_t s = 0; s < layout.hosts.size(); ++s) {
     if (layout.hosts_stage(a, comm::Stage(s)) != layout.hosts_stage(b, comm::Stage(s))) return false;
   }
@@ -53,12 +57,25 @@ void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std
   f.crash_files = f.step_files * std::min(steps, every);
 }
 
+/// Who hears of new weights, and how many nodes they travel to.
+struct Receivers {
+  std::uint64_t told = 0, nodes = 0;
+};
+Receivers receivers_of(const comm::StageLayout& layout) {
+  const auto plan = comm::plan_transfer(layout, {{"weights", 0, 1 << 20}});
+  Receivers to{plan.size(), plan.empty() ? 0 : plan.front().receivers.size()};
+  for (const int rank : layout.of(comm::Stage::generation)) to.told += layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
+  return to;
+}
+
 }  // namespace
 
-Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int threads) {
+Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine) {
   Forecast f;
+  const int ranks = machine.ranks, on_node = machine.ranks_per_node > 0 ? machine.ranks_per_node : ranks;
   f.layout = comm::make_layout(c.run.layout, ranks);
-  f.threads = threads;
+  for (int rank = 0; rank < ranks; ++rank) f.layout.nodes.push_back(rank / on_node * on_node);
+  f.threads = machine.threads;
   f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;
   f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt, f.updates = c.train.epochs * c.train.mini_batches;
   f.longest_sequence = models.policy.max_position_embeddings, f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
@@ -68,12 +85,12 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
   resolved.train.leaf_tokens = leaf_tokens(c, models.policy);
   const std::uint64_t limit = c.run.memory_limit.empty() ? kNoLimit : parse_bytes(c.run.memory_limit, "run.memory_limit");
   for (int rank = 0; rank < ranks; ++rank) {
-    if (!f.ranks.empty() && same_stages(f.layout, rank, f.ranks.back().first)) {
+    if (!f.ranks.empty() && same_need(f.layout, rank, f.ranks.back().first)) {
       f.ranks.back().last = rank;
       continue;
     }
     RankRange range{rank, rank, {}, memory_need(resolved, models, f.layout, rank, {kPrompt, 0}), {}};
-    range.use = fit_memory(range.memory, limit, "run.memory_limit is", threads);
+    range.use = fit_memory(range.memory, limit, "run.memory_limit is", machine.threads);
     for (std::size_t s = 0; s < f.layout.hosts.size(); ++s) {
       if (f.layout.hosts_stage(rank, comm::Stage(s))) range.stages.push_back(comm::Stage(s));
     }
@@ -81,14 +98,16 @@ Forecast forecast(const RunConfig& c, const RunModels& models, int ranks, int th
   }
   const auto count = [&](comm::Stage stage) { return std::uint64_t(f.layout.of(stage).size()); };
   const std::uint64_t generators = std::min<std::uint64_t>(count(comm::Stage::generation), std::uint64_t(c.train.prompts_per_step));
-  std::uint64_t receivers = 0, notices = generators;  // of shards: none to oneself
-  for (const int rank : f.layout.of(comm::Stage::generation)) receivers += f.layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
+  std::uint64_t notices = generators;  // of shards: none to oneself
+  const Receivers to = receivers_of(f.layout);
   if (f.layout.hosts_stage(f.layout.of(comm::Stage::generation).front(), comm::Stage::scoring)) notices = 0;
-  f.messages_per_step = 2 * generators + notices + count(comm::Stage::update) + 1 + (receivers > 0 ? receivers + count(comm::Stage::update) : 0);
+  f.messages_per_step = 2 * generators + notices + count(comm::Stage::update) + 1 + to.told;
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes + std::uint64_t(c.train.prompts_per_step) * kPlanBytes + rollouts * kReportBytes +
                              count(comm::Stage::update) * generators * kMessageBytes;
-  f.weight_bytes_per_step = receivers * weights;
-  f.gradient_bytes_per_step = count(comm::Stage::update) > 1 ? 3 * weights * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
+  f.weight_bytes_per_step = to.nodes * weights;
+  const int lead = f.layout.of(comm::Stage::update).front(), beside = f.layout.on_node_of(lead, comm::Stage::update);
+  const bool across = std::uint64_t(beside) < count(comm::Stage::update);  // sums are twice as wide as weights
+  f.gradient_bytes_per_step = across ? 3 * weights / std::uint64_t(beside) * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
   const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + kPrompt) * kTokenBytes;
@@ -124,7 +143,9 @@ std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
 }
 
 std::string to_text(const Forecast& f) {
-  std::string text = fmt::format("layout {} on {} ranks, {} parameters, {}\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, f.parameters, f.numerics,
+  const auto nodes = std::set<int>(f.layout.nodes.begin(), f.layout.nodes.end()).size();
+  std::string text = fmt::format("layout {} on {} ranks of {} node{}, {} parameters, {}\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, nodes,
+                                 nodes == 1 ? "" : "s", f.parameters, f.numerics,
                                  "ranks", "stages", fmt::format("memory a rank, {} threads", f.threads));
   for (const auto& range : f.ranks) {
     std::string stages;

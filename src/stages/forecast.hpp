@@ -31,7 +31,7 @@ struct Forecast {
   std::uint64_t messages_per_step = 0;                       ///< control messages
   std::uint64_t control_bytes_per_step = 0;                  ///< plans and reports, estimated
   std::uint64_t weight_bytes_per_step = 0;                   ///< moved by collectives
-  std::uint64_t gradient_bytes_per_step = 0;                 ///< of each update rank: gradients to their shares, new weights to all
+  std::uint64_t gradient_bytes_per_step = 0;                 ///< of each update rank: gradients to their shares, new weights to all; 0 on one node
   std::uint64_t step_files = 0, step_bytes = 0;              ///< shards and scores of one training step, at the longest responses
   std::uint64_t waiting_steps = 0;                           ///< most steps in shards/ at any time
   std::uint64_t shard_files = 0;                             ///< most files waiting in shards/ at any time
@@ -49,8 +49,13 @@ struct Quota {
 /// Throws ConfigError with the interval of packing that would fit.
 void check_quota(const Forecast& forecast, const Quota& quota);
 
+/// Where the run would be.
+struct Machine {
+  int ranks = 1, threads = 1;  ///< threads: of a rank
+  int ranks_per_node = 0;      ///< 0: one node
+};
 /// Throws EnvironmentError when the layout does not take that many ranks.
-Forecast forecast(const RunConfig& config, const RunModels& models, int ranks, int threads);
+Forecast forecast(const RunConfig& config, const RunModels& models, const Machine& machine);
 std::string to_text(const Forecast& forecast);
 /// The whole in one line: "64 prompts x 8 = 512 rollouts a step, 1 update; ...; peak 254 MB a rank: fits". `free_bytes`: memory that this machine has left.
 std::string one_sentence(const Forecast& forecast, std::uint64_t free_bytes);

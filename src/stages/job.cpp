@@ -19,19 +19,45 @@
 
 namespace rollcall::stages {
 
-PolicyStore::PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version, const kernels::KernelSet& kernels)
-    : config_(std::move(config)),
-      layout_(model::weight_layout(config_)),
-      kernels_(&kernels),
-      weights_(std::make_shared<model::AlignedFloats>(std::move(weights))) {
-  expect(std::int64_t(weights_->size()) == layout_.size, "the buffer has the layout's size");
-  publish(version);
+PolicyStore::PolicyStore(model::ModelConfig config, std::optional<model::AlignedFloats> weights, const kernels::KernelSet& kernels)
+    : config_(std::move(config)), layout_(model::weight_layout(config_)), kernels_(&kernels), first_(std::move(weights)) {
+  expect(!first_ || std::int64_t(first_->size()) == layout_.size, "the buffer has the layout's size");
 }
 
-void PolicyStore::publish(PolicyVersion version) {
-  if (policy_) policy_->renew(version, threads_);
-  else policy_ = std::make_unique<model::Policy>(config_, weights_, version, kernels_, threads_);
+void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::Threads threads) {
+  expect(node.rank() != 0 || first_.has_value(), "the first rank of a node has read the weights");
+  threads_ = std::move(threads);
+  model::AlignedArray<std::byte> panels;
+  if (node.size() == 1) {
+    weights_ = std::make_shared<model::AlignedFloats>(std::move(*first_));
+    panels = model::AlignedArray<std::byte>(std::size_t(model::packed_bytes(config_, *kernels_)));
+  } else {
+    const std::size_t bytes = (std::size_t(layout_.size) * sizeof(float) + 4095) / 4096 * 4096;  // panels begin on a page
+    const auto memory = node.share_memory(bytes + std::size_t(model::packed_bytes(config_, *kernels_)));
+    weights_ = std::make_shared<model::AlignedFloats>(memory.view<float>(0, std::size_t(layout_.size)), memory.owner);
+    panels = model::AlignedArray<std::byte>(memory.bytes.subspan(bytes), memory.owner);
+    if (node.rank() == 0) std::copy(first_->span().begin(), first_->span().end(), weights_->data());
+  }
+  first_.reset();
+  policy_ = std::make_unique<model::Policy>(config_, weights_, std::move(panels), *kernels_);
+  publish(version, node);
 }
+
+void PolicyStore::publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed) {
+  node.barrier();  // all have written
+  std::vector<std::size_t> own;
+  int left = 0;
+  const auto cuts = policy_->cuts();
+  for (std::size_t part = 0; part + 1 < cuts.size(); ++part) {
+    const auto holds = [&](const Stretch& stretch) { return stretch.begin <= cuts[part] && cuts[part + 1] <= stretch.end; };
+    if (std::any_of(packed.begin(), packed.end(), holds)) continue;
+    if (left++ % node.size() == node.rank()) own.push_back(part);
+  }
+  policy_->renew(version, own, threads_);
+  if (left > 0) node.barrier();  // all have packed
+}
+
+void PolicyStore::take(PolicyVersion version) { policy_->renew(version, std::span<const std::size_t>()); }
 
 model::AdamWParts PolicyStore::parts() {
   return {policy_->cuts(), [this](std::size_t part) { policy_->renew_part(part); }};
@@ -71,12 +97,9 @@ const char* purpose_name(Purpose purpose) {
 
 namespace {
 
-std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::filesystem::path& source, const text::Tokenizer& tokenizer, bool chosen,
-                                            const kernels::KernelSet& kernels) {
-  if (source.empty()) {
-    const auto config = model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos());
-    return std::make_unique<PolicyStore>(config, model::AlignedFloats(model::initial_weights(config, std::uint64_t(c.run.seed))), PolicyVersion{0}, kernels);
-  }
+model::AlignedFloats initial_weights(const RunConfig& c, const std::filesystem::path& source, const text::Tokenizer& tokenizer, bool chosen) {
+  if (source.empty())
+    return model::AlignedFloats(model::initial_weights(model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()), std::uint64_t(c.run.seed)));
   auto loaded = model::read_model_folder(source);
   const auto& config = loaded.config;
   require(config.vocab_size >= tokenizer.vocab_size(),
@@ -87,7 +110,7 @@ std::unique_ptr<PolicyStore> initial_policy(const RunConfig& c, const std::files
                                    source.string(), config.vocab_size, tokenizer.name(), tokenizer.vocab_size()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  return std::make_unique<PolicyStore>(config, std::move(loaded.weights), PolicyVersion{0}, kernels);
+  return std::move(loaded.weights);
 }
 
 io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash, const std::string& version) {
@@ -178,13 +201,13 @@ std::vector<float> predictions(const std::vector<Prompt>& prompts) {
   return all;
 }
 
-Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version) {
+Job make_job(const RunConfig& config, const RankShape& shape, const std::string& binary_version) {
   const kernels::KernelSet& kernels = run_kernels(config.run.numerics);
   Job job;
   job.config = config;
   job.run_dir = config.run.dir;
   job.version = binary_version;
-  job.layout = comm::make_layout(config.run.layout, ranks);
+  job.layout = comm::make_layout(config.run.layout, shape.ranks);
   const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
   job.tokenizer = job.format->tokenizer();
@@ -197,16 +220,21 @@ Job make_job(const RunConfig& config, int ranks, int threads, const std::string&
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
   job.identity = make_identity(job.config, data_hash(job), binary_version);
-  job.workers = std::make_unique<WorkerPool>(threads);
-  job.store = initial_policy(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model", kernels);
+  job.workers = std::make_unique<WorkerPool>(shape.threads);
+  std::optional<model::AlignedFloats> weights;
+  if (shape.weights) {
+    weights = initial_weights(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
+    job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(weights->span()))));
+  }
+  job.store = std::make_unique<PolicyStore>(job.models.policy, std::move(weights), kernels);
   job.leaves = std::make_unique<Leaves>(*job.workers);
-  job.store->pack_with({threads, job.workers->side_by_side()});
-  job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(job.store->weights()))));
   fill_prompt_tokens(job);
   check_lengths(job);
   fill_examples(job, examples);
   return job;
 }
+
+void open_policy(Job& job, comm::Communicator& node) { job.store->open(node, PolicyVersion{0}, {job.workers->threads(), job.workers->side_by_side()}); }
 
 void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
   Longest longest;

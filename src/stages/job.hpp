@@ -25,10 +25,14 @@
 
 namespace rollcall::stages {
 
-/// Weights of the moment and the packed policy made of them, for the kernels of the run.
+/// Weights of the moment and the packed policy made of them, for the kernels of the run: once a node. AdamW writes what generation reads, so nothing may run
+/// the policy while it works.
 class PolicyStore {
  public:
-  PolicyStore(model::ModelConfig config, model::AlignedFloats weights, PolicyVersion version, const kernels::KernelSet& kernels);
+  /// `weights`: the first ones, on the rank that open() takes them from.
+  PolicyStore(model::ModelConfig config, std::optional<model::AlignedFloats> weights, const kernels::KernelSet& kernels);
+  /// From then on the store is usable: weights and their packed copy, of which the ranks of `node` share one; its rank 0 brings the weights. Collective.
+  void open(comm::Communicator& node, PolicyVersion version, model::Threads threads);
   const model::ModelConfig& config() const { return config_; }
   const model::WeightLayout& layout() const { return layout_; }
   std::span<float> weights() { return weights_->span(); }
@@ -37,15 +41,22 @@ class PolicyStore {
   const kernels::KernelSet& kernels() const { return *kernels_; }
   PolicyVersion version() const { return policy_->version(); }
   const model::Policy& policy() const { return *policy_; }
-  void pack_with(model::Threads threads) { threads_ = std::move(threads); }
-  void publish(PolicyVersion version);  ///< packs the weights as they are now under this version; nothing may be running the one before
-  model::AdamWParts parts();            ///< what AdamW has written is packed at once; publish has the rest to do, what came from other ranks
+  /// What AdamW writes of [begin, end) of the weights is packed at once.
+  struct Stretch {
+    std::int64_t begin = 0, end = 0;
+  };
+  model::AdamWParts parts();
+  /// The weights as they are now under this version, for all ranks of the node: those of `node`, who wrote them, pack what is not packed, which is all but the
+  /// parts inside `packed`. Collective over `node`.
+  void publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed = {});
+  void take(PolicyVersion version);  ///< what others of the node have published
   std::string sha256() const;
 
  private:
   model::ModelConfig config_;
   model::WeightLayout layout_;
   const kernels::KernelSet* kernels_;
+  std::optional<model::AlignedFloats> first_;      ///< until open()
   std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them where they are
   std::unique_ptr<model::Policy> policy_;
   model::Threads threads_;
@@ -82,9 +93,16 @@ std::string excerpt(const std::string& text);  ///< the beginning of its first l
 /// Prompt::prior of all of them; empty when one has none.
 std::vector<float> predictions(const std::vector<Prompt>& prompts);
 
+struct RankShape {
+  int ranks = 1, threads = 1;
+  bool weights = true;  ///< the rank that reads them for its node
+};
+
 /// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. The job's settings are those given with
 /// what text.tokenizer, text.template and train.leaf_tokens came to. Throws ConfigError, InputError, EnvironmentError.
-Job make_job(const RunConfig& config, int ranks, int threads, const std::string& binary_version);
+Job make_job(const RunConfig& config, const RankShape& shape, const std::string& binary_version);
+/// The policy, once a node: what make_job() leaves open. Collective.
+void open_policy(Job& job, comm::Communicator& node);
 
 /// Shares this rank's memory out: run.memory_limit, or what its node offers (`offered`: [ranks]). Throws EnvironmentError where the run does not fit; rank 0,
 /// which asks before anything is written, where it does not fit any rank.

@@ -92,7 +92,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
-  holds("weights and their packed copy", model_bytes(policy, kernels));
+  // Once a node; each of its ranks counts a part of it.
+  holds("weights and their packed copy", model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
@@ -111,7 +112,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
-    if (trains) holds("sum of gradients", 2 * weights);  // 64 bits each
+    if (trains) holds("sum of gradients", 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));  // 64 bits each, once a node
     holds("share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
     holds("columns of a step", rollouts * longest * kRolloutTokenBytes);

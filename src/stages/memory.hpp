@@ -51,7 +51,7 @@ struct Longest {
   std::int64_t prompt = 0;
   std::int64_t example = 0;  ///< of the supervised steps
 };
-/// `config.train.leaf_tokens` as leaf_tokens() gave it.
+/// `config.train.leaf_tokens` as leaf_tokens() gave it. `layout`: with its nodes.
 MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, const Longest& longest);
 
 /// What the rank does with the memory it may use. Bits do not depend on it.

@@ -38,7 +38,7 @@ std::string stages_of(const comm::StageLayout& layout, int rank) {
 /// Everything one rank owns while the job runs.
 class Rank {
  public:
-  Rank(comm::Communicator& world, Job job, const std::string& checkpoint, reward::Spawner* spawner);
+  Rank(comm::Communicator& world, comm::Communicator& node, Job job, const std::string& checkpoint, reward::Spawner* spawner);
   ExitCode run(JobKind kind);
 
  private:
@@ -56,7 +56,9 @@ class Rank {
   comm::Communicator* world_;
   Job job_;
   Mailbox mail_;
+  comm::Communicator* node_;
   std::unique_ptr<comm::Communicator> update_ranks_, scoring_ranks_;
+  std::unique_ptr<comm::Communicator> readers_;  ///< generation ranks of a node that has no update rank
   std::unique_ptr<comm::WeightTransfer> transfer_;
   std::vector<int> transfer_ranks_;
   std::optional<Generation> generation_;
@@ -68,19 +70,23 @@ class Rank {
   bool signal_reported_ = false;
 };
 
-Rank::Rank(comm::Communicator& world, Job job, const std::string& checkpoint, reward::Spawner* spawner) : world_(&world), job_(std::move(job)), mail_(world) {
+Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const std::string& checkpoint, reward::Spawner* spawner)
+    : world_(&world), job_(std::move(job)), mail_(world), node_(&node) {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
-  world.set_collective_deadline(job_.config.run.deadline_s);
+  world.set_collective_deadline(job_.config.run.deadline_s), node.set_collective_deadline(job_.config.run.deadline_s);
   world.set_roles([layout = job_.layout](int other) { return stages_of(layout, other); });
   update_ranks_ = world.split(hosts(comm::Stage::update) ? 0 : -1);
   scoring_ranks_ = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
+  const bool reads = hosts(comm::Stage::generation) && job_.layout.on_node_of(rank, comm::Stage::update) == 0;
+  readers_ = world.split(reads ? job_.layout.node_of(rank) : -1);
+  open_policy(job_, node);
   std::vector<comm::WeightSlice> slices;
   for (const auto& slice : job_.store->layout().slices) slices.push_back({slice.name, slice.offset, slice.count});
   const auto plan = comm::plan_transfer(job_.layout, slices);
-  for (const auto& batch : plan) {
-    transfer_ranks_.push_back(batch.root);
-    transfer_ranks_.insert(transfer_ranks_.end(), batch.receivers.begin(), batch.receivers.end());
+  for (const auto& batch : plan) transfer_ranks_.push_back(batch.root);
+  for (const int other : job_.layout.of(comm::Stage::generation)) {
+    if (!job_.layout.hosts_stage(other, comm::Stage::update)) transfer_ranks_.push_back(other);
   }
   std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
@@ -103,8 +109,8 @@ void Rank::restore(const std::string& name) {
     return it->second;
   };
   auto state = parse_coordinator_state(file(kCoordinatorState), name + "/" + kCoordinatorState);
-  model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors", job_.store->weights());
-  job_.store->publish(PolicyVersion{state.policy_version});
+  if (node_->rank() == 0) model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors", job_.store->weights());
+  job_.store->publish(PolicyVersion{state.policy_version}, *node_);
   if (update_) {
     update_->restore(checkpoint.files, name);
     update_->restore_replay(state.unpacked);
@@ -160,7 +166,8 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
       transfer_->run(job_.store->weights(), version);
-      if (!update_) job_.store->publish(PolicyVersion{version});
+      if (readers_) job_.store->publish(PolicyVersion{version}, *readers_);
+      else if (!update_) job_.store->take(PolicyVersion{version});
       return true;
     }
     case Tag::finish: finished_ = ExitCode(from_bytes<int>(envelope.bytes)); return true;
@@ -262,12 +269,12 @@ ExitCode Rank::run(JobKind kind) {
   return code;
 }
 
-/// Every rank reads prompts and first weights itself; those of a checkpoint replace the latter.
+/// Every rank reads prompts itself, and one of each node the first weights; those of a checkpoint replace the latter.
 void require_same_start(const io::RunIdentity& own, const Preamble& first) {
   require<EnvironmentError>(own.data_hash == first.data_hash, "this rank's prompts, examples or text files differ from those of rank 0",
                             "results would depend on the number of ranks",
                             "put the files of [task], [sft] and the model folder on a file system that all nodes of the job share");
-  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash == first.weights_hash, "this rank's initial weights differ from those of rank 0",
+  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash.empty() || own.weights_hash == first.weights_hash, "this rank's initial weights differ from those of rank 0",
                             "results would depend on the number of ranks",
                             "if they come from a live run, name one of its checkpoints (RUN@STEP), in a folder that all nodes of the job share");
 }
@@ -275,7 +282,8 @@ void require_same_start(const io::RunIdentity& own, const Preamble& first) {
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
-  const auto share = comm::node_share(world);  // collective: before anything only rank 0 does
+  const auto node = world.split_by_node();            // collective, like what follows: before anything only rank 0 does
+  const auto share = comm::node_share(world, *node);
   Opening opening;
   if (world.rank() == 0) {
     try {
@@ -295,7 +303,8 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     if (world.rank() != 0) {
       start_log(config.run.log_level, world.rank(), world.size());
       await_run_folder(config.run.dir);
-      opening.job.emplace(make_job(config, world.size(), thread_count(config, share), request.binary_version));
+      opening.job.emplace(make_job(config, {world.size(), thread_count(config, share), node->rank() == 0}, request.binary_version));
+      opening.job->layout.nodes = share.nodes;
       require_same_start(opening.job->identity, opening.preamble);
       if (const std::string own = method::library().arithmetic(); own != opening.preamble.arithmetic)
         spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
@@ -312,7 +321,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     if (request.kind == JobKind::train && config.run.watch_s > 0)
       watcher.emplace(world, config.run.dir, stages_of(opening.job->layout, world.rank()), config.run.watch_s);
     world.set_activity("start");
-    Rank rank(world, std::move(*opening.job), opening.preamble.checkpoint, request.spawner);
+    Rank rank(world, *node, std::move(*opening.job), opening.preamble.checkpoint, request.spawner);
     world.set_activity("");
     try {
       return rank.run(request.kind);

@@ -3,6 +3,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "comm/weight_transfer.hpp"
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
@@ -59,6 +60,13 @@ std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicato
   return own;
 }
 
+/// The sum of this rank's node, and how its shares are fetched from others.
+model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeGroups& groups, const std::vector<std::int64_t>& begins) {
+  model::SharedSum sum{begins, groups.own, groups.node->share_memory(model::GradientSum::bytes(layout)), groups.node.get(), {}};
+  for (const auto& across : groups.across) sum.across.push_back({across.ranks.get(), begins_of(across, begins)});
+  return sum;
+}
+
 }  // namespace
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
@@ -70,9 +78,10 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
       drift_(companions_.wants(method::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
+      groups_(comm::make_node_groups(ranks)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
-      sum_(job.store->layout(), begins_, {job.workers->threads(), job.workers->side_by_side()}) {
-  const auto own = std::size_t(begins_[std::size_t(ranks.rank()) + 1] - begins_[std::size_t(ranks.rank())]);
+      sum_(job.store->layout(), shared_sum(job.store->layout(), groups_, begins_), {job.workers->threads(), job.workers->side_by_side()}) {
+  const auto own = std::size_t(begins_[std::size_t(groups_.own) + 1] - begins_[std::size_t(groups_.own)]);
   optimizer_ = std::make_shared<model::OptimizerState>(model::OptimizerState{std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0});
 }
 
@@ -103,10 +112,27 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
   model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_,
                      {job_->workers->threads(), job_->workers->side_by_side()}, job_->store->parts());
   const Stopwatch publishing;
-  ranks_->gather_shares(job_->store->weights(), begins_);
-  job_->store->publish(PolicyVersion{job_->store->version().value + 1});
+  gather_weights();
+  std::vector<PolicyStore::Stretch> packed;
+  for (const int share : groups_.shares) packed.push_back({begins_[std::size_t(share)], begins_[std::size_t(share) + 1]});
+  job_->store->publish(PolicyVersion{job_->store->version().value + 1}, *groups_.node, packed);
   metrics["timing_s/publish"] = publishing.seconds();
   return UpdateOutcome::applied;
+}
+
+void Update::gather_weights() {
+  for (const auto& across : groups_.across) {
+    if (across.ranks->size() == 1) continue;
+    auto begins = begins_of(across, begins_);
+    const std::int64_t start = begins.front();
+    for (std::int64_t& begin : begins) begin -= start;
+    const auto weights = job_->store->weights().subspan(std::size_t(start), std::size_t(begins.back()));
+    across.ranks->gather_shares(weights, begins);
+    for (int root = 0; root < across.ranks->size(); ++root) {
+      const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
+      if (first < last) comm::check_arrived(*across.ranks, root, std::as_bytes(weights.subspan(first, last - first)));
+    }
+  }
 }
 
 void Update::enter_phase(bool supervised) {

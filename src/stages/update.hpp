@@ -1,7 +1,7 @@
 // The update stage: supervised and reinforcement steps on the current policy, the same bits for any number of update ranks and threads.
 #pragma once
 
-#include "comm/communicator.hpp"
+#include "comm/node_groups.hpp"
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
 #include "model/optimizer.hpp"
@@ -85,7 +85,8 @@ class Update {
   UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
-  void await_writer();  ///< before anything that a checkpoint is being written of changes
+  void gather_weights();  ///< what ranks of other nodes have made of theirs
+  void await_writer();    ///< before anything that a checkpoint is being written of changes. Collective
   bool leader() const { return ranks_->rank() == 0; }
 
   Job* job_;
@@ -99,7 +100,8 @@ class Update {
   std::optional<ArchivedSteps> archived_;             ///< on the leader, where the run trains from an archive
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                              ///< of the step at hand
-  std::vector<std::int64_t> begins_;                  ///< of the update ranks' shares of the optimizer
+  comm::NodeGroups groups_;
+  std::vector<std::int64_t> begins_;  ///< of the shares of the optimizer
   model::GradientSum sum_;
   std::shared_ptr<model::OptimizerState> optimizer_;  ///< of this rank's share
   BackgroundTask<SaveReport> saving_;

@@ -54,7 +54,7 @@ void Update::add_moments(io::CheckpointShare& share) const {
   };
   const auto moments = std::make_shared<const Moments>(
       Moments{optimizer_, sum_.exponents(), {optimizer_->step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)}});
-  share.files[moments_name(ranks_->rank(), model::ranks_with_share(begins_))] = [moments] {
+  share.files[moments_name(groups_.own, model::ranks_with_share(begins_))] = [moments] {
     const auto& [state, exponents, counters] = *moments;
     const std::vector<std::int64_t> shape{std::int64_t(state->m.size())};
     const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(state->m))},
@@ -78,6 +78,7 @@ void Update::add_reference(io::CheckpointShare& share, const SaveRequest& reques
 
 void Update::await_writer() {
   ranks_->wait([this] { return saving_.ended(); }, job_->config.run.deadline_s, "the writing of a checkpoint, whose weights and moments change now");
+  groups_.node->barrier();  // the leader's writer reads weights that all of its node are about to change
 }
 
 void Update::on_save(const SaveRequest& request) {
@@ -112,15 +113,15 @@ void Update::restore_optimizer(const std::map<std::string, std::string>& files, 
     return values;
   };
   // Written by any number of ranks: all slices one after the other, of which this rank takes its share.
-  const auto rank = std::size_t(ranks_->rank());
+  const auto own = std::size_t(groups_.own);
   for (auto [name, moments] : {std::pair("m", &optimizer_->m), std::pair("v", &optimizer_->v)}) {
     std::int64_t at = 0;
     for (const auto& slice : slices) {
       const auto& tensor = slice.tensor(name);
       const auto count = std::int64_t(tensor.bytes.size() / sizeof(float));
-      const std::int64_t first = std::max(at, begins_[rank]), last = std::min(at + count, begins_[rank + 1]);
+      const std::int64_t first = std::max(at, begins_[own]), last = std::min(at + count, begins_[own + 1]);
       if (tensor.dtype == model::Dtype::f32 && first < last)
-        std::memcpy(moments->data() + (first - begins_[rank]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float),
+        std::memcpy(moments->data() + (first - begins_[own]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float),
                     std::size_t(last - first) * sizeof(float));
       at += tensor.dtype == model::Dtype::f32 ? count : 0;
     }
@@ -148,13 +149,13 @@ void Update::on_rollback(const std::string& name) {
   const auto file = checkpoint.files.find("model.safetensors");
   require<StorageError>(file != checkpoint.files.end(), fmt::format("checkpoint {} has no model.safetensors", name), "the run cannot go back to it",
                         "remove it to use the previous one");
-  model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors", job_->store->weights());
+  if (groups_.node->rank() == 0) model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors", job_->store->weights());
   // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the scheduler.
   const ObjectiveState seen = objective_state_;
   restore(checkpoint.files, name);
   objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
   // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
-  job_->store->publish(PolicyVersion{job_->store->version().value + 1});
+  job_->store->publish(PolicyVersion{job_->store->version().value + 1}, *groups_.node);
   finish({});
 }
 

@@ -159,7 +159,9 @@ TEST(Collectives, NodeHoldsAllRanksOfThisTest) {
   EXPECT_GT(memory_available(), std::uint64_t(1) << 20);
   EXPECT_LT(memory_available(), std::uint64_t(1) << 50);
   in_world([](Communicator& world) {
-    const auto share = node_share(world);
+    const auto node = world.split_by_node();
+    const auto share = node_share(world, *node);
+    EXPECT_EQ(share.nodes, std::vector<int>(std::size_t(world.size()), 0));
     EXPECT_EQ(int(share.memory.size()), world.size());
     for (const auto bytes : share.memory) EXPECT_TRUE(bytes > (1U << 20) && bytes <= 2 * memory_available() / std::uint64_t(world.size())) << bytes;
   });

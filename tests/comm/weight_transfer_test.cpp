@@ -67,6 +67,17 @@ TEST(WeightTransfer, EveryRankCanBeARoot) {
   });
 }
 
+TEST(WeightTransfer, WhatArrivesChangedIsNoticed) {
+  in_world([](Communicator& world) {
+    std::vector<float> weights(1000, 0.5F);
+    EXPECT_NO_THROW(check_arrived(world, 0, std::as_bytes(std::span(weights))));
+    if (world.rank() == 2) weights[999] = 0.25F;
+    const auto check = [&] { check_arrived(world, 0, std::as_bytes(std::span(weights))); };
+    if (world.rank() == 2) EXPECT_THROW(check(), ProtocolError);
+    else EXPECT_NO_THROW(check());
+  });
+}
+
 /// Roots bring version 7 and two floats, too few for the slice, so that they end after the header.
 void expect_refusal(Communicator& world, std::size_t floats, std::uint64_t version, const std::string& text) {
   const StageLayout layout = make_layout("disaggregated", world.size());

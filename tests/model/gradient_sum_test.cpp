@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -161,14 +162,13 @@ TEST(GradientSum, BitsDoNotDependOnOrderThreadsOrRanks) {
   EXPECT_TRUE(ok);
 }
 
-/// A rank's step: sums `leaves` and updates weights and moments of its share; then all weights, this rank's moments and the norm.
+/// A rank's step: sums `leaves` and updates the weights and moments of its share.
 struct Stepped {
-  std::vector<float> weights, m, v;
+  std::vector<float> m, v;
   double norm = 0.0;
 };
 
-Stepped step_of(Collectives& ranks, const WeightLayout& layout, const std::vector<std::int64_t>& begins, const std::vector<std::vector<float>>& leaves) {
-  GradientSum sum(layout, begins);
+Stepped step_of(Collectives& ranks, GradientSum sum, const WeightLayout& layout, const std::vector<std::vector<float>>& leaves, std::span<float> weights) {
   Outcome outcome = Outcome::repeat;
   while (outcome == Outcome::repeat) {
     sum.start();
@@ -176,12 +176,30 @@ Stepped step_of(Collectives& ranks, const WeightLayout& layout, const std::vecto
     outcome = sum.finish(ranks);
   }
   EXPECT_EQ(outcome, Outcome::ready);
-  Stepped end{std::vector<float>(std::size_t(layout.size), 0.5F), {}, {}, sum.gradient().norm};
+  Stepped end{{}, {}, sum.gradient().norm};
   OptimizerState state;
-  for (int repeat = 0; repeat < 2; ++repeat) apply_adamw(layout, {.weight_decay = 0.1, .max_grad_norm = 1.0}, 0.01, sum.gradient(), end.weights, state);
-  if (!begins.empty()) ranks.gather_shares(end.weights, begins);
+  for (int repeat = 0; repeat < 2; ++repeat) apply_adamw(layout, {.weight_decay = 0.1, .max_grad_norm = 1.0}, 0.01, sum.gradient(), weights, state);
   end.m = state.m, end.v = state.v;
   return end;
+}
+
+/// `nodes` of `on_node` ranks: each node adds into one memory, and ranks of the same place on theirs exchange (comm/node_groups.hpp). [shares]
+std::vector<Stepped> step_on(int nodes, int on_node, const WeightLayout& layout, const std::vector<std::vector<float>>& leaves, std::span<float> weights) {
+  const int ranks = nodes * on_node;
+  const auto begins = optimizer_shares(layout.size, ranks);
+  std::deque<Ranks> of_node, of_place;
+  std::vector<AlignedArray<std::byte>> memories;
+  for (int node = 0; node < nodes; ++node) of_node.emplace_back(on_node), memories.emplace_back(GradientSum::bytes(layout));
+  for (int place = 0; place < on_node; ++place) of_place.emplace_back(nodes);
+  std::vector<Stepped> ends(std::size_t(ranks), Stepped{});
+  on_ranks(ranks, [&](Collectives& world) {
+    const int node = world.rank() / on_node, place = world.rank() % on_node, own = place * nodes + node;
+    Ranks::Member beside(of_node[std::size_t(node)], place), across(of_place[std::size_t(place)], node);
+    const auto first = begins.begin() + place * nodes;
+    SharedSum shared{begins, own, {memories[std::size_t(node)].span(), nullptr}, &beside, {{&across, {first, first + nodes + 1}}}};
+    ends[std::size_t(own)] = step_of(world, GradientSum(layout, std::move(shared)), layout, leaves, weights);
+  });
+  return ends;
 }
 
 TEST(GradientSum, SharedAmongRanksTheStepHasTheSameBits) {
@@ -193,20 +211,21 @@ TEST(GradientSum, SharedAmongRanksTheStepHasTheSameBits) {
       for (std::int64_t i = 0; i < slice.count; ++i)
         leaves[leaf][std::size_t(slice.offset + i)] = float((i * 7919 + std::int64_t(leaf) * 104729) % 2003 - 1001) * 1e-3F;
   Alone alone;
-  const Stepped whole = step_of(alone, layout, {}, leaves);
+  const std::vector<float> start(std::size_t(layout.size), 0.5F);
+  std::vector<float> expected = start;
+  const Stepped whole = step_of(alone, GradientSum(layout), layout, leaves, expected);
   EXPECT_GT(whole.norm, 1.0);  // it is clipped
-  for (const int ranks : {1, 3, 4, 9}) {
-    const auto begins = optimizer_shares(layout.size, ranks);
-    std::vector<Stepped> ends(std::size_t(ranks), Stepped{});
-    on_ranks(ranks, [&](Collectives& member) { ends[std::size_t(member.rank())] = step_of(member, layout, begins, leaves); });
-    std::vector<float> m, v;
+  for (const auto& [nodes, on_node] : {std::pair(1, 1), {3, 1}, {1, 3}, {2, 2}, {1, 4}, {4, 1}, {3, 3}}) {
+    SCOPED_TRACE(::testing::Message() << nodes << " nodes of " << on_node);
+    std::vector<float> weights = start, m, v;
+    const auto ends = step_on(nodes, on_node, layout, leaves, weights);
     for (const Stepped& end : ends) {
-      EXPECT_EQ(end.norm, whole.norm) << ranks;
-      EXPECT_TRUE(end.weights == whole.weights) << ranks;
+      EXPECT_EQ(end.norm, whole.norm);
       m.insert(m.end(), end.m.begin(), end.m.end()), v.insert(v.end(), end.v.begin(), end.v.end());
     }
-    EXPECT_TRUE(m == whole.m && v == whole.v) << ranks;
-    EXPECT_LE(ends.front().m.size(), ranks > 1 ? std::size_t(layout.size) / 2 : std::size_t(layout.size));
+    EXPECT_TRUE(weights == expected);
+    EXPECT_TRUE(m == whole.m && v == whole.v);
+    EXPECT_LE(ends.front().m.size(), ends.size() > 1 ? std::size_t(layout.size) / 2 : std::size_t(layout.size));
   }
 }
 
@@ -292,9 +311,13 @@ TEST(GradientSum, NonFiniteLeavesAreReported) {
 
 TEST(GradientSum, RefusesSharesThatCutABlockOfTheNorm) {
   const WeightLayout layout{{{"a", {9000}, 0, 9000, true}}, 9008};
-  EXPECT_NO_THROW(GradientSum(layout, {0, 4096, 9008}));
-  for (const std::vector<std::int64_t>& begins : {std::vector<std::int64_t>{0, 4000, 9008}, {4096, 9008}, {0, 4096}})
-    EXPECT_THROW(GradientSum(layout, begins), std::logic_error);
+  Alone alone;
+  AlignedArray<std::byte> memory(GradientSum::bytes(layout));
+  const auto make = [&](const std::vector<std::int64_t>& begins) { GradientSum(layout, SharedSum{begins, 0, {memory.span(), nullptr}, &alone, {}}); };
+  EXPECT_NO_THROW(make({0, 4096, 9008}));
+  for (const std::vector<std::int64_t>& begins : {std::vector<std::int64_t>{0, 4000, 9008}, {4096, 9008}, {0, 4096}}) EXPECT_THROW(make(begins), std::logic_error);
+  memory = AlignedArray<std::byte>(GradientSum::bytes(layout) - 1);
+  EXPECT_THROW(make({0, 9008}), std::logic_error);
 }
 
 TEST(GradientSum, ExponentsOfAnotherModelAreRefused) {

@@ -11,8 +11,8 @@
 namespace rollcall::stages {
 namespace {
 
-Forecast planned(const RunConfig& config, int ranks, int threads = 1) {
-  return forecast(config, models_of(config, *text::make_tokenizer("character")), ranks, threads);
+Forecast planned(const RunConfig& config, int ranks, int threads = 1, int ranks_per_node = 1) {
+  return forecast(config, models_of(config, *text::make_tokenizer("character")), {ranks, threads, ranks_per_node});
 }
 
 void check_ranges(const Forecast& f, int ranks) {
@@ -53,6 +53,30 @@ TEST(Forecast, AccountsForEveryRankOnce) {
       EXPECT_EQ(to_text(f), to_text(planned(config, ranks, 4)));
     }
   }
+}
+
+/// Ten ranks of a node hold what one held, and send nothing; of two nodes of five each rank exchanges a fifth with its like.
+TEST(Forecast, RanksOfANodeShareWhatTheyHold) {
+  RunConfig config;
+  const auto weights = [](const Forecast& f) { return std::uint64_t(f.parameters) * sizeof(float); };
+  const auto held = [](const Forecast& f, const std::string& what) {
+    for (const auto& item : f.ranks[0].memory.held)
+      if (item.what == what) return item.bytes;
+    return std::uint64_t(0);
+  };
+  const Forecast one = planned(config, 10, 1, 10), two = planned(config, 10, 1, 5), ten = planned(config, 10);
+  EXPECT_EQ(held(one, "sum of gradients"), 2 * weights(one) / 10);
+  EXPECT_EQ(held(two, "sum of gradients"), 2 * weights(two) / 5);
+  EXPECT_EQ(held(ten, "sum of gradients"), 2 * weights(ten));
+  EXPECT_EQ(held(one, "weights and their packed copy"), held(ten, "weights and their packed copy") / 10);
+  EXPECT_EQ(one.gradient_bytes_per_step, 0U);
+  EXPECT_EQ(two.gradient_bytes_per_step, 3 * weights(two) / 5);
+  EXPECT_EQ(ten.gradient_bytes_per_step, 3 * weights(ten));
+  config.run.layout = "disaggregated";  // rank 0, 5 that generate, 1 that scores, 3 that update
+  EXPECT_EQ(planned(config, 10, 1, 10).weight_bytes_per_step, 0U);
+  EXPECT_EQ(planned(config, 10, 1, 5).weight_bytes_per_step, weights(one));  // to the first node, whose four readers share them
+  EXPECT_EQ(planned(config, 10).weight_bytes_per_step, 5 * weights(one));
+  EXPECT_NE(to_text(one).find("on 10 ranks of 1 node,"), std::string::npos) << to_text(one);
 }
 
 TEST(Forecast, SaysTheWholeInOneSentence) {

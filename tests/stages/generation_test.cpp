@@ -9,12 +9,16 @@
 namespace rollcall::stages {
 namespace {
 
-Job small_job(const std::filesystem::path& folder) {
-  return make_job(load_run_config({}, {"run.dir=\"" + folder.string() + "\"", "run.log_level=error", "task.name=sorting", "task.train_prompts=4",
+Job small_job(const std::filesystem::path& folder, std::uint64_t version) {
+  Job job = make_job(load_run_config({}, {"run.dir=\"" + folder.string() + "\"", "run.log_level=error", "task.name=sorting", "task.train_prompts=4",
                                        "task.validation_prompts=2", "task.heldout_prompts=2", "task.min_level=1", "task.max_level=2", "model.hidden_size=16",
                                        "model.intermediate_size=16", "model.num_hidden_layers=1", "model.num_attention_heads=1", "model.num_key_value_heads=1",
                                        "model.head_dim=16", "model.max_position_embeddings=32", "sampling.max_new_tokens=3"}),
-                  1, 1, "test");
+                     {}, "test");
+  const auto alone = comm::alone();
+  open_policy(job, *alone);
+  job.store->publish(PolicyVersion{version}, *alone);
+  return job;
 }
 
 StepPlan plan_for(const Job& job, std::uint64_t version) {
@@ -23,8 +27,7 @@ StepPlan plan_for(const Job& job, std::uint64_t version) {
 
 TEST(Generation, EveryTokenNamesThePolicyThatSampledIt) {
   const io::test::RunFolder folder;
-  Job job = small_job(folder.path());
-  job.store->publish(PolicyVersion{5});
+  Job job = small_job(folder.path(), 5);
   const RolloutShard shard = generate(job, Guide(job), plan_for(job, 5), 0);
   EXPECT_EQ(shard.policy.value, 5U);
   std::size_t tokens = 0;
@@ -41,8 +44,7 @@ TEST(Generation, EveryTokenNamesThePolicyThatSampledIt) {
 
 TEST(Generation, RefusesAPlanForAnotherPolicy) {
   const io::test::RunFolder folder;
-  Job job = small_job(folder.path());
-  job.store->publish(PolicyVersion{5});
+  Job job = small_job(folder.path(), 5);
   for (const std::uint64_t other : {4U, 6U}) EXPECT_THROW(generate(job, Guide(job), plan_for(job, other), 0), ProtocolError);
 }
 

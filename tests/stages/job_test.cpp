@@ -21,6 +21,8 @@ using io::test::RunFolder;
 struct Shape {
   const char* layout;
   int ranks;
+  int on_node = 0;  ///< ranks of a node; 0: all
+  std::vector<std::string> settings{};
 };
 
 JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = false) {
@@ -58,6 +60,7 @@ JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = fa
                                     "eval.validation_samples=2",
                                     "archive.pack_every=1",
                                     "run.deadline_s=60"};
+  settings.insert(settings.end(), shape.settings.begin(), shape.settings.end());
   settings.push_back("run.dir=\"" + folder.path().string() + "\"");
   settings.push_back(std::string("run.layout=") + shape.layout);
   return {.kind = JobKind::train, .run_file = {}, .assignments = settings, .resume = resume, .binary_version = "test", .evaluate = {}};
@@ -79,6 +82,8 @@ class Stopping final : public comm::Communicator {
   }
   std::optional<comm::Envelope> try_receive() override { return world_->try_receive(); }
   std::unique_ptr<comm::Communicator> split(int color) override { return world_->split(color); }
+  std::unique_ptr<comm::Communicator> split_by_node() override { return world_->split_by_node(); }
+  SharedMemory share_memory(std::size_t bytes) override { return world_->share_memory(bytes); }
   std::vector<std::string> gather_all(const std::string& bytes) override { return world_->gather_all(bytes); }
   [[noreturn]] void abort(int exit_code) override {
     for (;;) world_->abort(exit_code);
@@ -94,10 +99,13 @@ class Stopping final : public comm::Communicator {
 void run(const RunFolder& folder, const Shape& shape, ExitCode expected, bool resume = false, std::optional<Tag> stop_on = {}) {
   std::atomic<int> agreeing = 0;
   const JobRequest what = request(folder, shape, resume);
-  comm::run_as_threads(shape.ranks, [&](comm::Communicator& world) {
-    Stopping stopping(world, stop_on.value_or(Tag::finish), folder.path() / "stop");
-    agreeing += run_job(stop_on ? stopping : world, what) == expected ? 1 : 0;
-  });
+  comm::run_as_threads(
+      shape.ranks,
+      [&](comm::Communicator& world) {
+        Stopping stopping(world, stop_on.value_or(Tag::finish), folder.path() / "stop");
+        agreeing += run_job(stop_on ? stopping : world, what) == expected ? 1 : 0;
+      },
+      shape.on_node);
   EXPECT_EQ(agreeing, shape.ranks) << shape.layout << ": not every rank ended with exit code " << int(expected);
 }
 
@@ -141,6 +149,27 @@ TEST(Job, EndsWithTheSameBitsInEveryLayout) {
     run(folder, shape, ExitCode::done);
     EXPECT_EQ(outcome(folder), undisturbed()) << shape.layout << " on " << shape.ranks;
   }
+}
+
+/// Large enough that three ranks have a share of the optimizer. Ranks of a node share weights and sums; nodes of two leave one rank alone, which stands in for
+/// the place that its node does not have. Disaggregated, one node generates and another updates, or both are on one.
+TEST(Job, EndsWithTheSameBitsWhereverItsRanksAre) {
+  const std::vector<std::string> larger{"model.hidden_size=128",     "model.intermediate_size=384", "model.num_hidden_layers=2", "model.num_attention_heads=4",
+                                        "model.num_key_value_heads=2", "model.head_dim=32",           "sft.steps=2",               "train.steps=2",
+                                        "eval.before=false",           "train.lr=1e-3"};
+  std::vector<std::string> expected;
+  for (const Shape& shape : {Shape{"single", 1, 0, larger}, Shape{"colocated", 3, 0, larger}, Shape{"colocated", 3, 2, larger}, Shape{"colocated", 3, 1, larger},
+                             Shape{"disaggregated", 4, 2, larger}, Shape{"disaggregated", 8, 3, larger}, Shape{"disaggregated", 4, 0, larger}}) {
+    SCOPED_TRACE(::testing::Message() << shape.layout << " on " << shape.ranks << ", " << shape.on_node << " on a node");
+    const RunFolder folder;
+    run(folder, shape, ExitCode::done);
+    if (expected.empty()) expected = outcome(folder);
+    EXPECT_EQ(outcome(folder), expected);
+  }
+  const RunFolder folder;
+  run(folder, {"colocated", 3, 2, larger}, ExitCode::requeue, false, Tag::update);
+  run(folder, {"colocated", 3, 1, larger}, ExitCode::done, true);
+  EXPECT_EQ(outcome(folder), expected) << "resumed on other nodes";
 }
 
 TEST(Job, StopsAndResumesWithTheSameBits) {

@@ -108,6 +108,27 @@ TEST(Memory, CountsWhatEachStageHolds) {
   }
 }
 
+/// Three of the eight update: two on the second node of four, which share a sum, one on the third of two.
+TEST(Memory, RanksOfANodeCountTheirPartOfWhatTheyShare) {
+  RunConfig config;
+  config.train.leaf_tokens = 1024;
+  const auto policy = model::model_config(config.model, 20, 0);
+  auto layout = comm::make_layout("disaggregated", 8);
+  layout.nodes = {0, 0, 2, 2, 2, 2, 6, 6};
+  layout.hosts[std::size_t(comm::Stage::update)] = {4, 5, 6};
+  const std::uint64_t weights = 4 * std::uint64_t(model::weight_layout(policy).size);
+  const auto bytes_of = [&](int rank, const std::string& what) {
+    std::uint64_t sum = 0;
+    for (const auto& item : memory_need(config, {policy, {}, {}}, layout, rank, {30, 0}).held) sum += item.what == what ? item.bytes : 0;
+    return sum;
+  };
+  const std::uint64_t policy_bytes = weights + std::uint64_t(model::packed_bytes(policy, kernels::scalar_kernels()));
+  EXPECT_EQ(bytes_of(0, "weights and their packed copy"), policy_bytes / 2);
+  EXPECT_EQ(bytes_of(3, "weights and their packed copy"), policy_bytes / 4);
+  EXPECT_EQ(bytes_of(4, "sum of gradients"), weights);  // 8 bytes of an element, half of them
+  EXPECT_EQ(bytes_of(6, "sum of gradients"), 2 * weights);
+}
+
 /// SmolLM2-135M: a page of a layer holds 3 heads x 64 positions x 64 elements, twice.
 TEST(Memory, CountsPackedWeightsAndPagesOfTheNumerics) {
   RunConfig config;

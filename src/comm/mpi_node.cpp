@@ -1,0 +1,50 @@
+// The ranks of a node, as MPI knows them, and the memory that they share.
+#include "base/error.hpp"
+#include "comm/mpi_communicator.hpp"
+#include "comm/shared_pages.hpp"
+#include "comm/timed_call.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace rollcall::comm {
+namespace {
+
+/// This rank's view of pages that rank 0 makes; nothing where it cannot reach them. Collective.
+std::optional<SharedMemory> pages_of_first(MpiCommunicator& ranks, std::size_t bytes) {
+  std::optional<SharedPages> made;
+  if (ranks.rank() == 0) made.emplace(bytes);
+  const std::string address = ranks.gather_all(made ? made->address() : "")[0];
+  auto memory = made ? map_pages(bytes, made->file()) : open_pages(address, bytes);
+  ranks.barrier();  // all have it open: its name may go
+  return memory;
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
+  barrier();  // come together asleep before a call that blocks
+  MPI_Comm part = MPI_COMM_NULL;
+  {
+    const TimedCall guard(collective_deadline_s_, "MPI_Comm_split_type");
+    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "MPI_Comm_split_type");
+  }
+  MpiCommunicator node(part, roll_);
+  node.set_collective_deadline(collective_deadline_s_);
+  // Ranks in containers of their own are on one node and see nothing of each other: each then stands for a node.
+  const bool reached = pages_of_first(node, 1).has_value();
+  return node.split(reached ? 0 : 1 + node.rank());
+}
+
+SharedMemory MpiCommunicator::share_memory(std::size_t bytes) {
+  if (size_ == 1) return map_pages(bytes);
+  const auto memory = pages_of_first(*this, bytes);
+  std::int64_t reached = memory ? 1 : 0;
+  sum(std::span(&reached, 1));
+  require<EnvironmentError>(reached == size_, fmt::format("{} of {} ranks cannot reach memory of their neighbour", size_ - reached, size_),
+                            "they were to share weights and sums", "look for limits on memory or open files that differ between the ranks of a node");
+  return *memory;
+}
+
+}  // namespace rollcall::comm
