@@ -275,12 +275,13 @@ class Parser {
   Node with_unit(Node value) {
     std::string unit;
     while (token_.kind == TokenKind::words && at_factor()) {
-      unit += unit.empty() || unit.back() == '/' ? "" : " ";
+      if (!unit.empty() && unit.back() != '/') unit += ' ';
       unit += lower(token_.text);
       advance();
       if (is_sign("^") || is_command("^2") || is_command("^3")) {
         const bool braced = is_sign("^") && (advance(), take("{"));
-        unit += "^" + (token_.kind == TokenKind::command ? token_.text.substr(1) : token_.text);
+        unit += '^';
+        unit += token_.kind == TokenKind::command ? token_.text.substr(1) : token_.text;
         advance();
         if (braced) need("}");
       }
