@@ -52,6 +52,18 @@ add_library(rollcall_utf8proc INTERFACE)
 target_include_directories(rollcall_utf8proc SYSTEM INTERFACE ${ROLLCALL_UTF8PROC_INCLUDE})
 target_link_libraries(rollcall_utf8proc INTERFACE ${ROLLCALL_UTF8PROC_LIBRARY})
 
+# Exact and interval arithmetic of mathematical answers (home: src/reward/math): GMP 6.2, MPFR 4.2 and MPFI 1.5 tried; mpfr_rootn_ui needs MPFR 4.0. All LGPL. FLINT and Arb, which
+# were to do this, are LGPL too, but Debian 12 links FLINT with NTL and so with gf2x, whose package is under the GPL.
+find_path(ROLLCALL_MPFI_INCLUDE mpfi.h REQUIRED)
+find_path(ROLLCALL_GMPXX_INCLUDE gmpxx.h REQUIRED)
+add_library(rollcall_mpfi INTERFACE)
+target_include_directories(rollcall_mpfi SYSTEM INTERFACE ${ROLLCALL_MPFI_INCLUDE} ${ROLLCALL_GMPXX_INCLUDE})
+foreach(library IN ITEMS mpfi mpfr gmpxx gmp)
+  string(TOUPPER ${library} upper)
+  find_library(ROLLCALL_${upper}_LIBRARY ${library} REQUIRED)
+  target_link_libraries(rollcall_mpfi INTERFACE ${ROLLCALL_${upper}_LIBRARY})
+endforeach()
+
 find_path(ROLLCALL_HTTPLIB_INCLUDE httplib.h REQUIRED)       # cpp-httplib: `rollcall view --serve` (home: src/view/serve.cpp); 0.11 tried
 find_library(ROLLCALL_HTTPLIB_LIBRARY cpp-httplib)           # Debian's is compiled, with these settings, which the header must be read with; the plain header needs none
 add_library(rollcall_httplib INTERFACE)

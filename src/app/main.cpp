@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
   app::add_view(app, action);
   app::add_status(app, action);
   app::add_submit(app, action);
+  app::add_score(app, action);
   app::add_tokenize(app, action);
   app::add_template(app, action);
   app::add_doctor(app, action);

@@ -35,4 +35,8 @@ Score judge_countdown_expression(const Prompt& prompt, const Response& response)
 /// non-empty answer (0 or 1). Score::answer: the normalised answer.
 Score judge_marked_answer(const Prompt& prompt, const Response& response);
 
+/// correct: the answer and the reference are equal as mathematics (math/decide.hpp). undecided: it could not be told, and `reason` says why.
+/// format: complete, and an answer was found. Score::answer: the answer as it was written.
+Score judge_math_answer(const Prompt& prompt, const Response& response);
+
 }  // namespace rollcall::reward

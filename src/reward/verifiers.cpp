@@ -17,6 +17,7 @@ const std::vector<Verifier>& table() {
       {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, "whole", judge_integer_answer},
       {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, "whole", judge_countdown_expression},
       {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, "marker", judge_marked_answer},
+      {"math", "a mathematical answer in LaTeX or plain text, equal in value", {"correct", "format"}, "math_answer", judge_math_answer},
   };
   return rows;
 }

@@ -145,6 +145,50 @@ Found final_line(std::string_view response, bool finished) {
   return Extracted{std::string(trim(line == std::string_view::npos ? text : text.substr(line + 1))), finished};
 }
 
+/// The formula that a stretch of prose ends with: what the last pair of dollars, \\(...\\) or \\[...\\] holds.
+std::string_view last_formula(std::string_view text) {
+  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("$$", "$$"), {"$", "$"}, {"\\(", "\\)"}, {"\\[", "\\]"}}) {
+    const std::size_t end = text.rfind(close);
+    if (end == std::string_view::npos || end == 0) continue;
+    const std::size_t begin = text.rfind(open, end - 1);
+    if (begin != std::string_view::npos && end > begin + open.size()) return trim(text.substr(begin + open.size(), end - begin - open.size()));
+  }
+  return {};
+}
+
+/// What follows the last of the phrases that announce an answer, up to the end of its line or sentence.
+Found announced(std::string_view response, bool finished) {
+  std::string lower(response);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  std::size_t from = std::string::npos;
+  for (const std::string_view phrase : {"answer is", "answer:", "answer :", "answer**:", "answer:**", "answer equals", "#### "}) {
+    const std::size_t at = lower.rfind(phrase);
+    if (at != std::string::npos && (from == std::string::npos || at + phrase.size() > from)) from = at + phrase.size();
+  }
+  if (from == std::string::npos) return std::nullopt;
+  std::string_view rest = response.substr(from);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" :*\t\n\r"), rest.size()));
+  const std::size_t line = std::min(rest.find('\n'), rest.size());
+  const std::size_t sentence = std::min(rest.find(". "), line);
+  const bool complete = finished || sentence < rest.size();
+  std::string_view answer = trim(rest.substr(0, sentence));
+  const std::string_view formula = last_formula(answer);
+  if (!formula.empty()) return Extracted{std::string(formula), complete};
+  while (!answer.empty() && (answer.ends_with('.') || answer.ends_with('*'))) answer = trim(answer.substr(0, answer.size() - 1));
+  if (answer.empty()) return std::nullopt;
+  return Extracted{std::string(answer), complete};
+}
+
+/// For mathematics: a box, an answer tag, an announced answer, the last formula, and a last line that is short, in this order.
+Found math_answer(std::string_view response, bool finished) {
+  constexpr std::size_t kShortLine = 200;  // bytes; longer ones are prose
+  for (const auto rule : {boxed, answer_tag, announced})
+    if (auto found = rule(response, finished)) return found;
+  if (const std::string_view formula = last_formula(response); !formula.empty()) return Extracted{std::string(formula), true};
+  auto line = final_line(response, finished);
+  return line && line->text.size() <= kShortLine ? line : std::nullopt;
+}
+
 struct Row {
   ExtractionRule rule;
   std::optional<Extracted> (*find)(std::string_view response, bool finished);
@@ -158,6 +202,7 @@ constexpr Row kRows[] = {
     {{"gsm8k_flexible", "the last thing like a number, as lm-evaluation-harness's flexible-extract", true}, gsm8k_flexible},
     {{"boxed", "what the last \\boxed{...} holds", false}, boxed},
     {{"answer_tag", "what the last <answer>...</answer> holds", false}, answer_tag},
+    {{"math_answer", "the last \\boxed{...}; else <answer>, what follows \"the answer is\", the last formula, or a short last line", false}, math_answer},
     {{"final_line", "the last line of a response that ended by itself", false}, final_line},
     {{"marker", "the rest of the line behind the last task.answer_marker", false}, nullptr},
 };

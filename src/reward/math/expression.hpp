@@ -1,0 +1,59 @@
+// What an answer says, as a tree: the parser's output.
+#pragma once
+
+#include <gmpxx.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::reward::math {
+
+/// Up to `based` a value, or none yet; structures follow.
+enum class Kind {
+  number,      ///< value
+  symbol,      ///< text: a variable's name, also "pi", "e" and "i", which are the constants
+  infinity,    ///<
+  add,         ///< all children
+  multiply,    ///< all children
+  divide,      ///< two children
+  negate,      ///< one child
+  power,       ///< base, exponent
+  call,        ///< text: the function's name; children: its arguments
+  plus_minus,  ///< one child (the sign is open) or two (between them)
+  percent,     ///< one child
+  degrees,     ///< one child
+  unit,        ///< text: the words behind the value; one child
+  based,       ///< text: the digits; value: the base
+  words,       ///< text, in lower case with single spaces
+  list,        ///< items separated by commas, semicolons, "and" or "or"; no brackets
+  bracketed,   ///< text: both brackets, "(]"; a tuple or an interval
+  set,         ///< items within braces
+  matrix,      ///< value: the number of columns; children row by row
+  relation,    ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i: element of); children: one more
+  join         ///< union of its children
+};
+
+struct Node {
+  Kind kind = Kind::number;
+  std::string text{};
+  std::optional<mpq_class> value{};
+  std::vector<Node> children{};
+};
+
+/// How the few spellings with two meanings are read.
+struct Reading {
+  bool thousands = true;          ///< 1,234 is one number
+  bool decimal_logarithm = false; ///< \log without a base has base 10, not e
+};
+
+struct Parsed {
+  Node root;
+  bool has_thousands = false, has_plain_logarithm = false;  ///< the other reading would differ
+};
+
+/// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for what is no expression, not supported, or beyond the limits.
+Parsed parse_answer(std::string_view text, const Reading& reading);
+
+}  // namespace rollcall::reward::math

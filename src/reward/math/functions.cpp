@@ -1,0 +1,162 @@
+// Functions: exact values where they are known, the signs and periods of the rest.
+#include "reward/math/algebra.hpp"
+
+#include <algorithm>
+
+namespace rollcall::reward::math {
+namespace {
+
+constexpr std::int32_t kLargestFactorial = 2000;  // 5,736 digits
+
+bool is_one(const Poly& p) { return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1; }
+bool is_negative(const Form& form) { return !form.top.empty() && form.top[0].coefficient < 0; }
+mpz_class floor_of(const mpq_class& q) {
+  mpz_class whole;
+  mpz_fdiv_q(whole.get_mpz_t(), q.get_num_mpz_t(), q.get_den_mpz_t());
+  return whole;
+}
+
+}  // namespace
+
+Form Algebra::call(const std::string& name, const std::vector<Form>& arguments) {
+  const Form& a = arguments.at(0);
+  if (name == "sin" || name == "cos") return circular(name, a);
+  if (name == "tan") return divide(circular("sin", a), circular("cos", a));
+  if (name == "cot") return divide(circular("cos", a), circular("sin", a));
+  if (name == "sec") return inverse(circular("cos", a));
+  if (name == "csc") return inverse(circular("sin", a));
+  if (name.starts_with("arc")) return inverse_circular(name, a);
+  if (name == "ln") return logarithm(a);
+  if (name == "exp") return power(e(), a);
+  if (name == "abs") return absolute(a);
+  if (name == "floor" || name == "ceil") return rounded(name, a);
+  if (name == "factorial") return factorial(a);
+  if (name == "binomial") return binomial(a, arguments.at(1));
+  const Form up = power(e(), a), down = power(e(), negate(a));  // the hyperbolic ones
+  if (name == "sinh") return scale(subtract(up, down), mpq_class(1, 2));
+  if (name == "cosh") return scale(add(up, down), mpq_class(1, 2));
+  if (name == "tanh") return divide(subtract(up, down), add(up, down));
+  unsupported(name + " is not computed");
+}
+
+/// ln of a whole number above 1, by its factors.
+Form Algebra::logarithm_of_number(const mpz_class& n) {
+  Form sum = constant(0);
+  for (const auto& [prime, times] : factors_of(n)) sum = add(sum, scale(atom(AtomKind::logarithm, "", prime), times));
+  return sum;
+}
+
+Form Algebra::logarithm(const Form& a) {
+  if (is_zero(a)) undefined("a logarithm of zero");
+  if (!is_one(a.bottom) || a.top.size() != 1 || a.top[0].coefficient < 0) return function("ln", {a});
+  const Term& term = a.top[0];
+  Form sum = subtract(logarithm_of_number(term.coefficient.get_num()), logarithm_of_number(term.coefficient.get_den()));
+  Term rest{{}, 1};
+  for (const Factor& f : term.factors) {
+    const Atom& factor = atom(f.atom);
+    const mpq_class times(f.exponent.num, f.exponent.den);
+    if (factor.kind == AtomKind::prime) sum = add(sum, scale(atom(AtomKind::logarithm, "", factor.base), times));
+    else if (factor.kind == AtomKind::e) sum = add(sum, constant(times));
+    else if (factor.kind == AtomKind::power && same(factor.arguments[0], e())) sum = add(sum, scale(factor.arguments[1], times));
+    else rest.factors.push_back(f);
+  }
+  if (rest.factors.empty()) return sum;
+  return add(sum, function("ln", {{{rest}, {{{}, 1}}}}));
+}
+
+/// cos(halves * pi / 2), at multiples of pi/12, exactly.
+std::optional<Form> Algebra::cosine_of_turn(mpq_class halves) {
+  mpq_class turn = halves / 2 - 2 * mpq_class(floor_of(halves / 4));  // in units of pi, 0 to 2
+  turn.canonicalize();
+  if (turn > 1) turn = 2 - turn;
+  const bool negative = turn > mpq_class(1, 2);
+  if (negative) turn = 1 - turn;
+  const mpq_class twelfths = turn * 12;
+  if (twelfths.get_den() != 1) return std::nullopt;
+  const auto root_of = [&](int n) { return root_of_number(n, 2); };
+  Form value;
+  switch (int(twelfths.get_num().get_si())) {
+    case 0: value = constant(1); break;
+    case 1: value = scale(add(root_of(6), root_of(2)), mpq_class(1, 4)); break;
+    case 2: value = scale(root_of(3), mpq_class(1, 2)); break;
+    case 3: value = scale(root_of(2), mpq_class(1, 2)); break;
+    case 4: value = constant(mpq_class(1, 2)); break;
+    case 5: value = scale(subtract(root_of(6), root_of(2)), mpq_class(1, 4)); break;
+    default: value = constant(0);
+  }
+  return negative ? negate(value) : value;
+}
+
+Form Algebra::circular(const std::string& name, const Form& a) {
+  const bool is_sine = name == "sin";
+  if (is_zero(a)) return constant(is_sine ? 0 : 1);
+  const bool is_turn = is_one(a.bottom) && a.top.size() == 1 && a.top[0].factors.size() == 1 && atom(a.top[0].factors[0].atom).kind == AtomKind::pi &&
+                       a.top[0].factors[0].exponent == Exponent{1, 1};
+  if (is_turn) {
+    const mpq_class halves = 2 * a.top[0].coefficient;
+    if (auto value = cosine_of_turn(is_sine ? mpq_class(1 - halves) : halves)) return *value;
+  }
+  if (is_negative(a)) return is_sine ? negate(circular(name, negate(a))) : circular(name, negate(a));
+  const int cosine = atom_number(AtomKind::function, "cos", {}, {a});
+  const int number = is_sine ? atom_number(AtomKind::function, "sin", {}, {a}) : cosine;
+  if (is_sine) atoms_[std::size_t(number)].partner = cosine;
+  return atom_form(number);
+}
+
+/// The angle whose value is known; odd functions take the sign out.
+Form Algebra::inverse_circular(const std::string& name, const Form& a) {
+  if (name != "arccos" && is_negative(a)) return negate(inverse_circular(name, negate(a)));
+  if (name == "arccos" && is_negative(a)) return subtract(pi(), inverse_circular(name, negate(a)));
+  for (int twelfths = 0; twelfths <= 6; ++twelfths) {
+    mpq_class halves(twelfths, 6);
+    halves.canonicalize();
+    const Form cosine = *cosine_of_turn(halves), sine = *cosine_of_turn(1 - halves);
+    const bool is_tangent = name == "arctan";
+    if (is_tangent && is_zero(cosine)) continue;
+    if (same(a, is_tangent ? divide(sine, cosine) : name == "arcsin" ? sine : cosine)) return scale(pi(), halves / 2);
+  }
+  return function(name, {a});
+}
+
+Form Algebra::absolute(const Form& a) {
+  if (const auto value = rational(a)) return constant(abs(*value));
+  return function("abs", {is_negative(a) ? negate(a) : a});
+}
+
+Form Algebra::rounded(const std::string& name, const Form& a) {
+  const auto value = rational(a);
+  if (!value) return function(name, {a});
+  return constant(mpq_class(name == "floor" ? floor_of(*value) : mpz_class(-floor_of(-*value))));
+}
+
+Form Algebra::factorial(const Form& a) {
+  const auto value_of_a = rational(a);
+  if (value_of_a && (*value_of_a < 0 || value_of_a->get_den() != 1)) undefined("a factorial of what is no natural number");
+  const auto n = small_integer(a);
+  if (!n || *n > kLargestFactorial) return function("factorial", {a});
+  mpz_class value;
+  mpz_fac_ui(value.get_mpz_t(), unsigned(*n));
+  budget_.spend(*n);
+  return constant(mpq_class(value));
+}
+
+Form Algebra::binomial(const Form& n, const Form& k) {
+  auto lower = small_integer(k);
+  const auto upper = small_integer(n);
+  if (lower && upper && *upper >= 0 && *lower > *upper / 2 && *lower <= *upper) lower = *upper - *lower;
+  if (!lower || *lower > kLargestFactorial) return function("binomial", {n, k});
+  if (*lower < 0) return constant(0);
+  if (upper && *upper >= 0) {
+    if (std::int64_t(*lower) * 32 > std::int64_t(kMostBits)) exhausted("a binomial beyond what is computed exactly");
+    mpz_class value;
+    mpz_bin_uiui(value.get_mpz_t(), unsigned(*upper), unsigned(*lower));
+    budget_.spend(*lower);
+    return constant(mpq_class(value));
+  }
+  if (*lower > 32) return function("binomial", {n, k});
+  Form product = constant(1);
+  for (int j = 0; j < *lower; ++j) product = multiply(product, scale(subtract(n, constant(j)), mpq_class(1, j + 1)));
+  return product;
+}
+
+}  // namespace rollcall::reward::math

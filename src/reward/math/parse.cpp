@@ -1,0 +1,625 @@
+// The parser: recursive descent over tokens, its depth and its nodes counted.
+#include "reward/math/expression.hpp"
+#include "reward/math/limits.hpp"
+#include "reward/math/tokens.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace rollcall::reward::math {
+namespace {
+
+constexpr std::string_view kWrappers[] = {"mathbf",     "mathit",  "mathcal", "mathbb", "boldsymbol", "vec",  "hat",        "widehat", "tilde", "bm",     "mathsf",
+                                          "underline",  "boxed",   "fbox",    "bar",    "overline",   "dot",  "mathfrak",   "overrightarrow", "displaylimits"};
+constexpr std::string_view kLetters[] = {"alpha", "beta",  "gamma", "delta", "epsilon", "varepsilon", "zeta",   "eta",     "theta", "vartheta", "iota", "kappa", "lambda", "mu",     "nu",
+                                         "xi",    "rho",   "sigma", "tau",   "upsilon", "phi",        "varphi", "chi",     "psi",   "omega",    "Gamma", "Delta", "Theta", "Lambda", "Xi",
+                                         "Sigma", "Phi",   "Psi",   "Omega", "ell",     "emptyset",   "hbar",   "R",       "N",     "Z",        "Q",     "C"};
+constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix", "matrix", "vmatrix", "Bmatrix", "smallmatrix", "array"};
+
+template <class Table>
+bool holds(const Table& table, std::string_view name) {
+  return std::find(std::begin(table), std::end(table), name) != std::end(table);
+}
+
+Node with(Kind kind, std::vector<Node> children, std::string text = {}) { return {kind, std::move(text), {}, std::move(children)}; }
+template <class... Nodes>
+Node node(Kind kind, Nodes... children) {
+  Node made{kind};
+  (made.children.push_back(std::move(children)), ...);
+  return made;
+}
+/// A product as one node, so that long ones are not deep.
+Node times(Node left, Node right) {
+  if (left.kind != Kind::multiply) return node(Kind::multiply, std::move(left), std::move(right));
+  left.children.push_back(std::move(right));
+  return left;
+}
+Node call(std::string name, Node argument) {
+  Node made = node(Kind::call, std::move(argument));
+  made.text = std::move(name);
+  return made;
+}
+Node number(mpq_class value) { return {Kind::number, {}, std::move(value), {}}; }
+Node symbol(std::string name) { return {Kind::symbol, std::move(name), {}, {}}; }
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return text;
+}
+
+mpz_class power_of_ten(unsigned long n) {
+  mpz_class power;
+  mpz_ui_pow_ui(power.get_mpz_t(), 10, n);
+  return power;
+}
+
+/// Digits, a point, an exponent: exactly the number they spell.
+mpq_class literal(const std::string& text) {
+  const std::size_t e = text.find('e');
+  std::string digits = text.substr(0, e);
+  long exponent = 0;
+  if (e != std::string::npos) {
+    const char* first = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
+    const auto [end, error] = std::from_chars(first, text.data() + text.size(), exponent);
+    if (error != std::errc{} || std::abs(exponent) > long(kMostBits / 4)) exhausted("an exponent of ten beyond what is computed exactly");
+  }
+  if (const std::size_t point = digits.find('.'); point != std::string::npos) {
+    exponent -= long(digits.size() - point - 1);
+    digits.erase(point, 1);
+  }
+  if (digits.size() > kMostBits / 4) exhausted("a number of more digits than are computed exactly");
+  mpq_class value(mpz_class(digits.empty() ? "0" : digits, 10));
+  if (exponent > 0) value *= power_of_ten(unsigned(exponent));
+  if (exponent < 0) value /= power_of_ten(unsigned(-exponent));
+  return value;
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, const Reading& reading) : tokens_(text, reading.thousands), reading_(reading) { advance_to(0); }
+
+  Parsed whole() {
+    Node root = items();
+    if (is_sign(".")) advance();
+    if (token_.kind != TokenKind::end) unreadable("something that does not belong there: \"" + std::string(tokens_.text().substr(token_.begin, 12)) + "\"");
+    return {std::move(root), tokens_.saw_thousands(), saw_logarithm_};
+  }
+
+ private:
+  struct Level {  ///< counts the nesting while it lives
+    explicit Level(int& depth) : depth_(depth) {
+      if (++depth_ > kDeepestNesting) exhausted("nested deeper than is read");
+    }
+    ~Level() { --depth_; }
+    int& depth_;
+  };
+
+  void advance_to(std::size_t at) { token_ = tokens_.at(at); }
+  void advance() { advance_to(token_.end); }
+  bool is_sign(std::string_view s) const { return token_.kind == TokenKind::sign && token_.text == s; }
+  bool is_command(std::string_view s) const { return token_.kind == TokenKind::command && token_.text == s; }
+  bool is_integer(const Token& t) const { return t.kind == TokenKind::number && t.text.find_first_not_of("0123456789") == std::string::npos; }
+  bool take(std::string_view sign) {
+    if (!is_sign(sign)) return false;
+    advance();
+    return true;
+  }
+  bool take_command(std::string_view name) {
+    if (!is_command(name)) return false;
+    advance();
+    return true;
+  }
+  void need(std::string_view sign) {
+    if (!take(sign)) unreadable("a missing \"" + std::string(sign) + "\"");
+  }
+  void count_node() {
+    if (++nodes_ > kMostNodes) exhausted("more parts than are read");
+  }
+
+  // Items, relations, unions.
+  bool at_separator() const {
+    return is_sign(",") || is_sign(";") || is_command("and") || is_command("or") || is_command("\\") ||
+           (token_.kind == TokenKind::words && (token_.text == "and" || token_.text == "or"));
+  }
+  bool at_close() const {
+    return token_.kind == TokenKind::end || is_sign(")") || is_sign("]") || is_sign("}") || is_command("}") || is_command("end") || is_sign("&") || is_sign(".");
+  }
+
+  /// One item, or a list of several.
+  Node items() {
+    Level level(depth_);
+    std::vector<Node> all;
+    do {
+      while (at_separator()) advance();
+      if (at_close() && !all.empty()) break;
+      all.push_back(relation());
+    } while (at_separator());
+    return all.size() == 1 ? std::move(all[0]) : with(Kind::list, std::move(all));
+  }
+
+  char relation_sign() const {
+    if (token_.kind == TokenKind::sign && (token_.text == "=" || token_.text == "<" || token_.text == ">")) return token_.text[0];
+    if (is_sign("!") && tokens_.text().substr(token_.end).starts_with('=')) return '!';
+    if (token_.kind != TokenKind::command) return 0;
+    constexpr std::pair<std::string_view, char> kSigns[] = {{"le", 'l'}, {"ge", 'g'}, {"ne", '!'}, {"in", 'i'}, {"approx", '='}, {"equiv", '='}, {"doteq", '='}};
+    for (const auto& [name, sign] : kSigns)
+      if (token_.text == name) return sign;
+    return 0;
+  }
+
+  Node relation() {
+    std::vector<Node> sides;
+    std::string signs;
+    sides.push_back(join());
+    while (const char sign = relation_sign()) {
+      const bool two = is_sign("!");
+      advance();
+      if (two || ((sign == '<' || sign == '>' || sign == '=') && is_sign("="))) {
+        signs += sign == '<' ? 'l' : sign == '>' ? 'g' : sign;
+        advance();
+      } else {
+        signs += sign;
+      }
+      sides.push_back(join());
+    }
+    return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
+  }
+
+  Node join() {
+    std::vector<Node> parts;
+    parts.push_back(sum());
+    const auto at_join = [&] {
+      const bool is_set = parts.back().kind == Kind::bracketed || parts.back().kind == Kind::set;
+      return is_command("cup") || (is_set && token_.kind == TokenKind::letter && token_.text == "U");
+    };
+    while (at_join()) advance(), parts.push_back(sum());
+    return parts.size() == 1 ? std::move(parts[0]) : with(Kind::join, std::move(parts));
+  }
+
+  // Arithmetic.
+  Node sum() {
+    Level level(depth_);
+    count_node();
+    Node total = signed_product();
+    std::vector<Node> terms;
+    for (;;) {
+      if (is_sign("+") || is_sign("-")) {
+        if (terms.empty()) terms.push_back(std::move(total));
+        terms.push_back(signed_product());
+      } else if (is_command("pm") || is_command("mp")) {
+        advance();
+        if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
+        Node left = terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
+        total = node(Kind::plus_minus, std::move(left), product());
+        terms.clear();
+      } else {
+        return terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
+      }
+    }
+  }
+
+  Node signed_product() {
+    bool negative = false;
+    while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+    if (take_command("pm") || take_command("mp")) return node(Kind::plus_minus, product());
+    Node value = product();
+    return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+  }
+
+  /// A sign, where it stands behind an operator: 2 * -3.
+  Node signed_factor() {
+    bool negative = false;
+    while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+    Node value = factor();
+    return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+  }
+
+  bool at_factor() const {
+    switch (token_.kind) {
+      case TokenKind::number:
+      case TokenKind::letter: return true;
+      case TokenKind::words: return token_.text != "and" && token_.text != "or";
+      case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
+      case TokenKind::command: {
+        constexpr std::string_view kOthers[] = {"and", "or", "}", "\\", "end", "cup", "cap", "pm", "mp", "in", "rfloor", "rceil", "cdot", "times", "div", "degree", "prime", "^2", "^3", "^4", "%"};
+        return !holds(kOthers, token_.text) && relation_sign() == 0;
+      }
+      case TokenKind::end: return false;
+    }
+    return false;
+  }
+
+  Node product() {
+    bool only_integer = is_integer(token_);
+    bool after_number = token_.kind == TokenKind::number;
+    Node value = factor();
+    for (;;) {
+      count_node();
+      if (take("*") || take_command("cdot") || take_command("times")) {
+        value = times(std::move(value), signed_factor());
+      } else if (take("/") || take_command("div") || (is_sign(":") && take(":"))) {
+        value = node(Kind::divide, std::move(value), signed_factor());
+      } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
+        value = mixed(std::move(value));
+      } else if (token_.kind == TokenKind::words && at_factor()) {
+        value = with_unit(std::move(value));
+      } else if (at_factor()) {
+        if (token_.kind == TokenKind::number && after_number) unreadable("two numbers side by side");
+        after_number = token_.kind == TokenKind::number;
+        value = times(std::move(value), factor());
+        only_integer = false;
+        continue;
+      } else {
+        return value;
+      }
+      only_integer = after_number = false;
+    }
+  }
+
+  /// 3 1/2 and 3\frac{1}{2} are sums; 3\frac{x}{2} and 3\frac{5}{2} are products.
+  Node mixed(Node whole) {
+    if (is_command("frac")) {
+      Node fraction = factor();
+      const bool is_part = fraction.kind == Kind::divide && fraction.children[0].kind == Kind::number && fraction.children[1].kind == Kind::number &&
+                           *fraction.children[0].value < *fraction.children[1].value && *fraction.children[0].value > 0;
+      return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
+    }
+    Node numerator = primary();
+    if (!take("/") || !is_integer(token_)) unreadable("two numbers side by side");
+    Node denominator = primary();
+    return node(Kind::add, std::move(whole), node(Kind::divide, std::move(numerator), std::move(denominator)));
+  }
+
+  /// The words behind a value, with what belongs to them: cm^2, square units, km/h.
+  Node with_unit(Node value) {
+    std::string unit;
+    while (token_.kind == TokenKind::words && at_factor()) {
+      if (!unit.empty() && unit.back() != '/') unit += ' ';
+      unit += lower(token_.text);
+      advance();
+      if (is_sign("^") || is_command("^2") || is_command("^3")) {
+        const bool braced = is_sign("^") && (advance(), take("{"));
+        unit += '^';
+        unit += token_.kind == TokenKind::command ? token_.text.substr(1) : token_.text;
+        advance();
+        if (braced) need("}");
+      }
+      const std::size_t slash = token_.end;
+      if (is_sign("/") && (tokens_.at(slash).kind == TokenKind::words || tokens_.at(slash).kind == TokenKind::letter)) {
+        advance();
+        token_.kind = TokenKind::words;
+        unit += "/";
+      }
+    }
+    if (value.kind == Kind::words) return {Kind::words, value.text + " " + unit, {}, {}};
+    Node made = node(Kind::unit, std::move(value));
+    made.text = unit;
+    return made;
+  }
+
+  Node exponent() {
+    Level level(depth_);
+    if (is_sign("{")) {
+      advance();
+      if (is_sign("}")) unreadable("an empty exponent");
+      Node inside = sum();
+      need("}");
+      return inside;
+    }
+    bool negative = false;
+    while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
+    Node value = factor();
+    return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+  }
+
+  /// "^\circ" and "^{\circ}" behind the caret's token.
+  bool take_degree() {
+    const std::size_t start = token_.begin;
+    if (!is_sign("^")) return take_command("degree");
+    advance();
+    const bool braced = take("{");
+    if (take_command("circ") || take_command("degree")) {
+      if (braced) need("}");
+      return true;
+    }
+    advance_to(start);
+    return false;
+  }
+
+  /// A primary with what is written behind it.
+  Node factor() {
+    const bool is_literal = token_.kind == TokenKind::number;
+    const std::string digits = token_.text;
+    Node value = primary();
+    for (;;) {
+      count_node();
+      if (take_degree()) {
+        value = node(Kind::degrees, std::move(value));
+      } else if (is_sign("^") || (is_sign("*") && tokens_.text().substr(token_.end).starts_with('*'))) {
+        if (is_sign("*")) advance();
+        advance();
+        if (is_command("prime")) unsupported("a derivative");
+        value = node(Kind::power, std::move(value), exponent());
+      } else if (is_command("^2") || is_command("^3") || is_command("^4")) {
+        value = node(Kind::power, std::move(value), number(token_.text[1] - '0'));
+        advance();
+      } else if (is_sign("!") && relation_sign() == 0) {
+        advance();
+        value = call("factorial", std::move(value));
+      } else if (take("%")) {
+        value = node(Kind::percent, std::move(value));
+      } else if (is_sign("_")) {
+        advance();
+        value = with_index(std::move(value), is_literal ? digits : std::string());
+      } else if (is_sign("'") || is_command("prime")) {
+        if (value.kind != Kind::symbol) unreadable("a prime behind what is no name");
+        value.text += "'";
+        advance();
+      } else {
+        return value;
+      }
+    }
+  }
+
+  /// x_1, x_{max}, or the base of 1011_2.
+  Node with_index(Node value, const std::string& digits) {
+    std::string index;
+    if (is_sign("{")) {
+      const std::size_t close = group_end(tokens_.text(), token_.begin);
+      if (close == std::string_view::npos) unreadable("a brace that is never closed");
+      for (const char c : tokens_.text().substr(token_.begin + 1, close - token_.begin - 2))
+        if (std::isspace(static_cast<unsigned char>(c)) == 0 && c != '{' && c != '}') index += c;
+      advance_to(close);
+    } else {
+      index = token_.text;
+      advance();
+    }
+    if (index.starts_with("\\text")) index = index.substr(5);
+    if (value.kind == Kind::symbol) return symbol(value.text + "_" + index);
+    int base = 0;
+    const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), base);
+    if (digits.empty() || error != std::errc{} || end != index.data() + index.size() || base < 2 || base > 36) unreadable("an index behind what is no name");
+    mpz_class converted;
+    if (converted.set_str(digits, base) != 0) unreadable("digits that the base does not have");
+    Node made{Kind::based, digits, mpq_class(converted), {}};
+    return made;
+  }
+
+  // Primaries.
+  Node primary() {
+    Level level(depth_);
+    count_node();
+    switch (token_.kind) {
+      case TokenKind::number: return decimal();
+      case TokenKind::letter: {
+        Node name = symbol(token_.text);
+        advance();
+        return name;
+      }
+      case TokenKind::words: {
+        std::string text = lower(token_.text);
+        advance();
+        return {Kind::words, std::move(text), {}, {}};
+      }
+      case TokenKind::sign: return bracket();
+      case TokenKind::command: return command();
+      case TokenKind::end: unreadable("it ends too early");
+    }
+    unreadable("no expression");
+  }
+
+  /// A literal, with the digits that repeat: 0.1\overline{6}.
+  Node decimal() {
+    const std::string text = token_.text;
+    const std::size_t end = token_.end;
+    mpq_class value = literal(text);
+    advance();
+    const std::size_t point = text.find('.');
+    if (point != std::string::npos && token_.begin == end && (is_command("overline") || is_command("bar") || is_command("dot"))) {
+      advance();
+      need("{");
+      const std::string period = token_.text;
+      if (!is_integer(token_)) unreadable("no digits below the bar");
+      advance();
+      need("}");
+      const mpz_class scale = power_of_ten(text.size() - point - 1);
+      mpq_class repeated(mpz_class(period, 10), mpz_class(scale * (power_of_ten(period.size()) - 1)));
+      repeated.canonicalize();
+      value += repeated;
+    }
+    return number(std::move(value));
+  }
+
+  Node bracket() {
+    if (is_sign("(") || is_sign("[")) return bracketed();
+    if (take("{")) return group();
+    if (take("|")) {
+      ++bars_;
+      Node inside = sum();
+      need("|");
+      --bars_;
+      return call("abs", std::move(inside));
+    }
+    unreadable("\"" + token_.text + "\" where a value should stand");
+  }
+
+  Node bracketed() {
+    const std::string open = token_.text;
+    const int outer = std::exchange(bars_, 0);
+    advance();
+    if (is_sign(")") || is_sign("]")) unreadable("empty brackets");
+    Node inside = items();
+    bars_ = outer;
+    if (!is_sign(")") && !is_sign("]")) unreadable("a bracket that is never closed");
+    const std::string close = token_.text;
+    advance();
+    if (inside.kind != Kind::list) {
+      if ((open == "(") != (close == ")")) unreadable("brackets that do not match");
+      return inside;
+    }
+    return with(Kind::bracketed, std::move(inside.children), open + close);
+  }
+
+  /// {...} of TeX; with several items it is a set written without backslashes.
+  Node group() {
+    const int outer = std::exchange(bars_, 0);
+    if (take("}")) unreadable("an empty group");
+    Node inside = items();
+    bars_ = outer;
+    need("}");
+    return inside.kind == Kind::list ? with(Kind::set, std::move(inside.children)) : inside;
+  }
+
+  Node set() {
+    const int outer = std::exchange(bars_, 1);  // the bar of {x | ...} is none of an absolute value
+    if (take_command("}")) return with(Kind::set, {});
+    Node inside = items();
+    if (take("|") || take(":")) inside = items();  // its condition says it all
+    else if (inside.kind == Kind::list) inside = with(Kind::set, std::move(inside.children));
+    else inside = node(Kind::set, std::move(inside));
+    bars_ = outer;
+    if (!take_command("}")) unreadable("a brace that is never closed");
+    return inside;
+  }
+
+  /// What a command is given: a group, one digit or one primary.
+  Node argument(bool one_digit) {
+    if (take("{")) {
+      Node inside = items();
+      need("}");
+      return inside;
+    }
+    if (one_digit && token_.kind == TokenKind::number) {
+      const std::size_t at = token_.begin;
+      advance_to(at + 1);
+      return number(tokens_.text()[at] - '0');
+    }
+    return primary();
+  }
+
+  Node command() {
+    const std::string name = token_.text;
+    if (name == "{") return advance(), set();
+    if (holds(kLetters, name)) return letter(name);
+    advance();
+    if (name == "frac" || name == "binom") {
+      Node top = argument(true), bottom = argument(true);
+      return name == "frac" ? node(Kind::divide, std::move(top), std::move(bottom)) : with_name("binomial", std::move(top), std::move(bottom));
+    }
+    if (name == "sqrt" || name == "cbrt") return root(name == "cbrt");
+    if (name == "pi" || name == "infty") return name == "pi" ? symbol("pi") : Node{Kind::infinity, {}, {}, {}};
+    if (is_function(name)) return function(name);
+    if (name == "lfloor" || name == "lceil") {
+      Node inside = sum();
+      if (!take_command(name == "lfloor" ? "rfloor" : "rceil")) unreadable("a bracket that is never closed");
+      return call(name == "lfloor" ? "floor" : "ceil", std::move(inside));
+    }
+    if (name == "begin") return matrix();
+    if (name == "%") return number(1);
+    if (holds(kWrappers, name)) return argument(false);
+    constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim", "partial", "nabla", "cap", "setminus", "gcd", "lcm", "max", "min", "det", "pmod", "bmod", "oint", "iint"};
+    if (holds(kUnsupported, name)) unsupported("\\" + name + " is not computed");
+    unreadable("\\" + name.substr(0, 20) + " where a value should stand");
+  }
+
+  Node with_name(const char* name, Node first, Node second) {
+    Node made = node(Kind::call, std::move(first), std::move(second));
+    made.text = name;
+    return made;
+  }
+
+  Node letter(const std::string& name) {
+    advance();
+    if (name == "emptyset") return with(Kind::set, {});
+    return symbol(name);
+  }
+
+  Node root(bool cubic) {
+    Node degree = number(cubic ? 3 : 2);
+    if (take("[")) {
+      degree = sum();
+      need("]");
+    }
+    Node inside = argument(false);
+    return node(Kind::power, std::move(inside), node(Kind::divide, number(1), std::move(degree)));
+  }
+
+  /// A function with its power, base and argument: \sin^2 x, \sin^{-1}x, \log_2 8, \ln(x).
+  Node function(std::string name) {
+    Node base, power;
+    bool has_base = false, has_power = false;
+    while (is_sign("^") || is_sign("_") || is_command("^2") || is_command("^3")) {
+      if (take("_")) base = argument(false), has_base = true;
+      else if (is_sign("^")) advance(), power = exponent(), has_power = true;
+      else power = number(token_.text[1] - '0'), has_power = true, advance();
+    }
+    const bool inverse = has_power && power.kind == Kind::negate && power.children[0].kind == Kind::number && *power.children[0].value == 1;
+    if (inverse && (name == "sin" || name == "cos" || name == "tan")) name = "arc" + name, has_power = false;
+    Node value = call(name, function_argument());
+    if (name == "log" && !has_base) saw_logarithm_ = true;
+    if (name == "log10" || (name == "log" && !has_base && reading_.decimal_logarithm)) base = number(10), has_base = true;
+    if (name == "log" || name == "log10") value.text = "ln";
+    if (has_base) value = node(Kind::divide, std::move(value), call("ln", std::move(base)));
+    return has_power ? node(Kind::power, std::move(value), std::move(power)) : std::move(value);
+  }
+
+  /// In brackets, or the factors side by side up to the next function, bracket or operator: \sin 2x \cos x is sin(2x) cos(x).
+  Node function_argument() {
+    if (is_sign("(")) return bracketed();
+    if (is_sign("{")) return argument(false);
+    bool negative = false;
+    while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
+    Node value = factor();
+    while (at_factor() && !is_sign("(") && !is_sign("{") && token_.kind != TokenKind::words && token_.kind != TokenKind::number && !(token_.kind == TokenKind::command && is_function(token_.text)))
+      value = node(Kind::multiply, std::move(value), factor());
+    return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+  }
+
+  std::string environment() {
+    if (!is_sign("{")) unreadable("an environment without a name");
+    const std::size_t close = group_end(tokens_.text(), token_.begin);
+    if (close == std::string_view::npos) unreadable("a brace that is never closed");
+    std::string name(tokens_.text().substr(token_.begin + 1, close - token_.begin - 2));
+    advance_to(close);
+    return name;
+  }
+
+  Node matrix() {
+    const std::string name = environment();
+    if (name == "cases") unsupported("cases are not compared");
+    if (!holds(kMatrices, name)) unreadable("an environment that is no matrix");
+    if (name == "array" && is_sign("{")) environment();
+    std::vector<Node> cells;
+    std::size_t columns = 0, in_row = 0;
+    for (;;) {
+      if (is_command("end")) break;
+      cells.push_back(relation());
+      ++in_row;
+      if (take("&")) continue;
+      if (columns != 0 && in_row != columns) unreadable("rows of different lengths");
+      columns = in_row, in_row = 0;
+      if (!take_command("\\")) break;
+    }
+    if (!take_command("end")) unreadable("a matrix that is never closed");
+    environment();
+    if (cells.empty()) unreadable("an empty matrix");
+    if (name == "vmatrix") unsupported("determinants are not computed");
+    Node made = with(Kind::matrix, std::move(cells));
+    made.value = mpq_class(static_cast<unsigned long>(columns));
+    return made;
+  }
+
+  Tokens tokens_;
+  Reading reading_;
+  Token token_;
+  int depth_ = 0, bars_ = 0;
+  std::size_t nodes_ = 0;
+  bool saw_logarithm_ = false;
+};
+
+}  // namespace
+
+Parsed parse_answer(std::string_view text, const Reading& reading) { return Parser(text, reading).whole(); }
+
+}  // namespace rollcall::reward::math

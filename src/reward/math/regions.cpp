@@ -1,0 +1,149 @@
+// Intervals, their unions, and inequalities in one variable, as stretches of the line.
+#include "reward/math/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rollcall::reward::math {
+namespace {
+
+bool is_inequality(const Node& node) { return node.kind == Kind::relation && !node.text.empty() && node.text.find_first_not_of("<>lg!") == std::string::npos; }
+
+char mirrored(char sign) { return sign == '<' ? '>' : sign == '>' ? '<' : sign == 'l' ? 'g' : sign == 'g' ? 'l' : sign; }
+
+}  // namespace
+
+bool is_region(const Node& node) {
+  if (node.kind == Kind::bracketed) {
+    const auto is_end = [](const Node& n) { return n.kind <= Kind::based; };
+    if (node.children.size() != 2 || !is_end(node.children[0]) || !is_end(node.children[1])) return false;
+    return node.text != "()" || infinity_of(node.children[0]) != 0 || infinity_of(node.children[1]) != 0;
+  }
+  if (node.kind == Kind::relation && node.text == "i") return is_region(node.children[1]);
+  return node.kind == Kind::join || is_inequality(node);
+}
+
+/// What `left sign right` says of its one variable, where it is linear in it: x < a, 2x + 1 > 5.
+std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const Node& right, std::string& variable) {
+  Algebra& algebra = values_.algebra();
+  const Form difference = algebra.subtract(values_.form(left), values_.form(right));
+  const auto variables = algebra.variables_of(difference);
+  if (variables.size() != 1 || difference.bottom.size() != 1) return std::nullopt;
+  std::vector<Term> slope, rest;
+  for (const Term& term : difference.top) {
+    const auto at = std::find_if(term.factors.begin(), term.factors.end(), [&](const Factor& f) { return f.atom == variables[0]; });
+    Term kept = term;
+    if (at != term.factors.end()) {
+      if (at->exponent != Exponent{1, 1}) return std::nullopt;
+      kept.factors.erase(kept.factors.begin() + (at - term.factors.begin()));
+    }
+    (at == term.factors.end() ? rest : slope).push_back(std::move(kept));
+  }
+  const Form a{algebra.collect(std::move(slope)), {{{}, 1}}}, b{algebra.collect(std::move(rest)), {{{}, 1}}};
+  if (a.top.empty() || !algebra.variables_of(a).empty() || !algebra.variables_of(b).empty()) return std::nullopt;  // the variable stands within a function
+  const auto direction = values_.sign(a);
+  const std::string& name = algebra.atom(variables[0]).name;
+  if (!direction || (!variable.empty() && variable != name)) return std::nullopt;
+  variable = name;
+  const Form bound = algebra.negate(algebra.divide(b, a));
+  if (*direction < 0) sign = mirrored(sign);
+  const bool is_open = sign == '<' || sign == '>';
+  return sign == '<' || sign == 'l' ? Stretch{std::nullopt, bound, true, is_open} : Stretch{bound, std::nullopt, is_open, true};
+}
+
+std::optional<Region> Comparison::region_of_relation(const Node& node) {
+  std::string variable;
+  if (node.text == "!") {
+    const auto below = half_line(node.children[0], '<', node.children[1], variable);
+    if (!below) return std::nullopt;
+    const auto bound = below->high ? below->high : below->low;
+    return Region{{std::nullopt, bound, true, true}, {bound, std::nullopt, true, true}};
+  }
+  Stretch both;
+  for (std::size_t n = 0; n < node.text.size(); ++n) {
+    if (infinity_of(node.children[n]) != 0 || infinity_of(node.children[n + 1]) != 0) continue;
+    if (node.text[n] == '!') return std::nullopt;
+    const auto part = half_line(node.children[n], node.text[n], node.children[n + 1], variable);
+    if (!part || (part->low && both.low) || (part->high && both.high)) return std::nullopt;
+    if (part->low) both.low = part->low, both.low_open = part->low_open;
+    else both.high = part->high, both.high_open = part->high_open;
+  }
+  return Region{both};
+}
+
+std::optional<Region> Comparison::region(const Node& node) {
+  const auto end = [&](const Node& n) { return infinity_of(n) != 0 ? std::optional<Form>() : std::optional<Form>(values_.form(n)); };
+  if (is_inequality(node)) return region_of_relation(node);
+  if (node.kind == Kind::relation && node.text == "i") return region(node.children[1]);
+  if (node.kind == Kind::symbol && node.text == "R") return Region{{}};
+  if (node.kind == Kind::bracketed && node.children.size() == 2)
+    return Region{{end(node.children[0]), end(node.children[1]), node.text[0] == '(' || infinity_of(node.children[0]) != 0, node.text[1] == ')' || infinity_of(node.children[1]) != 0}};
+  Region all;
+  if (node.kind == Kind::set) {
+    for (const Node& item : node.children) all.push_back({values_.form(item), values_.form(item), false, false});
+    return all;
+  }
+  if (node.kind != Kind::join && node.kind != Kind::list) return std::nullopt;
+  for (const Node& part : node.children) {
+    auto stretches = region(part);
+    if (!stretches) return std::nullopt;
+    all.insert(all.end(), stretches->begin(), stretches->end());
+  }
+  return all;
+}
+
+/// Sorts and joins what touches; false: the order of some ends is not known.
+bool Comparison::merge(Region& region) {
+  if (region.size() > kMostItems) exhausted("more intervals than are compared");
+  const auto order = [&](const std::optional<Form>& a, const std::optional<Form>& b) -> std::optional<int> { return values_.sign(values_.algebra().subtract(*a, *b)); };
+  for (std::size_t n = 1; n < region.size(); ++n) {  // insertion: no comparison function may fail
+    for (std::size_t m = n; m > 0 && region[m].low; --m) {
+      const auto sign = region[m - 1].low ? order(region[m].low, region[m - 1].low) : std::optional<int>(1);
+      if (!sign) return false;
+      if (*sign > 0 || (*sign == 0 && !region[m - 1].low_open)) break;
+      std::swap(region[m], region[m - 1]);
+    }
+    for (std::size_t m = n; m > 0 && !region[m].low && region[m - 1].low; --m) std::swap(region[m], region[m - 1]);
+  }
+  Region merged;
+  for (Stretch& next : region) {
+    if (!merged.empty() && merged.back().high) {
+      const auto gap = next.low ? order(next.low, merged.back().high) : std::optional<int>(-1);
+      if (!gap) return false;
+      if (*gap > 0 || (*gap == 0 && next.low_open && merged.back().high_open)) {
+        merged.push_back(std::move(next));
+        continue;
+      }
+      const auto longer = next.high ? order(next.high, merged.back().high) : std::optional<int>(1);
+      if (!longer) return false;
+      if (*longer > 0) merged.back().high = next.high, merged.back().high_open = next.high_open;
+      if (*longer == 0) merged.back().high_open = merged.back().high_open && next.high_open;
+    } else if (merged.empty()) {
+      merged.push_back(std::move(next));
+    }
+  }
+  region = std::move(merged);
+  return true;
+}
+
+Verdict Comparison::ends(const std::optional<Form>& a, const std::optional<Form>& b) {
+  if (a.has_value() != b.has_value()) return {Answer::different, "an infinite and a finite end"};
+  return a ? values_.compare(*a, *b) : Verdict{Answer::equal, "both infinite"};
+}
+
+Verdict Comparison::regions(Region a, Region b) {
+  if ((a.size() > 1 || b.size() > 1) && (!merge(a) || !merge(b))) return {Answer::undecided, "the order of the intervals' ends is not decided"};
+  if (a.size() != b.size()) return {Answer::different, fmt::format("{} intervals instead of {}", b.size(), a.size())};
+  Verdict all{Answer::equal, "the same intervals"};
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    if (a[n].low_open != b[n].low_open || a[n].high_open != b[n].high_open) return {Answer::different, "an open and a closed end"};
+    for (const Verdict& end : {ends(a[n].low, b[n].low), ends(a[n].high, b[n].high)}) {
+      if (end.answer == Answer::different) return {Answer::different, "an end of an interval: " + end.reason};
+      if (end.answer == Answer::undecided) all = end;
+    }
+  }
+  return all;
+}
+
+}  // namespace rollcall::reward::math

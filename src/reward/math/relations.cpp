@@ -1,0 +1,107 @@
+// Equations and inequalities: the same up to their sides and a common factor.
+#include "reward/math/comparison.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace rollcall::reward::math {
+namespace {
+
+bool mentions(const Node& node, const std::string& name) {
+  if (node.kind == Kind::symbol && node.text == name) return true;
+  return std::any_of(node.children.begin(), node.children.end(), [&](const Node& child) { return mentions(child, name); });
+}
+
+/// The name that an assignment gives a value to: x, or f in f(x).
+const std::string* assigned_name(const Node& left) {
+  if (left.kind == Kind::symbol) return &left.text;
+  const bool is_call = left.kind == Kind::multiply && left.children.size() == 2 && left.children[0].kind == Kind::symbol && (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
+  return is_call ? &left.children[0].text : nullptr;
+}
+
+}  // namespace
+
+bool is_assignment(const Node& node) {
+  if (node.kind != Kind::relation || node.text != "=") return false;
+  const std::string* name = assigned_name(node.children[0]);
+  return name != nullptr && *name != "pi" && *name != "e" && *name != "i" && !mentions(node.children[1], *name);
+}
+
+const Node& value_of(const Node& node) {
+  if (node.kind != Kind::relation) return node;
+  if (node.text == "i" || is_assignment(node)) return node.children[1];
+  const bool is_chain = node.text.size() > 1 && node.text.find_first_not_of('=') == std::string::npos;
+  return is_chain ? node.children.back() : node;
+}
+
+/// Multiplied by the powers of variables that stand below.
+Form Comparison::without_poles(const Form& form) {
+  Algebra& algebra = values_.algebra();
+  std::map<int, std::int32_t> below;  // the highest power of each atom that a term is divided by
+  for (const Term& term : form.top)
+    for (const Factor& f : term.factors)
+      if (f.exponent.num < 0 && f.exponent.den == 1) below[f.atom] = std::max(below[f.atom], -f.exponent.num);
+  Term scale{{}, 1};
+  for (const auto& [atom, power] : below) scale.factors.push_back({atom, {power, 1}});
+  return {algebra.multiply(form.top, {scale}), {{{}, 1}}};
+}
+
+/// The factor, without variables, of the first product of variables in `poly`.
+Form Comparison::leading_coefficient(const Poly& poly) {
+  const Algebra& algebra = values_.algebra();
+  const auto part = [&](const Term& term, bool with_variables) {
+    Term kept{{}, with_variables ? mpq_class(1) : term.coefficient};
+    for (const Factor& f : term.factors) {
+      const bool varies = !algebra.variables_of(algebra.atom_form(f.atom)).empty();
+      if (varies == with_variables) kept.factors.push_back(f);
+    }
+    return kept;
+  };
+  std::vector<std::pair<std::vector<Factor>, Term>> parts;
+  for (const Term& term : poly) parts.emplace_back(part(term, true).factors, part(term, false));
+  const auto first = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; })->first;
+  std::vector<Term> sum;
+  for (auto& [variables, coefficient] : parts)
+    if (variables == first) sum.push_back(std::move(coefficient));
+  return {values_.algebra().collect(std::move(sum)), {{{}, 1}}};
+}
+
+/// Whether a = c b for a constant c that is not zero, or above zero where the sign counts.
+Verdict Comparison::proportional(const Form& first, const Form& second, bool sign_counts) {
+  Algebra& algebra = values_.algebra();
+  const Form a = without_poles(first), b = without_poles(second);
+  if (is_zero(a) || is_zero(b)) return {is_zero(a) == is_zero(b) ? Answer::equal : Answer::different, "a relation that always or never holds"};
+  const Form lead_a = leading_coefficient(a.top), lead_b = leading_coefficient(b.top);
+  Verdict verdict = values_.compare(algebra.multiply(a, lead_b), algebra.multiply(b, lead_a));
+  if (verdict.answer != Answer::equal) return verdict;
+  if (sign_counts) {
+    const auto s = values_.sign(lead_a), t = values_.sign(lead_b);
+    if (!s || !t) return {Answer::undecided, "the sign of a factor is not decided"};
+    if (*s != *t) return {Answer::different, "the inequality points the other way"};
+  }
+  return {Answer::equal, "the same relation up to a factor"};
+}
+
+Verdict Comparison::relations(const Node& a, const Node& b) {
+  if (a.text.size() != 1 || b.text.size() != 1) {
+    const Node &x = value_of(a), &y = value_of(b);
+    if (x.kind != Kind::relation && y.kind != Kind::relation) return compare(x, y);
+    if (a.text.size() != b.text.size()) return {Answer::different, "a relation of another length"};
+    if (a.text == b.text) return in_order(a.children, b.children);
+    return {Answer::undecided, "chains of relations with other signs"};
+  }
+  char sign_a = a.text[0], sign_b = b.text[0];
+  if (sign_a == 'i' || sign_b == 'i') return sign_a == sign_b ? compare(a.children[1], b.children[1]) : Verdict{Answer::different, "another relation"};
+  if (is_assignment(a) && is_assignment(b) && *assigned_name(a.children[0]) == *assigned_name(b.children[0])) return compare(a.children[1], b.children[1]);
+  const auto flipped = [](char sign) { return sign == '>' ? '<' : sign == 'g' ? 'l' : sign; };
+  const auto difference = [&](const Node& n, char sign) {
+    const bool turned = flipped(sign) != sign;
+    return values_.algebra().subtract(values_.form(n.children[turned ? 1 : 0]), values_.form(n.children[turned ? 0 : 1]));
+  };
+  const Form x = difference(a, sign_a), y = difference(b, sign_b);
+  sign_a = flipped(sign_a), sign_b = flipped(sign_b);
+  if (sign_a != sign_b) return {Answer::different, "another relation"};
+  return proportional(x, y, sign_a == '<' || sign_a == 'l');
+}
+
+}  // namespace rollcall::reward::math

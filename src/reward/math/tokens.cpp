@@ -1,0 +1,234 @@
+// Tokens of LaTeX, plain text and Unicode alike.
+#include "reward/math/tokens.hpp"
+
+#include "reward/math/limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace rollcall::reward::math {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~' || c == '$'; }
+
+struct Spelling {
+  std::string_view from, to;
+};
+
+/// Characters of Unicode and the commands they stand for. A name of one character that is no letter is that sign.
+constexpr Spelling kUnicode[] = {
+    {"π", "pi"},       {"√", "sqrt"},   {"∞", "infty"},  {"×", "times"},  {"·", "cdot"},    {"⋅", "cdot"},   {"÷", "div"},    {"≤", "le"},      {"≥", "ge"},
+    {"≠", "ne"},       {"≈", "approx"}, {"∪", "cup"},    {"∈", "in"},     {"°", "degree"},  {"±", "pm"},     {"−", "-"},      {"–", "-"},       {"²", "^2"},
+    {"³", "^3"},       {"⁴", "^4"},     {"θ", "theta"},  {"α", "alpha"},  {"β", "beta"},    {"λ", "lambda"}, {"μ", "mu"},     {"φ", "varphi"},  {"γ", "gamma"},
+    {"⌊", "lfloor"},   {"⌋", "rfloor"}, {"⌈", "lceil"},  {"⌉", "rceil"},  {"∅", "emptyset"}, {"ω", "omega"},  {"σ", "sigma"},  {"δ", "delta"},   {"ρ", "rho"},
+    {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},     {"⩾", "ge"},
+};
+
+/// Commands that only lay out, and change nothing.
+constexpr std::string_view kLayout[] = {"left",   "right",   "big",    "Big",   "bigg",        "Bigg",       "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr", "displaystyle", "textstyle",
+                                        "quad",   "qquad",   "limits", "nolimits", "scriptstyle", "middle",     "rm",   "bf",   "it",   "hfill", "thinspace", "enspace", "mathord", "mathstrut"};
+
+/// Other names of the same thing.
+constexpr Spelling kSameCommand[] = {
+    {"dfrac", "frac"},   {"tfrac", "frac"},  {"cfrac", "frac"},     {"leq", "le"},       {"geq", "ge"},       {"leqslant", "le"},   {"geqslant", "ge"},   {"neq", "ne"},
+    {"lt", "<"},         {"gt", ">"},        {"dbinom", "binom"},   {"tbinom", "binom"}, {"ast", "*"},        {"lbrace", "{"},      {"rbrace", "}"},      {"infin", "infty"},
+    {"vert", "|"},       {"lvert", "|"},     {"rvert", "|"},        {"mid", "|"},        {"lbrack", "["},     {"rbrack", "]"},      {"simeq", "approx"},  {"inf", "infty"},
+    {"infinity", "infty"}, {"oo", "infty"},  {"asin", "arcsin"},    {"acos", "arccos"},  {"atan", "arctan"},  {"lg", "log10"},      {"lor", "or"},        {"land", "and"},
+    {"degrees", "degree"}, {"varnothing", "emptyset"}, {"bigcup", "cup"}, {"lparen", "("}, {"rparen", ")"},  {"tg", "tan"},        {"ctg", "cot"},       {"Pi", "pi"},
+    {"wedge", "and"},    {"vee", "or"},
+};
+
+constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan",  "cot",  "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh",
+                                           "tanh", "ln",   "log",  "log10", "exp", "abs", "floor",  "ceil"};
+constexpr std::string_view kPlainWords[] = {"sqrt", "cbrt", "pi", "and", "or", "inf", "infinity", "infty", "oo", "theta", "alpha", "beta", "gamma", "lambda", "degrees", "degree",
+                                            "asin", "acos", "atan", "frac", "union", "lg", "infty"};
+constexpr std::string_view kUnitWords[] = {"mm", "cm", "dm", "km", "ft", "yd", "mi", "mg", "kg", "ml", "mL", "lb", "oz", "hr", "ms", "kW", "Hz", "mph", "kmh", "min", "sec",
+                                           "in", "inch", "inches", "rad", "square", "cubic", "cents", "hours", "miles"};
+constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two", "six", "ten", "dne", "DNE",
+                                            "No",  "Yes", "The", "All", "mon",  "sun", "tue", "wed", "thu", "fri",  "sat", "Mon", "Sun", "if",  "of",  "to"};
+constexpr std::string_view kTextCommands[] = {"text", "textbf", "textit", "textrm", "mbox", "hbox", "mathrm", "operatorname", "textnormal", "texttt", "textsf"};
+
+template <class Table>
+bool holds(const Table& table, std::string_view name) {
+  return std::find(std::begin(table), std::end(table), name) != std::end(table);
+}
+
+std::string_view same(std::string_view name) {
+  const auto row = std::find_if(std::begin(kSameCommand), std::end(kSameCommand), [&](const Spelling& s) { return s.from == name; });
+  return row == std::end(kSameCommand) ? name : row->to;
+}
+
+/// A command under its one name, or the sign it is.
+Token named(std::string_view name, std::size_t begin, std::size_t end) {
+  name = same(name);
+  const bool is_sign = name.size() == 1 && !is_letter(name.front());
+  return {is_sign ? TokenKind::sign : TokenKind::command, std::string(name), begin, end, false};
+}
+
+std::string trimmed(std::string_view text) {
+  const auto is_blank = [](char c) { return is_space(c); };
+  const auto first = std::find_if_not(text.begin(), text.end(), is_blank);
+  const auto last = std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_blank).base();
+  return {first, last};
+}
+
+}  // namespace
+
+bool is_unit_word(std::string_view word) { return holds(kUnitWords, word); }
+bool is_function(std::string_view name) { return holds(kFunctions, name); }
+
+std::size_t group_end(std::string_view text, std::size_t at) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '\\') ++at;
+    else if (text[at] == '{') ++depth;
+    else if (text[at] == '}' && --depth == 0) return at + 1;
+  }
+  return std::string_view::npos;
+}
+
+/// Behind white space, dollars and commands of layout.
+std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
+  while (at < text_.size()) {
+    const std::string_view rest = text_.substr(at);
+    if (is_space(rest[0])) ++at, spaced = true;
+    else if (rest.size() > 1 && rest[0] == '\\' && (std::string_view(",;:!> $").find(rest[1]) != std::string_view::npos)) at += 2, spaced = true;
+    else if (rest.starts_with("\xC2\xA0")) at += 2, spaced = true;
+    else if (rest[0] == '\\' && rest.size() > 1 && is_letter(rest[1])) {
+      std::size_t end = 1;
+      while (end < rest.size() && is_letter(rest[end])) ++end;
+      const std::string_view name = rest.substr(1, end - 1);
+      if (!holds(kLayout, name)) return at;
+      at += end;
+      if ((name == "left" || name == "right") && at < text_.size() && text_[at] == '.') ++at;  // the invisible bracket
+    } else return at;
+  }
+  return at;
+}
+
+/// The end of digits with thousands separators between them: 1,234,567 and 1{,}234 and 1\,234. Groups of three, the first of one to three.
+std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
+  const auto run = [&](std::size_t from) {
+    std::size_t end = from;
+    while (end < text_.size() && is_digit(text_[end])) ++end;
+    return end;
+  };
+  std::size_t end = run(at);
+  digits = text_.substr(at, end - at);
+  if (digits.size() > 3 || digits.empty() || digits[0] == '0') return end;
+  for (;;) {
+    std::size_t next = 0;
+    for (const std::string_view separator : {",\\!", "{,}", "\\!,\\!", "\\,", ","}) {
+      if (text_.substr(end).starts_with(separator)) {
+        next = end + separator.size();
+        if (separator == "," && !thousands_ && run(next) == next + 3) saw_thousands_ = true;
+        if (separator == "," && !thousands_) next = 0;
+        break;
+      }
+    }
+    if (next == 0 || run(next) != next + 3) return end;
+    if (text_[next - 1] == ',') saw_thousands_ = true;
+    digits += text_.substr(next, 3);
+    end = next + 3;
+  }
+}
+
+Token Tokens::number(std::size_t at) {
+  std::string digits;
+  std::size_t end = thousands_end(at, digits);
+  if (end < text_.size() && text_[end] == '.' && (end > at || (end + 1 < text_.size() && is_digit(text_[end + 1])))) {
+    const bool continues = end + 1 < text_.size() && (is_digit(text_[end + 1]) || text_.substr(end + 1).starts_with("\\overline") || text_.substr(end + 1).starts_with("\\bar") ||
+                                                      text_.substr(end + 1).starts_with("\\dot{"));
+    if (continues) {
+      digits += '.', ++end;
+      while (end < text_.size() && is_digit(text_[end])) digits += text_[end++];
+    }
+  }
+  if (end + 1 < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {  // 1.5e-3, but not 2e^x
+    std::size_t first = end + 1;
+    if (text_[first] == '-' || text_[first] == '+') ++first;
+    std::size_t last = first;
+    while (last < text_.size() && is_digit(text_[last])) ++last;
+    if (last > first) digits += 'e', digits += text_.substr(end + 1, last - end - 1), end = last;
+  }
+  return {TokenKind::number, digits, at, end, false};
+}
+
+Token Tokens::backslash(std::size_t at) {
+  if (at + 1 >= text_.size()) unreadable("a backslash at the end");
+  if (!is_letter(text_[at + 1])) {
+    const char c = text_[at + 1];
+    if (c == '\\') return {TokenKind::command, "\\", at, at + 2, false};  // a row of a matrix ends
+    if (c == '{' || c == '}') return {TokenKind::command, std::string(1, c), at, at + 2, false};
+    return {TokenKind::sign, std::string(1, c), at, at + 2, false};  // \% and others
+  }
+  std::size_t end = at + 1;
+  while (end < text_.size() && is_letter(text_[end])) ++end;
+  const std::string_view name = text_.substr(at + 1, end - at - 1);
+  if (!holds(kTextCommands, name)) return named(name, at, end);
+  bool spaced = false;
+  const std::size_t open = skip(end, spaced);
+  if (open >= text_.size() || text_[open] != '{') unreadable("a command of text without its braces");
+  const std::size_t close = group_end(text_, open);
+  if (close == std::string_view::npos) unreadable("a brace that is never closed");
+  std::string content = trimmed(text_.substr(open + 1, close - open - 2));
+  if (content.size() > 2 && content.front() == '(' && content.back() == ')') content = content.substr(1, content.size() - 2);
+  std::size_t before = at;
+  while (before > 0 && (is_space(text_[before - 1]) || text_[before - 1] == '\\' || text_[before - 1] == ',')) --before;
+  const bool is_behind_value = before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '}' || text_[before - 1] == '/');
+  const bool is_unit = is_behind_value && content.size() == 1 && std::string_view("mgshLlN").find(content[0]) != std::string_view::npos;
+  if (content.size() == 1 && is_letter(content[0]) && !is_unit) return {TokenKind::letter, content, at, close, false};
+  if (is_function(same(content)) || content == "and" || content == "or" || content == "pi") return named(content, at, close);
+  return {TokenKind::words, content, at, close, false};
+}
+
+/// A run of letters: a word that means something, a word of a text, or the first of several variables.
+Token Tokens::word(std::size_t at) const {
+  std::size_t end = at;
+  while (end < text_.size() && is_letter(text_[end])) ++end;
+  const std::string_view run = text_.substr(at, end - at);
+  if (run.size() == 1) return {TokenKind::letter, std::string(run), at, end, false};
+  if (run == "union") return {TokenKind::command, "cup", at, end, false};
+  if (is_function(same(run)) || holds(kPlainWords, run)) return named(run, at, end);
+  if (run.size() > 3 || holds(kShortWords, run)) {
+    for (const std::string_view function : {"sqrt", "sin", "cos", "tan", "log", "ln", "pi"})  // "xsin(x)" is no word; "sinx" is sin x
+      if (run.starts_with(function) && run.size() <= function.size() + 1) return named(function, at, at + function.size());
+    return {TokenKind::words, std::string(run), at, end, false};
+  }
+  if (is_unit_word(run) && at > 0) {
+    std::size_t before = at;
+    while (before > 0 && is_space(text_[before - 1])) --before;
+    if (before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '/' || text_[before - 1] == '}')) return {TokenKind::words, std::string(run), at, end, false};
+  }
+  for (const std::string_view function : {"ln", "pi"})
+    if (run.starts_with(function)) return named(function, at, at + function.size());
+  return {TokenKind::letter, std::string(1, text_[at]), at, at + 1, false};
+}
+
+Token Tokens::at(std::size_t at) {
+  bool spaced = false;
+  at = skip(at, spaced);
+  Token token;
+  if (at >= text_.size()) {
+    token = {TokenKind::end, "", text_.size(), text_.size(), false};
+  } else if (is_digit(text_[at]) || (text_[at] == '.' && at + 1 < text_.size() && is_digit(text_[at + 1]))) {
+    token = number(at);
+  } else if (text_[at] == '\\') {
+    token = backslash(at);
+  } else if (is_letter(text_[at])) {
+    token = word(at);
+  } else if (static_cast<unsigned char>(text_[at]) < 0x80) {
+    token = {TokenKind::sign, std::string(1, text_[at]), at, at + 1, false};
+  } else {
+    const auto row = std::find_if(std::begin(kUnicode), std::end(kUnicode), [&](const Spelling& s) { return text_.substr(at).starts_with(s.from); });
+    if (row == std::end(kUnicode)) unreadable("a character that is no mathematics");
+    token = named(row->to, at, at + row->from.size());
+  }
+  token.spaced = spaced;
+  return token;
+}
+
+}  // namespace rollcall::reward::math

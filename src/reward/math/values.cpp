@@ -1,0 +1,139 @@
+// Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or rests on agreement to a stated number of bits.
+#include "reward/math/values.hpp"
+
+#include "base/random.hpp"
+#include "reward/math/evaluation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rollcall::reward::math {
+namespace {
+
+constexpr std::array kPrecisions = {96, 384, 1536, 6144, 24576};  // bits; each step costs more than all before it
+constexpr int kMostBitsOfFunctions = 6144;                        // where exp, log, sin, ... are evaluated
+constexpr long kAgreement = 192;                                  // bits of agreement that count as equality where nothing is proven
+constexpr int kPoints = 12, kWholePoints = 6, kFewestPoints = 3;
+
+/// Points of four kinds: below 1, above 1, of both signs, whole numbers. Point k of variable v is always the same number.
+mpq_class coordinate(int k, std::size_t variable) {
+  const RandomStream stream(0, RandomPurpose::verification, std::uint64_t(k), variable);
+  if (k >= kPoints) return mpq_class(static_cast<unsigned long>(1 + stream.below(0, 12)));
+  mpq_class value(static_cast<unsigned long>(1 + stream.below(0, 1008)), 1009);
+  if (k >= 4) value = value * 7 + 1;
+  if (k >= 8 && (variable == 0 || stream.below(1, 2) == 0)) value = -value;
+  value.canonicalize();
+  return value;
+}
+
+/// Whether all members are below 2^-bits in size.
+bool is_below(const Box& box, long bits) { return box.re.exponent() <= -bits && (!box.im || box.im->exponent() <= -bits); }
+bool excludes_zero(const Box& box) { return !box.re.has_zero() || (box.im && !box.im->has_zero()); }
+
+std::string size_of(const Box& box) { return box.im && box.re.has_zero() ? fmt::format("{:.3g} i", box.im->middle()) : fmt::format("{:.3g}", box.re.middle()); }
+
+}  // namespace
+
+Form Values::form(const Node& node) {
+  const auto child = [&](std::size_t n) { return form(node.children[n]); };
+  switch (node.kind) {
+    case Kind::number: return constant(*node.value);
+    case Kind::based: return constant(*node.value);
+    case Kind::symbol: return node.text == "pi" ? algebra_.pi() : node.text == "e" ? algebra_.e() : node.text == "i" ? algebra_.i() : algebra_.variable(node.text);
+    case Kind::add: {
+      Form sum = child(0);
+      for (std::size_t n = 1; n < node.children.size(); ++n) sum = algebra_.add(sum, child(n));
+      return sum;
+    }
+    case Kind::multiply: {
+      Form product = child(0);
+      for (std::size_t n = 1; n < node.children.size(); ++n) product = algebra_.multiply(product, child(n));
+      return product;
+    }
+    case Kind::divide: return algebra_.divide(child(0), child(1));
+    case Kind::negate: return algebra_.negate(child(0));
+    case Kind::power: return algebra_.power(child(0), child(1));
+    case Kind::call: return call(node);
+    case Kind::percent: return algebra_.scale(child(0), mpq_class(1, 100));
+    case Kind::degrees: return algebra_.multiply(algebra_.scale(child(0), mpq_class(1, 180)), algebra_.pi());
+    case Kind::unit: return child(0);
+    default: unreadable("a set, a relation, words or infinity where a number should stand");
+  }
+}
+
+Form Values::call(const Node& node) {
+  std::vector<Form> arguments;
+  for (const Node& child : node.children) arguments.push_back(form(child));
+  if (node.text == "ln" && rational(arguments[0]) == mpq_class(0)) undefined("a logarithm of zero");
+  return algebra_.call(node.text, arguments);
+}
+
+Verdict Values::compare(const Form& a, const Form& b) {
+  const auto x = rational(a), y = rational(b);
+  if (x && y) {
+    if (*x == *y) return {Answer::equal, "the same number"};
+    return {Answer::different, fmt::format("the numbers differ by {:.3g}", mpq_class(*y - *x).get_d())};
+  }
+  if (algebra_.same(a, b)) return {Answer::equal, "the same canonical form"};
+  const Form difference = algebra_.subtract(a, b);
+  if (is_zero(difference)) return {Answer::equal, "the same canonical form"};
+  const std::vector<int> variables = algebra_.variables_of(difference);
+  return variables.empty() ? compare_constants(difference.top) : compare_functions(a, b, difference.top, variables);
+}
+
+Verdict Values::compare_constants(const Poly& difference) {
+  const auto separation = separation_bits(algebra_, difference);
+  const Point nowhere;
+  for (const int bits : kPrecisions) {
+    if (!separation && bits > kMostBitsOfFunctions) break;
+    Evaluation evaluation(algebra_, nowhere, bits, false, evaluations_);
+    const auto value = evaluation.value(difference);
+    if (!value) continue;
+    if (excludes_zero(*value)) return {Answer::different, fmt::format("the values differ by {}", size_of(*value))};
+    if (separation && is_below(*value, *separation)) return {Answer::equal, fmt::format("algebraic numbers closer than their separation bound of 2^-{}", *separation)};
+    const long needed = kAgreement + 2 * coefficient_bits(algebra_, difference) + 2 * evaluation.reach();
+    if (!separation && is_below(*value, needed)) return {Answer::equal, fmt::format("the values agree to {} bits", needed)};
+  }
+  return {Answer::undecided, "the values are closer than can be told apart, or not defined"};
+}
+
+Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& difference, const std::vector<int>& variables) {
+  const bool real_only = !algebra_.has_imaginary(a) && !algebra_.has_imaginary(b);
+  int agreeing = 0;
+  for (int k = 0; k < kPoints + kWholePoints && !(k >= kPoints && agreeing >= kFewestPoints); ++k) {
+    Point point;
+    for (std::size_t v = 0; v < variables.size(); ++v) point[variables[v]] = coordinate(k, v);
+    for (const int bits : kPrecisions) {
+      if (bits > kMostBitsOfFunctions) break;
+      Evaluation evaluation(algebra_, point, bits, real_only, evaluations_);
+      const auto value = evaluation.value(difference);
+      if (!value) break;
+      if (excludes_zero(*value)) return {Answer::different, fmt::format("the values differ by {} at point {}", size_of(*value), k)};
+      if (is_below(*value, kAgreement + 2 * evaluation.reach())) {
+        ++agreeing;
+        break;
+      }
+    }
+  }
+  if (agreeing >= kFewestPoints) return {Answer::equal, fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
+  return {Answer::undecided, "the values could not be computed at enough points"};
+}
+
+std::optional<int> Values::sign(const Form& a) {
+  if (const auto value = rational(a)) return sgn(*value);
+  if (!algebra_.variables_of(a).empty()) return std::nullopt;
+  const Verdict is_null = compare(a, constant(0));
+  if (is_null.answer != Answer::different) return is_null.answer == Answer::equal ? std::optional<int>(0) : std::nullopt;
+  const Point nowhere;
+  for (const int bits : kPrecisions) {
+    if (bits > kMostBitsOfFunctions) break;
+    Evaluation evaluation(algebra_, nowhere, bits, false, evaluations_);
+    const auto value = evaluation.value(a);
+    if (value && !value->im && !value->re.has_zero()) return value->re.is_positive() ? 1 : -1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rollcall::reward::math

@@ -1,0 +1,81 @@
+// What the parser makes of spellings, and what it refuses.
+#include "reward/math/expression.hpp"
+#include "reward/math/limits.hpp"
+#include "reward/math/tokens.hpp"
+#include "reward/math/units.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rollcall::reward::math {
+namespace {
+
+Node parsed(const char* text) { return parse_answer(text, {}).root; }
+
+NoVerdict::Cause refusal(const std::string& text) {
+  try {
+    parse_answer(text, {});
+  } catch (const NoVerdict& e) {
+    return e.cause;
+  }
+  ADD_FAILURE() << text << " was read";
+  return NoVerdict::Cause::undefined;
+}
+
+TEST(Parse, TellsStructures) {
+  EXPECT_EQ(parsed("(1,2]").kind, Kind::bracketed);
+  EXPECT_EQ(parsed("(1,2]").text, "(]");
+  EXPECT_EQ(parsed("\\{1,2\\}").kind, Kind::set);
+  EXPECT_EQ(parsed("{1,2}").kind, Kind::set);
+  EXPECT_EQ(parsed("1, 2 and 3").children.size(), 3U);
+  EXPECT_EQ(parsed("1 < x \\le 2").text, "<l");
+  EXPECT_EQ(parsed("a \\pm b").kind, Kind::plus_minus);
+  EXPECT_EQ(*parsed("\\begin{pmatrix}1&2&3\\\\4&5&6\\end{pmatrix}").value, 3);
+  EXPECT_EQ(parsed("5 \\text{ square  units}").text, "square  units");
+  EXPECT_EQ(parsed("x_{10}").text, "x_10");
+  EXPECT_EQ(*parsed("1011_2").value, 11);
+}
+
+TEST(Parse, CommasHaveTwoReadings) {
+  EXPECT_EQ(*parsed("1,234").value, 1234);
+  EXPECT_TRUE(parse_answer("1,234", {}).has_thousands);
+  EXPECT_EQ(parse_answer("1,234", {.thousands = false}).root.kind, Kind::list);
+  EXPECT_EQ(parsed("1,23").kind, Kind::list);
+  EXPECT_EQ(parsed("1, 234").kind, Kind::list);
+}
+
+TEST(Parse, ReadsLiteralsExactly) {
+  EXPECT_EQ(*parsed("0.125").value, mpq_class(1, 8));
+  EXPECT_EQ(*parsed("1.25e-2").value, mpq_class(1, 80));
+  EXPECT_EQ(*parsed("0.1\\overline{6}").value, mpq_class(1, 6));
+  EXPECT_EQ(*parsed("0.\\overline{142857}").value, mpq_class(1, 7));
+}
+
+TEST(Parse, RefusesWithACause) {
+  EXPECT_EQ(refusal("(1"), NoVerdict::Cause::unreadable);
+  EXPECT_EQ(refusal("1)"), NoVerdict::Cause::unreadable);
+  EXPECT_EQ(refusal("1 2"), NoVerdict::Cause::unreadable);
+  EXPECT_EQ(refusal("\\frac{1}"), NoVerdict::Cause::unreadable);
+  EXPECT_EQ(refusal("\\begin{pmatrix}1&2\\\\3\\end{pmatrix}"), NoVerdict::Cause::unreadable);
+  EXPECT_EQ(refusal("12_{2}"), NoVerdict::Cause::unreadable);  // 2 is no digit of base 2
+  EXPECT_EQ(refusal("\\lim_{x\\to 0} x"), NoVerdict::Cause::unsupported);
+  EXPECT_EQ(refusal(std::string(200, '(') + "1" + std::string(200, ')')), NoVerdict::Cause::exhausted);
+  EXPECT_EQ(refusal("1e99999999999"), NoVerdict::Cause::exhausted);
+}
+
+TEST(Units, ConvertExactly) {
+  EXPECT_EQ(find_unit("km/h")->factor, mpq_class(5, 18));
+  EXPECT_EQ(find_unit("square feet")->factor, mpq_class(145161, 1562500));  // 0.3048^2
+  EXPECT_EQ(find_unit("Hours")->dimension, "time");
+  EXPECT_FALSE(find_unit("apples"));
+}
+
+TEST(Tokens, GroupsEndAtTheirBrace) {
+  EXPECT_EQ(group_end("{a{b}c}d", 0), 7U);
+  EXPECT_EQ(group_end("{a\\}b}", 0), 6U);
+  EXPECT_EQ(group_end("{a", 0), std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace rollcall::reward::math
