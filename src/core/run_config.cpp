@@ -40,7 +40,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.memory_limit", &c.run.memory_limit, "memory a rank may use, such as 6G; empty: its share of what the node offers");
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
-  s.bind("task.name", &c.task.name, "task: sorting, arithmetic, countdown, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, jsonl");
+  s.bind("task.name", &c.task.name,
+         "task: sorting, arithmetic, countdown, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, jsonl");
   s.bind("task.train_prompts", &c.task.train_prompts, "training prompts to generate", kPositive);
   s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts", kCount);
   s.bind("task.heldout_prompts", &c.task.heldout_prompts, "held-out prompts for eval", kPositive);

@@ -85,7 +85,8 @@ Marks node_set(const Graph& g, std::string_view text) {
 Marks shortest_path(const Graph& g, std::string_view text) {
   const auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes"};
-  if (walk->front() != g.answer[0] || walk->back() != g.answer[1] || edges_walked(g, *walk) + 1 != walk->size()) return {true, false, 0.0, "it is no path between the two"};
+  if (walk->front() != g.answer[0] || walk->back() != g.answer[1] || edges_walked(g, *walk) + 1 != walk->size())
+    return {true, false, 0.0, "it is no path between the two"};
   const std::size_t shortest = distance(g, g.answer[0], g.answer[1]);
   return {true, walk->size() == shortest + 1, share(shortest, walk->size() - 1), "there is a shorter path"};
 }
@@ -123,9 +124,12 @@ struct Family {
 };
 
 constexpr std::array kFamilies = {
-    Family{"connected_component", false, Asks::set, node_set}, Family{"shortest_path", false, Asks::ends, shortest_path},
-    Family{"cycle", false, Asks::cycle, cycle},                Family{"topological_order", true, Asks::order, topological_order},
-    Family{"degree", false, Asks::value, value},               Family{"triangles", false, Asks::value, value},
+    Family{"connected_component", false, Asks::set, node_set},
+    Family{"shortest_path", false, Asks::ends, shortest_path},
+    Family{"cycle", false, Asks::cycle, cycle},
+    Family{"topological_order", true, Asks::order, topological_order},
+    Family{"degree", false, Asks::value, value},
+    Family{"triangles", false, Asks::value, value},
     Family{"max_flow", true, Asks::value, value},
 };
 
@@ -145,7 +149,8 @@ void read_answer(const Json& answer, Asks asks, Graph& g) {
   if (asks == Asks::cycle) return;
   for (std::size_t i = 0; i < text.size(); ++i) g.answer.push_back(node_of(text, i, g.size()));
   check_reference(asks == Asks::ends ? g.answer.size() == 2 : !g.answer.empty() && are_distinct(g.answer), "answer names other nodes than the family needs");
-  check_reference(asks != Asks::ends || (g.answer[0] != g.answer[1] && distance(g, g.answer[0], g.answer[1]) < g.size()), "there is no path between the two nodes");
+  check_reference(asks != Asks::ends || (g.answer[0] != g.answer[1] && distance(g, g.answer[0], g.answer[1]) < g.size()),
+                  "there is no path between the two nodes");
 }
 
 Graph read_graph(const Json& reference, const Family& family) {

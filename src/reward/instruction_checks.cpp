@@ -37,7 +37,8 @@ bool relates(std::size_t count, const Json& arguments, const char* relation, con
 
 std::vector<std::string> texts_of(const Json& arguments, const char* key) {
   const auto texts = arguments.at(key).get<std::vector<std::string>>();
-  check_reference(!texts.empty() && std::none_of(texts.begin(), texts.end(), [](const std::string& t) { return t.empty(); }), "a list or one of its texts is empty");
+  check_reference(!texts.empty() && std::none_of(texts.begin(), texts.end(), [](const std::string& t) { return t.empty(); }),
+                  "a list or one of its texts is empty");
   return texts;
 }
 

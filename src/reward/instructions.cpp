@@ -14,7 +14,8 @@ Score judge_instructions(const Prompt& prompt, const Response& response) {
   return read_reference(prompt, kForm, [&](const Json& reference) {
     const auto kinds = reference.at("instruction_id_list").get<std::vector<std::string>>();
     const Json& arguments = reference.at("kwargs");
-    check_reference(!kinds.empty() && arguments.is_array() && arguments.size() == kinds.size(), "instruction_id_list and kwargs are of different lengths, or empty");
+    check_reference(!kinds.empty() && arguments.is_array() && arguments.size() == kinds.size(),
+                    "instruction_id_list and kwargs are of different lengths, or empty");
     std::size_t followed = 0;
     std::string reason;
     for (std::size_t i = 0; i < kinds.size(); ++i) {

@@ -46,10 +46,12 @@ void compare(const Json& wanted, const Json* given, Leaves& leaves) {
     return;
   }
   if (wanted.is_object()) {
-    for (const auto& [key, inner] : wanted.items()) compare(inner, given != nullptr && given->is_object() && given->contains(key) ? &given->at(key) : nullptr, leaves);
+    for (const auto& [key, inner] : wanted.items())
+      compare(inner, given != nullptr && given->is_object() && given->contains(key) ? &given->at(key) : nullptr, leaves);
     return;
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i) compare(wanted[i], given != nullptr && given->is_array() && i < given->size() ? &(*given)[i] : nullptr, leaves);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    compare(wanted[i], given != nullptr && given->is_array() && i < given->size() ? &(*given)[i] : nullptr, leaves);
 }
 
 /// 1 up to twice the bytes of the reference, then falling as their share; the paper names the component and not its law.

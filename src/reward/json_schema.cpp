@@ -122,7 +122,8 @@ void walk_object(const Json& schema, const Json& value, const std::string& place
   const Json none = Json::object();
   const Json& properties = schema.contains("properties") ? schema.at("properties") : none;
   if (schema.contains("required"))
-    for (const Json& key : schema.at("required")) mark(marks, value.is_object() && value.contains(key.get<std::string>()), place, "required " + key.get<std::string>());
+    for (const Json& key : schema.at("required"))
+      mark(marks, value.is_object() && value.contains(key.get<std::string>()), place, "required " + key.get<std::string>());
   if (!value.is_object()) return;
   for (const auto& [key, inner] : properties.items())
     if (value.contains(key)) walk(inner, value.at(key), place + "." + key, marks);

@@ -60,7 +60,9 @@ inline Score score_of(std::vector<double> components, std::string answer, std::s
   return {.components = std::move(components), .correct = correct, .answer = std::move(answer), .reason = correct ? std::string() : std::move(reason)};
 }
 
-inline Score no_answer(std::size_t components) { return score_of(std::vector<double>(components, 0.0), {}, "no answer, or one that the token limit may have cut"); }
+inline Score no_answer(std::size_t components) {
+  return score_of(std::vector<double>(components, 0.0), {}, "no answer, or one that the token limit may have cut");
+}
 
 inline double share(std::size_t part, std::size_t whole) { return whole == 0 ? 1.0 : double(part) / double(whole); }
 

@@ -48,7 +48,9 @@ bool is_in_form(std::string_view text, const std::vector<Tag>& tags) {
     const std::size_t end = text.find(tag.close);
     if (end == std::string_view::npos) return false;
     const auto within = text.substr(0, end);
-    const auto holds = [&](const Tag& other) { return within.find(other.open) != std::string_view::npos || within.find(other.close) != std::string_view::npos; };
+    const auto holds = [&](const Tag& other) {
+      return within.find(other.open) != std::string_view::npos || within.find(other.close) != std::string_view::npos;
+    };
     if (std::any_of(tags.begin(), tags.end(), holds)) return false;
     text.remove_prefix(end + tag.close.size());
   }
@@ -69,7 +71,8 @@ Score judge_tag_structure(const Prompt& prompt, const Response& response) {
     standing += held ? 1 : 0;
     given += tag.content ? 1 : 0;
     right += tag.content && as_asked ? 1 : 0;
-    if (!as_asked && reason.empty()) reason = fmt::format("{} {}", tag.open, held ? "holds something else" : "does not stand once and closed with something in it");
+    if (!as_asked && reason.empty())
+      reason = fmt::format("{} {}", tag.open, held ? "holds something else" : "does not stand once and closed with something in it");
     if (held) answer = std::string(*held);
   }
   const bool format = is_in_form(*text, tags);

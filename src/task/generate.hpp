@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>

@@ -39,17 +39,19 @@ std::vector<Edge> draw_edges(std::int64_t nodes, bool directed, std::int64_t cou
 std::optional<Asked> component(const Graph& g, Draws& draws) {
   const auto node = draws.below(g.nodes);
   const Walk answer = component_of(g, node);
-  return Asked{fmt::format(" {}", letter_of(node)), fmt::format("Which nodes can be reached from {}, itself included? Answer with their letters, for example ABC.", letter_of(node)),
-               answer, answer};
+  return Asked{fmt::format(" {}", letter_of(node)),
+               fmt::format("Which nodes can be reached from {}, itself included? Answer with their letters, for example ABC.", letter_of(node)), answer,
+               answer};
 }
 
 std::optional<Asked> path(const Graph& g, Draws& draws) {
   const auto from = draws.below(g.nodes), to = draws.below(g.nodes);
   const Walk walk = shortest_path(g, from, to);
   if (walk.size() < 3) return std::nullopt;  // none, or a single edge
-  return Asked{fmt::format(" {}>{}", letter_of(from), letter_of(to)),
-               fmt::format("Find a shortest path from {} to {}. Answer with the letters of its nodes in order, for example ABC.", letter_of(from), letter_of(to)),
-               fmt::format("{}{}", letter_of(from), letter_of(to)), walk};
+  return Asked{
+      fmt::format(" {}>{}", letter_of(from), letter_of(to)),
+      fmt::format("Find a shortest path from {} to {}. Answer with the letters of its nodes in order, for example ABC.", letter_of(from), letter_of(to)),
+      fmt::format("{}{}", letter_of(from), letter_of(to)), walk};
 }
 
 std::optional<Asked> cycle(const Graph& g, Draws& draws) {
@@ -61,19 +63,22 @@ std::optional<Asked> cycle(const Graph& g, Draws& draws) {
 }
 
 std::optional<Asked> order(const Graph& g, Draws&) {
-  return Asked{"", "Put all nodes in an order in which every edge leads from an earlier node to a later one. Answer with their letters in order, for example ABC.", nullptr,
-               topological_order(g)};
+  return Asked{"",
+               "Put all nodes in an order in which every edge leads from an earlier node to a later one. Answer with their letters in order, for example ABC.",
+               nullptr, topological_order(g)};
 }
 
 std::optional<Asked> degree(const Graph& g, Draws& draws) {
   const auto node = draws.below(g.nodes);
   const auto n = std::count_if(g.edges.begin(), g.edges.end(), [&](const Edge& e) { return e.from == node || e.to == node; });
-  return Asked{fmt::format(" {}", letter_of(node)), fmt::format("How many edges does node {} have? Answer with the number only.", letter_of(node)), n, fmt::format("{}", n)};
+  return Asked{fmt::format(" {}", letter_of(node)), fmt::format("How many edges does node {} have? Answer with the number only.", letter_of(node)), n,
+               fmt::format("{}", n)};
 }
 
 std::optional<Asked> triangles(const Graph& g, Draws&) {
   const auto n = count_triangles(g);
-  return Asked{"", "How many triangles does it have, that is, sets of three nodes with an edge between any two? Answer with the number only.", n, fmt::format("{}", n)};
+  return Asked{"", "How many triangles does it have, that is, sets of three nodes with an edge between any two? Answer with the number only.", n,
+               fmt::format("{}", n)};
 }
 
 std::optional<Asked> flow(const Graph& g, Draws& draws) {
@@ -81,8 +86,8 @@ std::optional<Asked> flow(const Graph& g, Draws& draws) {
   if (from == to || shortest_path(g, from, to).empty()) return std::nullopt;
   const auto n = max_flow(g, from, to);
   return Asked{fmt::format(" {}>{}", letter_of(from), letter_of(to)),
-               fmt::format("The numbers are capacities. What is the maximum flow from {} to {}? Answer with the number only.", letter_of(from), letter_of(to)), n,
-               fmt::format("{}", n)};
+               fmt::format("The numbers are capacities. What is the maximum flow from {} to {}? Answer with the number only.", letter_of(from), letter_of(to)),
+               n, fmt::format("{}", n)};
 }
 
 struct Family {
@@ -94,17 +99,22 @@ struct Family {
 };
 
 constexpr std::array kFamilies = {
-    Family{"connected_component", "cc", false, false, 7, component}, Family{"shortest_path", "sp", false, false, 14, path},
-    Family{"cycle", "cy", false, false, 9, cycle},                  Family{"topological_order", "to", true, false, 13, order},
-    Family{"degree", "dg", false, false, 16, degree},                Family{"triangles", "tr", false, false, 20, triangles},
+    Family{"connected_component", "cc", false, false, 7, component},
+    Family{"shortest_path", "sp", false, false, 14, path},
+    Family{"cycle", "cy", false, false, 9, cycle},
+    Family{"topological_order", "to", true, false, 13, order},
+    Family{"degree", "dg", false, false, 16, degree},
+    Family{"triangles", "tr", false, false, 20, triangles},
     Family{"max_flow", "mf", true, true, 16, flow},
 };
 
 std::string question(const Graph& g, const Family& family, const std::string& asked) {
   std::vector<std::string> edges;
   for (const Edge& e : g.edges)
-    edges.push_back(fmt::format("{}{}{}{}", letter_of(e.from), g.directed ? "->" : "-", letter_of(e.to), family.weighted ? fmt::format(" ({})", e.capacity) : ""));
-  return fmt::format("{} graph has the nodes A to {} and the edges {}. {}", g.directed ? "A directed" : "An undirected", letter_of(g.nodes - 1), fmt::join(edges, ", "), asked);
+    edges.push_back(
+        fmt::format("{}{}{}{}", letter_of(e.from), g.directed ? "->" : "-", letter_of(e.to), family.weighted ? fmt::format(" ({})", e.capacity) : ""));
+  return fmt::format("{} graph has the nodes A to {} and the edges {}. {}", g.directed ? "A directed" : "An undirected", letter_of(g.nodes - 1),
+                     fmt::join(edges, ", "), asked);
 }
 
 std::optional<Item> draw_graph(const TaskSection& section, std::int64_t level, Draws& draws) {

@@ -28,12 +28,12 @@ enum Claim : std::uint32_t { kNothing = 0, kCase = 1, kStart = 2, kEnd = 4, kPar
 
 /// A row of the table in instruction_kinds.cpp.
 struct InstructionKind {
-  const char* name;                                                              ///< IFEval's
-  std::uint32_t claims;                                                          ///< no two rows that are given together claim the same
-  std::uint32_t needs;                                                           ///< no row given together claims it
-  void (*write)(Draft& draft, Draws& draws);                                     ///< may be none
+  const char* name;                                                                        ///< IFEval's
+  std::uint32_t claims;                                                                    ///< no two rows that are given together claim the same
+  std::uint32_t needs;                                                                     ///< no row given together claims it
+  void (*write)(Draft& draft, Draws& draws);                                               ///< may be none
   nlohmann::json (*arguments)(const Draft& draft, const std::string& text, Draws& draws);  ///< IFEval's kwargs, such that `text` follows
-  std::string (*words)(const nlohmann::json& arguments);                         ///< "Use at least 5 words."
+  std::string (*words)(const nlohmann::json& arguments);                                   ///< "Use at least 5 words."
 };
 
 const std::vector<InstructionKind>& instruction_kinds();

@@ -37,10 +37,8 @@ Value draw_truth(Draws& draws) {
 
 Value draw_list(Draws& draws) {
   const Value a = draw_sum(draws), b = draw_sum(draws);
-  return {Json::array({a.value, b.value}),
-          Json::object({{"type", "array"}, {"items", a.schema}, {"minItems", 2}, {"maxItems", 2}}),
-          fmt::format("[{},{}]", a.plain, b.plain),
-          fmt::format("a list of two: {}; {}", a.words, b.words)};
+  return {Json::array({a.value, b.value}), Json::object({{"type", "array"}, {"items", a.schema}, {"minItems", 2}, {"maxItems", 2}}),
+          fmt::format("[{},{}]", a.plain, b.plain), fmt::format("a list of two: {}; {}", a.words, b.words)};
 }
 
 /// Sums at level 1, texts from 2, truth values from 3, lists of two sums from 4. How many leaves it has.

@@ -65,7 +65,8 @@ std::optional<Item> draw_multiple_choice(const TaskSection& section, std::int64_
   Item item{fmt::format("{} {}:", question.plain, fmt::join(plain, " ")), nlohmann::json{{"answer", letter}, {"options", options}}.dump(), letter};
   item.domain = question.domain;
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question") item.text = fmt::format("{}\n{}\nAnswer with the letter only.", question.words, fmt::join(lines, "\n"));
+  if (draw_wording(section.wording, draws) == "question")
+    item.text = fmt::format("{}\n{}\nAnswer with the letter only.", question.words, fmt::join(lines, "\n"));
   return item;
 }
 

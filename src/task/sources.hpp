@@ -28,7 +28,7 @@ PromptSet make_tags(const TaskSection& section, std::uint64_t seed);
 /// "a=3+4,b=xy,c=3<5:" -> {"a":7,"b":"xy","c":true}. Level: values, 1 to 12; sums at level 1, texts from 2, truth values from 3, lists from 4, an object within from 5.
 PromptSet make_json(const TaskSection& section, std::uint64_t seed);
 
-/// "number_words at least 5;no_comma:" -> a text that was written to follow them. Level: instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
+/// "number_words 5 at least;no_comma:" -> a text that was written to follow them. Level: instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
 PromptSet make_instructions(const TaskSection& section, std::uint64_t seed);
 
 /// "max A7 B9 C3:" -> "B"; "7+5 A11 B12:", "min ...", "next 2 5 8 ...". Level: options, 2 to 10; numbers grow with it. Domain: largest, smallest, sum, next.

@@ -40,7 +40,8 @@ std::optional<Item> draw_tags(const TaskSection& section, std::int64_t level, Dr
   Item item{fmt::format("{}:", fmt::join(plain, ",")), nlohmann::json{{"tags", tags}}.dump(), solution};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question")
-    item.text = fmt::format("Write these sections in this order, each within its tags as in <title>text</title>, and nothing around them:\n{}", fmt::join(asked, "\n"));
+    item.text =
+        fmt::format("Write these sections in this order, each within its tags as in <title>text</title>, and nothing around them:\n{}", fmt::join(asked, "\n"));
   return item;
 }
 

@@ -15,10 +15,10 @@ namespace {
 
 struct Unit {
   const char* dimension;
-  int level;                             ///< from which it is asked for
-  std::vector<const char*> spellings;    ///< symbol, then names
-  std::int64_t numerator, denominator;   ///< of the base unit
-  std::int64_t offset_hundredths = 0;    ///< temperatures: what is added to a value before the factor
+  int level;                            ///< from which it is asked for
+  std::vector<const char*> spellings;   ///< symbol, then names
+  std::int64_t numerator, denominator;  ///< of the base unit
+  std::int64_t offset_hundredths = 0;   ///< temperatures: what is added to a value before the factor
 };
 
 /// Factors: SI brochure, 9th edition, tables 2, 7 and 8; NIST SP 811 (2008), appendix B.8, where all that is asked for is exact.
@@ -53,8 +53,24 @@ const std::vector<Unit>& units() {
       {"speed", 5, {"m/s", "metres per second", "meters per second"}, 1, 1},
       {"speed", 5, {"km/h", "kilometres per hour", "kilometers per hour"}, 10, 36},
       {"temperature", 6, {"K", "kelvin", "kelvins"}, 1, 1},
-      {"temperature", 6, {"C", "\xC2\xB0" "C", "degree Celsius", "degrees Celsius", "Celsius"}, 1, 1, 27315},
-      {"temperature", 8, {"F", "\xC2\xB0" "F", "degree Fahrenheit", "degrees Fahrenheit", "Fahrenheit"}, 5, 9, 45967},
+      {"temperature",
+       6,
+       {"C",
+        "\xC2\xB0"
+        "C",
+        "degree Celsius", "degrees Celsius", "Celsius"},
+       1,
+       1,
+       27315},
+      {"temperature",
+       8,
+       {"F",
+        "\xC2\xB0"
+        "F",
+        "degree Fahrenheit", "degrees Fahrenheit", "Fahrenheit"},
+       5,
+       9,
+       45967},
   };
   return rows;
 }
@@ -99,7 +115,8 @@ std::optional<std::string> decimal_text(Fraction f) {
 std::optional<Item> draw_units(const TaskSection& section, std::int64_t level, Draws& draws) {
   const Unit &from = draws.one_of(units()), &to = draws.one_of(units());
   const int hardest = std::max(from.level, to.level);
-  if (&from == &to || std::string_view(from.dimension) != to.dimension || hardest > level || hardest < std::min<std::int64_t>(level, 8) - 4) return std::nullopt;
+  if (&from == &to || std::string_view(from.dimension) != to.dimension || hardest > level || hardest < std::min<std::int64_t>(level, 8) - 4)
+    return std::nullopt;
   std::int64_t number = 1;
   for (std::int64_t i = draws.between(1, 2 + level / 3); i > 0; --i) number *= 10;
   number = draws.between(number / 10, number - 1);

@@ -15,7 +15,8 @@ std::string square(const std::string& family, const std::string& answer) {
 std::string say(const std::string& reference, const std::string& response) { return verdict(judged("graph", reference, response)); }
 
 TEST(GraphAnswer, AnySpellingOfNodes) {
-  for (const char* path : {"BCD", "B-C-D", "B -> C -> D", "[B, C, D]", "B,A,D", "BAD"}) EXPECT_EQ(say(square("shortest_path", "\"BD\""), path).substr(0, 5), "1 1 1") << path;
+  for (const char* path : {"BCD", "B-C-D", "B -> C -> D", "[B, C, D]", "B,A,D", "BAD"})
+    EXPECT_EQ(say(square("shortest_path", "\"BD\""), path).substr(0, 5), "1 1 1") << path;
 }
 
 TEST(GraphAnswer, ShortestPath) {
@@ -34,7 +35,7 @@ TEST(GraphAnswer, ShortestPath) {
 TEST(GraphAnswer, SetsCountByTheirOverlap) {
   const auto reference = square("connected_component", "\"ABCD\"");
   EXPECT_EQ(say(reference, "D, C, B, A"), "1 1 1 | D, C, B, A");
-  EXPECT_EQ(say(reference, "AB"), "0 1 0.5 | AB");      // 2 of 4 elements of the union
+  EXPECT_EQ(say(reference, "AB"), "0 1 0.5 | AB");        // 2 of 4 elements of the union
   EXPECT_EQ(say(reference, "ABEF"), "0 1 0.333 | ABEF");  // 2 of 6
   EXPECT_EQ(say(reference, "AAB"), "0 0 0 | ");
 }
@@ -70,10 +71,12 @@ TEST(GraphAnswer, Numbers) {
 }
 
 TEST(GraphAnswer, AReferenceThatCannotBeUsedIsRefused) {
-  for (const auto& reference : {std::string("{}"), square("paths", "1"), square("degree", "-1"), square("degree", "1.5"), square("degree", "\"1\""), square("shortest_path", "\"AE\""),
-                                square("shortest_path", "\"AAB\""), square("connected_component", "\"AA\""), square("connected_component", "\"AG\""),
-                                std::string(R"({"family": "cycle", "nodes": 27, "edges": [], "answer": "none"})"), std::string(R"({"family": "cycle", "nodes": 2, "edges": ["AA"], "answer": "none"})"),
-                                std::string(R"({"family": "cycle", "nodes": 2, "edges": ["AB", "BA"], "answer": "none"})"), std::string(R"({"family": "cycle", "nodes": 2, "edges": [7], "answer": "none"})")})
+  for (const auto& reference : {std::string("{}"), square("paths", "1"), square("degree", "-1"), square("degree", "1.5"), square("degree", "\"1\""),
+                                square("shortest_path", "\"AE\""), square("shortest_path", "\"AAB\""), square("connected_component", "\"AA\""),
+                                square("connected_component", "\"AG\""), std::string(R"({"family": "cycle", "nodes": 27, "edges": [], "answer": "none"})"),
+                                std::string(R"({"family": "cycle", "nodes": 2, "edges": ["AA"], "answer": "none"})"),
+                                std::string(R"({"family": "cycle", "nodes": 2, "edges": ["AB", "BA"], "answer": "none"})"),
+                                std::string(R"({"family": "cycle", "nodes": 2, "edges": [7], "answer": "none"})")})
     EXPECT_THROW(say(reference, "A"), InputError) << reference;
 }
 

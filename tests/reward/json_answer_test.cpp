@@ -1,7 +1,7 @@
 // JSON answers: {correct, format, validity, structure, correctness, length}; and the keywords of schemas.
 #include "base/error.hpp"
-#include "reward/judged.hpp"
 #include "reward/json_schema.hpp"
+#include "reward/judged.hpp"
 #include "reward/reference.hpp"
 
 #include <gtest/gtest.h>

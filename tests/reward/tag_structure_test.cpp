@@ -16,12 +16,12 @@ TEST(TagStructure, HandWorked) {
   EXPECT_EQ(say("<think>six times seven</think><answer>42</answer>"), "1 1 1 1 | 42");
   EXPECT_EQ(say(" <think>\nif a<b then\n</think>\n\n<answer> 42 </answer>\n"), "1 1 1 1 | 42");
   EXPECT_EQ(say("<think>so</think><answer>41</answer>"), "0 1 1 0 | 41");
-  EXPECT_EQ(say("<think></think><answer>42</answer>"), "0 1 0.5 1 | 42");         // nothing thought
-  EXPECT_EQ(say("<answer>42</answer><think>so</think>"), "0 0 1 1 | 42");         // out of order
-  EXPECT_EQ(say("Sure! <think>so</think><answer>42</answer>"), "0 0 1 1 | 42");   // words before
-  EXPECT_EQ(say("<think>so</think><answer>42</answer>."), "0 0 1 1 | 42");        // and behind
-  EXPECT_EQ(say("<think>so</think><answer>42"), "0 0 0.5 0 | so");                // not closed
-  EXPECT_EQ(say("<think>so<answer>42</answer></think>"), "0 0 1 1 | 42");         // one within the other
+  EXPECT_EQ(say("<think></think><answer>42</answer>"), "0 1 0.5 1 | 42");        // nothing thought
+  EXPECT_EQ(say("<answer>42</answer><think>so</think>"), "0 0 1 1 | 42");        // out of order
+  EXPECT_EQ(say("Sure! <think>so</think><answer>42</answer>"), "0 0 1 1 | 42");  // words before
+  EXPECT_EQ(say("<think>so</think><answer>42</answer>."), "0 0 1 1 | 42");       // and behind
+  EXPECT_EQ(say("<think>so</think><answer>42"), "0 0 0.5 0 | so");               // not closed
+  EXPECT_EQ(say("<think>so<answer>42</answer></think>"), "0 0 1 1 | 42");        // one within the other
   EXPECT_EQ(say("<think>so</think><answer>42</answer><answer>42</answer>"), "0 0 0.5 0 | so");
   EXPECT_EQ(say("</think>so<think><answer>42</answer>"), "0 0 0.5 1 | 42");
   EXPECT_EQ(say("<Think>so</Think><answer>42</answer>"), "0 0 0.5 1 | 42");

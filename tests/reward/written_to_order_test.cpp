@@ -41,13 +41,20 @@ std::string spoilt(const std::string& kind, const Json& a, const std::string& te
   if (name == "number_words") return spoilt_count(text, a, "relation", "num_words", " so");
   if (name == "number_sentences") return spoilt_count(text, a, "relation", "num_sentences", " So.");
   if (name == "capital_word_frequency") return spoilt_count(text, a, "capital_relation", "capital_frequency", " SO");
-  static const std::map<std::string, std::string> appended = {{"number_paragraphs", "\n***\nso"}, {"nth_paragraph_first_word", "\n\nso"}, {"number_bullet_lists", "\n- so"},
-                                                              {"json_format", " so"},              {"two_responses", "\n******\nso"},     {"end_checker", " so"},
-                                                              {"quotation", " so"},                {"english_capital", " so"},            {"english_lowercase", " SO"},
+  static const std::map<std::string, std::string> appended = {{"number_paragraphs", "\n***\nso"},
+                                                              {"nth_paragraph_first_word", "\n\nso"},
+                                                              {"number_bullet_lists", "\n- so"},
+                                                              {"json_format", " so"},
+                                                              {"two_responses", "\n******\nso"},
+                                                              {"end_checker", " so"},
+                                                              {"quotation", " so"},
+                                                              {"english_capital", " so"},
+                                                              {"english_lowercase", " SO"},
                                                               {"no_comma", ","}};
   if (const auto found = appended.find(name); found != appended.end()) return text + found->second;
-  static const std::map<std::string, std::string> removed = {{"number_placeholders", "["}, {"postscript", "."},      {"constrained_response", "My"},
-                                                             {"number_highlighted_sections", "*"}, {"multiple_sections", "Section"}, {"title", "<<"}};
+  static const std::map<std::string, std::string> removed = {{"number_placeholders", "["},     {"postscript", "."},
+                                                             {"constrained_response", "My"},   {"number_highlighted_sections", "*"},
+                                                             {"multiple_sections", "Section"}, {"title", "<<"}};
   if (const auto found = removed.find(name); found != removed.end()) return without(text, found->second);
   return fmt::format("so {}", text);  // repeat_prompt, start_checker
 }

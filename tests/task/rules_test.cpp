@@ -73,8 +73,9 @@ TEST(Json, ValuesAreWhatThePlainTextSays) {
 TEST(Units, HandWorked) {
   std::map<std::string, std::string> known;
   for (const Prompt& p : train_of("units", 6000)) known[p.text] = p.solution;
-  const std::map<std::string, double> factors = {{"km=m", 1000},   {"m=km", 1e-3},      {"h=s", 3600},       {"ft=in", 12},       {"mi=m", 1609.344}, {"in=cm", 2.54},
-                                                 {"lb=g", 453.59237}, {"ha=m2", 1e4},   {"m/s=km/h", 3.6},   {"gal=L", 3.785411784}, {"d=min", 1440},  {"t=mg", 1e9}};
+  const std::map<std::string, double> factors = {{"km=m", 1000},     {"m=km", 1e-3},         {"h=s", 3600},       {"ft=in", 12},
+                                                 {"mi=m", 1609.344}, {"in=cm", 2.54},        {"lb=g", 453.59237}, {"ha=m2", 1e4},
+                                                 {"m/s=km/h", 3.6},  {"gal=L", 3.785411784}, {"d=min", 1440},     {"t=mg", 1e9}};
   std::map<std::string, int> seen;
   for (const auto& [text, answer] : known) {
     const auto unit = text.find_first_not_of("0123456789.");
@@ -82,7 +83,10 @@ TEST(Units, HandWorked) {
     const std::string units = text.substr(unit, text.size() - unit - 1);
     ++seen[units];
     const auto factor = factors.find(units);
-    const double expected = units == "C=F" ? value * 1.8 + 32 : units == "F=C" ? (value - 32) / 1.8 : units == "C=K" ? value + 273.15 : value * (factor != factors.end() ? factor->second : given / value);
+    const double expected = units == "C=F"   ? value * 1.8 + 32
+                            : units == "F=C" ? (value - 32) / 1.8
+                            : units == "C=K" ? value + 273.15
+                                             : value * (factor != factors.end() ? factor->second : given / value);
     EXPECT_NEAR(given, expected, 1e-9 * std::max(1.0, std::abs(given))) << text;
   }
   for (const char* units : {"km=m", "h=s", "mi=m", "in=cm", "C=F", "F=C", "C=K"}) EXPECT_GT(seen[units], 0) << units;
