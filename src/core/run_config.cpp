@@ -60,11 +60,12 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.memory_limit", &c.run.memory_limit, "memory a rank may use, such as 6G; empty: its share of what the node offers");
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
-  s.bind("task.name", &c.task.name, "task: sorting, arithmetic, countdown, jsonl");
+  s.bind("task.name", &c.task.name,
+         "task: sorting, arithmetic, countdown, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, jsonl");
   s.bind("task.train_prompts", &c.task.train_prompts, "training prompts to generate", kPositive);
   s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts", kCount);
   s.bind("task.heldout_prompts", &c.task.heldout_prompts, "held-out prompts for eval", kPositive);
-  s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (length, digits, numbers)", {1, 64});
+  s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (jobs/README.md says what it counts)", {1, 64});
   s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
   s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent", {-8, 8});
   s.bind("task.operators", &c.task.operators, "arithmetic: operators to ask for, equally often");

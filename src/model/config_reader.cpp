@@ -2,8 +2,8 @@
 #include "model/config_reader.hpp"
 
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "model/architectures.hpp"
-#include "model/foreign_json.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #include "model/safetensors.hpp"
 
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/nearest.hpp"
-#include "model/foreign_json.hpp"
 #include "model/mapped_file.hpp"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/foreign_json.hpp"
 #include "base/nearest.hpp"
-#include "model/foreign_json.hpp"
 
 #include <fmt/format.h>
 

@@ -16,7 +16,7 @@ struct Response {
   bool whole = true;                      ///< the answer is the response as it stands, and has to be spelt as the task asks
 };
 
-// All return the components {correct, format}. An answer that the token limit may have cut is no answer: a response that did not finish is correct only
+// All return the components {correct, format} first, in [0, 1], some more behind them. An answer that the token limit may have cut is no answer: a response that did not finish is correct only
 // where its answer visibly ended before the cut (Extracted::complete). White space around an answer never matters.
 
 /// correct: the answer is the reference. format: complete, and nothing but digits. Score::answer: the digits.
@@ -38,5 +38,39 @@ Score judge_marked_answer(const Prompt& prompt, const Response& response);
 /// correct: the answer and the reference are equal as mathematics (math/decide.hpp). undecided: it could not be told, and `reason` says why.
 /// format: complete, and an answer was found. Score::answer: the answer as it was written.
 Score judge_math_answer(const Prompt& prompt, const Response& response);
+// The verifiers below say why an answer is not correct (Score::reason). Where the reference is a JSON object, it is shown; one that cannot be used throws InputError.
+
+/// {"tags": [["think", null], ["answer", "42"]]}: sections <think>...</think> and so on; null: the content is free, but not empty. format: these sections in this
+/// order, none within another, nothing but white space around. structure: share of the tags that are opened once, closed once after that, and hold something.
+/// content: share of the given contents that stand in their tags; without any, as structure. correct: all of it. Score::answer: what the last tag holds.
+Score judge_tag_structure(const Prompt& prompt, const Response& response);
+
+/// {"schema": {...}, "value": ...}, value optional. The components of RL-Struct (arXiv:2512.00319): format: the answer is JSON and nothing else; validity: it holds JSON;
+/// structure: share of the schema's demands that are met (json_schema.hpp); correctness: share of the value's leaves that stand at their places; length: 1 up to twice
+/// the bytes of the value written compactly, their share beyond. correct: JSON alone that meets every demand and equals the value. A member twice is no JSON here.
+Score judge_json(const Prompt& prompt, const Response& response);
+
+/// {"instruction_id_list": [...], "kwargs": [...]} as in IFEval's input file (instruction_checks.hpp). followed: share of the instructions that are followed;
+/// correct: all are (IFEval's strict accuracy by prompt). format: the answer is not empty.
+Score judge_instructions(const Prompt& prompt, const Response& response);
+
+/// {"answer": "B", "options": ["11", "12", "13"]}. format: one option is named, by its letter ("B", "(b)", "B.", "The answer is B") or its text. Score::answer: the letter.
+Score judge_multiple_choice(const Prompt& prompt, const Response& response);
+
+/// "apple fig pear". format: these words, each as often. placed: share of the places that hold the right word, of the longer list.
+Score judge_word_order(const Prompt& prompt, const Response& response);
+
+/// {"family": ..., "nodes": n, "edges": ["AB", ...], "answer": ...}; nodes are the letters from A on. Families and answers: connected_component (the nodes of one, partial: their
+/// overlap |A & B| / |A | B|), shortest_path (from and to; any shortest path is right, partial: shortest / length of a path), cycle (any, or "none"; partial: share of
+/// steps that are edges), topological_order (null; any, partial: share of edges that lead onwards), degree, triangles, max_flow (the number). format: nodes or a number.
+Score judge_graph(const Prompt& prompt, const Response& response);
+
+/// "KNK": A and C are knights, B is a knave. The same as the answer, or "A is a knight, B and C are knaves". partial: share of people called rightly, where all are called
+/// something once (format).
+Score judge_knights_knaves(const Prompt& prompt, const Response& response);
+
+/// {"value": "2500", "unit": ["m", "metre"]}: decimals, fractions and thousands commas, with one of the spellings of the unit or none (format). correct: exactly the
+/// value. closeness: 1 - relative error, not below 0. Score::answer: the value as a fraction in lowest terms.
+Score judge_quantity(const Prompt& prompt, const Response& response);
 
 }  // namespace rollcall::reward

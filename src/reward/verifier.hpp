@@ -15,12 +15,13 @@ namespace rollcall::reward {
 
 struct Response;
 
-/// A row of the table reward/verifiers.cpp. Pure functions; never throw on any response text.
+/// A row of the table reward/verifiers.cpp. Pure functions; never throw on any response text, only on a reference that cannot be used.
 struct Verifier {
   const char* name;
   const char* meaning;
   std::vector<std::string> components;                             ///< names, in the order of Score::components; the first is "correct"
   const char* extract;                                             ///< how it finds the answer where the run file names no other way: a row of text/extract.cpp
+  const char* answers;                                             ///< what its answers are where they are never numbers; else none
   Score (*judge)(const Prompt& prompt, const Response& response);  ///< fills components, correct and answer of one response
 };
 

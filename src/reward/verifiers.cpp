@@ -13,11 +13,29 @@ namespace {
 
 const std::vector<Verifier>& table() {
   static const std::vector<Verifier> rows = {
-      {"exact_match", "the reference itself (sorting)", {"correct", "format"}, "whole", judge_exact_match},
-      {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, "whole", judge_integer_answer},
-      {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, "whole", judge_countdown_expression},
-      {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, "marker", judge_marked_answer},
-      {"math", "a mathematical answer in LaTeX or plain text, equal in value", {"correct", "format"}, "math_answer", judge_math_answer},
+      {"exact_match", "the reference itself (sorting)", {"correct", "format"}, "whole", nullptr, judge_exact_match},
+      {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, "whole", nullptr, judge_integer_answer},
+      {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, "whole", "expressions", judge_countdown_expression},
+      {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, "marker", nullptr, judge_marked_answer},
+      {"tag_structure",
+       "sections in tags, each once and in order (tags)",
+       {"correct", "format", "structure", "content"},
+       "whole",
+       "texts in tags",
+       judge_tag_structure},
+      {"json",
+       "JSON that fits a schema and holds a value (json)",
+       {"correct", "format", "validity", "structure", "correctness", "length"},
+       "whole",
+       "JSON",
+       judge_json},
+      {"instructions", "instructions followed, as IFEval checks them (instructions)", {"correct", "format", "followed"}, "whole", "texts", judge_instructions},
+      {"multiple_choice", "one of several options (multiple_choice)", {"correct", "format"}, "whole", "letters", judge_multiple_choice},
+      {"word_order", "words in order (word_sorting)", {"correct", "format", "placed"}, "whole", "words", judge_word_order},
+      {"graph", "paths, orders, sets and numbers of a graph (graph)", {"correct", "format", "partial"}, "whole", "nodes as often as numbers", judge_graph},
+      {"knights_knaves", "who is a knight and who a knave (knights_knaves)", {"correct", "format", "partial"}, "whole", "letters", judge_knights_knaves},
+      {"quantity", "a number with its unit, compared exactly (units)", {"correct", "format", "closeness"}, "whole", nullptr, judge_quantity},
+      {"math", "a mathematical answer in LaTeX or plain text, equal in value", {"correct", "format"}, "math_answer", nullptr, judge_math_answer},
   };
   return rows;
 }
@@ -48,12 +66,13 @@ Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardS
     components_.insert(components_.end(), reward.components.begin(), reward.components.end());
     return;
   }
-  const auto refuse = [&](bool fits, const char* answers, const char* remedy) {
+  const auto refuse = [&](bool fits, const std::string& answers, const char* remedy) {
     require<ConfigError>(fits || !extractor_.numbers_only(), fmt::format("task.extract is {}, and {}", extractor_.rule(), answers),
                          "no answer could ever be right", remedy);
   };
   const auto& operators = section.operators;
-  refuse(verifier.judge != judge_countdown_expression, "answers of this task are expressions", "choose final_line, answer_tag, boxed or whole");
+  refuse(verifier.answers == nullptr, fmt::format("answers of this task are {}", verifier.answers == nullptr ? "" : verifier.answers),
+         "choose final_line, answer_tag, boxed or whole");
   refuse(section.name != "arithmetic" || std::find(operators.begin(), operators.end(), "/") == operators.end(),
          "a division's answer is a quotient and a remainder (28r9)", "leave / out of task.operators, or choose final_line, answer_tag, boxed or whole");
 }

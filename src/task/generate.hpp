@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::task {
@@ -26,6 +28,15 @@ class Draws {
   explicit Draws(const RandomStream& stream) : stream_(stream) {}
   std::int64_t below(std::int64_t n) { return std::int64_t(stream_.below(next_++, std::uint64_t(n))); }  ///< in [0, n)
   std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }      ///< in [low, high]
+  bool chance(std::int64_t one_in) { return below(one_in) == 0; }
+  template <class Range>
+  const auto& one_of(const Range& range) {
+    return std::data(range)[below(std::int64_t(std::size(range)))];
+  }
+  template <class T>
+  void shuffle(std::vector<T>& items) {  // Fisher and Yates
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[std::size_t(below(std::int64_t(i)))]);
+  }
 
  private:
   RandomStream stream_;

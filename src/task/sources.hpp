@@ -20,6 +20,35 @@ PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed);
 /// The reference answer is the prompt without its colon.
 PromptSet make_countdown(const TaskSection& section, std::uint64_t seed);
 
+// References of the tasks below are what the verifiers of their rows read (reward/judges.hpp).
+
+/// "think,answer=cd:" -> "<think>so</think><answer>cd</answer>": a section with no = holds any text. Level: sections, 1 to 8.
+PromptSet make_tags(const TaskSection& section, std::uint64_t seed);
+
+/// "a=3+4,b=xy,c=3<5:" -> {"a":7,"b":"xy","c":true}. Level: values, 1 to 12; sums at level 1, texts from 2, truth values from 3, lists from 4, an object within from 5.
+PromptSet make_json(const TaskSection& section, std::uint64_t seed);
+
+/// "number_words 5 at least;no_comma:" -> a text that was written to follow them. Level: instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
+PromptSet make_instructions(const TaskSection& section, std::uint64_t seed);
+
+/// "max A7 B9 C3:" -> "B"; "7+5 A11 B12:", "min ...", "next 2 5 8 ...". Level: options, 2 to 10; numbers grow with it. Domain: largest, smallest, sum, next.
+PromptSet make_multiple_choice(const TaskSection& section, std::uint64_t seed);
+
+/// "pe fig ap:" -> "ap fig pe". Level: words, 2 to 12; they have 2 letters to 2 + level / 3.
+PromptSet make_word_sorting(const TaskSection& section, std::uint64_t seed);
+
+/// "sp 4 AB BC CD A>C:" -> "ABC": family, number of nodes, edges, what is asked. Level: nodes, 3 to 12. Domain: the family.
+/// cc: nodes that can be reached from one; sp: a shortest path; cy: a cycle or none; to: a topological order; dg: edges of a node; tr: triangles; mf: maximum flow,
+/// whose edges have capacities (AB3). Edges of to and mf are directed.
+PromptSet make_graph(const TaskSection& section, std::uint64_t seed);
+
+/// "A:BN B:A=C C:1K>" -> "KNK": A says that B is a knave, B that A and C are of one kind (#: of different kinds), C that one of them all is a knight. Level: people, 2 to 8.
+/// One world alone fits what is said.
+PromptSet make_knights_knaves(const TaskSection& section, std::uint64_t seed);
+
+/// "2.5km=m:" -> "2500". Level, 1 to 12: values have up to 2 + level / 3 digits, and units come in one after the other. Domain: the dimension. Answers are exact decimals.
+PromptSet make_units(const TaskSection& section, std::uint64_t seed);
+
 /// Questions and worked answers from files of one JSON object a line, in file order; repeated questions are dropped. The prompt is the question and a
 /// line break, the solution the whole answer text, the reference answer what follows task.answer_marker. Level: lines of reasoning before
 /// the marker (0 when there are none). task.min_level, max_level and tail_exponent do not apply. `seed` changes nothing.

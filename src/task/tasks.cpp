@@ -15,6 +15,14 @@ constexpr std::array kTasks = {
     TaskRow{"sorting", "sort the digits of a string; level: its length", make_sorting, "exact_match"},
     TaskRow{"arithmetic", "+ - * and division with remainder; level: digits of the larger operand", make_arithmetic, "integer_answer"},
     TaskRow{"countdown", "reach a target from given numbers; level: how many numbers", make_countdown, "countdown_expression"},
+    TaskRow{"tags", "write sections in tags; level: how many", make_tags, "tag_structure"},
+    TaskRow{"json", "write an object as JSON; level: how many values", make_json, "json"},
+    TaskRow{"instructions", "a text that follows instructions as in IFEval; level: how many", make_instructions, "instructions"},
+    TaskRow{"multiple_choice", "one of several options; level: how many", make_multiple_choice, "multiple_choice"},
+    TaskRow{"word_sorting", "sort words by the alphabet; level: how many", make_word_sorting, "word_order"},
+    TaskRow{"graph", "paths, cycles, orders, components, degrees, triangles and flows; level: nodes", make_graph, "graph"},
+    TaskRow{"knights_knaves", "who tells the truth; level: how many people", make_knights_knaves, "knights_knaves"},
+    TaskRow{"units", "convert a quantity to another unit; level: digits and distance of the units", make_units, "quantity"},
     TaskRow{"jsonl", "questions and answers from a file, such as GSM8K; level: lines of reasoning", make_jsonl, "marked_answer"},
 };
 

@@ -1,7 +1,7 @@
 // Damages the files of a model folder at random and reads them: each must be read or refused with an InputError, whatever its bytes.
 // usage: fuzz_model_files RUNS [FIRST_SEED]     run N depends on N alone, so a failure is repeated by  fuzz_model_files 1 N
 #include "base/error.hpp"
-#include "model/foreign_json.hpp"
+#include "base/foreign_json.hpp"
 #include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
 

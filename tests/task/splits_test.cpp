@@ -84,7 +84,10 @@ TEST_P(BuiltIn, LevelsOutsideTheTasksOwnAreCutOffOrRefused) {
   EXPECT_THROW(row().make(s, 1), ConfigError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, BuiltIn, ::testing::Values("sorting", "arithmetic", "countdown"), [](const auto& i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(Tasks, BuiltIn,
+                         ::testing::Values("sorting", "arithmetic", "countdown", "tags", "json", "instructions", "multiple_choice", "word_sorting", "graph",
+                                           "knights_knaves", "units"),
+                         [](const auto& i) { return std::string(i.param); });
 
 TEST(Splits, SharesAreEightyTenTen) {
   std::map<Split, int> count;

@@ -30,7 +30,8 @@ TEST(Wording, DefaultPromptsHaveNotChanged) {
 }
 
 TEST(Wording, AsksTheSameInWords) {
-  for (const char* name : {"sorting", "arithmetic", "countdown"}) {
+  for (const char* name :
+       {"sorting", "arithmetic", "countdown", "tags", "json", "instructions", "multiple_choice", "word_sorting", "graph", "knights_knaves", "units"}) {
     const auto plain = make(section_of(name, {"plain"})), question = make(section_of(name, {"question"}));
     ASSERT_EQ(plain.train.size(), question.train.size());
     for (std::size_t i = 0; i < plain.train.size(); ++i) {

@@ -1,4 +1,5 @@
-// Private to the model: JSON from files of others. Bounded in depth, so that nothing that walks it can run out of stack; a key that stands twice is a fault.
+// JSON that others wrote (files of models, answers, references). Bounded in depth, so that nothing that walks it can run out of stack; a key that stands
+// twice is a fault.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace rollcall::model {
+namespace rollcall {
 
-inline constexpr int kJsonDepth = 64;  ///< files of models need 4
+inline constexpr int kJsonDepth = 64;  ///< files of models need 4, answers and their schemas a few more
 
 /// Whether brackets outside strings nest deeper than kJsonDepth.
 inline bool is_too_deep(std::string_view text) {
@@ -26,9 +27,9 @@ inline bool is_too_deep(std::string_view text) {
   return false;
 }
 
-/// The object in `text`; anything else leaves a `fault` ("it is not a JSON object").
+/// The value in `text`; any other text leaves a `fault` ("it is not JSON"). Never throws.
 template <class Json>
-Json parse_foreign(std::string_view text, std::string& fault) {
+Json parse_foreign_value(std::string_view text, std::string& fault) {
   if (is_too_deep(text)) {
     fault = "its brackets nest too deep";
     return {};
@@ -42,9 +43,17 @@ Json parse_foreign(std::string_view text, std::string& fault) {
     return true;
   };
   Json json = Json::parse(text, watch, false);
-  if (json.is_discarded() || !json.is_object()) fault = "it is not a JSON object";
+  if (json.is_discarded()) fault = "it is not JSON";
   else if (!twice.empty()) fault = "\"" + twice + "\" stands twice";
   return json;
 }
 
-}  // namespace rollcall::model
+/// The object in `text`; anything else leaves a `fault` ("it is not a JSON object").
+template <class Json>
+Json parse_foreign(std::string_view text, std::string& fault) {
+  Json json = parse_foreign_value<Json>(text, fault);
+  if ((fault.empty() || json.is_discarded()) && !json.is_object()) fault = "it is not a JSON object";
+  return json;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,92 @@
+// A number with its unit, compared exactly.
+#include "reward/rational.hpp"
+#include "reward/reference.hpp"
+#include "text/answer_text.hpp"
+#include "text/prose.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace rollcall::reward {
+namespace {
+
+struct Quantity {
+  Rational value;
+  std::vector<std::string> unit;  ///< its spellings; the first is what answers are shown with
+};
+
+/// A decimal number, or a fraction of two; none beyond 64 bits.
+std::optional<Rational> parse_number(std::string_view text) {
+  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
+    const auto a = parse_number(text.substr(0, slash)), b = parse_number(text.substr(slash + 1));
+    return a && b && text.find('/', slash + 1) == std::string_view::npos ? apply(*a, '/', *b) : std::nullopt;
+  }
+  std::string digits = text::normal_answer(text);  // 1,050.00 is 1050
+  const std::size_t point = digits.find('.');
+  Rational scale{1, 1};
+  if (point != std::string::npos) {
+    for (std::size_t i = point + 1; i < digits.size(); ++i) {
+      const auto tenfold = apply(scale, '*', {10, 1});
+      if (!tenfold) return std::nullopt;
+      scale = *tenfold;
+    }
+    digits.erase(point, 1);
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size() || value == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  return apply({value, 1}, '/', scale);
+}
+
+Quantity read_quantity(const Json& reference) {
+  const auto value = parse_number(reference.at("value").get<std::string>());
+  check_reference(value.has_value(), "value is no number of 64 bits");
+  auto unit = reference.at("unit").get<std::vector<std::string>>();
+  check_reference(!unit.empty(), "unit has no spelling");
+  return {*value, std::move(unit)};
+}
+
+struct Parts {
+  std::string number, unit;
+};
+
+/// "2.5 km" -> "2.5", "km"
+Parts parts_of(std::string_view text) {
+  constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212
+  text = text::trim(text);
+  const bool negative = text.starts_with(kMinus);
+  if (negative) text.remove_prefix(kMinus.size());
+  const std::size_t end = std::min(text.find_first_not_of("+-0123456789.,/ "), text.size());
+  return {(negative ? "-" : "") + std::string(text::trim(text.substr(0, end))), std::string(text::trim(text.substr(end)))};
+}
+
+double as_double(const Rational& r) { return double(r.numerator) / double(r.denominator); }
+
+/// 1 where the values are equal, falling with the relative error to 0 at 100 %.
+double closeness(const Rational& given, const Rational& wanted) {
+  if (given == wanted) return 1.0;
+  const double a = as_double(given), b = as_double(wanted);
+  return b == 0.0 ? 0.0 : std::clamp(1.0 - std::abs(a - b) / std::abs(b), 0.0, 1.0);
+}
+
+}  // namespace
+
+Score judge_quantity(const Prompt& prompt, const Response& response) {
+  const auto wanted = read_reference(prompt, R"({"value": "2500", "unit": ["m", "metre", "metres"]}, the value a decimal number or a fraction)", read_quantity);
+  const auto text = complete_answer(response);
+  if (!text) return no_answer(3);
+  auto [number, unit] = parts_of(*text);
+  const auto value = parse_number(number);
+  if (!value) return score_of({0, 0, 0}, {}, "it is no number with a unit");
+  if (unit.ends_with('.')) unit.pop_back();
+  const auto spelt = [&](const std::string& spelling) {
+    return spelling == unit || (spelling.size() > 3 && spelling == text::lower(unit));
+  };  // Metres, but not KM
+  const bool format = unit.empty() || std::any_of(wanted.unit.begin(), wanted.unit.end(), spelt);
+  const bool correct = format && *value == wanted.value;
+  return score_of({double(correct), double(format), format ? closeness(*value, wanted.value) : 0.0}, value->text() + (format ? "" : " " + unit),
+                  format ? "the value is another" : "the unit is another");
+}
+
+}  // namespace rollcall::reward

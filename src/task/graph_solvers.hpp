@@ -1,0 +1,33 @@
+// Plain algorithms on small graphs: what the task graph knows the answers by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::task {
+
+/// Nodes are 0 to nodes - 1, shown as letters from A on.
+struct Edge {
+  std::int64_t from, to;
+  std::int64_t capacity = 1;
+};
+
+struct Graph {
+  std::int64_t nodes = 0;
+  bool directed = false;
+  std::vector<Edge> edges;
+};
+
+/// Nodes as letters, in order.
+using Walk = std::string;
+inline char letter_of(std::int64_t node) { return char('A' + node); }
+
+Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to);     ///< breadth first, smallest letters first; empty: none
+Walk component_of(const Graph& graph, std::int64_t node);                       ///< sorted
+Walk find_cycle(const Graph& graph);                                            ///< of an undirected graph; empty: none
+Walk topological_order(const Graph& graph);                                     ///< Kahn 1962, smallest letter first; empty: none
+std::int64_t count_triangles(const Graph& graph);                               ///< of an undirected graph
+std::int64_t max_flow(const Graph& graph, std::int64_t from, std::int64_t to);  ///< Edmonds and Karp 1972
+
+}  // namespace rollcall::task

@@ -1,0 +1,74 @@
+// Verifiers of short answers: multiple_choice {correct, format}, word_order {.., placed}, knights_knaves {.., partial}, quantity {.., closeness}.
+#include "base/error.hpp"
+#include "reward/judged.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::reward {
+namespace {
+
+TEST(MultipleChoice, HandWorked) {
+  constexpr const char* kReference = R"({"answer": "B", "options": ["11", "twelve", "A", "twelve more"]})";
+  const auto say = [](std::string_view response) { return verdict(judged("multiple_choice", kReference, response)); };
+  for (const char* good :
+       {"B", "b", "(B)", "B)", "B.", " B:\n", "B) twelve", "B. Twelve", "(b) twelve.", "twelve", "The answer is B.", "Answer: (B)", "option B"})
+    EXPECT_EQ(say(good), "1 1 | B") << good;
+  EXPECT_EQ(say("D"), "0 1 | D");
+  EXPECT_EQ(say("11"), "0 1 | A");
+  EXPECT_EQ(say("A"), "0 1 | C");  // the text of an option comes before the letter of another
+  for (const char* none : {"", "E", "AB", "A or B", "B) 11", "(B", "Bee", "B twelve", "13", "B C", "\xFF"}) EXPECT_EQ(say(none), "0 0 | ") << none;
+  EXPECT_EQ(verdict(judged("multiple_choice", R"({"answer": "A", "options": ["1", "1"]})", "1")), "0 0 | ");  // two options read so
+  EXPECT_EQ(verdict(judged("multiple_choice", kReference, "B", false)), "0 0 | ");
+  for (const char* reference :
+       {"B", "{}", R"({"answer": "C", "options": ["1", "2"]})", R"({"answer": "AB", "options": ["1", "2"]})", R"({"answer": "A", "options": []})"})
+    EXPECT_THROW(judged("multiple_choice", reference, "A"), InputError) << reference;
+}
+
+TEST(WordOrder, HandWorked) {
+  const auto say = [](std::string_view response) { return verdict(judged("word_order", "ap fig fig pe", response)); };
+  EXPECT_EQ(say("ap fig fig pe"), "1 1 1 | ap fig fig pe");
+  EXPECT_EQ(say("ap, fig,\nfig; pe\n"), "1 1 1 | ap fig fig pe");
+  EXPECT_EQ(say("ap fig pe fig"), "0 1 0.5 | ap fig pe fig");
+  EXPECT_EQ(say("ap fig pe"), "0 0 0.5 | ap fig pe");  // a word is missing
+  EXPECT_EQ(say("ap fig fig pe so"), "0 0 0.8 | ap fig fig pe so");
+  EXPECT_EQ(say("Ap fig fig pe"), "0 0 0.75 | Ap fig fig pe");
+  EXPECT_EQ(say(""), "0 0 0 | ");
+  EXPECT_THROW(judged("word_order", " ", "ap"), InputError);
+}
+
+TEST(KnightsKnaves, HandWorked) {
+  const auto say = [](std::string_view response) { return verdict(judged("knights_knaves", "KNK", response)); };
+  for (const char* good : {"KNK", "knk", "A is a knight, B is a knave, C is a knight.", "B knave; A and C are knights", "A=knight B=knave C=knight"})
+    EXPECT_EQ(say(good), "1 1 1 | KNK") << good;
+  EXPECT_EQ(say("KKK"), "0 1 0.667 | KKK");
+  EXPECT_EQ(say("NKN"), "0 1 0 | NKN");
+  for (const char* none : {"", "KN", "KNKN", "K N K", "A is a knight", "A is a knight, B is a knave, C is a knight, A is a knave",
+                           "A is not a knight, B is a knave, C is a knight", "A is a knight, B is a knave, C", "knight A, B knave, C knight"})
+    EXPECT_EQ(say(none), "0 0 0 | ") << none;
+  for (const char* reference : {"", "KX", "KNKNKNKNKNK"}) EXPECT_THROW(judged("knights_knaves", reference, "K"), InputError) << reference;
+}
+
+TEST(Quantity, HandWorked) {
+  constexpr const char* kReference = R"({"value": "2500", "unit": ["m", "metre", "metres"]})";
+  const auto say = [](std::string_view response) { return verdict(judged("quantity", kReference, response)); };
+  for (const char* good : {"2500", "2,500 m", "2500.0m", "5000/2 metres", " +2500 Metres."}) EXPECT_EQ(say(good), "1 1 1 | 2500") << good;
+  EXPECT_EQ(say("2499 m"), "0 1 1 | 2499");  // 0.9996
+  EXPECT_EQ(say("2000 m"), "0 1 0.8 | 2000");
+  EXPECT_EQ(say("-2500"), "0 1 0 | -2500");
+  EXPECT_EQ(say("2.5 km"), "0 0 0 | 5/2 km");  // right, but not in the unit that was asked for
+  EXPECT_EQ(say("2500 M"), "0 0 0 | 2500 M");
+  EXPECT_EQ(say("25001"), "0 1 0 | 25001");
+  for (const char* none : {"", "m", "about 2500 m", "2500 m or so 1", "1/0", "1/2/3", "99999999999999999999", "0.0000000000000000000001", "2.5e3", "--3"})
+    EXPECT_EQ(judged("quantity", kReference, none).components[0], 0.0) << none;
+  EXPECT_EQ(say("1/0"), "0 0 0 | ");
+  EXPECT_EQ(verdict(judged("quantity", R"({"value": "-0.5", "unit": ["C"]})",
+                           "\xE2\x88\x92"
+                           "1/2 C")),
+            "1 1 1 | -1/2");  // U+2212
+  EXPECT_EQ(verdict(judged("quantity", R"({"value": "0", "unit": ["C"]})", "0.1")), "0 1 0 | 1/10");
+  for (const char* reference : {"2500", "{}", R"({"value": 2500, "unit": ["m"]})", R"({"value": "much", "unit": ["m"]})", R"({"value": "1", "unit": []})"})
+    EXPECT_THROW(judged("quantity", reference, "1"), InputError) << reference;
+}
+
+}  // namespace
+}  // namespace rollcall::reward
