@@ -168,10 +168,10 @@ bool json_format(const Json&, Text t) {
 
 /// <<title>>, on one line.
 bool title(const Json&, Text t) {
-  for (std::size_t open = t.find("<<"); open != kNone; open = t.find("<<", open + 1)) {
-    const std::size_t close = t.find(">>", open);
-    const Text inner = close == kNone ? Text() : t.substr(open + 2, close - open - 2);
-    if (!text::trim(inner).empty() && inner.find('\n') == kNone) return true;
+  for (const Text line : text::split(t, "\n")) {
+    const std::size_t open = line.find("<<"), close = line.rfind(">>");
+    if (open == kNone || close == kNone || close < open + 2) continue;
+    if (line.substr(open, close - open).find_first_not_of("<> \t") != kNone) return true;
   }
   return false;
 }

@@ -25,7 +25,7 @@ Score judge_instructions(const Prompt& prompt, const Response& response) {
     }
     if (!text) return no_answer(3);
     const bool correct = followed == kinds.size();
-    return score_of({double(correct), double(!text->empty()), share(followed, kinds.size())}, std::string(*text), reason);
+    return score_of({double(correct), double(!text->empty()), share(followed, kinds.size())}, {}, reason);
   });
 }
 

@@ -51,7 +51,7 @@ Score judge_tag_structure(const Prompt& prompt, const Response& response);
 Score judge_json(const Prompt& prompt, const Response& response);
 
 /// {"instruction_id_list": [...], "kwargs": [...]} as in IFEval's input file (instruction_checks.hpp). followed: share of the instructions that are followed;
-/// correct: all are (IFEval's strict accuracy by prompt). format: the answer is not empty.
+/// correct: all are (IFEval's strict accuracy by prompt). format: the answer is not empty. Score::answer is empty: texts are no votes.
 Score judge_instructions(const Prompt& prompt, const Response& response);
 
 /// {"answer": "B", "options": ["11", "12", "13"]}. format: one option is named, by its letter ("B", "(b)", "B.", "The answer is B") or its text. Score::answer: the letter.

@@ -73,6 +73,11 @@ const std::vector<std::string> kPieces = {"<think>",
 
 std::string noise(Random& random) {
   std::string text;
+  if (below(random, 500) == 0) {  // long: no verifier may recurse, or take its square, by the length of an answer
+    const auto &a = kPieces[below(random, kPieces.size())], &b = kPieces[below(random, kPieces.size())];
+    while (text.size() < 200000) text += below(random, 2) == 0 ? a : b;
+    return text;
+  }
   for (std::size_t i = below(random, 24); i > 0; --i) text += below(random, 5) == 0 ? std::string(1, char(random())) : kPieces[below(random, kPieces.size())];
   return text;
 }

@@ -79,10 +79,10 @@ TEST(Instructions, EveryKindHandWorked) {
 TEST(Instructions, ALineOfIfEvalIsAReference) {
   constexpr const char* kLine = R"({"key": 1, "prompt": "Write two words.", "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
                                     "kwargs": [{}, {"num_words": 3, "relation": "less than", "num_sentences": null}]})";
-  EXPECT_EQ(verdict(judged("instructions", kLine, "Two words.")), "1 1 1 | Two words.");
-  EXPECT_EQ(verdict(judged("instructions", kLine, "Now, two words.")), "0 1 0 | Now, two words.");
+  EXPECT_EQ(verdict(judged("instructions", kLine, "Two words.")), "1 1 1 | ");
+  EXPECT_EQ(verdict(judged("instructions", kLine, "Now, two words.")), "0 1 0 | ");
   const Score half = judged("instructions", kLine, "Here are two words.");
-  EXPECT_EQ(verdict(half), "0 1 0.5 | Here are two words.");
+  EXPECT_EQ(verdict(half), "0 1 0.5 | ");
   EXPECT_EQ(half.reason, "not followed: length_constraints:number_words");
   EXPECT_EQ(verdict(judged("instructions", kLine, "")), "0 0 0 | ");
   EXPECT_EQ(verdict(judged("instructions", kLine, "Two words.", false)), "0 0 0 | ");
