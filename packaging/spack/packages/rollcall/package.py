@@ -40,6 +40,7 @@ class Rollcall(CMakePackage, CudaPackage):
     depends_on("cpp-httplib@0.11:")
 
     depends_on("googletest@1.12: +gmock", when="+tests")
+    depends_on("boost+context", when="+tests")
     depends_on("rapidcheck", when="+tests")
     depends_on("benchmark@1.7:", when="+tests")
 
