@@ -1,6 +1,7 @@
 // rollcall eval: pass@k and maj@k of a checkpoint or model folder on the held-out prompts.
 #include "app/commands.hpp"
 #include "app/job_world.hpp"
+#include "app/start_sandbox.hpp"
 #include "stages/rank.hpp"
 #include "stages/run_folder.hpp"
 
@@ -40,6 +41,7 @@ void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
       std::vector<std::string> assignments = flags->run_file.empty() ? stages::kept_settings(run) : std::vector<std::string>();
       assignments.insert(assignments.end(), flags->assignments.begin(), flags->assignments.end());
       assignments.push_back("run.dir=" + (flags->out.empty() ? (run / ("eval-" + folder.filename().string())).string() : flags->out));
+      start_sandbox(settings_of(*flags), assignments);
       const auto spawner = make_spawner(settings_of(*flags), assignments);
       const stages::JobRequest request{stages::JobKind::eval,    settings_of(*flags), assignments,  false,
                                        version_with_libraries(), folder.string(),     spawner.get()};

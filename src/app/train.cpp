@@ -1,6 +1,7 @@
 // rollcall train and rollcall sft: the job itself.
 #include "app/commands.hpp"
 #include "app/job_world.hpp"
+#include "app/start_sandbox.hpp"
 #include "core/run_config.hpp"
 #include "stages/rank.hpp"
 
@@ -37,6 +38,7 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
       if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
       if (!flags->from_archive.empty()) request.assignments.push_back("train.from_archive=" + std::filesystem::absolute(flags->from_archive).string());
       if (flags->supervised_only) request.assignments.push_back("train.steps=0");
+      start_sandbox(flags->run_file, request.assignments);
       const auto spawner = make_spawner(flags->run_file, request.assignments);
       request.spawner = spawner.get();
       const JobWorld world(arguments);

@@ -40,7 +40,7 @@ std::vector<ResourceLimit> resource_limits(const Limits& limits, std::uint64_t o
 }  // namespace
 
 int mount_private_folder(std::uint64_t bytes) {
-  const std::string options = fmt::format("size={},nr_inodes=4096,mode=700", bytes);
+  const std::string options = fmt::format("size={},nr_inodes=1024,mode=700", bytes);
   return ::mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 && ::chdir("/tmp") == 0 ? 0 : errno;
 }
 

@@ -37,7 +37,8 @@ def confine(words, descriptors):
     if own_pid_namespace >= 0:
         demand(libc.unshare(CLONE_NEWNS))
         size = words[words.index("files") + 1]
-        demand(libc.mount(b"tmpfs", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, f"size={size},nr_inodes=4096,mode=700".encode()))
+        demand(libc.mount(b"tmpfs", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, f"size={size},nr_inodes=1024,mode=700".encode()))
+    os.setsid()  # kill(0) reaches a whole process group, worker and interpreter included, whatever its pid namespaces
     os.chdir(folder)
     for target, descriptor in enumerate(descriptors):
         os.dup2(descriptor, target)

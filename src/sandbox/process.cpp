@@ -80,7 +80,7 @@ bool write_files(const Program& program) {
   for (int place = kIn; place <= kErr; ++place) ::dup2(pipes[std::size_t(place)].theirs, place);
   close_others_on_exec();
   ::signal(SIGPIPE, SIG_DFL);
-  ::setsid();
+  ::setsid();  // kill(0) would reach the worker's process group
   if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
   if ((errno = limit_resources(request.limits, own_code ? setup.own_size : 0)) != 0) give_up(ending, 2);
   if ((errno = install(setup.filter)) != 0) give_up(ending, 3);

@@ -26,7 +26,7 @@ struct Limits {
 enum class Tier : std::uint8_t { none, namespaces, landlock };
 
 struct Setup {
-  Limits limits;
+  Limits limits{};
   bool allow_landlock = false;  ///< the second tier may serve where the first cannot
   int workers = 2;              ///< started in advance; runs beyond that many at a time wait for one
 };

@@ -73,15 +73,43 @@ class LaidBait {
   int port_ = -1, listens_ = -1, named_ = -1;
 };
 
-/// Processes of this name that the host sees and that are alive.
+struct Process {
+  pid_t pid = 0, parent = 0;
+  std::string name;
+};
+
+/// What the host sees alive.
+inline std::vector<Process> processes() {
+  std::vector<Process> all;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    std::string line;
+    std::getline(std::ifstream(entry.path() / "stat"), line);  // "PID (NAME) STATE PARENT ..."
+    const std::size_t open = line.find('('), close = line.rfind(") ");
+    if (close == std::string::npos || line[close + 2] == 'Z') continue;
+    all.push_back({pid_t(std::stol(line)), pid_t(std::stol(line.substr(close + 4))), line.substr(open + 1, close - open - 1)});
+  }
+  return all;
+}
+
 inline std::vector<pid_t> processes_named(const std::string& name) {
   std::vector<pid_t> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::string line;
-    std::getline(std::ifstream(entry.path() / "stat"), line);  // "PID (NAME) STATE ..."
-    const std::string head = "(" + name + ") ";
-    const std::size_t at = line.find(head);
-    if (at != std::string::npos && line[at + head.size()] != 'Z') found.push_back(pid_t(std::stol(entry.path().filename())));
+  for (const Process& process : processes()) {
+    if (process.name == name) found.push_back(process.pid);
+  }
+  return found;
+}
+
+/// Children, their children and so on; with a name, only those so called.
+inline std::vector<pid_t> descendants(pid_t of, const std::string& name = {}) {
+  const auto all = processes();
+  std::vector<pid_t> line{of}, found;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    for (const Process& process : all) {
+      if (process.parent != line[i]) continue;
+      line.push_back(process.pid);
+      if (name.empty() || process.name == name) found.push_back(process.pid);
+    }
   }
   return found;
 }
