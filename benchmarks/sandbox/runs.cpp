@@ -39,7 +39,9 @@ int nothing(std::string_view, std::string&) { return 0; }
 void fork_only(benchmark::State& state) { measure(state, function(nothing), "", ""); }
 void fork_and_exec(benchmark::State& state) { measure(state, command({"/usr/bin/true"}), "", ""); }
 void python_stdio(benchmark::State& state) { measure(state, python("a, b = map(int, input().split())\nprint(a + b)"), "3 4\n", "7\n"); }
-void python_asserts(benchmark::State& state) { measure(state, python("def f(x):\n    return x * 2 + 1", "assert f(1) == 3\nassert f(0) == 1\nassert f(-4) == -7"), "", ""); }
+void python_asserts(benchmark::State& state) {
+  measure(state, python("def f(x):\n    return x * 2 + 1", "assert f(1) == 3\nassert f(0) == 1\nassert f(-4) == -7"), "", "");
+}
 
 BENCHMARK(fork_only)->UseRealTime();
 BENCHMARK(fork_and_exec)->UseRealTime();

@@ -14,8 +14,8 @@ namespace rollcall::app {
 namespace {
 
 sandbox::Setup setup_of(const SandboxSection& s) {
-  const sandbox::Limits limits{s.cpu_s, s.wall_s, parse_bytes(s.memory, "sandbox.memory"), parse_bytes(s.output, "sandbox.output"), parse_bytes(s.files, "sandbox.files"),
-                               s.processes};
+  const sandbox::Limits limits{
+      s.cpu_s, s.wall_s, parse_bytes(s.memory, "sandbox.memory"), parse_bytes(s.output, "sandbox.output"), parse_bytes(s.files, "sandbox.files"), s.processes};
   return {limits, s.allow_landlock, int(s.workers)};
 }
 

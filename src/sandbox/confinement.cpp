@@ -27,9 +27,18 @@ struct ResourceLimit {
 };
 
 std::vector<ResourceLimit> resource_limits(const Limits& limits, std::uint64_t own_size) {
-  std::vector<ResourceLimit> all = {{RLIMIT_CPU, rlim_t(limits.cpu_s)}, {RLIMIT_AS, limits.memory + own_size}, {RLIMIT_FSIZE, limits.files}, {RLIMIT_NPROC, rlim_t(limits.processes + kOwnProcesses)},
-          {RLIMIT_NOFILE, kDescriptors}, {RLIMIT_STACK, std::min<rlim_t>(kStack, limits.memory)}, {RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 0}, {RLIMIT_MSGQUEUE, 0},
-          {RLIMIT_SIGPENDING, 256}, {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}};
+  std::vector<ResourceLimit> all = {{RLIMIT_CPU, rlim_t(limits.cpu_s)},
+                                    {RLIMIT_AS, limits.memory + own_size},
+                                    {RLIMIT_FSIZE, limits.files},
+                                    {RLIMIT_NPROC, rlim_t(limits.processes + kOwnProcesses)},
+                                    {RLIMIT_NOFILE, kDescriptors},
+                                    {RLIMIT_STACK, std::min<rlim_t>(kStack, limits.memory)},
+                                    {RLIMIT_CORE, 0},
+                                    {RLIMIT_MEMLOCK, 0},
+                                    {RLIMIT_MSGQUEUE, 0},
+                                    {RLIMIT_SIGPENDING, 256},
+                                    {RLIMIT_NICE, 0},
+                                    {RLIMIT_RTPRIO, 0}};
   for (auto& [resource, value] : all) {
     rlimit now{};
     if (::getrlimit(__rlimit_resource_t(resource), &now) == 0) value = std::min(value, now.rlim_max);  // a site's own limit may be the lower one

@@ -22,7 +22,7 @@ bool map_ids(pid_t child, unsigned number);
 
 // What a worker does in its namespaces once the ids are mapped. All throw EnvironmentError, whose message goes to whoever asked for the worker.
 void become_inside_user();
-void enter_minimal_root();    ///< read-only /usr, /bin, /lib*, bits of /etc, four devices, an empty /proc, an empty /tmp; the rest is unmounted
+void enter_minimal_root();      ///< read-only /usr, /bin, /lib*, bits of /etc, four devices, an empty /proc, an empty /tmp; the rest is unmounted
 void keep_only_mount_rights();  ///< CAP_SYS_ADMIN of the own user namespace, kept over exec, for the worker and the warm interpreter alone
 
 /// The second tier's worker: everything but reading system folders and writing beneath `folder` is denied from here on. Gives up root where it has it.
@@ -31,7 +31,8 @@ bool landlock_is_complete();  ///< the kernel's Landlock covers truncation (ABI 
 
 // What each run's own process does, in this order. They return 0 or errno: there is nobody to throw to.
 int mount_private_folder(std::uint64_t bytes);  ///< a fresh tmpfs on /tmp in the process's own mount namespace
-int limit_resources(const Limits& limits, std::uint64_t own_size);  ///< `own_size`: address space that this program's own code has mapped already; 0 before exec
+int limit_resources(const Limits& limits,
+                    std::uint64_t own_size);  ///< `own_size`: address space that this program's own code has mapped already; 0 before exec
 int give_up_capabilities();
 int install(const std::vector<sock_filter>& filter);  ///< no_new_privs first
 

@@ -55,7 +55,8 @@ int filter_file(const std::vector<sock_filter>& filter) {
   const std::string server_number = std::to_string(kServer), filter_number = std::to_string(kFilter);
   const std::string namespace_number = std::to_string(setup.own_pid_namespace >= 0 ? kNamespace : -1);
   const char* environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
-  ::execle(kPython, "python3", "-c", kForkServer, server_number.c_str(), namespace_number.c_str(), filter_number.c_str(), setup.folder.c_str(), nullptr, environment);
+  ::execle(kPython, "python3", "-c", kForkServer, server_number.c_str(), namespace_number.c_str(), filter_number.c_str(), setup.folder.c_str(), nullptr,
+           environment);
   ::_exit(126);
 }
 

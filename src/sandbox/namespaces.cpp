@@ -131,7 +131,8 @@ void enter_minimal_root() {
   for (const char* path : kDevices) show(root, path);
   write_account(root);
   for (const std::string& path : mounts_under(root)) make_read_only(path);
-  demand(::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0, "cannot change the root");
+  demand(::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0,
+         "cannot change the root");
   demand(::mount(nullptr, "/", nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) == 0, "cannot make the root read-only");
 }
 

@@ -34,8 +34,8 @@ constexpr std::int64_t kNotStarted = -1;
   ::_exit(126);
 }
 
-constexpr std::array kSteps = {"mounting /tmp", "giving up capabilities", "limiting resources", "installing the filter of system calls", "running the command",
-                               "writing the files", "starting a process"};
+constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities", "limiting resources", "installing the filter of system calls",
+                               "running the command", "writing the files",      "starting a process"};
 
 void close_others_on_exec() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
@@ -163,7 +163,8 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   close_descriptor(pid_descriptor);
   const Ending ending = bury(child, pipes.all[kEnding].ours, told);
   if (!drain(running) && forced == End::passed) forced = End::output_limit;
-  if (ending.wait_status == kNotStarted) return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)), std::strerror(int(ending.cpu_us))));
+  if (ending.wait_status == kNotStarted)
+    return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)), std::strerror(int(ending.cpu_us))));
   settle(outcome, request, forced, ending);
   return outcome;
 }

@@ -34,11 +34,11 @@ struct Catch {
 };
 
 struct Running {
-  pid_t pid = -1;                ///< to be killed with all that it started
-  int ending = -1;               ///< an Ending comes from here, or the end of the file
+  pid_t pid = -1;   ///< to be killed with all that it started
+  int ending = -1;  ///< an Ending comes from here, or the end of the file
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;                ///< when this hangs up nobody wants the outcome: the process ends
+  int owner = -1;  ///< when this hangs up nobody wants the outcome: the process ends
 };
 
 /// Until the program has ended. What ended it by force, or End::passed where it ended by itself; `told` is filled where an Ending came.

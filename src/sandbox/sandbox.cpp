@@ -122,11 +122,13 @@ Sandbox::Sandbox(const Setup& setup) : state_(std::make_unique<State>()) {
   }
   ::close(ends[1]);
   state_->spawner = ends[0];
-  require<EnvironmentError>(state_->pid > 0, fmt::format("no process: {}", std::strerror(errno)), "the sandbox could not be started", "check the limit of processes");
+  require<EnvironmentError>(state_->pid > 0, fmt::format("no process: {}", std::strerror(errno)), "the sandbox could not be started",
+                            "check the limit of processes");
   for (int i = 0; i < setup.workers; ++i) {
     std::string problem;
     const int worker = state_->new_worker(problem);
-    require<EnvironmentError>(worker >= 0, "the sandbox cannot confine programs here: " + problem, "untrusted code would run free", "see src/sandbox/README.md");
+    require<EnvironmentError>(worker >= 0, "the sandbox cannot confine programs here: " + problem, "untrusted code would run free",
+                              "see src/sandbox/README.md");
     state_->idle.push_back(worker);
     ++state_->total;
   }

@@ -12,12 +12,12 @@ namespace rollcall::sandbox {
 
 /// What a run may use. Counted limits decide; the wall clock only guards, and a run that it ended says so.
 struct Limits {
-  std::int64_t cpu_s = 5;                             ///< processor time of each process, whole seconds (RLIMIT_CPU)
-  double wall_s = 20;                                 ///< from the start of the run to its end by force
-  std::uint64_t memory = 512ULL << 20;                ///< bytes of address space of each process
-  std::uint64_t output = 1ULL << 20;                  ///< bytes of standard output and of standard error, each
-  std::uint64_t files = 32ULL << 20;                  ///< bytes in /tmp, and of one file
-  std::int64_t processes = 16;                        ///< processes and threads at a time
+  std::int64_t cpu_s = 5;               ///< processor time of each process, whole seconds (RLIMIT_CPU)
+  double wall_s = 20;                   ///< from the start of the run to its end by force
+  std::uint64_t memory = 512ULL << 20;  ///< bytes of address space of each process
+  std::uint64_t output = 1ULL << 20;    ///< bytes of standard output and of standard error, each
+  std::uint64_t files = 32ULL << 20;    ///< bytes in /tmp, and of one file
+  std::int64_t processes = 16;          ///< processes and threads at a time
   bool operator==(const Limits&) const = default;
 };
 
@@ -65,7 +65,7 @@ struct Outcome {
   std::string out, err;  ///< up to Limits::output bytes each
   int exit = -1;         ///< exit status; 128 + signal where one ended it
   Counts counts;
-  std::string reason;    ///< what ended it, where that is not its own exit
+  std::string reason;  ///< what ended it, where that is not its own exit
 };
 
 const char* name_of(End end);

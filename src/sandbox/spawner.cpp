@@ -101,8 +101,8 @@ std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
 void start_behind_landlock(int socket, unsigned number, const std::string& folder) {
   if (::fork() != 0) return;
   be_worker(socket, {Tier::landlock, number, -1, {}, 0, folder}, [](WorkerSetup& setup) {
-    require<EnvironmentError>(landlock_is_complete(), "the kernel has no Landlock that covers truncation (ABI 3)", "files of this user could be cut by untrusted code",
-                              "use a system with user namespaces or Linux 6.2");
+    require<EnvironmentError>(landlock_is_complete(), "the kernel has no Landlock that covers truncation (ABI 3)",
+                              "files of this user could be cut by untrusted code", "use a system with user namespaces or Linux 6.2");
     restrict_by_landlock(setup.folder, setup.number);
   });
 }
@@ -134,7 +134,10 @@ void start_worker(int socket, unsigned number, bool allow_landlock, Folders& fol
   const auto folder = allow_landlock ? folders.make() : std::nullopt;
   if (folder) start_behind_landlock(socket, number, *folder);
   else if (allow_landlock) greet(socket, Tier::none, error_message("cannot make a temporary folder", "programs need one to work in", "set TMPDIR"));
-  else greet(socket, Tier::none, error_message(*problem, "untrusted code could not be confined", "let this user create user namespaces, or allow the second tier (Landlock) in the run file"));
+  else
+    greet(socket, Tier::none,
+          error_message(*problem, "untrusted code could not be confined",
+                        "let this user create user namespaces, or allow the second tier (Landlock) in the run file"));
 }
 
 }  // namespace

@@ -116,8 +116,8 @@ std::string encode(const Request& request) {
   }
   out.put(reinterpret_cast<std::uint64_t>(program.function));  // spawner and workers are forks of this program, so the address is theirs too
   out.put(input);
-  for (const std::uint64_t limit : {std::uint64_t(limits.cpu_s), std::uint64_t(limits.wall_s * 1e6), limits.memory, limits.output, limits.files,
-                                    std::uint64_t(limits.processes)})
+  for (const std::uint64_t limit :
+       {std::uint64_t(limits.cpu_s), std::uint64_t(limits.wall_s * 1e6), limits.memory, limits.output, limits.files, std::uint64_t(limits.processes)})
     out.put(limit);
   return out.bytes();
 }

@@ -23,10 +23,10 @@ TEST(FindCode, LastFencedBlock) {
   EXPECT_EQ(found("Here:\n```python\na\nb\n```\nDone."), "+a\nb\n");
   EXPECT_EQ(found("```\nfirst\n```\nbetter:\n```py\nsecond\n```"), "+second\n");
   EXPECT_EQ(found("```python\nx = 1\n"), "-x = 1\n");
-  EXPECT_EQ(found("```python\na\n```", false), "+a\n");                  // closed before the limit cut
+  EXPECT_EQ(found("```python\na\n```", false), "+a\n");                                 // closed before the limit cut
   EXPECT_EQ(found("~~~~\ns = '''\n```\n~~~\n'''\n~~~~"), "+s = '''\n```\n~~~\n'''\n");  // a shorter fence, or another mark, is text
-  EXPECT_EQ(found("```\na\n```python\n```"), "+a\n```python\n");         // words after it: no closing fence
-  EXPECT_EQ(found("    ```\nx\n"), "+    ```\nx\n");                     // indented by four: no fence
+  EXPECT_EQ(found("```\na\n```python\n```"), "+a\n```python\n");                        // words after it: no closing fence
+  EXPECT_EQ(found("    ```\nx\n"), "+    ```\nx\n");                                    // indented by four: no fence
   EXPECT_EQ(found("```\n```"), "+");
 }
 
@@ -67,7 +67,8 @@ TEST(CodeTests, RefusesWhatIsNoTest) {
 
 /// correct, format, share of tests passed, and the reason.
 std::string verdict(const std::string& reference, std::string_view response, double wall_s = 10) {
-  if (sandbox::started() == nullptr) sandbox::start({.limits = {.cpu_s = 1, .wall_s = wall_s, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20}, .workers = 1});
+  if (sandbox::started() == nullptr)
+    sandbox::start({.limits = {.cpu_s = 1, .wall_s = wall_s, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20}, .workers = 1});
   Prompt prompt;
   prompt.answer = reference;
   const Score score = Judge(find_verifier("code"), TaskSection{}).score(prompt, response, true);
@@ -115,7 +116,8 @@ TEST(Code, AnyCommand) {
 TEST(Code, WorkedSolutionsOfTheTaskPass) {
   for (const char* wording : {"plain", "question"}) {
     TaskSection section;
-    section.name = "code", section.train_prompts = 12, section.validation_prompts = 0, section.heldout_prompts = 1, section.min_level = 1, section.max_level = 8;
+    section.name = "code", section.train_prompts = 12, section.validation_prompts = 0, section.heldout_prompts = 1, section.min_level = 1,
+    section.max_level = 8;
     section.wording = {wording};
     for (const Prompt& prompt : task::find_task("code").make(section, 3).train) EXPECT_EQ(verdict(prompt.answer, prompt.solution), "11 100 ") << prompt.text;
   }

@@ -67,7 +67,8 @@ class LaidBait {
     const std::string name = "rollcall-attack-" + std::to_string(bait_.host);
     std::memcpy(address.sun_path + 1, name.data(), name.size());
     named_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (::bind(named_, reinterpret_cast<sockaddr*>(&address), socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size())) != 0) throw std::runtime_error("no name");
+    if (::bind(named_, reinterpret_cast<sockaddr*>(&address), socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size())) != 0)
+      throw std::runtime_error("no name");
   }
   Bait bait_;
   int port_ = -1, listens_ = -1, named_ = -1;

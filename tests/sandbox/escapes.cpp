@@ -115,6 +115,7 @@ int main(int argc, char** argv) {
   };
   for (const auto& attacks : {on_files(), on_mounts(), on_network(), on_processes(), on_kernel(), on_resources()}) run(attacks, Aim::status);
   run(outliving(), Aim::outlive);
-  std::printf("%d attacks x %d: %d escapes, %d that fail outside too, %d runs without an outcome\n", tally.attacks, repeats, tally.escapes, tally.harmless, tally.broken);
+  std::printf("%d attacks x %d: %d escapes, %d that fail outside too, %d runs without an outcome\n", tally.attacks, repeats, tally.escapes, tally.harmless,
+              tally.broken);
   return tally.escapes + tally.harmless + tally.broken == 0 ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 // What runs come to: every outcome, both tiers, many at a time, and what a run may not leave to the next.
 #include "sandbox/sandbox.hpp"
 
-#include "base/error.hpp"
 #include "bait.hpp"
+#include "base/error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,9 @@
 namespace rollcall::sandbox {
 namespace {
 
-sandbox::Setup small() { return {.limits = {.cpu_s = 1, .wall_s = 15, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 1}; }
+sandbox::Setup small() {
+  return {.limits = {.cpu_s = 1, .wall_s = 15, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 1};
+}
 
 /// "passed 0": outcome and exit status.
 std::string told(const Outcome& o) { return std::string(name_of(o.end)) + " " + std::to_string(o.exit); }
@@ -93,14 +95,18 @@ TEST(Sandbox, PythonChecksCannotBeSkipped) {
   EXPECT_EQ(checked("import os\nos._exit(0)"), "failed 0 0/0");
   EXPECT_EQ(checked("import sys\nsys.exit()"), "failed 0 0/0");
   EXPECT_EQ(checked("import os\nos.write(4, b'x' * 16 + b'\\3\\0\\0\\0' * 2)\nos._exit(0)"), "failed 0 0/0");  // a report without the secret
-  EXPECT_EQ(checked("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nf = [0, 2, 3, 5].__getitem__"), "passed 0 3/3");  // its parent is 0: its own group, itself
+  EXPECT_EQ(checked("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nf = [0, 2, 3, 5].__getitem__"),
+            "passed 0 3/3");  // its parent is 0: its own group, itself
   EXPECT_EQ(checked("def f(x):\n  raise SystemExit(0)"), "failed 0 0/0");
 }
 
 TEST(Sandbox, PythonRunsLeaveNothingToTheNext) {
   const Sandbox sandbox(small());
-  EXPECT_EQ(told(sandbox.run(python("open('/tmp/left', 'w').write('x')\nimport builtins, os, sys\nbuiltins.len = None\nos.environ['LEFT'] = 'x'\nsys.modules['left'] = 1"))), "passed 0");
-  EXPECT_EQ(sandbox.run(python("import os, sys\nprint(os.listdir('/tmp'), len('ab'), 'LEFT' in os.environ, 'left' in sys.modules, __name__)")).out, "[] 2 False False __main__\n");
+  EXPECT_EQ(told(sandbox.run(
+                python("open('/tmp/left', 'w').write('x')\nimport builtins, os, sys\nbuiltins.len = None\nos.environ['LEFT'] = 'x'\nsys.modules['left'] = 1"))),
+            "passed 0");
+  EXPECT_EQ(sandbox.run(python("import os, sys\nprint(os.listdir('/tmp'), len('ab'), 'LEFT' in os.environ, 'left' in sys.modules, __name__)")).out,
+            "[] 2 False False __main__\n");
 }
 
 TEST(Sandbox, ManyAtATime) {

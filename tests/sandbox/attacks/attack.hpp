@@ -33,7 +33,7 @@ struct Attack {
 };
 
 int got(bool success);
-int reached(long result);          ///< a system call was carried out, or at least judged by its arguments: not ENOSYS, EPERM or EACCES
+int reached(long result);  ///< a system call was carried out, or at least judged by its arguments: not ENOSYS, EPERM or EACCES
 bool reads(const std::string& path, std::string_view content);
 bool names_in(const std::string& folder, std::string_view part);  ///< an entry whose name begins so
 

@@ -86,7 +86,8 @@ std::vector<Attack> on_files() {
   return {
       {"read by path", [](Text in, std::string&) { return got(reads(Bait::parse(in).secret(), kSecret)); }},
       {"read by way of ..", [](Text in, std::string&) { return got(reads("../../../../../../.." + Bait::parse(in).secret(), kSecret)); }},
-      {"read by the parent's root", [](Text in, std::string&) { return got(reads("/proc/" + std::to_string(::getppid()) + "/root" + Bait::parse(in).secret(), kSecret)); }},
+      {"read by the parent's root",
+       [](Text in, std::string&) { return got(reads("/proc/" + std::to_string(::getppid()) + "/root" + Bait::parse(in).secret(), kSecret)); }},
       {"read by /proc/self/root", [](Text in, std::string&) { return got(reads("/proc/self/root" + Bait::parse(in).secret(), kSecret)); }},
       {"read by /proc/HOST/cwd", [](Text in, std::string&) { return got(names_in("/proc/" + std::to_string(Bait::parse(in).host) + "/cwd", "")); }},
       {"read by a symbolic link",
@@ -117,7 +118,8 @@ std::vector<Attack> on_files() {
          const int root = ::open("/", O_RDONLY);
          return got(::open_by_handle_at(root, &handle.head, O_RDONLY) >= 0);
        }},
-      {"name a handle of the root", [](Text, std::string&) {
+      {"name a handle of the root",
+       [](Text, std::string&) {
          struct {
            file_handle head;
            unsigned char rest[128];
@@ -129,17 +131,25 @@ std::vector<Attack> on_files() {
       {"win a race of links", race},
       {"win a race of folders", folder_race},
       {"list the folder", [](Text in, std::string&) { return got(names_in(Bait::parse(in).folder, "secret")); }},
-      {"learn that a file exists", [](Text in, std::string&) { struct stat s {}; return got(::stat(Bait::parse(in).secret().c_str(), &s) == 0); }},
+      {"learn that a file exists",
+       [](Text in, std::string&) {
+         struct stat s {};
+         return got(::stat(Bait::parse(in).secret().c_str(), &s) == 0);
+       }},
       {"write", [](Text in, std::string&) { return got(writes(Bait::parse(in).open(), 0)); }},
       {"append", [](Text in, std::string&) { return got(writes(Bait::parse(in).open(), O_APPEND)); }},
       {"truncate", [](Text in, std::string&) { return got(::truncate(Bait::parse(in).open().c_str(), 1) == 0); }},
       {"create", [](Text in, std::string&) { return got(writes(Bait::parse(in).folder + "/made-" + std::to_string(::getpid()), O_CREAT)); }},
-      {"make a folder", [](Text in, std::string&) { return got(::mkdir((Bait::parse(in).folder + "/made-" + std::to_string(::getpid())).c_str(), 0700) == 0); }},
-      {"rename", [](Text in, std::string&) {
+      {"make a folder",
+       [](Text in, std::string&) { return got(::mkdir((Bait::parse(in).folder + "/made-" + std::to_string(::getpid())).c_str(), 0700) == 0); }},
+      {"rename",
+       [](Text in, std::string&) {
          const Bait bait = Bait::parse(in);
-         return got(::rename(bait.open().c_str(), (bait.folder + "/renamed").c_str()) == 0 && ::rename((bait.folder + "/renamed").c_str(), bait.open().c_str()) == 0);
+         return got(::rename(bait.open().c_str(), (bait.folder + "/renamed").c_str()) == 0 &&
+                    ::rename((bait.folder + "/renamed").c_str(), bait.open().c_str()) == 0);
        }},
-      {"remove", [](Text in, std::string&) {
+      {"remove",
+       [](Text in, std::string&) {
          const std::string name = Bait::parse(in).folder + "/removable";
          return got(::access(name.c_str(), F_OK) == 0 && ::unlink(name.c_str()) == 0 && writes(name, O_CREAT));
        }},
@@ -162,13 +172,19 @@ std::vector<Attack> on_files() {
       {"write the root", [](Text, std::string&) { return got(writes("/attack-made", O_CREAT) && ::unlink("/attack-made") == 0); }},
       {"write /etc", [](Text, std::string&) { return got(writes("/etc/attack-made", O_CREAT) && ::unlink("/etc/attack-made") == 0); }},
       {"touch a device", [](Text, std::string&) { return got(::utimensat(AT_FDCWD, "/dev/null", nullptr, 0) == 0); }},
-      {"give a file away", [](Text, std::string&) {
+      {"give a file away",
+       [](Text, std::string&) {
          ::close(::open("mine", O_CREAT | O_WRONLY, 0600));
          return got(::chown("mine", 1, 1) == 0);
        }},
       {"find an open descriptor", any_open_descriptor},
-      {"use the host's descriptor", [](Text in, std::string&) { char c = 0; return got(::pread(Bait::parse(in).descriptor, &c, 1, 0) == 1); }},
-      {"use a descriptor by /dev/fd", [](Text in, std::string&) { return got(::open(("/dev/fd/" + std::to_string(Bait::parse(in).descriptor)).c_str(), O_RDONLY) >= 0); }},
+      {"use the host's descriptor",
+       [](Text in, std::string&) {
+         char c = 0;
+         return got(::pread(Bait::parse(in).descriptor, &c, 1, 0) == 1);
+       }},
+      {"use a descriptor by /dev/fd",
+       [](Text in, std::string&) { return got(::open(("/dev/fd/" + std::to_string(Bait::parse(in).descriptor)).c_str(), O_RDONLY) >= 0); }},
       {"share memory by name", [](Text, std::string&) { return got(writes("/dev/shm/attack", O_CREAT) && ::unlink("/dev/shm/attack") == 0); }},
   };
 }

@@ -31,7 +31,8 @@ std::vector<Attack> on_mounts() {
       {"pick a file system", [](Text, std::string&) { return reached(::syscall(SYS_fspick, AT_FDCWD, "/", 0)); }},
       {"set flags of a mount", [](Text, std::string&) { return reached(::syscall(SYS_mount_setattr, -1, "", 0, nullptr, 0)); }},
       {"change the root", [](Text, std::string&) { return got(::mkdir("/tmp/attack-root", 0700) <= 0 && ::chroot("/tmp/attack-root") == 0); }},
-      {"escape from a root by ..", [](Text, std::string&) {
+      {"escape from a root by ..",
+       [](Text, std::string&) {
          ::mkdir("/tmp/attack-root", 0700);
          const int outside = ::open("/", O_RDONLY | O_DIRECTORY);
          if (::chroot("/tmp/attack-root") != 0 || ::fchdir(outside) != 0) return 1;
@@ -39,7 +40,8 @@ std::vector<Attack> on_mounts() {
          return got(::chroot(".") == 0 && ::access("/usr", F_OK) == 0);
        }},
       {"pivot the root", [](Text, std::string&) { return reached(::syscall(SYS_pivot_root, "/tmp", "/nowhere")); }},
-      {"read what tmpfs hides", [](Text in, std::string&) {
+      {"read what tmpfs hides",
+       [](Text in, std::string&) {
          ::umount2("/tmp", MNT_DETACH);
          return got(reads(Bait::parse(in).secret(), kSecret));
        }},

@@ -52,11 +52,13 @@ std::vector<Attack> on_network() {
       {"connect to the host", [](Text in, std::string&) { return got(connects(in, AF_INET)); }},
       {"open a TCP socket", [](Text, std::string&) { return opens(AF_INET, SOCK_STREAM, 0); }},
       {"open a TCP socket of version 6", [](Text, std::string&) { return opens(AF_INET6, SOCK_STREAM, 0); }},
-      {"send by UDP", [](Text in, std::string&) {
+      {"send by UDP",
+       [](Text in, std::string&) {
          const sockaddr_in to = here(Bait::parse(in).port);
          return got(::sendto(::socket(AF_INET, SOCK_DGRAM, 0), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 1);
        }},
-      {"listen", [](Text, std::string&) {
+      {"listen",
+       [](Text, std::string&) {
          const sockaddr_in any = here(0);
          const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
          return got(socket >= 0 && ::bind(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 && ::listen(socket, 1) == 0);
@@ -66,16 +68,19 @@ std::vector<Attack> on_network() {
       {"open a netlink socket", [](Text, std::string&) { return opens(AF_NETLINK, SOCK_RAW, 0); }},
       {"open a socket to the hypervisor", [](Text, std::string&) { return reached(::socket(AF_VSOCK, SOCK_STREAM, 0)); }},
       {"open a socket of the kernel's ciphers", [](Text, std::string&) { return reached(::socket(AF_ALG, SOCK_SEQPACKET, 0)); }},
-      {"connect to a socket file", [](Text in, std::string&) {
+      {"connect to a socket file",
+       [](Text in, std::string&) {
          const sockaddr_un to = named(Bait::parse(in).folder + "/socket");
          return got(::connect(::socket(AF_UNIX, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
        }},
-      {"connect to a socket without a file", [](Text in, std::string&) {
+      {"connect to a socket without a file",
+       [](Text in, std::string&) {
          sockaddr_un to{};
          const socklen_t size = abstract(in, to);
          return got(::connect(::socket(AF_UNIX, SOCK_DGRAM, 0), reinterpret_cast<const sockaddr*>(&to), size) == 0);
        }},
-      {"send from a pair of sockets to a name", [](Text in, std::string&) {
+      {"send from a pair of sockets to a name",
+       [](Text in, std::string&) {
          int pair[2];
          sockaddr_un to{};
          const socklen_t size = abstract(in, to);
@@ -83,7 +88,8 @@ std::vector<Attack> on_network() {
          return got(::sendto(pair[0], "x", 1, 0, reinterpret_cast<const sockaddr*>(&to), size) == 1);
        }},
       {"accept on a leaked socket", [](Text, std::string&) { return reached(::syscall(SYS_accept4, -1, nullptr, nullptr, 0)); }},
-      {"bind a socket file", [](Text, std::string&) {
+      {"bind a socket file",
+       [](Text, std::string&) {
          const sockaddr_un name = named("attack-" + std::to_string(::getpid()));
          return got(::bind(::socket(AF_UNIX, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0);
        }},

@@ -76,18 +76,21 @@ std::vector<Attack> on_processes() {
       {"signal a thread of the host", [](Text in, std::string&) { return got(::syscall(SYS_tgkill, host(in), host(in), 0) == 0); }},
       {"queue a signal to the host", [](Text in, std::string&) { return got(::sigqueue(host(in), 0, {}) == 0); }},
       {"take the host's descriptor of process", [](Text in, std::string&) { return got(::syscall(SYS_pidfd_open, host(in), 0) >= 0); }},
-      {"take a descriptor of the parent", [](Text in, std::string&) {
+      {"take a descriptor of the parent",
+       [](Text in, std::string&) {
          const int parent = int(::syscall(SYS_pidfd_open, ::getppid(), 0));
          return got(::syscall(SYS_pidfd_getfd, parent, Bait::parse(in).descriptor, 0) >= 0);
        }},
-      {"own the signals of a file", [](Text in, std::string&) {
+      {"own the signals of a file",
+       [](Text in, std::string&) {
          int pipe[2];
          return got(::pipe(pipe) == 0 && ::fcntl(pipe[0], F_SETOWN, host(in)) == 0);
        }},
       {"trace the parent", [](Text, std::string&) { return got(::ptrace(PTRACE_SEIZE, ::getppid(), 0, 0) == 0); }},
       {"trace the host", [](Text in, std::string&) { return got(::ptrace(PTRACE_SEIZE, host(in), 0, 0) == 0); }},
       {"ask to be traced", [](Text, std::string&) { return got(::ptrace(PTRACE_TRACEME, 0, 0, 0) == 0); }},
-      {"trace a child", [](Text, std::string&) {
+      {"trace a child",
+       [](Text, std::string&) {
          const pid_t child = ::fork();
          if (child == 0) {
            ::sleep(1);
@@ -100,29 +103,48 @@ std::vector<Attack> on_processes() {
       {"read the parent's memory", read_parent},
       {"write the parent's memory", write_parent},
       {"open the parent's memory", [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/mem").c_str(), O_RDWR) >= 0); }},
-      {"read the parent's environment", [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/environ").c_str(), O_RDONLY) >= 0); }},
-      {"read the host's command line", [](Text in, std::string&) { return got(::open(("/proc/" + std::to_string(host(in)) + "/cmdline").c_str(), O_RDONLY) >= 0); }},
+      {"read the parent's environment",
+       [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/environ").c_str(), O_RDONLY) >= 0); }},
+      {"read the host's command line",
+       [](Text in, std::string&) { return got(::open(("/proc/" + std::to_string(host(in)) + "/cmdline").c_str(), O_RDONLY) >= 0); }},
       {"compare with the parent", [](Text, std::string&) { return got(::syscall(SYS_kcmp, ::getpid(), ::getppid(), 1, 0, 0) >= 0); }},
       {"move the parent's pages", [](Text, std::string&) { return got(::syscall(SYS_move_pages, ::getppid(), 0, nullptr, nullptr, nullptr, 0) >= 0); }},
       {"advise the parent's memory", [](Text, std::string&) { return reached(::syscall(SYS_process_madvise, -1, nullptr, 0, 0, 0)); }},
-      {"limit the host", [](Text in, std::string&) {
+      {"limit the host",
+       [](Text in, std::string&) {
          rlimit now{};
          return got(::prlimit(host(in), RLIMIT_NOFILE, nullptr, &now) == 0);
        }},
-      {"read the host's priority", [](Text in, std::string&) {
+      {"read the host's priority",
+       [](Text in, std::string&) {
          errno = 0;
          return got(::getpriority(PRIO_PROCESS, id_t(host(in))) != -1 || errno == 0);
        }},
-      {"read the host's processors", [](Text in, std::string&) { cpu_set_t set; return got(::sched_getaffinity(host(in), sizeof set, &set) == 0); }},
+      {"read the host's processors",
+       [](Text in, std::string&) {
+         cpu_set_t set;
+         return got(::sched_getaffinity(host(in), sizeof set, &set) == 0);
+       }},
       {"find the host's session", [](Text in, std::string&) { return got(::getsid(host(in)) > 0); }},
       {"raise the own priority", [](Text, std::string&) { return got(::setpriority(PRIO_PROCESS, 0, -10) == 0); }},
-      {"run in real time", [](Text, std::string&) { const sched_param one{1}; return got(::sched_setscheduler(0, SCHED_RR, &one) == 0); }},
-      {"choose processors", [](Text, std::string&) { cpu_set_t set; CPU_ZERO(&set); CPU_SET(0, &set); return got(::sched_setaffinity(0, sizeof set, &set) == 0); }},
+      {"run in real time",
+       [](Text, std::string&) {
+         const sched_param one{1};
+         return got(::sched_setscheduler(0, SCHED_RR, &one) == 0);
+       }},
+      {"choose processors",
+       [](Text, std::string&) {
+         cpu_set_t set;
+         CPU_ZERO(&set);
+         CPU_SET(0, &set);
+         return got(::sched_setaffinity(0, sizeof set, &set) == 0);
+       }},
       {"raise the priority of reading", [](Text, std::string&) { return got(::syscall(SYS_ioprio_set, 1, 0, (2 << 13) | 0) == 0); }},
       {"adopt orphans", [](Text, std::string&) { return got(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); }},
       {"be told by no parent's death", [](Text, std::string&) { return got(::prctl(PR_SET_PDEATHSIG, 0) == 0); }},
       {"let anybody trace", [](Text, std::string&) { return got(::prctl(PR_SET_DUMPABLE, 1) == 0); }},
-      {"share the parent's parent", [](Text, std::string&) {
+      {"share the parent's parent",
+       [](Text, std::string&) {
          const long child = ::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, 0L);
          if (child == 0) ::_exit(0);
          return got(child > 0);
@@ -134,18 +156,52 @@ std::vector<Attack> outliving() {
   return {
       {"a child", [](Text, std::string&) { return leave_behind(let_go); }},
       {"a child that holds the pipes", [](Text, std::string&) { return leave_behind([] {}); }},
-      {"a session of its own", [](Text, std::string&) { return leave_behind([] { let_go(); ::setsid(); }); }},
-      {"a daemon", [](Text, std::string&) { return leave_behind([] { let_go(); ::setsid(); if (::fork() != 0) ::_exit(0); }); }},
-      {"a child deaf to signals", [](Text, std::string&) {
-         return leave_behind([] { let_go(); for (int s = 1; s < 32; ++s) ::signal(s, SIG_IGN); });
+      {"a session of its own",
+       [](Text, std::string&) {
+         return leave_behind([] {
+           let_go();
+           ::setsid();
+         });
        }},
-      {"a child with all signals blocked", [](Text, std::string&) {
-         return leave_behind([] { let_go(); sigset_t all; sigfillset(&all); ::sigprocmask(SIG_BLOCK, &all, nullptr); });
+      {"a daemon",
+       [](Text, std::string&) {
+         return leave_behind([] {
+           let_go();
+           ::setsid();
+           if (::fork() != 0) ::_exit(0);
+         });
        }},
-      {"a child behind many", [](Text, std::string&) {
-         return leave_behind([] { let_go(); for (int i = 0; i < 8; ++i) { if (::fork() != 0) ::_exit(0); } });
+      {"a child deaf to signals",
+       [](Text, std::string&) {
+         return leave_behind([] {
+           let_go();
+           for (int s = 1; s < 32; ++s) ::signal(s, SIG_IGN);
+         });
        }},
-      {"a child after the parent was killed", [](Text, std::string&) { leave_behind(let_go); ::kill(::getpid(), SIGKILL); return 0; }},
+      {"a child with all signals blocked",
+       [](Text, std::string&) {
+         return leave_behind([] {
+           let_go();
+           sigset_t all;
+           sigfillset(&all);
+           ::sigprocmask(SIG_BLOCK, &all, nullptr);
+         });
+       }},
+      {"a child behind many",
+       [](Text, std::string&) {
+         return leave_behind([] {
+           let_go();
+           for (int i = 0; i < 8; ++i) {
+             if (::fork() != 0) ::_exit(0);
+           }
+         });
+       }},
+      {"a child after the parent was killed",
+       [](Text, std::string&) {
+         leave_behind(let_go);
+         ::kill(::getpid(), SIGKILL);
+         return 0;
+       }},
   };
 }
 

@@ -116,7 +116,8 @@ std::vector<Attack> on_resources() {
       {"much memory", [](Text, std::string&) { return maps(MAP_PRIVATE | MAP_ANONYMOUS); }},
       {"much shared memory", [](Text, std::string&) { return maps(MAP_SHARED | MAP_ANONYMOUS); }},
       {"much memory that grows", [](Text, std::string&) { return got(::sbrk(kManyBytes) != reinterpret_cast<void*>(-1)); }},
-      {"much memory in pieces", [](Text, std::string&) {
+      {"much memory in pieces",
+       [](Text, std::string&) {
          for (std::size_t all = 0; all < kManyBytes; all += 64 << 10) {
            if (std::malloc(64 << 10) == nullptr) return 1;
          }
@@ -133,7 +134,8 @@ std::vector<Attack> on_resources() {
       {"many files", many_files},
       {"a large file", large_file},
       {"many large files", many_large_files},
-      {"a file with a hole", [](Text, std::string&) {
+      {"a file with a hole",
+       [](Text, std::string&) {
          ::signal(SIGXFSZ, SIG_IGN);
          const std::string name = "hole-" + std::to_string(::getpid());
          const bool made = ::ftruncate(::open(name.c_str(), O_CREAT | O_WRONLY, 0600), off_t(1) << 30) == 0;
@@ -141,7 +143,11 @@ std::vector<Attack> on_resources() {
          return got(made);
        }},
       {"many descriptors", many_descriptors},
-      {"a large pipe", [](Text, std::string&) { int ends[2]; return got(::pipe(ends) == 0 && ::fcntl(ends[0], F_SETPIPE_SZ, 1 << 20) >= 1 << 20); }},
+      {"a large pipe",
+       [](Text, std::string&) {
+         int ends[2];
+         return got(::pipe(ends) == 0 && ::fcntl(ends[0], F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
+       }},
   };
 }
 
