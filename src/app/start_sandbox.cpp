@@ -3,8 +3,6 @@
 
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
-#include "core/run_config.hpp"
-#include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"
 #include "task/task.hpp"
 
@@ -32,9 +30,13 @@ std::optional<RunConfig> readable(const std::string& run_file, const std::vector
 
 }  // namespace
 
+void start_sandbox(const reward::Verifier& verifier, const SandboxSection& section) {
+  if (reward::runs_code(verifier)) sandbox::start(setup_of(section));
+}
+
 void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments) {
   const auto config = readable(run_file, assignments);
-  if (config && reward::runs_code(reward::find_verifier(task::find_task(config->task.name).verifier))) sandbox::start(setup_of(config->sandbox));
+  if (config && config->reward.command.empty()) start_sandbox(reward::find_verifier(task::find_task(config->task.name).verifier), config->sandbox);
 }
 
 }  // namespace rollcall::app

@@ -38,9 +38,9 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
       if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
       if (!flags->from_archive.empty()) request.assignments.push_back("train.from_archive=" + std::filesystem::absolute(flags->from_archive).string());
       if (flags->supervised_only) request.assignments.push_back("train.steps=0");
-      start_sandbox(flags->run_file, request.assignments);
       const auto spawner = make_spawner(flags->run_file, request.assignments);
       request.spawner = spawner.get();
+      start_sandbox(flags->run_file, request.assignments);
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);
     };
