@@ -64,6 +64,12 @@ foreach(library IN ITEMS mpfi mpfr gmpxx gmp)
   target_link_libraries(rollcall_mpfi INTERFACE ${ROLLCALL_${upper}_LIBRARY})
 endforeach()
 
+find_path(ROLLCALL_SECCOMP_INCLUDE seccomp.h REQUIRED)       # filters of system calls around untrusted code (home: src/sandbox); 2.5 tried, LGPL 2.1
+find_library(ROLLCALL_SECCOMP_LIBRARY seccomp REQUIRED)
+add_library(rollcall_seccomp INTERFACE)
+target_include_directories(rollcall_seccomp SYSTEM INTERFACE ${ROLLCALL_SECCOMP_INCLUDE})
+target_link_libraries(rollcall_seccomp INTERFACE ${ROLLCALL_SECCOMP_LIBRARY})
+
 find_path(ROLLCALL_HTTPLIB_INCLUDE httplib.h REQUIRED)       # cpp-httplib: `rollcall view --serve` (home: src/view/serve.cpp); 0.11 tried
 find_library(ROLLCALL_HTTPLIB_LIBRARY cpp-httplib)           # Debian's is compiled, with these settings, which the header must be read with; the plain header needs none
 add_library(rollcall_httplib INTERFACE)

@@ -1,6 +1,7 @@
 // rollcall eval: pass@k and maj@k of a checkpoint or model folder on the held-out prompts.
 #include "app/commands.hpp"
 #include "app/job_world.hpp"
+#include "app/start_sandbox.hpp"
 #include "stages/rank.hpp"
 #include "stages/run_folder.hpp"
 
@@ -43,6 +44,7 @@ void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
       const auto spawner = make_spawner(settings_of(*flags), assignments);
       const stages::JobRequest request{stages::JobKind::eval,    settings_of(*flags), assignments,  false,
                                        version_with_libraries(), folder.string(),     spawner.get()};
+      start_sandbox(settings_of(*flags), assignments);
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);
     };

@@ -1,6 +1,7 @@
 // rollcall train and rollcall sft: the job itself.
 #include "app/commands.hpp"
 #include "app/job_world.hpp"
+#include "app/start_sandbox.hpp"
 #include "core/run_config.hpp"
 #include "stages/rank.hpp"
 
@@ -39,6 +40,7 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
       if (flags->supervised_only) request.assignments.push_back("train.steps=0");
       const auto spawner = make_spawner(flags->run_file, request.assignments);
       request.spawner = spawner.get();
+      start_sandbox(flags->run_file, request.assignments);
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);
     };

@@ -61,7 +61,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
   s.bind("task.name", &c.task.name,
-         "task: sorting, arithmetic, countdown, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, jsonl");
+         "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, jsonl");
   s.bind("task.train_prompts", &c.task.train_prompts, "training prompts to generate", kPositive);
   s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts", kCount);
   s.bind("task.heldout_prompts", &c.task.heldout_prompts, "held-out prompts for eval", kPositive);
@@ -185,6 +185,16 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("checkpoint.keep_best", &c.checkpoint.keep_best,
          "metric whose best checkpoint is kept too (of a step, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
+
+  s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});
+  s.bind("sandbox.wall_s", &c.sandbox.wall_s, "wall clock that guards a test [s]; what it ends is undecided", {0.1, 86400});
+  s.bind("sandbox.memory", &c.sandbox.memory, "address space of each process of a test, such as 512M");
+  s.bind("sandbox.output", &c.sandbox.output, "most output of a test, such as 1M");
+  s.bind("sandbox.files", &c.sandbox.files, "most a test may write to its /tmp, such as 32M");
+  s.bind("sandbox.processes", &c.sandbox.processes, "processes and threads of a test at a time", {1, 4096});
+  s.bind("sandbox.workers", &c.sandbox.workers, "tests that each scoring rank runs side by side", {1, 1024});
+  s.bind("sandbox.allow_landlock", &c.sandbox.allow_landlock,
+         "where user namespaces are forbidden: run code behind Landlock and seccomp alone, the second tier");
   return s;
 }
 

@@ -192,6 +192,16 @@ struct CheckpointSection {
   std::string keep_best = "validation/pass_at_1";  ///< metric; "": none; a leading "-": the smallest is the best
 };
 
+/// How code of responses is run, where the verifier runs code (src/sandbox). The limits are of one test.
+struct SandboxSection {
+  std::int64_t cpu_s = 5;
+  double wall_s = 20;
+  std::string memory = "512M", output = "1M", files = "32M";
+  std::int64_t processes = 16;
+  std::int64_t workers = 2;
+  bool allow_landlock = false;
+};
+
 struct ArchiveSection {
   std::int64_t pack_every = 40;  ///< steps per archive file; shards are removed after a verified pack
 };
@@ -217,6 +227,7 @@ struct RunConfig {
   EvalSection eval;
   CheckpointSection checkpoint;
   ArchiveSection archive;
+  SandboxSection sandbox;
 };
 
 /// The table of keys. The schema points into `config`, which must outlive it.

@@ -73,4 +73,9 @@ Score judge_knights_knaves(const Prompt& prompt, const Response& response);
 /// value. closeness: 1 - relative error, not below 0. Score::answer: the value as a fraction in lowest terms.
 Score judge_quantity(const Prompt& prompt, const Response& response);
 
+/// The reference states tests (code_tests.hpp). correct: all of them pass, run in the sandbox. format: a complete fenced block, or a finished response without any
+/// fence. A third component, passed: the share of tests that pass. Undecided: a wall clock ended a run, or the sandbox failed, and no other test had been lost;
+/// a limit of processor time, memory or output decides, and Score::reason names it. An undecided response has correct = 0. Score::answer: the code.
+Score judge_code(const Prompt& prompt, const Response& response);
+
 }  // namespace rollcall::reward

@@ -27,6 +27,7 @@ struct Verifier {
 
 const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError naming the nearest
 std::vector<std::string> verifier_names();
+bool runs_code(const Verifier& verifier);  ///< needs a started sandbox (sandbox/sandbox.hpp)
 
 /// What judges the answers of a run: a verifier, or the command in its place, and how answers are found. Immutable, shared by threads.
 class Judge {

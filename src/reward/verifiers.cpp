@@ -17,6 +17,7 @@ const std::vector<Verifier>& table() {
       {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, "whole", nullptr, judge_integer_answer},
       {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, "whole", "expressions", judge_countdown_expression},
       {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, "marker", nullptr, judge_marked_answer},
+      {"code", "code that passes tests in the sandbox (code)", {"correct", "format", "passed"}, "whole", "programs", judge_code},
       {"tag_structure",
        "sections in tags, each once and in order (tags)",
        {"correct", "format", "structure", "content"},

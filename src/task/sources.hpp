@@ -20,6 +20,10 @@ PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed);
 /// The reference answer is the prompt without its colon.
 PromptSet make_countdown(const TaskSection& section, std::uint64_t seed);
 
+/// "+3*2-1>" -> "def f(x):return ((x+3)*2)-1": a function that does these operations in this order. Level: how many, 1 to 8. The reference is five asserts; any
+/// code that passes them is right.
+PromptSet make_code(const TaskSection& section, std::uint64_t seed);
+
 // References of the tasks below are what the verifiers of their rows read (reward/judges.hpp).
 
 /// "think,answer=cd:" -> "<think>so</think><answer>cd</answer>": a section with no = holds any text. Level: sections, 1 to 8.

@@ -15,6 +15,7 @@ constexpr std::array kTasks = {
     TaskRow{"sorting", "sort the digits of a string; level: its length", make_sorting, "exact_match"},
     TaskRow{"arithmetic", "+ - * and division with remainder; level: digits of the larger operand", make_arithmetic, "integer_answer"},
     TaskRow{"countdown", "reach a target from given numbers; level: how many numbers", make_countdown, "countdown_expression"},
+    TaskRow{"code", "a Python function of a chain of operations, run against tests; level: how many", make_code, "code"},
     TaskRow{"tags", "write sections in tags; level: how many", make_tags, "tag_structure"},
     TaskRow{"json", "write an object as JSON; level: how many values", make_json, "json"},
     TaskRow{"instructions", "a text that follows instructions as in IFEval; level: how many", make_instructions, "instructions"},

@@ -1,5 +1,6 @@
 // Task and verifier fit together: every row's worked solutions earn full marks, and a spoilt one does not.
 #include "reward/verifier.hpp"
+#include "sandbox/sandbox.hpp"
 #include "task/task.hpp"
 #include "text/tokenizer.hpp"
 
@@ -35,6 +36,10 @@ TEST_P(Row, SolutionsEarnFullMarks) {
   TaskSection section;
   section.train_prompts = 1000;
   if (GetParam() == "jsonl") section.file = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl";
+  if (runs_code(find_verifier(task::find_task(GetParam()).verifier))) {  // each mark is a process
+    section.train_prompts = 20, section.validation_prompts = 5, section.heldout_prompts = 5;
+    if (sandbox::started() == nullptr) sandbox::start({.limits = {}, .workers = 2});
+  }
   expect_full_marks(GetParam(), section);
 }
 

@@ -54,6 +54,25 @@ TEST(Arithmetic, AnswersAreRight) {
   EXPECT_GT(longer["right"], 0);
 }
 
+TEST(Code, TestsStateWhatTheOperationsGive) {
+  for (const Prompt& p : train_of("code", 1, 8)) {
+    ASSERT_EQ(p.text.size(), 2 * std::size_t(p.level) + 1) << p.text;
+    std::string asserts;
+    for (const std::int64_t argument : {0, 1, 5, -7, 12}) {
+      std::int64_t value = argument;
+      std::istringstream in(p.text);
+      char sign = 0;
+      for (std::int64_t operand = 0; in >> sign && sign != '>' && in >> operand;) {
+        if (sign == '+') value += operand;
+        else if (sign == '-') value -= operand;
+        else value *= operand;
+      }
+      asserts += "assert f(" + std::to_string(argument) + ")==" + std::to_string(value) + "\\n";
+    }
+    EXPECT_EQ(p.answer, R"({"code":")" + asserts + R"(","type":"assert"})") << p.text;
+  }
+}
+
 TEST(Countdown, PromptStatesNumbersAndTarget) {
   std::map<char, int> operators;
   for (const Prompt& p : train_of("countdown", 3, 6)) {

@@ -2,6 +2,7 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "app/start_sandbox.hpp"
 #include "base/error.hpp"
 #include "io/rescored.hpp"
 #include "io/schema.hpp"
@@ -154,6 +155,7 @@ ExitCode rescore(Flags flags) {
   config.reward = flags.reward;
   if (!flags.reward.command.empty()) config.task.format_weight = 0.0;
   check(config);
+  if (!flags.verifier.empty()) start_sandbox(reward::find_verifier(flags.verifier), config.sandbox);
   Rescoring rescoring(flags, config.task);
   std::optional<io::RunIdentity> identity;
   const auto source = io::open_source(flags.run);

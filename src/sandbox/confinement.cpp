@@ -1,0 +1,89 @@
+// What a run's own process gives up: files of others, resources, capabilities, system calls.
+#include "sandbox/confinement.hpp"
+
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+
+namespace rollcall::sandbox {
+namespace {
+
+constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
+constexpr int kOwnProcesses = 4;  // worker, warm interpreter, init and one that is still being buried count for the same user
+
+struct ResourceLimit {
+  int resource;
+  rlim_t value;
+};
+
+std::vector<ResourceLimit> resource_limits(const Limits& limits, std::uint64_t own_size) {
+  std::vector<ResourceLimit> all = {{RLIMIT_CPU, rlim_t(limits.cpu_s)},
+                                    {RLIMIT_AS, limits.memory + own_size},
+                                    {RLIMIT_FSIZE, limits.files},
+                                    {RLIMIT_NPROC, rlim_t(limits.processes + kOwnProcesses)},
+                                    {RLIMIT_NOFILE, kDescriptors},
+                                    {RLIMIT_STACK, std::min<rlim_t>(kStack, limits.memory)},
+                                    {RLIMIT_CORE, 0},
+                                    {RLIMIT_MEMLOCK, 0},
+                                    {RLIMIT_MSGQUEUE, 0},
+                                    {RLIMIT_SIGPENDING, 256},
+                                    {RLIMIT_NICE, 0},
+                                    {RLIMIT_RTPRIO, 0}};
+  for (auto& [resource, value] : all) {
+    rlimit now{};
+    if (::getrlimit(__rlimit_resource_t(resource), &now) == 0) value = std::min(value, now.rlim_max);  // a site's own limit may be the lower one
+  }
+  return all;
+}
+
+}  // namespace
+
+int mount_private_folder(std::uint64_t bytes) {
+  const std::string options = fmt::format("size={},nr_inodes=1024,mode=700", bytes);
+  return ::mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 && ::chdir("/tmp") == 0 ? 0 : errno;
+}
+
+int limit_resources(const Limits& limits, std::uint64_t own_size) {
+  for (const auto [resource, value] : resource_limits(limits, own_size)) {
+    const rlimit both{value, value};
+    if (::setrlimit(__rlimit_resource_t(resource), &both) != 0) return errno;
+  }
+  return 0;
+}
+
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * std::uint64_t(::sysconf(_SC_PAGESIZE));
+}
+
+std::string resource_options(const Limits& limits) {
+  std::string text;
+  for (const auto [resource, value] : resource_limits(limits, 0)) text += fmt::format("{} {} ", resource, value);
+  return text;
+}
+
+int give_up_capabilities() {
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  return ::syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
+}
+
+int install(const std::vector<sock_filter>& filter) {
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 ? 0 : errno;
+}
+
+}  // namespace rollcall::sandbox

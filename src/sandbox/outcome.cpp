@@ -1,0 +1,70 @@
+// Signals and exit statuses, read with the limits in mind.
+#include "sandbox/outcome.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+
+namespace rollcall::sandbox {
+namespace {
+
+/// An allocation beyond RLIMIT_AS fails inside the program; that it ended of this only its last words tell. No verdict hangs on it: the program has not passed.
+bool speaks_of_memory(const std::string& err) {
+  constexpr std::array words = {"MemoryError", "bad_alloc", "Cannot allocate memory", "emory exhausted", "ut of memory"};
+  const std::string_view tail = std::string_view(err).substr(err.size() - std::min<std::size_t>(err.size(), 4096));
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return tail.find(word) != std::string_view::npos; });
+}
+
+void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
+  const bool at_limit = outcome.counts.cpu_us + 100'000 >= std::uint64_t(limits.cpu_s) * 1'000'000;  // the kernel counts ticks
+  outcome.exit = 128 + signal;
+  if ((signal == SIGKILL || signal == SIGXCPU) && at_limit) {
+    outcome.end = End::timed_out;
+    outcome.reason = fmt::format("processor time: {} s", limits.cpu_s);
+  } else if (signal == SIGXFSZ) {
+    outcome.end = End::output_limit;
+    outcome.reason = fmt::format("a file of more than {} bytes", limits.files);
+  } else {
+    outcome.end = End::crashed;
+    outcome.reason = fmt::format("signal {} ({})", signal, ::strsignal(signal));
+  }
+}
+
+}  // namespace
+
+void settle(Outcome& outcome, const Request& request, End forced, const Ending& ending) {
+  const Limits& limits = request.limits;
+  const int status = int(ending.wait_status);
+  outcome.counts.cpu_us = std::uint64_t(ending.cpu_us);
+  outcome.counts.peak_memory = std::uint64_t(ending.peak_kib) << 10;
+  if (forced != End::passed) {
+    outcome.end = forced;
+    outcome.exit = 128 + SIGKILL;
+    outcome.reason = forced == End::timed_out ? fmt::format("wall clock: {} s", limits.wall_s) : fmt::format("output of more than {} bytes", limits.output);
+    return;
+  }
+  if (WIFSIGNALED(status)) {
+    settle_signal(outcome, limits, WTERMSIG(status));
+  } else {
+    outcome.exit = WEXITSTATUS(status);
+    outcome.end = outcome.exit == 0 ? End::passed : End::failed;
+  }
+  const bool memory = request.program.kind == Program::Kind::python && outcome.exit == kOutOfMemory;
+  if (memory || ((outcome.end == End::failed || outcome.end == End::crashed) && speaks_of_memory(outcome.err))) {
+    outcome.end = End::out_of_memory;
+    outcome.reason = fmt::format("memory: {} bytes", limits.memory);
+  }
+}
+
+Outcome broken(Tier tier, std::string reason) {
+  Outcome outcome;
+  outcome.tier = tier;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
+
+}  // namespace rollcall::sandbox

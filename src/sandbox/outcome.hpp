@@ -1,0 +1,15 @@
+// From how a process ended to a named outcome.
+#pragma once
+
+#include "sandbox/running.hpp"
+#include "sandbox/wire.hpp"
+
+namespace rollcall::sandbox {
+
+constexpr int kOutOfMemory = 86;  ///< exit status of fork_server.py after a MemoryError
+
+/// Fills end, exit, counts and reason; output is there already. `forced`: what the worker ended it for, or End::passed.
+void settle(Outcome& outcome, const Request& request, End forced, const Ending& ending);
+Outcome broken(Tier tier, std::string reason);
+
+}  // namespace rollcall::sandbox

@@ -1,0 +1,178 @@
+// The life of one process: made, confined, attended, buried.
+#include "sandbox/process.hpp"
+
+#include "sandbox/pipes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+namespace rollcall::sandbox {
+namespace {
+
+enum Place { kIn, kOut, kErr, kEnding, kPlaces };
+
+/// What a process that cannot become the program says instead of an Ending: the step that failed and errno.
+constexpr std::int64_t kNotStarted = -1;
+
+[[noreturn]] void give_up(int ending, std::int64_t step) {
+  const Ending told{kNotStarted, errno, step};
+  (void)!::write(ending, &told, sizeof told);  // where even this fails, the end of the pipe says it
+  ::_exit(126);
+}
+
+constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities", "limiting resources", "installing the filter of system calls",
+                               "running the command", "writing the files",      "starting a process"};
+
+void close_others_on_exec() {
+  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  for (int descriptor = 3; descriptor < 1024; ++descriptor) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);  // before Linux 5.11; a worker opens few
+}
+
+bool write_files(const Program& program) {
+  for (const auto& [name, content] : program.files) {
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
+    const bool ok = file >= 0 && ::write(file, content.data(), content.size()) == ssize_t(content.size());
+    if (file >= 0) ::close(file);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void call_function(const Request& request) {
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);
+  std::string output;
+  const int status = request.program.function(request.input, output);
+  for (std::string_view rest = output; !rest.empty();) {
+    const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (written <= 0) ::_exit(125);
+    rest.remove_prefix(std::size_t(written));
+  }
+  ::_exit(status);
+}
+
+[[noreturn]] void execute(const Program& program, int ending) {
+  std::vector<char*> words;
+  for (const auto& word : program.argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const char* environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
+  ::execvpe(words[0], words.data(), const_cast<char**>(environment));
+  give_up(ending, 4);
+}
+
+/// In the process that becomes the program: from here on nothing is held but three pipes.
+[[noreturn]] void become_program(const Request& request, const WorkerSetup& setup, const std::array<Pipe, kPlaces>& pipes) {
+  const bool own_code = request.program.kind == Program::Kind::function;
+  const int ending = pipes[kEnding].theirs;
+  for (int place = kIn; place <= kErr; ++place) ::dup2(pipes[std::size_t(place)].theirs, place);
+  close_others_on_exec();
+  ::signal(SIGPIPE, SIG_DFL);
+  ::setsid();  // kill(0) would reach the worker's process group
+  if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
+  if ((errno = limit_resources(request.limits, own_code ? setup.own_size : 0)) != 0) give_up(ending, 2);
+  if ((errno = install(setup.filter)) != 0) give_up(ending, 3);
+  if (own_code) call_function(request);
+  execute(request.program, ending);
+}
+
+Ending ending_of(int status, const rusage& usage) {
+  const auto microseconds = [](const timeval& t) { return std::int64_t(t.tv_sec) * 1'000'000 + t.tv_usec; };
+  return {status, microseconds(usage.ru_utime) + microseconds(usage.ru_stime), usage.ru_maxrss};
+}
+
+Ending wait_for(pid_t program) {
+  int status = 0;
+  rusage usage{};
+  for (pid_t gone = 0; gone != program;) {
+    gone = ::wait4(-1, &status, 0, &usage);  // orphans come here too
+    if (gone < 0 && errno != EINTR) give_up(-1, 0);
+  }
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  return ending_of(status, usage);
+}
+
+/// The first process of the run's pid namespace: it outlives the program by one write, and all that the program left behind ends with it.
+[[noreturn]] void be_first(const Request& request, const WorkerSetup& setup, const std::array<Pipe, kPlaces>& pipes) {
+  const int ending = pipes[kEnding].theirs;
+  if ((errno = mount_private_folder(request.limits.files)) != 0) give_up(ending, 0);
+  if (!write_files(request.program)) give_up(ending, 5);
+  if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  const pid_t program = ::fork();
+  if (program < 0) give_up(ending, 6);
+  if (program == 0) become_program(request, setup, pipes);
+  for (int place = kIn; place <= kErr; ++place) ::close(pipes[std::size_t(place)].theirs);
+  const Ending told = wait_for(program);
+  (void)!::write(ending, &told, sizeof told);  // a worker that is gone has ended this process too
+  ::_exit(0);
+}
+
+pid_t begin(const Request& request, const WorkerSetup& setup, const std::array<Pipe, kPlaces>& pipes) {
+  const unsigned long flags = setup.tier == Tier::namespaces ? CLONE_NEWPID | CLONE_NEWNS | SIGCHLD : SIGCHLD;
+  const pid_t child = pid_t(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0L));
+  if (child != 0) return child;
+  for (const Pipe& pipe : pipes) ::close(pipe.ours);
+  if (setup.tier == Tier::namespaces) be_first(request, setup, pipes);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::chdir(setup.folder.c_str()) != 0 || !write_files(request.program)) give_up(pipes[kEnding].theirs, 5);
+  become_program(request, setup, pipes);
+}
+
+/// After its end: what the process told, or what its parent sees where it was ended.
+Ending bury(pid_t child, int ending, std::optional<Ending> told) {
+  int status = 0;
+  rusage usage{};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) continue;  // returns once the whole pid namespace is gone
+  Ending late;
+  if (!told && ::read(ending, &late, sizeof late) == sizeof late) told = late;
+  return told.value_or(ending_of(status, usage));
+}
+
+}  // namespace
+
+Outcome run_process(const Request& request, const WorkerSetup& setup, int owner) {
+  Pipes<kPlaces> pipes;
+  for (int place = 0; place < kPlaces; ++place) pipes.all[std::size_t(place)] = make_pipe(place == kIn ? Flow::in : Flow::out);
+  if (!pipes.complete()) return broken(setup.tier, fmt::format("no pipe: {}", std::strerror(errno)));
+  const pid_t child = begin(request, setup, pipes.all);
+  if (child < 0) return broken(setup.tier, fmt::format("no process: {}", std::strerror(errno)));
+  pipes.close_theirs();
+
+  Outcome outcome;
+  outcome.tier = setup.tier;
+  int pid_descriptor = -1;
+  if (setup.tier == Tier::landlock) pid_descriptor = int(::syscall(SYS_pidfd_open, child, 0U));  // the pipe closes on exec, long before the end
+  Running running{child, pid_descriptor >= 0 ? pid_descriptor : pipes.all[kEnding].ours, {{&pipes.all[kIn].ours, request.input}}, {}, owner};
+  const std::size_t most = request.limits.output;
+  running.catches = {{&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}};
+  std::optional<Ending> told;
+  End forced = attend(running, request.limits.wall_s, told);
+  close_descriptor(pid_descriptor);
+  const Ending ending = bury(child, pipes.all[kEnding].ours, told);
+  if (!drain(running) && forced == End::passed) forced = End::output_limit;
+  if (ending.wait_status == kNotStarted)
+    return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)), std::strerror(int(ending.cpu_us))));
+  settle(outcome, request, forced, ending);
+  return outcome;
+}
+
+void tidy(const WorkerSetup& setup) {
+  if (setup.tier != Tier::landlock) return;
+  std::error_code ignored;  // what cannot be removed is in the way of nothing but disk space
+  for (const auto& entry : std::filesystem::directory_iterator(setup.folder, ignored)) std::filesystem::remove_all(entry.path(), ignored);
+}
+
+}  // namespace rollcall::sandbox

@@ -1,0 +1,92 @@
+// One loop over poll(): feeds, catches, the end, the owner and the clock.
+#include "sandbox/running.hpp"
+
+#include "base/clock.hpp"
+#include "sandbox/pipes.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+namespace rollcall::sandbox {
+namespace {
+
+/// Writes what the pipe takes; closes it when nothing is left or nobody reads.
+void feed(Feed& feed) {
+  const ssize_t written = feed.rest.empty() ? 0 : ::write(*feed.descriptor, feed.rest.data(), feed.rest.size());
+  if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (written > 0) feed.rest.remove_prefix(std::size_t(written));
+  if (written < 0 || feed.rest.empty()) {
+    close_descriptor(*feed.descriptor);
+  }
+}
+
+enum class Got { some, nothing, too_much };
+
+Got read_once(Catch& pipe) {
+  std::array<char, 65536> buffer;
+  const ssize_t got = ::read(*pipe.descriptor, buffer.data(), buffer.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Got::nothing;
+  if (got <= 0) {
+    close_descriptor(*pipe.descriptor);
+    return Got::nothing;
+  }
+  const std::size_t room = pipe.most - pipe.bytes->size();
+  pipe.bytes->append(buffer.data(), std::min(room, std::size_t(got)));
+  return std::size_t(got) > room ? Got::too_much : Got::some;
+}
+
+}  // namespace
+
+End attend(Running& running, double wall_s, std::optional<Ending>& told) {
+  const Stopwatch since;
+  End forced = End::passed;
+  const auto force = [&](End why) {
+    if (forced == End::passed) forced = why;
+    ::kill(running.pid, SIGKILL);
+  };
+  std::vector<pollfd> waits;
+  for (;;) {
+    waits.clear();
+    waits.push_back({running.ending, POLLIN, 0});
+    waits.push_back({running.owner, POLLRDHUP, 0});
+    for (const Feed& f : running.feeds) waits.push_back({*f.descriptor, POLLOUT, 0});  // poll() passes over closed ones, which are -1
+    for (const Catch& c : running.catches) waits.push_back({forced == End::passed ? *c.descriptor : -1, POLLIN, 0});
+    const double left = forced == End::passed ? wall_s - since.seconds() : 1.0;
+    if (left <= 0) force(End::timed_out);
+    if (::poll(waits.data(), waits.size(), int(std::max(0.0, left) * 1e3) + 1) < 0 && errno != EINTR) ::_exit(1);
+    if (waits[1].revents != 0) ::_exit(0);
+    for (std::size_t i = 0; i < running.feeds.size(); ++i) {
+      if (waits[2 + i].revents != 0) feed(running.feeds[i]);
+    }
+    for (std::size_t i = 0; i < running.catches.size(); ++i) {
+      if (waits[2 + running.feeds.size() + i].revents != 0 && read_once(running.catches[i]) == Got::too_much) force(End::output_limit);
+    }
+    if (waits[0].revents != 0) {
+      Ending ending;
+      if (::read(running.ending, &ending, sizeof ending) == sizeof ending) told = ending;
+      return forced;
+    }
+  }
+}
+
+bool drain(Running& running) {
+  bool fits = true;
+  for (Catch& pipe : running.catches) {
+    while (*pipe.descriptor >= 0) {
+      const Got got = read_once(pipe);
+      if (got == Got::nothing && *pipe.descriptor >= 0) break;
+      if (got == Got::too_much) {
+        fits = false;
+        break;
+      }
+    }
+  }
+  return fits;
+}
+
+}  // namespace rollcall::sandbox

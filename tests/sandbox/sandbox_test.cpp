@@ -1,0 +1,172 @@
+// What runs come to: every outcome, both tiers, many at a time, and what a run may not leave to the next.
+#include "sandbox/sandbox.hpp"
+
+#include "bait.hpp"
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+namespace rollcall::sandbox {
+namespace {
+
+sandbox::Setup small() {
+  return {.limits = {.cpu_s = 1, .wall_s = 15, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 1};
+}
+
+/// "passed 0": outcome and exit status.
+std::string told(const Outcome& o) { return std::string(name_of(o.end)) + " " + std::to_string(o.exit); }
+
+Outcome shell(const Sandbox& sandbox, const std::string& script, std::string_view input = {}) { return sandbox.run(command({"sh", "-c", script}), input); }
+
+TEST(Sandbox, CommandsHaveInputOutputAndStatus) {
+  const Sandbox sandbox(small());
+  const Outcome o = shell(sandbox, "read a; echo out $a; echo err >&2; exit 7", "word\n");
+  EXPECT_EQ(told(o), "failed 7");
+  EXPECT_EQ(o.out, "out word\n");
+  EXPECT_EQ(o.err, "err\n");
+  EXPECT_EQ(o.tier, Tier::namespaces);
+  EXPECT_EQ(told(sandbox.run(command({"cat", "name"}, {{"name", "content"}}))), "passed 0");
+  EXPECT_EQ(sandbox.run(command({"cat", "name"}, {{"name", "content"}})).out, "content");
+  const Outcome none = sandbox.run(command({"no-such-program"}));
+  EXPECT_EQ(none.end, End::sandbox_error);
+  EXPECT_EQ(none.reason, "running the command: No such file or directory");
+}
+
+TEST(Sandbox, InputLargerThanAPipePassesThrough) {
+  sandbox::Setup setup = small();
+  setup.limits.output = 4 << 20;
+  const Sandbox sandbox(setup);
+  const std::string large(3 << 20, 'x');
+  EXPECT_EQ(sandbox.run(command({"cat"}), large).out, large);
+  EXPECT_EQ(sandbox.run(python("import sys\nsys.stdout.write(sys.stdin.read())"), large).out, large);
+  EXPECT_EQ(told(sandbox.run(command({"true"}), large)), "passed 0");  // nobody reads it
+}
+
+TEST(Sandbox, LimitsAreNamed) {
+  const Sandbox sandbox(small());
+  EXPECT_EQ(told(shell(sandbox, "while :; do :; done")), "timed_out 137");
+  EXPECT_EQ(told(shell(sandbox, "yes")), "output_limit 137");
+  EXPECT_EQ(shell(sandbox, "yes >&2").err.size(), 65536U);
+  EXPECT_EQ(told(shell(sandbox, "exec head -c 2000000 /dev/zero > large")), "output_limit 153");
+  EXPECT_EQ(told(shell(sandbox, "kill -SEGV $$")), "crashed 139");
+  EXPECT_EQ(told(sandbox.run(python("import os\nos.abort()"))), "crashed 139");  // the first process of a pid namespace: abort() ends it by its second way
+  EXPECT_EQ(told(sandbox.run(python("x = bytearray(10**9)"))), "out_of_memory 86");
+  EXPECT_EQ(told(sandbox.run(python("import ctypes\nctypes.string_at(0)"))), "crashed 139");
+  EXPECT_EQ(told(sandbox.run(python("while True: pass"))), "timed_out 137");
+}
+
+int wait_for_ever(std::string_view, std::string&) {
+  for (;;) ::pause();
+}
+int echo(std::string_view input, std::string& output) {
+  output = input;
+  return 3;
+}
+
+TEST(Sandbox, FunctionsOfTheProgram) {
+  const Sandbox sandbox(small());
+  const Outcome o = sandbox.run(function(echo), "word");
+  EXPECT_EQ(told(o) + o.out, "failed 3word");
+}
+
+TEST(Sandbox, TheClockGuards) {
+  sandbox::Setup setup = small();
+  setup.limits.wall_s = 0.5;
+  const Sandbox sandbox(setup);
+  EXPECT_EQ(told(sandbox.run(function(wait_for_ever))), "timed_out 137");
+  EXPECT_EQ(shell(sandbox, "sleep 60 & sleep 60").reason, "wall clock: 0.5 s");
+  EXPECT_EQ(sandbox.run(python("import time\ntime.sleep(60)")).reason, "wall clock: 0.5 s");
+}
+
+TEST(Sandbox, PythonChecksCannotBeSkipped) {
+  const Sandbox sandbox(small());
+  const auto checked = [&](const std::string& code) {
+    const Outcome o = sandbox.run(python(code, "assert f(1) == 2\nassert f(2) == 3\nassert f(3) == 5"));
+    return told(o) + " " + std::to_string(o.counts.checks_passed) + "/" + std::to_string(o.counts.checks);
+  };
+  EXPECT_EQ(checked("f = lambda x: x + 1"), "failed 1 2/3");
+  EXPECT_EQ(checked("f = [0, 2, 3, 5].__getitem__"), "passed 0 3/3");
+  EXPECT_EQ(checked("import os\nos._exit(0)"), "failed 0 0/0");
+  EXPECT_EQ(checked("import sys\nsys.exit()"), "failed 0 0/0");
+  EXPECT_EQ(checked("import os\nos.write(4, b'x' * 16 + b'\\3\\0\\0\\0' * 2)\nos._exit(0)"), "failed 0 0/0");  // a report without the secret
+  EXPECT_EQ(checked("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nf = [0, 2, 3, 5].__getitem__"),
+            "passed 0 3/3");  // its parent is 0: its own group, itself
+  EXPECT_EQ(checked("def f(x):\n  raise SystemExit(0)"), "failed 0 0/0");
+}
+
+TEST(Sandbox, PythonRunsLeaveNothingToTheNext) {
+  const Sandbox sandbox(small());
+  EXPECT_EQ(told(sandbox.run(
+                python("open('/tmp/left', 'w').write('x')\nimport builtins, os, sys\nbuiltins.len = None\nos.environ['LEFT'] = 'x'\nsys.modules['left'] = 1"))),
+            "passed 0");
+  EXPECT_EQ(sandbox.run(python("import os, sys\nprint(os.listdir('/tmp'), len('ab'), 'LEFT' in os.environ, 'left' in sys.modules, __name__)")).out,
+            "[] 2 False False __main__\n");
+}
+
+TEST(Sandbox, ManyAtATime) {
+  sandbox::Setup setup = small();
+  setup.workers = 3;
+  const Sandbox sandbox(setup);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) {
+        const std::string word = std::to_string(t) + "-" + std::to_string(i);
+        EXPECT_EQ(sandbox.run(python("print(input())"), word).out, word + "\n");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Sandbox, ALostWorkerCostsOneRun) {
+  const Sandbox sandbox(small());
+  EXPECT_EQ(told(shell(sandbox, "true")), "passed 0");
+  for (const pid_t pid : attacks::descendants(::getpid(), "rollcall-sandbo")) ::kill(pid, SIGKILL);
+  const Outcome lost = shell(sandbox, "true");
+  EXPECT_EQ(lost.end, End::sandbox_error);
+  EXPECT_EQ(lost.reason, "the worker is gone");
+  EXPECT_EQ(told(shell(sandbox, "true")), "passed 0");
+}
+
+TEST(Sandbox, EndsWithItsProcess) {
+  int told_by[2];
+  ASSERT_EQ(::pipe(told_by), 0);
+  const pid_t owner = ::fork();
+  if (owner == 0) {
+    const Sandbox sandbox(small());
+    std::thread([&] { sandbox.run(command({"sh", "-c", "sleep 14"})); }).detach();
+    ::usleep(200000);
+    (void)!::write(told_by[1], "x", 1);
+    ::pause();
+  }
+  char ready = 0;
+  ASSERT_EQ(::read(told_by[0], &ready, 1), 1);
+  const auto family = attacks::descendants(owner);
+  EXPECT_EQ(attacks::descendants(owner, "sleep").size(), 1U);
+  EXPECT_GE(family.size(), 4U);  // spawner, worker, first process of the run, shell or sleep
+  ::kill(owner, SIGKILL);
+  ::waitpid(owner, nullptr, 0);
+  const auto alive = [&] {
+    std::size_t count = 0;
+    for (const auto& process : attacks::processes()) count += std::size_t(std::count(family.begin(), family.end(), process.pid));
+    return count;
+  };
+  for (int i = 0; i < 100 && alive() > 0; ++i) ::usleep(10000);
+  EXPECT_EQ(alive(), 0U);
+}
+
+TEST(Sandbox, LimitsMustBePositive) {
+  sandbox::Setup setup = small();
+  setup.limits.output = 0;
+  EXPECT_THROW(const Sandbox refused(setup), ConfigError);
+}
+
+}  // namespace
+}  // namespace rollcall::sandbox
