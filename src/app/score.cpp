@@ -40,7 +40,8 @@ std::string text_of(const Json& value) { return value.is_string() ? value.get<st
 
 std::string score_line(const reward::Judge& judge, const Line& line, const std::string& file) {
   const auto need = [&](bool ok, const std::string& problem) {
-    require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored", R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
+    require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored",
+            R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
   };
   const Json value = Json::parse(text::valid_utf8(line.text), nullptr, false);
   need(!value.is_discarded() && value.is_object(), "no JSON object");
@@ -52,7 +53,9 @@ std::string score_line(const reward::Judge& judge, const Line& line, const std::
   prompt.answer = text_of(value[reference]);
   prompt.text = value.value("prompt", std::string());
   const Score score = judge.score(prompt, value["response"].get_ref<const std::string&>(), true);
-  const Json verdict = {{"verdict", score.undecided ? "undecided" : score.correct ? "correct" : "wrong"},
+  const Json verdict = {{"verdict", score.undecided ? "undecided"
+                                    : score.correct ? "correct"
+                                                    : "wrong"},
                         {"score", score.reward},
                         {"reason", score.reason},
                         {"extracted", score.answer.empty() ? Json() : Json(score.answer)}};
@@ -108,10 +111,11 @@ ExitCode run(const ScoreFlags& flags) {
 std::string footer() {
   std::string names;
   for (const auto& name : reward::verifier_names()) names += (names.empty() ? "" : ", ") + name;
-  return fmt::format(R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given.
+  return fmt::format(
+      R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
 Verifiers: {}.)",
-                     names);
+      names);
 }
 
 }  // namespace

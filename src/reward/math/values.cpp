@@ -1,7 +1,6 @@
 // Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or rests on agreement to a stated number of bits.
 #include "reward/math/values.hpp"
 
-#include "base/random.hpp"
 #include "reward/math/evaluation.hpp"
 
 #include <fmt/format.h>
@@ -17,13 +16,15 @@ constexpr int kMostBitsOfFunctions = 6144;                        // where exp, 
 constexpr long kAgreement = 192;                                  // bits of agreement that count as equality where nothing is proven
 constexpr int kPoints = 12, kWholePoints = 6, kFewestPoints = 3;
 
-/// Points of four kinds: below 1, above 1, of both signs, whole numbers. Point k of variable v is always the same number.
+/// Points of four kinds: below 1, above 1, of both signs, whole numbers. Point k of variable v is always the same number: term 32 k + v + 1 of the Weyl sequence of
+/// the golden ratio, whose terms lie evenly and far apart (Knuth, The Art of Computer Programming 3, section 6.4).
 mpq_class coordinate(int k, std::size_t variable) {
-  const RandomStream stream(0, RandomPurpose::verification, std::uint64_t(k), variable);
-  if (k >= kPoints) return mpq_class(static_cast<unsigned long>(1 + stream.below(0, 12)));
-  mpq_class value(static_cast<unsigned long>(1 + stream.below(0, 1008)), 1009);
+  constexpr std::uint64_t kGolden = 11400714819323198485ULL;  // 2^64 (sqrt(5) - 1) / 2
+  const std::uint64_t term = (32 * std::uint64_t(k) + variable + 1) * kGolden;
+  if (k >= kPoints) return mpq_class(static_cast<unsigned long>(1 + (term >> 32) % 12));
+  mpq_class value(static_cast<unsigned long>(1 + (term >> 32) % 1008), 1009);
   if (k >= 4) value = value * 7 + 1;
-  if (k >= 8 && (variable == 0 || stream.below(1, 2) == 0)) value = -value;
+  if (k >= 8 && (variable == 0 || (term & (1ULL << 31)) != 0)) value = -value;
   value.canonicalize();
   return value;
 }
@@ -41,7 +42,8 @@ Form Values::form(const Node& node) {
   switch (node.kind) {
     case Kind::number: return constant(*node.value);
     case Kind::based: return constant(*node.value);
-    case Kind::symbol: return node.text == "pi" ? algebra_.pi() : node.text == "e" ? algebra_.e() : node.text == "i" ? algebra_.i() : algebra_.variable(node.text);
+    case Kind::symbol:
+      return node.text == "pi" ? algebra_.pi() : node.text == "e" ? algebra_.e() : node.text == "i" ? algebra_.i() : algebra_.variable(node.text);
     case Kind::add: {
       Form sum = child(0);
       for (std::size_t n = 1; n < node.children.size(); ++n) sum = algebra_.add(sum, child(n));
@@ -92,7 +94,8 @@ Verdict Values::compare_constants(const Poly& difference) {
     const auto value = evaluation.value(difference);
     if (!value) continue;
     if (excludes_zero(*value)) return {Answer::different, fmt::format("the values differ by {}", size_of(*value))};
-    if (separation && is_below(*value, *separation)) return {Answer::equal, fmt::format("algebraic numbers closer than their separation bound of 2^-{}", *separation)};
+    if (separation && is_below(*value, *separation))
+      return {Answer::equal, fmt::format("algebraic numbers closer than their separation bound of 2^-{}", *separation)};
     const long needed = kAgreement + 2 * coefficient_bits(algebra_, difference) + 2 * evaluation.reach();
     if (!separation && is_below(*value, needed)) return {Answer::equal, fmt::format("the values agree to {} bits", needed)};
   }
