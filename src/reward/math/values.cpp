@@ -1,6 +1,7 @@
 // Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or rests on agreement to a stated number of bits.
 #include "reward/math/values.hpp"
 
+#include "base/random.hpp"
 #include "reward/math/evaluation.hpp"
 
 #include <fmt/format.h>
@@ -16,15 +17,13 @@ constexpr int kMostBitsOfFunctions = 6144;                        // where exp, 
 constexpr long kAgreement = 192;                                  // bits of agreement that count as equality where nothing is proven
 constexpr int kPoints = 12, kWholePoints = 6, kFewestPoints = 3;
 
-/// Points of four kinds: below 1, above 1, of both signs, whole numbers. Point k of variable v is always the same number: term 32 k + v + 1 of the Weyl sequence of
-/// the golden ratio, whose terms lie evenly and far apart (Knuth, The Art of Computer Programming 3, section 6.4).
+/// Points of four kinds: below 1, above 1, of both signs, whole numbers. Point k of variable v is always the same number.
 mpq_class coordinate(int k, std::size_t variable) {
-  constexpr std::uint64_t kGolden = 11400714819323198485ULL;  // 2^64 (sqrt(5) - 1) / 2
-  const std::uint64_t term = (32 * std::uint64_t(k) + variable + 1) * kGolden;
-  if (k >= kPoints) return mpq_class(static_cast<unsigned long>(1 + (term >> 32) % 12));
-  mpq_class value(static_cast<unsigned long>(1 + (term >> 32) % 1008), 1009);
+  const RandomStream stream(0, RandomPurpose::verification, std::uint64_t(k), variable);
+  if (k >= kPoints) return mpq_class(static_cast<unsigned long>(1 + stream.below(0, 12)));
+  mpq_class value(static_cast<unsigned long>(1 + stream.below(0, 1008)), 1009);
   if (k >= 4) value = value * 7 + 1;
-  if (k >= 8 && (variable == 0 || (term & (1ULL << 31)) != 0)) value = -value;
+  if (k >= 8 && (variable == 0 || stream.below(1, 2) == 0)) value = -value;
   value.canonicalize();
   return value;
 }
