@@ -145,15 +145,19 @@ Found final_line(std::string_view response, bool finished) {
   return Extracted{std::string(trim(line == std::string_view::npos ? text : text.substr(line + 1))), finished};
 }
 
-/// The formula that a stretch of prose ends with: what the last pair of dollars, \\(...\\) or \\[...\\] holds.
+/// The last formula of a stretch of prose: what a pair of dollars, \\(...\\) or \\[...\\] holds.
 std::string_view last_formula(std::string_view text) {
+  std::string_view last;
+  std::size_t last_end = 0;
   for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("$$", "$$"), {"$", "$"}, {"\\(", "\\)"}, {"\\[", "\\]"}}) {
     const std::size_t end = text.rfind(close);
-    if (end == std::string_view::npos || end == 0) continue;
+    if (end == std::string_view::npos || end <= last_end) continue;
     const std::size_t begin = text.rfind(open, end - 1);
-    if (begin != std::string_view::npos && end > begin + open.size()) return trim(text.substr(begin + open.size(), end - begin - open.size()));
+    if (begin == std::string_view::npos || end <= begin + open.size()) continue;
+    last = trim(text.substr(begin + open.size(), end - begin - open.size()));
+    last_end = end;
   }
-  return {};
+  return last;
 }
 
 /// What follows the last of the phrases that announce an answer, up to the end of its line or sentence.

@@ -158,6 +158,25 @@ std::string refusal(const std::string& rule) {
   return "accepted";
 }
 
+TEST(Extract, MathAnswer) {
+  check("math_answer", {{"first \\boxed{1}, then \\boxed{\\frac{1}{\\sqrt{2}}} at last", "\\frac{1}{\\sqrt{2}}"},
+                        {"\\boxed{2}, so the answer is 3.", "2"},
+                        {"<answer> 5 </answer>", "5"},
+                        {"The answer is 42.", "42"},
+                        {"Thus the final answer is: $x = \\frac{1}{2}$. I hope it is correct.", "x = \\frac{1}{2}"},
+                        {"**Answer:** (1, 2)\n", "(1, 2)"},
+                        {"the answer is 3.5 cm", "3.5 cm"},
+                        {"#### 1,050", "1,050"},
+                        {"We get \\(a+b\\) and \\[c\\] and so on.", "c"},
+                        {"so $x=1$ and $y=2$.", "y=2"},
+                        {"reasoning\n17", "17"},
+                        {"the answer is 4", "(cut) 4", false},
+                        {"the answer is 4. And", "4", false},
+                        {"", "(none)"},
+                        {"the answer is", "(none)"}});
+  EXPECT_EQ(found("math_answer", std::string(300, 'a')), "(none)");
+}
+
 TEST(Extract, UnknownRulesAndPatternsAreNamed) {
   EXPECT_NE(refusal("gsm8k_strickt").find("gsm8k_strict"), std::string::npos) << refusal("gsm8k_strickt");
   EXPECT_NE(refusal("regex:(").find("at byte 1"), std::string::npos) << refusal("regex:(");

@@ -204,7 +204,8 @@ Form Algebra::scale(const Form& a, const mpq_class& by) { return multiply(a, con
 
 bool Algebra::same(const Form& a, const Form& b) {
   const auto equal = [](const Poly& p, const Poly& q) {
-    return std::equal(p.begin(), p.end(), q.begin(), q.end(), [](const Term& s, const Term& t) { return s.factors == t.factors && s.coefficient == t.coefficient; });
+    return std::equal(p.begin(), p.end(), q.begin(), q.end(),
+                      [](const Term& s, const Term& t) { return s.factors == t.factors && s.coefficient == t.coefficient; });
   };
   if (equal(a.top, b.top) && equal(a.bottom, b.bottom)) return true;
   if (is_one(a.bottom) && is_one(b.bottom)) return false;

@@ -46,7 +46,7 @@ class Comparison {
 bool is_assignment(const Node& node);  ///< x = ..., f(x) = ...: a name on the left that the right side does not contain
 /// The value of an assignment or a chain of equations, the set behind an "element of"; otherwise the node itself.
 const Node& value_of(const Node& node);
-bool is_region(const Node& node);      ///< certainly an interval, a union or an inequality, no tuple
-int infinity_of(const Node& node);     ///< 1, -1, or 0 for what is finite
+bool is_region(const Node& node);   ///< certainly an interval, a union or an inequality, no tuple
+int infinity_of(const Node& node);  ///< 1, -1, or 0 for what is finite
 
 }  // namespace rollcall::reward::math

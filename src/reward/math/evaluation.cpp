@@ -110,7 +110,8 @@ std::optional<Box> Evaluation::general_power(const Form& base, const Form& expon
   const auto x = value(exponent);
   const auto logarithm = function("ln", *b);
   if (!x || !logarithm) return std::nullopt;
-  if (b->re.is_negative() && !b->im && mpfr_equal_p(&x->re.get()->left, &x->re.get()->right) != 0 && mpfr_integer_p(&x->re.get()->left) != 0 && x->re.exponent() < 40)
+  if (b->re.is_negative() && !b->im && mpfr_equal_p(&x->re.get()->left, &x->re.get()->right) != 0 && mpfr_integer_p(&x->re.get()->left) != 0 &&
+      x->re.exponent() < 40)
     return power(*b, mpfr_get_si(&x->re.get()->left, MPFR_RNDN));  // (-1)^n at whole n
   return exponential(*x * *logarithm);
 }

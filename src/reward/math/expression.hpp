@@ -44,8 +44,8 @@ struct Node {
 
 /// How the few spellings with two meanings are read.
 struct Reading {
-  bool thousands = true;          ///< 1,234 is one number
-  bool decimal_logarithm = false; ///< \log without a base has base 10, not e
+  bool thousands = true;           ///< 1,234 is one number
+  bool decimal_logarithm = false;  ///< \log without a base has base 10, not e
 };
 
 struct Parsed {

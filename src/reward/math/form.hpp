@@ -39,12 +39,12 @@ enum class AtomKind {
   variable,
   pi,
   e,
-  i,         ///< its square is -1
-  prime,     ///< base: a whole number above 1, without small common factors with others; exponents from 0 to below 1
-  logarithm, ///< of such a number
-  root,      ///< argument 0 is a polynomial; exponents from 0 to below 1
-  power,     ///< argument 0 to the argument 1, which is no number
-  function   ///< name(arguments)
+  i,          ///< its square is -1
+  prime,      ///< base: a whole number above 1, without small common factors with others; exponents from 0 to below 1
+  logarithm,  ///< of such a number
+  root,       ///< argument 0 is a polynomial; exponents from 0 to below 1
+  power,      ///< argument 0 to the argument 1, which is no number
+  function    ///< name(arguments)
 };
 
 struct Atom {
@@ -57,7 +57,7 @@ struct Atom {
 
 Form constant(const mpq_class& value);
 bool is_zero(const Form& form);
-std::optional<mpq_class> rational(const Form& form);        ///< its value where it is a number
+std::optional<mpq_class> rational(const Form& form);          ///< its value where it is a number
 std::optional<std::int32_t> small_integer(const Form& form);  ///< likewise
 
 }  // namespace rollcall::reward::math

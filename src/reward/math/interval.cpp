@@ -50,7 +50,8 @@ std::optional<Box> rounded(const Interval& x, mpfr_rnd_t rounding) {
 }
 
 std::optional<Box> factorial(const Interval& x) {
-  if (mpfr_equal_p(left(x), right(x)) == 0 || mpfr_integer_p(left(x)) == 0 || mpfr_sgn(left(x)) < 0 || mpfr_cmp_ui(left(x), kLargestFactorial) > 0) return std::nullopt;
+  if (mpfr_equal_p(left(x), right(x)) == 0 || mpfr_integer_p(left(x)) == 0 || mpfr_sgn(left(x)) < 0 || mpfr_cmp_ui(left(x), kLargestFactorial) > 0)
+    return std::nullopt;
   mpz_class value;
   mpz_fac_ui(value.get_mpz_t(), mpfr_get_ui(left(x), MPFR_RNDN));
   return Box{Interval(x.bits(), mpq_class(value)), std::nullopt};

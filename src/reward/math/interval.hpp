@@ -28,7 +28,7 @@ class Interval {
   bool is_finite() const { return mpfi_nan_p(x_) == 0 && mpfi_inf_p(x_) == 0; }
   bool is_positive() const { return mpfi_is_strictly_pos(x_) > 0; }
   bool is_negative() const { return mpfi_is_strictly_neg(x_) > 0; }
-  long exponent() const;      ///< of two, that no member exceeds in size; very small for [0, 0]
+  long exponent() const;  ///< of two, that no member exceeds in size; very small for [0, 0]
   double middle() const { return mpfi_get_d(x_); }
 
  private:

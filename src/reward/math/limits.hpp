@@ -14,7 +14,7 @@ constexpr std::size_t kMostNodes = 2048;          ///< of one answer's tree
 constexpr std::size_t kMostTerms = 2000;          ///< of one expanded polynomial
 constexpr std::size_t kMostBits = 60000;          ///< of one exact number; 18,000 decimal digits
 constexpr std::int64_t kMostWork = 400000;        ///< products of terms, weighted by the length of their coefficients
-constexpr std::int64_t kMostEvaluation = 600000;   ///< interval operations times their precision in words
+constexpr std::int64_t kMostEvaluation = 600000;  ///< interval operations times their precision in words
 constexpr std::size_t kMostItems = 64;            ///< of a set or list that is compared without order
 
 /// Why there is no verdict. Thrown within this folder and caught in decide().

@@ -1,4 +1,4 @@
-// The parser: recursive descent over tokens, its depth and its nodes counted.
+// The parser: recursive descent over tokens, its depth and its nodes counted. (long: one grammar, whose rules call one another)
 #include "reward/math/expression.hpp"
 #include "reward/math/limits.hpp"
 #include "reward/math/tokens.hpp"
@@ -10,11 +10,13 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::string_view kWrappers[] = {"mathbf",     "mathit",  "mathcal", "mathbb", "boldsymbol", "vec",  "hat",        "widehat", "tilde", "bm",     "mathsf",
-                                          "underline",  "boxed",   "fbox",    "bar",    "overline",   "dot",  "mathfrak",   "overrightarrow", "displaylimits"};
-constexpr std::string_view kLetters[] = {"alpha", "beta",  "gamma", "delta", "epsilon", "varepsilon", "zeta",   "eta",     "theta", "vartheta", "iota", "kappa", "lambda", "mu",     "nu",
-                                         "xi",    "rho",   "sigma", "tau",   "upsilon", "phi",        "varphi", "chi",     "psi",   "omega",    "Gamma", "Delta", "Theta", "Lambda", "Xi",
-                                         "Sigma", "Phi",   "Psi",   "Omega", "ell",     "emptyset",   "hbar",   "R",       "N",     "Z",        "Q",     "C"};
+constexpr std::string_view kWrappers[] = {"mathbf",  "mathit",   "mathcal", "mathbb",   "boldsymbol",     "vec",          "hat",
+                                          "widehat", "tilde",    "bm",      "mathsf",   "underline",      "boxed",        "fbox",
+                                          "bar",     "overline", "dot",     "mathfrak", "overrightarrow", "displaylimits"};
+constexpr std::string_view kLetters[] = {"alpha", "beta",   "gamma",    "delta", "epsilon", "varepsilon", "zeta",   "eta", "theta",   "vartheta", "iota",
+                                         "kappa", "lambda", "mu",       "nu",    "xi",      "rho",        "sigma",  "tau", "upsilon", "phi",      "varphi",
+                                         "chi",   "psi",    "omega",    "Gamma", "Delta",   "Theta",      "Lambda", "Xi",  "Sigma",   "Phi",      "Psi",
+                                         "Omega", "ell",    "emptyset", "hbar",  "R",       "N",          "Z",      "Q",   "C"};
 constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix", "matrix", "vmatrix", "Bmatrix", "smallmatrix", "array"};
 
 template <class Table>
@@ -123,7 +125,8 @@ class Parser {
            (token_.kind == TokenKind::words && (token_.text == "and" || token_.text == "or"));
   }
   bool at_close() const {
-    return token_.kind == TokenKind::end || is_sign(")") || is_sign("]") || is_sign("}") || is_command("}") || is_command("end") || is_sign("&") || is_sign(".");
+    return token_.kind == TokenKind::end || is_sign(")") || is_sign("]") || is_sign("}") || is_command("}") || is_command("end") || is_sign("&") ||
+           is_sign(".");
   }
 
   /// One item, or a list of several.
@@ -142,7 +145,8 @@ class Parser {
     if (token_.kind == TokenKind::sign && (token_.text == "=" || token_.text == "<" || token_.text == ">")) return token_.text[0];
     if (is_sign("!") && tokens_.text().substr(token_.end).starts_with('=')) return '!';
     if (token_.kind != TokenKind::command) return 0;
-    constexpr std::pair<std::string_view, char> kSigns[] = {{"le", 'l'}, {"ge", 'g'}, {"ne", '!'}, {"in", 'i'}, {"approx", '='}, {"equiv", '='}, {"doteq", '='}};
+    constexpr std::pair<std::string_view, char> kSigns[] = {{"le", 'l'},     {"ge", 'g'},    {"ne", '!'},   {"in", 'i'},
+                                                            {"approx", '='}, {"equiv", '='}, {"doteq", '='}};
     for (const auto& [name, sign] : kSigns)
       if (token_.text == name) return sign;
     return 0;
@@ -222,7 +226,8 @@ class Parser {
       case TokenKind::words: return token_.text != "and" && token_.text != "or";
       case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
       case TokenKind::command: {
-        constexpr std::string_view kOthers[] = {"and", "or", "}", "\\", "end", "cup", "cap", "pm", "mp", "in", "rfloor", "rceil", "cdot", "times", "div", "degree", "prime", "^2", "^3", "^4", "%"};
+        constexpr std::string_view kOthers[] = {"and",   "or",   "}",     "\\",  "end",    "cup",   "cap", "pm", "mp", "in", "rfloor",
+                                                "rceil", "cdot", "times", "div", "degree", "prime", "^2",  "^3", "^4", "%"};
         return !holds(kOthers, token_.text) && relation_sign() == 0;
       }
       case TokenKind::end: return false;
@@ -262,7 +267,7 @@ class Parser {
     if (is_command("frac")) {
       Node fraction = factor();
       const bool is_part = fraction.kind == Kind::divide && fraction.children[0].kind == Kind::number && fraction.children[1].kind == Kind::number &&
-                           *fraction.children[0].value < *fraction.children[1].value && *fraction.children[0].value > 0;
+                           *fraction.children[0].value<*fraction.children[1].value&& * fraction.children[0].value> 0;
       return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
     }
     Node numerator = primary();
@@ -400,6 +405,7 @@ class Parser {
       case TokenKind::words: {
         std::string text = lower(token_.text);
         advance();
+        if (text[0] >= '0' && text[0] <= '9' && text.find('\\') == std::string::npos) return parse_answer(text, reading_).root;  // \text{3 apples}
         return {Kind::words, std::move(text), {}, {}};
       }
       case TokenKind::sign: return bracket();
@@ -518,7 +524,8 @@ class Parser {
     if (name == "begin") return matrix();
     if (name == "%") return number(1);
     if (holds(kWrappers, name)) return argument(false);
-    constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim", "partial", "nabla", "cap", "setminus", "gcd", "lcm", "max", "min", "det", "pmod", "bmod", "oint", "iint"};
+    constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim", "partial", "nabla", "cap",  "setminus", "gcd",
+                                                 "lcm", "max", "min",  "det", "pmod",    "bmod",  "oint", "iint"};
     if (holds(kUnsupported, name)) unsupported("\\" + name + " is not computed");
     unreadable("\\" + name.substr(0, 20) + " where a value should stand");
   }
@@ -571,7 +578,8 @@ class Parser {
     bool negative = false;
     while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
     Node value = factor();
-    while (at_factor() && !is_sign("(") && !is_sign("{") && token_.kind != TokenKind::words && token_.kind != TokenKind::number && !(token_.kind == TokenKind::command && is_function(token_.text)))
+    while (at_factor() && !is_sign("(") && !is_sign("{") && token_.kind != TokenKind::words && token_.kind != TokenKind::number &&
+           !(token_.kind == TokenKind::command && is_function(token_.text)))
       value = node(Kind::multiply, std::move(value), factor());
     return negative ? node(Kind::negate, std::move(value)) : std::move(value);
   }

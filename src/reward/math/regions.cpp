@@ -78,7 +78,8 @@ std::optional<Region> Comparison::region(const Node& node) {
   if (node.kind == Kind::relation && node.text == "i") return region(node.children[1]);
   if (node.kind == Kind::symbol && node.text == "R") return Region{{}};
   if (node.kind == Kind::bracketed && node.children.size() == 2)
-    return Region{{end(node.children[0]), end(node.children[1]), node.text[0] == '(' || infinity_of(node.children[0]) != 0, node.text[1] == ')' || infinity_of(node.children[1]) != 0}};
+    return Region{{end(node.children[0]), end(node.children[1]), node.text[0] == '(' || infinity_of(node.children[0]) != 0,
+                   node.text[1] == ')' || infinity_of(node.children[1]) != 0}};
   Region all;
   if (node.kind == Kind::set) {
     for (const Node& item : node.children) all.push_back({values_.form(item), values_.form(item), false, false});
@@ -96,7 +97,9 @@ std::optional<Region> Comparison::region(const Node& node) {
 /// Sorts and joins what touches; false: the order of some ends is not known.
 bool Comparison::merge(Region& region) {
   if (region.size() > kMostItems) exhausted("more intervals than are compared");
-  const auto order = [&](const std::optional<Form>& a, const std::optional<Form>& b) -> std::optional<int> { return values_.sign(values_.algebra().subtract(*a, *b)); };
+  const auto order = [&](const std::optional<Form>& a, const std::optional<Form>& b) -> std::optional<int> {
+    return values_.sign(values_.algebra().subtract(*a, *b));
+  };
   for (std::size_t n = 1; n < region.size(); ++n) {  // insertion: no comparison function may fail
     for (std::size_t m = n; m > 0 && region[m].low; --m) {
       const auto sign = region[m - 1].low ? order(region[m].low, region[m - 1].low) : std::optional<int>(1);

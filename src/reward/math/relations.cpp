@@ -15,7 +15,8 @@ bool mentions(const Node& node, const std::string& name) {
 /// The name that an assignment gives a value to: x, or f in f(x).
 const std::string* assigned_name(const Node& left) {
   if (left.kind == Kind::symbol) return &left.text;
-  const bool is_call = left.kind == Kind::multiply && left.children.size() == 2 && left.children[0].kind == Kind::symbol && (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
+  const bool is_call = left.kind == Kind::multiply && left.children.size() == 2 && left.children[0].kind == Kind::symbol &&
+                       (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
   return is_call ? &left.children[0].text : nullptr;
 }
 

@@ -43,7 +43,8 @@ bool is_structure(const Node& node) { return node.kind == Kind::bracketed || nod
 
 bool says_nothing(const Node& node) {
   constexpr std::string_view kNothing[] = {"none", "no solution", "no solutions", "empty set", "no real solution", "no real solutions", "the empty set"};
-  return (node.kind == Kind::set && node.children.empty()) || (node.kind == Kind::words && std::find(std::begin(kNothing), std::end(kNothing), node.text) != std::end(kNothing));
+  return (node.kind == Kind::set && node.children.empty()) ||
+         (node.kind == Kind::words && std::find(std::begin(kNothing), std::end(kNothing), node.text) != std::end(kNothing));
 }
 
 }  // namespace
@@ -62,8 +63,16 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
   if (is_region(a) || is_region(b)) {
     const auto left = region(a), right = region(b);
     if (left && right) return regions(*left, *right);
-    if (both_relations) return relations(reference, answer);
-    return {Answer::different, kKinds};
+    if (both_relations && reference.text.size() == answer.text.size()) return relations(reference, answer);
+    const bool is_unsolved = (is_region(a) && !left && a.kind == Kind::relation) || (is_region(b) && !right && b.kind == Kind::relation);
+    return is_unsolved ? Verdict{Answer::undecided, "inequalities that are not linear are not solved"} : Verdict{Answer::different, kKinds};
+  }
+  for (const auto& [equation, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const bool is_one =
+        equation->kind == Kind::relation && equation->text == "=" && !has_several(*equation) && other->kind != Kind::relation && other->kind != Kind::matrix;
+    if (is_one &&
+        values_.algebra().variables_of(values_.algebra().subtract(values_.form(equation->children[0]), values_.form(equation->children[1]))).size() == 1)
+      return {Answer::undecided, "equations are not solved"};
   }
   if (a.kind == Kind::matrix || b.kind == Kind::matrix) return matrices(a, b);
   if (a.kind == Kind::bracketed && b.kind == Kind::bracketed) return in_order(a.children, b.children);

@@ -20,33 +20,49 @@ struct Spelling {
 
 /// Characters of Unicode and the commands they stand for. A name of one character that is no letter is that sign.
 constexpr Spelling kUnicode[] = {
-    {"π", "pi"},       {"√", "sqrt"},   {"∞", "infty"},  {"×", "times"},  {"·", "cdot"},    {"⋅", "cdot"},   {"÷", "div"},    {"≤", "le"},      {"≥", "ge"},
-    {"≠", "ne"},       {"≈", "approx"}, {"∪", "cup"},    {"∈", "in"},     {"°", "degree"},  {"±", "pm"},     {"−", "-"},      {"–", "-"},       {"²", "^2"},
-    {"³", "^3"},       {"⁴", "^4"},     {"θ", "theta"},  {"α", "alpha"},  {"β", "beta"},    {"λ", "lambda"}, {"μ", "mu"},     {"φ", "varphi"},  {"γ", "gamma"},
-    {"⌊", "lfloor"},   {"⌋", "rfloor"}, {"⌈", "lceil"},  {"⌉", "rceil"},  {"∅", "emptyset"}, {"ω", "omega"},  {"σ", "sigma"},  {"δ", "delta"},   {"ρ", "rho"},
-    {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},     {"⩾", "ge"},
+    {"π", "pi"},    {"√", "sqrt"},   {"∞", "infty"},  {"×", "times"},  {"·", "cdot"},     {"⋅", "cdot"},   {"÷", "div"},   {"≤", "le"},
+    {"≥", "ge"},    {"≠", "ne"},     {"≈", "approx"}, {"∪", "cup"},    {"∈", "in"},       {"°", "degree"}, {"±", "pm"},    {"−", "-"},
+    {"–", "-"},     {"²", "^2"},     {"³", "^3"},     {"⁴", "^4"},     {"θ", "theta"},    {"α", "alpha"},  {"β", "beta"},  {"λ", "lambda"},
+    {"μ", "mu"},    {"φ", "varphi"}, {"γ", "gamma"},  {"⌊", "lfloor"}, {"⌋", "rfloor"},   {"⌈", "lceil"},  {"⌉", "rceil"}, {"∅", "emptyset"},
+    {"ω", "omega"}, {"σ", "sigma"},  {"δ", "delta"},  {"ρ", "rho"},    {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},    {"⩾", "ge"},
 };
 
 /// Commands that only lay out, and change nothing.
-constexpr std::string_view kLayout[] = {"left",   "right",   "big",    "Big",   "bigg",        "Bigg",       "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr", "displaystyle", "textstyle",
-                                        "quad",   "qquad",   "limits", "nolimits", "scriptstyle", "middle",     "rm",   "bf",   "it",   "hfill", "thinspace", "enspace", "mathord", "mathstrut"};
+constexpr std::string_view kLayout[] = {"left",  "right", "big",          "Big",       "bigg",      "Bigg",    "bigl",    "bigr",     "Bigl",        "Bigr",
+                                        "biggl", "biggr", "displaystyle", "textstyle", "quad",      "qquad",   "limits",  "nolimits", "scriptstyle", "middle",
+                                        "rm",    "bf",    "it",           "hfill",     "thinspace", "enspace", "mathord", "mathstrut"};
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {
-    {"dfrac", "frac"},   {"tfrac", "frac"},  {"cfrac", "frac"},     {"leq", "le"},       {"geq", "ge"},       {"leqslant", "le"},   {"geqslant", "ge"},   {"neq", "ne"},
-    {"lt", "<"},         {"gt", ">"},        {"dbinom", "binom"},   {"tbinom", "binom"}, {"ast", "*"},        {"lbrace", "{"},      {"rbrace", "}"},      {"infin", "infty"},
-    {"vert", "|"},       {"lvert", "|"},     {"rvert", "|"},        {"mid", "|"},        {"lbrack", "["},     {"rbrack", "]"},      {"simeq", "approx"},  {"inf", "infty"},
-    {"infinity", "infty"}, {"oo", "infty"},  {"asin", "arcsin"},    {"acos", "arccos"},  {"atan", "arctan"},  {"lg", "log10"},      {"lor", "or"},        {"land", "and"},
-    {"degrees", "degree"}, {"varnothing", "emptyset"}, {"bigcup", "cup"}, {"lparen", "("}, {"rparen", ")"},  {"tg", "tan"},        {"ctg", "cot"},       {"Pi", "pi"},
-    {"wedge", "and"},    {"vee", "or"},
+    {"dfrac", "frac"},     {"tfrac", "frac"},
+    {"cfrac", "frac"},     {"leq", "le"},
+    {"geq", "ge"},         {"leqslant", "le"},
+    {"geqslant", "ge"},    {"neq", "ne"},
+    {"lt", "<"},           {"gt", ">"},
+    {"dbinom", "binom"},   {"tbinom", "binom"},
+    {"ast", "*"},          {"lbrace", "{"},
+    {"rbrace", "}"},       {"infin", "infty"},
+    {"vert", "|"},         {"lvert", "|"},
+    {"rvert", "|"},        {"mid", "|"},
+    {"lbrack", "["},       {"rbrack", "]"},
+    {"simeq", "approx"},   {"inf", "infty"},
+    {"infinity", "infty"}, {"oo", "infty"},
+    {"asin", "arcsin"},    {"acos", "arccos"},
+    {"atan", "arctan"},    {"lg", "log10"},
+    {"lor", "or"},         {"land", "and"},
+    {"degrees", "degree"}, {"varnothing", "emptyset"},
+    {"bigcup", "cup"},     {"lparen", "("},
+    {"rparen", ")"},       {"tg", "tan"},
+    {"ctg", "cot"},        {"Pi", "pi"},
+    {"wedge", "and"},      {"vee", "or"},
 };
 
-constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan",  "cot",  "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh",
-                                           "tanh", "ln",   "log",  "log10", "exp", "abs", "floor",  "ceil"};
-constexpr std::string_view kPlainWords[] = {"sqrt", "cbrt", "pi", "and", "or", "inf", "infinity", "infty", "oo", "theta", "alpha", "beta", "gamma", "lambda", "degrees", "degree",
-                                            "asin", "acos", "atan", "frac", "union", "lg", "infty"};
-constexpr std::string_view kUnitWords[] = {"mm", "cm", "dm", "km", "ft", "yd", "mi", "mg", "kg", "ml", "mL", "lb", "oz", "hr", "ms", "kW", "Hz", "mph", "kmh", "min", "sec",
-                                           "in", "inch", "inches", "rad", "square", "cubic", "cents", "hours", "miles"};
+constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan", "cot", "sec",   "csc", "arcsin", "arccos", "arctan", "sinh",
+                                           "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil"};
+constexpr std::string_view kPlainWords[] = {"sqrt",  "cbrt",   "pi",      "and",    "or",   "inf",  "infinity", "infty", "oo",    "theta", "alpha", "beta",
+                                            "gamma", "lambda", "degrees", "degree", "asin", "acos", "atan",     "frac",  "union", "lg",    "infty"};
+constexpr std::string_view kUnitWords[] = {"mm", "cm", "dm",  "km",  "ft",  "yd",  "mi", "mg",   "kg",     "ml",  "mL",     "lb",    "oz",    "hr",    "ms",
+                                           "kW", "Hz", "mph", "kmh", "min", "sec", "in", "inch", "inches", "rad", "square", "cubic", "cents", "hours", "miles"};
 constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two", "six", "ten", "dne", "DNE",
                                             "No",  "Yes", "The", "All", "mon",  "sun", "tue", "wed", "thu", "fri",  "sat", "Mon", "Sun", "if",  "of",  "to"};
 constexpr std::string_view kTextCommands[] = {"text", "textbf", "textit", "textrm", "mbox", "hbox", "mathrm", "operatorname", "textnormal", "texttt", "textsf"};
@@ -140,8 +156,8 @@ Token Tokens::number(std::size_t at) {
   std::string digits;
   std::size_t end = thousands_end(at, digits);
   if (end < text_.size() && text_[end] == '.' && (end > at || (end + 1 < text_.size() && is_digit(text_[end + 1])))) {
-    const bool continues = end + 1 < text_.size() && (is_digit(text_[end + 1]) || text_.substr(end + 1).starts_with("\\overline") || text_.substr(end + 1).starts_with("\\bar") ||
-                                                      text_.substr(end + 1).starts_with("\\dot{"));
+    const bool continues = end + 1 < text_.size() && (is_digit(text_[end + 1]) || text_.substr(end + 1).starts_with("\\overline") ||
+                                                      text_.substr(end + 1).starts_with("\\bar") || text_.substr(end + 1).starts_with("\\dot{"));
     if (continues) {
       digits += '.', ++end;
       while (end < text_.size() && is_digit(text_[end])) digits += text_[end++];
@@ -201,7 +217,8 @@ Token Tokens::word(std::size_t at) const {
   if (is_unit_word(run) && at > 0) {
     std::size_t before = at;
     while (before > 0 && is_space(text_[before - 1])) --before;
-    if (before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '/' || text_[before - 1] == '}')) return {TokenKind::words, std::string(run), at, end, false};
+    if (before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '/' || text_[before - 1] == '}'))
+      return {TokenKind::words, std::string(run), at, end, false};
   }
   for (const std::string_view function : {"ln", "pi"})
     if (run.starts_with(function)) return named(function, at, at + function.size());

@@ -41,7 +41,8 @@ Form Values::form(const Node& node) {
   switch (node.kind) {
     case Kind::number: return constant(*node.value);
     case Kind::based: return constant(*node.value);
-    case Kind::symbol: return node.text == "pi" ? algebra_.pi() : node.text == "e" ? algebra_.e() : node.text == "i" ? algebra_.i() : algebra_.variable(node.text);
+    case Kind::symbol:
+      return node.text == "pi" ? algebra_.pi() : node.text == "e" ? algebra_.e() : node.text == "i" ? algebra_.i() : algebra_.variable(node.text);
     case Kind::add: {
       Form sum = child(0);
       for (std::size_t n = 1; n < node.children.size(); ++n) sum = algebra_.add(sum, child(n));
@@ -92,7 +93,8 @@ Verdict Values::compare_constants(const Poly& difference) {
     const auto value = evaluation.value(difference);
     if (!value) continue;
     if (excludes_zero(*value)) return {Answer::different, fmt::format("the values differ by {}", size_of(*value))};
-    if (separation && is_below(*value, *separation)) return {Answer::equal, fmt::format("algebraic numbers closer than their separation bound of 2^-{}", *separation)};
+    if (separation && is_below(*value, *separation))
+      return {Answer::equal, fmt::format("algebraic numbers closer than their separation bound of 2^-{}", *separation)};
     const long needed = kAgreement + 2 * coefficient_bits(algebra_, difference) + 2 * evaluation.reach();
     if (!separation && is_below(*value, needed)) return {Answer::equal, fmt::format("the values agree to {} bits", needed)};
   }

@@ -18,7 +18,9 @@ constexpr Answer kDifferent = Answer::different;
 constexpr Row kRows[] = {
     {"integers", "7", "+7"},
     {"integers", "7", "007."},
-    {"integers", "-7", "\xE2\x88\x92" "7"},
+    {"integers", "-7",
+     "\xE2\x88\x92"
+     "7"},
     {"integers", "12", "2 \\cdot 6"},
     {"integers", "7", "-7", kDifferent},
     {"decimals", "0.5", ".50"},
@@ -40,6 +42,7 @@ constexpr Row kRows[] = {
     {"units", "2 \\text{ kg}", "2 \\text{ m}", kDifferent},
     {"units", "45^\\circ", "\\frac{\\pi}{4}"},
     {"units", "\\$4.50", "4.5 dollars"},
+    {"units", "\\text{3 apples}", "3"},
     {"radicals", "\\sqrt{8}", "2\\sqrt2"},
     {"radicals", "\\sqrt{5+2\\sqrt6}", "\\sqrt2+\\sqrt3"},
     {"radicals", "\\frac{1}{\\sqrt2-1}", "1+\\sqrt{2}"},
@@ -123,6 +126,9 @@ TEST(Decide, SaysWhereItCannotTell) {
   EXPECT_EQ(decide("\\int_0^1 x dx", "1/2").verdict.reason, "the reference: \\int is not computed");
   EXPECT_EQ(decide("1/2", "\\sum_{n=1}^3 n").verdict.answer, Answer::undecided);
   EXPECT_EQ(decide("9^{9^9}", "9^{9^9}+1").verdict.answer, Answer::different);
+  EXPECT_EQ(decide("x^2 < 4", "-2 < x < 2").verdict.answer, Answer::undecided);
+  EXPECT_EQ(decide("x^2 = 4", "x = \\pm 2").verdict.answer, Answer::undecided);
+  EXPECT_EQ(decide("x^2 + y^2 = 4", "2").verdict.answer, Answer::different);
   EXPECT_EQ(decide("\\sin(9^{9^9})", "0").verdict.answer, Answer::undecided);
   EXPECT_EQ(decide("1", std::string(kLongestAnswer + 1, '7')).verdict.reason, "an answer longer than is read");
   EXPECT_EQ(decide(std::string(kLongestAnswer + 1, '7'), std::string(kLongestAnswer + 1, '7')).verdict.answer, Answer::equal);

@@ -16,7 +16,9 @@ RC_GTEST_PROP(Intervals, HoldTheValue, ()) {
   mpq_class q(*rc::gen::inRange(1, 100000), 1000);
   q.canonicalize();
   const double x = q.get_d();
-  const auto near = [](const std::optional<Box>& box, double value) { return box && !box->im && std::abs(box->re.middle() - value) <= 1e-12 * (1 + std::abs(value)); };
+  const auto near = [](const std::optional<Box>& box, double value) {
+    return box && !box->im && std::abs(box->re.middle() - value) <= 1e-12 * (1 + std::abs(value));
+  };
   RC_ASSERT(near(root(real(q), 2), std::sqrt(x)));
   RC_ASSERT(near(root(real(-q), 3), -std::cbrt(x)));
   RC_ASSERT(near(function("ln", real(q)), std::log(x)));

@@ -28,7 +28,9 @@ class Draws {
 std::string expression(Draws& draw, int depth);
 
 std::string leaf(Draws& draw) {
-  constexpr std::array kLeaves = {"x", "y", "n", "\\pi", "e", "i", "0", "1", "2", "-3", "7", "12", "1/3", "0.25", "1.5e3", "10^{30}", "99999", "\\infty", "\\theta", "0.\\overline{3}", "\\text{ cm}", "1,234"};
+  constexpr std::array kLeaves = {"x",           "y",    "n",   "\\pi", "e",     "i",       "0",     "1",       "2",       "-3",
+                                  "7",           "12",   "1/3", "0.25", "1.5e3", "10^{30}", "99999", "\\infty", "\\theta", "0.\\overline{3}",
+                                  "\\text{ cm}", "1,234"};
   return kLeaves[draw.below(kLeaves.size())];
 }
 
@@ -113,7 +115,7 @@ int main(int argc, char** argv) {
     }
   }
   constexpr std::int64_t kMostOfAll = 3 * (kMostWork + kMostEvaluation + 2 * std::int64_t(kMostBits));  // of three readings; the last step may pass a limit
-  fmt::print("{} runs: {} equal, {} different, {} undecided; most work {} (run {}); slowest {:.1f} ms (run {})\n", runs, verdicts[0], verdicts[1], verdicts[2], most_work,
-             most_work_run, slowest * 1e3, slowest_run);
+  fmt::print("{} runs: {} equal, {} different, {} undecided; most work {} (run {}); slowest {:.1f} ms (run {})\n", runs, verdicts[0], verdicts[1], verdicts[2],
+             most_work, most_work_run, slowest * 1e3, slowest_run);
   return most_work <= kMostOfAll ? 0 : 1;
 }

@@ -30,7 +30,8 @@ int judge(std::uint64_t seed, std::uint64_t count, long shown) {
     const bool undecided = verdict.answer == Answer::undecided, wrong = !undecided && (verdict.answer == Answer::equal) != pair.equal;
     for (Count* c : {&counts[pair.category], &all}) ++c->pairs, c->wrong += long(wrong), c->undecided += long(undecided);
     if ((wrong || undecided) && shown-- > 0)
-      fmt::print("{}: {} | {} | {} | {} ({})\n", pair.category, pair.reference, pair.answer, pair.equal ? "equal" : "different", undecided ? "undecided" : "wrong", verdict.reason);
+      fmt::print("{}: {} | {} | {} | {} ({})\n", pair.category, pair.reference, pair.answer, pair.equal ? "equal" : "different",
+                 undecided ? "undecided" : "wrong", verdict.reason);
   }
   bool is_good = double(all.wrong + all.undecided) <= 0.001 * double(all.pairs);
   for (const auto& [name, c] : counts) {

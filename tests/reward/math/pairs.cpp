@@ -48,34 +48,39 @@ std::string with_sign(long n) { return n < 0 ? fmt::format("- {}", -n) : fmt::fo
 Spelt integers(Draws& d, bool equal) {
   const long n = d.in(-99999, 99999), m = equal ? n : d.other(-99999, 99999, n);
   const long k = d.in(1, 99);
-  return {std::to_string(n), d.pick(Texts{std::to_string(m), fmt::format("{}.0", m), fmt::format("\\frac{{{}}}{{{}}}", m * k, k), fmt::format("{} + {}", m - k, k), fmt::format("${}$", m),
-                                          fmt::format("\\left({}\\right)", m), fmt::format("\\boxed{{{}}}", m), fmt::format("{} {}", m + k, with_sign(-k))})};
+  return {std::to_string(n), d.pick(Texts{std::to_string(m), fmt::format("{}.0", m), fmt::format("\\frac{{{}}}{{{}}}", m * k, k),
+                                          fmt::format("{} + {}", m - k, k), fmt::format("${}$", m), fmt::format("\\left({}\\right)", m),
+                                          fmt::format("\\boxed{{{}}}", m), fmt::format("{} {}", m + k, with_sign(-k))})};
 }
 
 Spelt decimals(Draws& d, bool equal) {
   const long n = d.in(-99999, 99999), m = equal ? n : d.other(-99999, 99999, n);
   const auto text = [](long v) { return fmt::format("{}{}.{:03}", v < 0 ? "-" : "", std::abs(v) / 1000, std::abs(v) % 1000); };
-  return {text(n), d.pick(Texts{text(m) + "0", text(m) + "00", fmt::format("\\frac{{{}}}{{1000}}", m), fmt::format("{}/1000", m), fmt::format("{} \\cdot 10^{{-3}}", m), fmt::format("{}e-3", m)})};
+  return {text(n), d.pick(Texts{text(m) + "0", text(m) + "00", fmt::format("\\frac{{{}}}{{1000}}", m), fmt::format("{}/1000", m),
+                                fmt::format("{} \\cdot 10^{{-3}}", m), fmt::format("{}e-3", m)})};
 }
 
 Spelt fractions(Draws& d, bool equal) {
   const long a = d.in(-300, 300), b = d.in(2, 300), k = d.in(2, 12);
   const long c = equal ? a : d.other(-300, 300, a);
-  return {frac(a, b), d.pick(Texts{frac(c * k, b * k), fmt::format("{}/{}", c, b), fmt::format("\\dfrac{{{}}}{{{}}}", c, b), fmt::format("\\frac{{{}}}{{{}}}", -c, -b),
-                                   fmt::format("\\tfrac{{{}}}{{{}}} + \\tfrac{{{}}}{{{}}}", c - k, b, k, b), fmt::format("{} \\div {}", c, b), fmt::format("({})/({})", c * k, b * k)})};
+  return {frac(a, b), d.pick(Texts{frac(c * k, b * k), fmt::format("{}/{}", c, b), fmt::format("\\dfrac{{{}}}{{{}}}", c, b),
+                                   fmt::format("\\frac{{{}}}{{{}}}", -c, -b), fmt::format("\\tfrac{{{}}}{{{}}} + \\tfrac{{{}}}{{{}}}", c - k, b, k, b),
+                                   fmt::format("{} \\div {}", c, b), fmt::format("({})/({})", c * k, b * k)})};
 }
 
 Spelt mixed_numbers(Draws& d, bool equal) {
   const long b = d.in(2, 20), a = d.in(1, b - 1), w = d.in(1, 50), v = equal ? w : d.other(1, 50, w);
   return {fmt::format("{}\\frac{{{}}}{{{}}}", w, a, b),
-          d.pick(Texts{fmt::format("{} {}/{}", v, a, b), frac(v * b + a, b), fmt::format("{}/{}", v * b + a, b), fmt::format("{} + {}/{}", v, a, b), fmt::format("{}\\frac{{{}}}{{{}}}", v, a * 2, b * 2)})};
+          d.pick(Texts{fmt::format("{} {}/{}", v, a, b), frac(v * b + a, b), fmt::format("{}/{}", v * b + a, b), fmt::format("{} + {}/{}", v, a, b),
+                       fmt::format("{}\\frac{{{}}}{{{}}}", v, a * 2, b * 2)})};
 }
 
 Spelt percents(Draws& d, bool equal) {
   const long n = d.in(101, 9999), m = equal ? n : d.other(101, 9999, n);  // hundredths of a percent
   const std::string percent = fmt::format("{}.{:02}", n / 100, n % 100);
   const std::string other = fmt::format("{}.{:02}", m / 100, m % 100);
-  return {percent + (d.coin() ? "\\%" : "%"), d.pick(Texts{other + "%", other + "\\%", fmt::format("0.{:04}", m), fmt::format("\\frac{{{}}}{{10000}}", m), other + " \\%"})};
+  return {percent + (d.coin() ? "\\%" : "%"),
+          d.pick(Texts{other + "%", other + "\\%", fmt::format("0.{:04}", m), fmt::format("\\frac{{{}}}{{10000}}", m), other + " \\%"})};
 }
 
 Spelt units(Draws& d, bool equal) {
@@ -83,7 +88,8 @@ Spelt units(Draws& d, bool equal) {
     const char *small, *large;
     long factor;
   };
-  constexpr Conversion kConversions[] = {{"cm", "m", 100}, {"m", "km", 1000}, {"g", "kg", 1000}, {"minutes", "hours", 60}, {"seconds", "minutes", 60}, {"inches", "feet", 12}};
+  constexpr Conversion kConversions[] = {{"cm", "m", 100},         {"m", "km", 1000},          {"g", "kg", 1000},
+                                         {"minutes", "hours", 60}, {"seconds", "minutes", 60}, {"inches", "feet", 12}};
   const Conversion c = d.pick(kConversions);
   const long n = d.in(1, 500), m = equal ? n : d.other(1, 500, n);
   const std::string power = d.coin() ? "^2" : "";
@@ -99,7 +105,9 @@ Spelt radicals(Draws& d, bool equal) {
   switch (d.in(0, 5)) {
     case 0: return {fmt::format("{}\\sqrt{{{}}}", a, r), fmt::format("\\sqrt{{{}}}", c * c * r)};
     case 1: return {fmt::format("\\frac{{{}}}{{\\sqrt{{{}}}}}", a, r), fmt::format("\\frac{{{}\\sqrt{{{}}}}}{{{}}}", c, r, r)};
-    case 2: return {fmt::format("\\frac{{{}}}{{{}+\\sqrt{{{}}}}}", a, b + 4, r), fmt::format("\\frac{{{}({}-\\sqrt{{{}}})}}{{{}}}", c, b + 4, r, (b + 4) * (b + 4) - r)};
+    case 2:
+      return {fmt::format("\\frac{{{}}}{{{}+\\sqrt{{{}}}}}", a, b + 4, r),
+              fmt::format("\\frac{{{}({}-\\sqrt{{{}}})}}{{{}}}", c, b + 4, r, (b + 4) * (b + 4) - r)};
     case 3: return {fmt::format("\\sqrt{{{}+{}\\sqrt{{{}}}}}", a * a + b * b * r, 2 * a * b, r), fmt::format("{}+{}\\sqrt{{{}}}", c, b, r)};
     case 4: return {fmt::format("\\sqrt[3]{{{}}}", a * a * a * r), fmt::format("{}\\sqrt[3]{{{}}}", c, r)};
     default: return {fmt::format("{}+{}\\sqrt{{{}}}", a, b, r), fmt::format("{}*sqrt({}) + {}", b, r, c)};
@@ -130,8 +138,15 @@ Spelt logarithms(Draws& d, bool equal) {
 
 Spelt trigonometry(Draws& d, bool equal) {
   const long n = d.in(2, 9), m = equal ? n : d.other(2, 9, n), k = d.in(1, 40);
-  const Spelt known[] = {{"\\sin\\frac{\\pi}{3}", "\\frac{\\sqrt{3}}{2}"}, {"\\cos 60^\\circ", "1/2"}, {"\\tan\\frac{\\pi}{6}", "\\frac{1}{\\sqrt{3}}"}, {"\\cos\\frac{\\pi}{12}", "\\frac{\\sqrt6+\\sqrt2}{4}"},
-                         {"\\sin^2 x", "1-\\cos^2 x"}, {"\\sin 2x", "2\\sin x\\cos x"}, {"\\arctan 1", "\\frac{\\pi}{4}"}, {"\\cos 2\\theta", "1-2\\sin^2\\theta"}, {"\\sec x", "\\frac{1}{\\cos x}"}};
+  const Spelt known[] = {{"\\sin\\frac{\\pi}{3}", "\\frac{\\sqrt{3}}{2}"},
+                         {"\\cos 60^\\circ", "1/2"},
+                         {"\\tan\\frac{\\pi}{6}", "\\frac{1}{\\sqrt{3}}"},
+                         {"\\cos\\frac{\\pi}{12}", "\\frac{\\sqrt6+\\sqrt2}{4}"},
+                         {"\\sin^2 x", "1-\\cos^2 x"},
+                         {"\\sin 2x", "2\\sin x\\cos x"},
+                         {"\\arctan 1", "\\frac{\\pi}{4}"},
+                         {"\\cos 2\\theta", "1-2\\sin^2\\theta"},
+                         {"\\sec x", "\\frac{1}{\\cos x}"}};
   if (d.in(0, 2) > 0) {
     const Spelt s = d.pick(known);
     return {fmt::format("{}{}", n, s.reference), fmt::format("{} \\cdot ({})", m, s.answer)};
@@ -143,7 +158,8 @@ Spelt constants(Draws& d, bool equal) {
   const long a = d.in(1, 60), b = d.in(1, 30), c = equal ? a : d.other(1, 60, a);
   const std::string name = d.coin() ? "\\pi" : "e";
   return {fmt::format("\\frac{{{}{}}}{{{}}}", a, name, b),
-          d.pick(Texts{fmt::format("\\frac{{{}}}{{{}}} {}", c, b, name), fmt::format("{} \\cdot {}/{}", c, name, b), fmt::format("{}*{}/{}", c, name == "e" ? "e" : "pi", b),
+          d.pick(Texts{fmt::format("\\frac{{{}}}{{{}}} {}", c, b, name), fmt::format("{} \\cdot {}/{}", c, name, b),
+                       fmt::format("{}*{}/{}", c, name == "e" ? "e" : "pi", b),
                        fmt::format("\\frac{{{}{}}}{{{}}} + \\frac{{{}}}{{{}}}{}", c - 1, name, b, 1, b, name)})};
 }
 
@@ -152,7 +168,8 @@ Spelt complex_numbers(Draws& d, bool equal) {
   switch (d.in(0, 2)) {
     case 0: return {fmt::format("{} + {}i", a, b), fmt::format("{}i {}", b, with_sign(a2))};
     case 1: return {fmt::format("({} + {}i)({} + {}i)", a, b, c, e), fmt::format("{} {}i", a2 * c - b * e, with_sign(a2 * e + b * c))};
-    default: return {fmt::format("\\frac{{{} + {}i}}{{{} - {}i}}", a, b, c, e), fmt::format("\\frac{{({} + {}i)({} + {}i)}}{{{}}}", a2, b, c, e, c * c + e * e)};
+    default:
+      return {fmt::format("\\frac{{{} + {}i}}{{{} - {}i}}", a, b, c, e), fmt::format("\\frac{{({} + {}i)({} + {}i)}}{{{}}}", a2, b, c, e, c * c + e * e)};
   }
 }
 
@@ -163,8 +180,13 @@ Spelt intervals(Draws& d, bool equal) {
   switch (d.in(0, 3)) {
     case 0: return {fmt::format("{}{}, {}{}", open, a, b, close), fmt::format("\\left{}{}, {}\\right{}", open, equal ? a : a - 1, frac(b * 2, 2), close)};
     case 1: return {fmt::format("(-\\infty, {}{}", a, close), fmt::format("(-\\infty, {}{}", a, equal ? close : other_close)};
-    case 2: return {fmt::format("(-\\infty, {}) \\cup ({}, \\infty)", a, b), fmt::format("({}, \\infty) \\cup (-\\infty, {})", b, equal ? a : a + 1 == b ? a - 1 : a + 1)};
-    default: return {fmt::format("[{}, {}]", a, c), equal ? fmt::format("[{}, {}] \\cup [{}, {}]", a, b, b, c) : fmt::format("[{}, {}) \\cup ({}, {}]", a, b, b, c)};
+    case 2:
+      return {fmt::format("(-\\infty, {}) \\cup ({}, \\infty)", a, b), fmt::format("({}, \\infty) \\cup (-\\infty, {})", b,
+                                                                                   equal        ? a
+                                                                                   : a + 1 == b ? a - 1
+                                                                                                : a + 1)};
+    default:
+      return {fmt::format("[{}, {}]", a, c), equal ? fmt::format("[{}, {}] \\cup [{}, {}]", a, b, b, c) : fmt::format("[{}, {}) \\cup ({}, {}]", a, b, b, c)};
   }
 }
 
@@ -193,7 +215,8 @@ Spelt sets(Draws& d, bool equal) {
   if (!equal && d.coin()) others.pop_back();
   else if (!equal) others[0] = "77";
   const bool braces = d.coin();
-  return {braces ? fmt::format("\\{{{}\\}}", joined(items, ", ")) : joined(items, ", "), braces ? fmt::format("\\left\\{{{}\\right\\}}", joined(others, ",")) : joined(others, " , ")};
+  return {braces ? fmt::format("\\{{{}\\}}", joined(items, ", ")) : joined(items, ", "),
+          braces ? fmt::format("\\left\\{{{}\\right\\}}", joined(others, ",")) : joined(others, " , ")};
 }
 
 Spelt tuples(Draws& d, bool equal) {
@@ -201,7 +224,8 @@ Spelt tuples(Draws& d, bool equal) {
   Texts others = items;
   if (!equal) std::swap(others[0], others[1]);
   if (d.coin()) others.back() = fmt::format("\\frac{{{}}}{{2}}", 2 * std::stol(others.back()));
-  return {fmt::format("({})", joined(items, ", ")), d.coin() ? fmt::format("\\left({}\\right)", joined(others, ", ")) : fmt::format("({})", joined(others, " , \\, "))};
+  return {fmt::format("({})", joined(items, ", ")),
+          d.coin() ? fmt::format("\\left({}\\right)", joined(others, ", ")) : fmt::format("({})", joined(others, " , \\, "))};
 }
 
 Spelt matrices(Draws& d, bool equal) {
@@ -257,21 +281,25 @@ Spelt words(Draws& d, bool equal) {
   const std::string& word = all[std::size_t(m)];
   if (d.coin()) {
     const char letter = char('A' + n % 5), other = char('A' + (equal ? n % 5 : (n + 1) % 5));
-    return {std::string(1, letter), d.pick(Texts{fmt::format("\\text{{({})}}", other), fmt::format("({})", other), fmt::format("\\textbf{{{}}}", other), fmt::format("\\mathrm{{{}}}", other)})};
+    return {std::string(1, letter), d.pick(Texts{fmt::format("\\text{{({})}}", other), fmt::format("({})", other), fmt::format("\\textbf{{{}}}", other),
+                                                 fmt::format("\\mathrm{{{}}}", other)})};
   }
-  return {all[std::size_t(n)], d.pick(Texts{fmt::format("\\text{{{}}}", word), word, fmt::format("\\mathrm{{ {} }}", word), fmt::format("\\boxed{{\\text{{{}}}}}", word)})};
+  return {all[std::size_t(n)],
+          d.pick(Texts{fmt::format("\\text{{{}}}", word), word, fmt::format("\\mathrm{{ {} }}", word), fmt::format("\\boxed{{\\text{{{}}}}}", word)})};
 }
 
 Spelt thousands(Draws& d, bool equal) {
   const long n = d.in(1000, 99999999), m = equal ? n : d.other(1000, 99999999, n);
-  return {std::to_string(n), d.pick(Texts{grouped(m, ","), grouped(m, "{,}"), grouped(m, ",\\!"), grouped(m, "\\,"), fmt::format("\\${}", grouped(m, ",")), fmt::format("{}.00", grouped(m, ","))})};
+  return {std::to_string(n), d.pick(Texts{grouped(m, ","), grouped(m, "{,}"), grouped(m, ",\\!"), grouped(m, "\\,"), fmt::format("\\${}", grouped(m, ",")),
+                                          fmt::format("{}.00", grouped(m, ","))})};
 }
 
 Spelt scientific(Draws& d, bool equal) {
   const long m = d.in(11, 99), e = d.in(2, 12), m2 = equal ? m : d.other(11, 99, m);
   std::string zeros(std::size_t(e), '0');
-  return {fmt::format("{}.{} \\times 10^{{{}}}", m / 10, m % 10, e), d.pick(Texts{fmt::format("{}.{}e{}", m2 / 10, m2 % 10, e), fmt::format("{}{}", m2, zeros.substr(1)),
-                                                                              fmt::format("{} \\cdot 10^{{{}}}", m2, e - 1), fmt::format("{}.{}E+{}", m2 / 10, m2 % 10, e)})};
+  return {fmt::format("{}.{} \\times 10^{{{}}}", m / 10, m % 10, e),
+          d.pick(Texts{fmt::format("{}.{}e{}", m2 / 10, m2 % 10, e), fmt::format("{}{}", m2, zeros.substr(1)), fmt::format("{} \\cdot 10^{{{}}}", m2, e - 1),
+                       fmt::format("{}.{}E+{}", m2 / 10, m2 % 10, e)})};
 }
 
 struct Category {
@@ -280,10 +308,28 @@ struct Category {
 };
 
 constexpr Category kCategories[] = {
-    {"integers", integers},     {"decimals", decimals},   {"fractions", fractions},       {"mixed numbers", mixed_numbers}, {"percents", percents},         {"units", units},
-    {"radicals", radicals},     {"powers", powers},       {"logarithms", logarithms},     {"trigonometry", trigonometry},   {"constants", constants},       {"complex numbers", complex_numbers},
-    {"intervals", intervals},   {"sets", sets},           {"tuples", tuples},             {"matrices", matrices},           {"equations", equations},       {"inequalities", inequalities},
-    {"polynomials", polynomials}, {"words", words},       {"thousands separators", thousands}, {"scientific notation", scientific},
+    {"integers", integers},
+    {"decimals", decimals},
+    {"fractions", fractions},
+    {"mixed numbers", mixed_numbers},
+    {"percents", percents},
+    {"units", units},
+    {"radicals", radicals},
+    {"powers", powers},
+    {"logarithms", logarithms},
+    {"trigonometry", trigonometry},
+    {"constants", constants},
+    {"complex numbers", complex_numbers},
+    {"intervals", intervals},
+    {"sets", sets},
+    {"tuples", tuples},
+    {"matrices", matrices},
+    {"equations", equations},
+    {"inequalities", inequalities},
+    {"polynomials", polynomials},
+    {"words", words},
+    {"thousands separators", thousands},
+    {"scientific notation", scientific},
 };
 
 }  // namespace

@@ -1,0 +1,67 @@
+"""rollcall score: verdicts of every verifier as a filter, in order with any number of threads, and what it says of bad input."""
+import json
+import subprocess
+
+from harness import check, main
+
+
+def lines_of(values):
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+def verdicts(out):
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def mathematics(harness):
+    given = [({"response": "so \\boxed{\\frac{2}{4}}", "answer": "0.5", "prompt": "half?"}, "correct", 1.0, "\\frac{2}{4}"),
+             ({"response": "The answer is $x = 3$.", "answer": "4"}, "wrong", 0.0, "x = 3"),
+             ({"response": "\\boxed{\\int_0^1 x}", "answer": "1/2"}, "undecided", 0.0, "\\int_0^1 x"),
+             ({"response": "", "answer": "1/2"}, "wrong", 0.0, None)]
+    file = harness.work / "answers.jsonl"
+    file.write_text(lines_of(line for line, *_ in given), encoding="utf-8")
+    got = verdicts(harness.succeed("score", file, "--verifier", "math"))
+    for (line, verdict, score, extracted), row in zip(given, got, strict=True):
+        check((row["verdict"], row["score"], row["extracted"]) == (verdict, score, extracted) and row["reason"], f"{line}: {row}")
+    check(got == verdicts(harness.succeed("score", "-", "--verifier", "math", input=file.read_text(encoding="utf-8"))), "standard input is judged otherwise")
+
+
+def other_rows(harness):
+    for verifier, response, answer in (("exact_match", "123", "123"), ("integer_answer", "-7", "-7"), ("countdown_expression", "3*5+25", "3 5 7 25=40"), ("marked_answer", "#### 1,050", "1050")):
+        for wrong in (False, True):
+            row = verdicts(harness.succeed("score", "-", "--verifier", verifier, input=lines_of([{"response": "9" if wrong else response, "answer": answer}])))[0]
+            check(row["verdict"] == ("wrong" if wrong else "correct"), f"{verifier}: {row}")
+    row = verdicts(harness.succeed("score", "-", "--verifier", "math", "--extract", "marker", "--marker", "=>", input=lines_of([{"response": "=> 1/2\n", "answer": "0.5"}])))[0]
+    check(row["verdict"] == "correct" and row["extracted"] == "1/2", f"{row}")
+
+
+def order(harness):
+    many = lines_of({"response": f"\\boxed{{{n}}}", "answer": str(n - n % 3)} for n in range(3000))
+    outs = [harness.succeed("score", "-", "--verifier", "math", "--threads", threads, input=many) for threads in (1, 7)]
+    check(outs[0] == outs[1], "the number of threads changes the output")
+    check([row["extracted"] for row in verdicts(outs[0])] == [str(n) for n in range(3000)], "the order of the lines is lost")
+    check([row["verdict"] == "correct" for row in verdicts(outs[0])] == [n % 3 == 0 for n in range(3000)], "other verdicts")
+    process = harness.start("score", "-", "--verifier", "math", stdin=subprocess.PIPE)
+    for n in range(3):
+        process.stdin.write(json.dumps({"response": f"{n}", "answer": "1"}) + "\n")
+        process.stdin.flush()
+        check(json.loads(process.stdout.readline())["verdict"] == ("correct" if n == 1 else "wrong"), "no verdict while the input is open")
+    process.communicate(timeout=60)
+
+
+def errors(harness):
+    good = json.dumps({"response": "1", "answer": "1"}) + "\n"
+    for bad, said in (("{", "no JSON object"), ("[1]", "no JSON object"), ('{"answer": "1"}', 'no text under "response"'), ('{"response": 1, "answer": "1"}', 'no text under "response"'),
+                      ('{"response": "1"}', 'neither "answer" nor "tests"'), ('{"response": "1", "answer": "1", "prompt": 2}', '"prompt" is no text')):
+        file = harness.work / "bad.jsonl"
+        file.write_text(good + "\n" + bad + "\n" + good, encoding="utf-8")
+        code, out, err, _ = harness.run("score", file, "--verifier", "math")
+        check(code == 2 and f"bad.jsonl:3: {said}" in err.replace("what is under ", "") and err.count("\n") == 1, f"{bad}: exit code {code}, {err}")
+        check(out.count("\n") == 1, f"{bad}: the line before was answered by {out!r}")
+    code, _, err, _ = harness.run("score", "-", "--verifier", "maths", input=good)
+    check(code == 2 and '"math"' in err, f"exit code {code}, {err}")
+    code, _, err, _ = harness.run("score", harness.work / "nowhere", "--verifier", "math")
+    check(code == 2 and "nowhere" in err, f"exit code {code}, {err}")
+
+
+main(mathematics, other_rows, order, errors)
