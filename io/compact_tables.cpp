@@ -189,7 +189,8 @@ void CompactTables::read_facts(hid_t file) {
   std::string words(H5Tget_size(type), '\0');
   check(H5Aread(attribute, type, words.data()), "read attribute", kFacts);
   try {
-    for (const auto& [name, value] : json::parse(words).items()) {
+    const json facts = json::parse(words);
+    for (const auto& [name, value] : facts.items()) {
       if (name == kComponentNames) component_names_ = value.get<std::vector<std::string>>();
       else if (value.is_string()) facts_[name] = value.get<std::string>();
       else if (value.is_number_unsigned()) facts_[name] = value.get<std::uint64_t>();
