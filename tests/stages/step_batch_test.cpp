@@ -148,6 +148,19 @@ TEST(TrainBatch, ReadsWhatOthersSaidAndTrainsOnThePolicysTokens) {
   EXPECT_EQ(guide_tokens(batch.groups[0]), 0U);
 }
 
+TEST(TrainBatch, NumbersTheAnswersOfAGroupAndKnowsWhereNoneWasFound) {
+  StepBatch batch;
+  for (const auto& answers : {std::vector<std::string>{"7", "", "12", "7", ""}, std::vector<std::string>{"", "7"}}) {
+    batch.groups.emplace_back(), batch.scores.emplace_back();
+    for (const auto& answer : answers) {
+      batch.groups.back().rollouts.emplace_back().turns = {{Role::prompt, {10}, {}, {}, {}}, {Role::policy, {15}, {-1}, {0}, {1}}};
+      batch.scores.back().push_back({.components = {}, .reward = 0.0, .correct = false, .answer = answer});
+    }
+  }
+  const auto columns = make_train_batch(batch, {0, 1}, 100, 8).columns;
+  EXPECT_EQ(columns.named.at(method::column::answer), (std::vector<double>{0, -1, 1, 0, -1, -1, 0}));
+}
+
 TEST(MiniBatch, DealsEveryGroupOnce) {
   EXPECT_TRUE(rc::check("mini-batches partition the step and differ by one group at most", [] {
     const auto groups = *rc::gen::inRange(1, 40), count = *rc::gen::inRange(1, 12);
