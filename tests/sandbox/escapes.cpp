@@ -1,4 +1,4 @@
-// The escape suite: every attack first outside, where it must succeed, then in the sandbox, where it must not. usage: escapes [REPEATS] [PART OF A NAME]
+// The escape suite: every attack first outside, where it must succeed, then in the sandbox, where it must not. usage: escapes [REPEATS] [PART OF A NAME] [landlock: where user namespaces are forbidden]
 #include "attacks/attack.hpp"
 #include "bait.hpp"
 
@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
   const int repeats = argc > 1 ? std::atoi(argv[1]) : 1;
   Setup setup;
   setup.workers = 1;
+  setup.allow_landlock = argc > 3;
   setup.limits = {.cpu_s = 2, .wall_s = 10, .memory = 128 << 20, .output = 1 << 16, .files = 16 << 20, .processes = 12};
   const LaidBait laid;
   const Sandbox sandbox(setup);

@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sched.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <thread>
 
@@ -160,6 +162,40 @@ TEST(Sandbox, EndsWithItsProcess) {
   };
   for (int i = 0; i < 100 && alive() > 0; ++i) ::usleep(10000);
   EXPECT_EQ(alive(), 0U);
+}
+
+/// In a process of its own that may make no user namespaces.
+std::string without_namespaces(bool allow_landlock) {
+  int told_by[2];
+  EXPECT_EQ(::pipe(told_by), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string said = "no user namespace";
+    if (::unshare(CLONE_NEWUSER) == 0) {
+      std::ofstream("/proc/sys/user/max_user_namespaces") << 0;
+      try {
+        sandbox::Setup setup = small();
+        setup.allow_landlock = allow_landlock;
+        const Outcome outcome = Sandbox(setup).run(python("print(len(open('/etc/passwd').read()))"));
+        said = std::string(name_of(outcome.tier)) + " " + told(outcome) + outcome.err.substr(outcome.err.find_last_of('\n', outcome.err.size() - 2));
+      } catch (const std::exception& e) {
+        said = e.what();
+      }
+    }
+    (void)!::write(told_by[1], said.data(), said.size());
+    ::_exit(0);
+  }
+  ::close(told_by[1]);
+  std::array<char, 4096> said{};
+  const ssize_t size = ::read(told_by[0], said.data(), said.size());
+  ::close(told_by[0]);
+  ::waitpid(child, nullptr, 0);
+  return {said.data(), std::size_t(std::max<ssize_t>(size, 0))};
+}
+
+TEST(Sandbox, TheSecondTierServesOnlyWhereItIsAllowed) {
+  EXPECT_NE(without_namespaces(false).find("no user namespaces: No space left on device"), std::string::npos) << without_namespaces(false);
+  EXPECT_EQ(without_namespaces(true), "landlock failed 1\nPermissionError: [Errno 13] Permission denied: '/etc/passwd'\n");
 }
 
 TEST(Sandbox, LimitsMustBePositive) {
