@@ -16,12 +16,8 @@ struct Quantity {
   std::vector<std::string> unit;  ///< its spellings; the first is what answers are shown with
 };
 
-/// A decimal number, or a fraction of two; none beyond 64 bits.
-std::optional<Rational> parse_number(std::string_view text) {
-  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
-    const auto a = parse_number(text.substr(0, slash)), b = parse_number(text.substr(slash + 1));
-    return a && b && text.find('/', slash + 1) == std::string_view::npos ? apply(*a, '/', *b) : std::nullopt;
-  }
+/// A decimal number; none beyond 64 bits.
+std::optional<Rational> parse_decimal(std::string_view text) {
   std::string digits = text::normal_answer(text);  // 1,050.00 is 1050
   const std::size_t point = digits.find('.');
   Rational scale{1, 1};
@@ -37,6 +33,14 @@ std::optional<Rational> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{} || end != digits.data() + digits.size() || value == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
   return apply({value, 1}, '/', scale);
+}
+
+/// A decimal number, or a fraction of two.
+std::optional<Rational> parse_number(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return parse_decimal(text);
+  const auto a = parse_decimal(text.substr(0, slash)), b = parse_decimal(text.substr(slash + 1));
+  return a && b ? apply(*a, '/', *b) : std::nullopt;
 }
 
 Quantity read_quantity(const Json& reference) {
