@@ -132,7 +132,8 @@ struct ScoreColumns {
     f(Column{"rollouts", "components", Dim::rollout, "1", "named components of the reward", {}, nullptr, true}, c.components);
     f(Column{"text", "extracted", Dim::extracted_byte, "1", "extracted answers, UTF-8"}, c.extracted);
     f(since(3, Column{"rollouts", "undecided", Dim::rollout, "1", "whether the verifier came to no verdict", {}, "decided undecided"}, 0), c.undecided);
-    f(since(3, Column{"rollouts", "reason_bytes", Dim::rollout, "bytes", "length of the verdict's reason in text/reason; 0 when none is given", Dim::reason_byte},
+    f(since(3,
+            Column{"rollouts", "reason_bytes", Dim::rollout, "bytes", "length of the verdict's reason in text/reason; 0 when none is given", Dim::reason_byte},
             0),
       c.reason_bytes);
     f(since(3, Column{"text", "reason", Dim::reason_byte, "1", "reasons of verdicts, UTF-8"}, 0), c.reason);

@@ -90,7 +90,8 @@ Score Judge::score(const Prompt& prompt, std::string_view response, bool finishe
 }
 
 Score Judge::score(const Reply& reply, std::string_view response, bool finished) const {
-  Score score{.components = {reply.correct ? 1.0 : 0.0}, .reward = reply.score, .correct = reply.correct, .undecided = reply.undecided, .reason = reply.reason};
+  if (reply.undecided) return undecided(reply.reason);
+  Score score{.components = {reply.correct ? 1.0 : 0.0}, .reward = reply.score, .correct = reply.correct, .reason = reply.reason};
   score.components.insert(score.components.end(), reply.components.begin(), reply.components.end());
   if (const auto found = extractor_.find(response, finished); found && found->complete) score.answer = found->text;
   return score;

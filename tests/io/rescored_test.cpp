@@ -31,8 +31,7 @@ TEST(Rescored, ComesBackWithSamplesAndScores) {
   for (std::size_t g = 0; g < 3; ++g) {
     EXPECT_EQ(back.groups[g].group.id, train.shard.groups[g].id);
     EXPECT_TRUE(same(back.groups[g].scores, train.scores.scores[g]));
-    for (std::size_t i = 0; i < back.groups[g].scores.size(); ++i)
-      EXPECT_EQ(back.groups[g].group.rollouts[i].sample, train.shard.groups[g].rollouts[i].sample);
+    for (std::size_t i = 0; i < back.groups[g].scores.size(); ++i) EXPECT_EQ(back.groups[g].group.rollouts[i].sample, train.shard.groups[g].rollouts[i].sample);
   }
   EXPECT_TRUE(same(read_rescored(run, "again", Purpose::eval).groups[0].scores, eval.scores.scores[0]));
 }

@@ -198,7 +198,9 @@ TEST(Judge, ACommandsReplyIsAScore) {
   EXPECT_TRUE(score.correct && !score.undecided);
   EXPECT_EQ(score.answer, "42");
   EXPECT_EQ(score.reason, "why");
-  EXPECT_EQ(judge.undecided("gone").components.size(), 3U);
+  const Score undecided = judge.score({.components = {0, 0}, .undecided = true, .reason = "gone"}, "It is 42.", true);
+  EXPECT_TRUE(undecided.undecided && undecided.answer.empty()) << "a verdict repeated from a file has no answer either";
+  EXPECT_EQ(undecided.components.size(), 3U);
 }
 
 TEST(Extraction, IsShown) {
