@@ -65,8 +65,9 @@ void check_arrived(Communicator& ranks, int root, std::span<const std::byte> byt
   const std::uint64_t own = checksum64(bytes);
   std::array<std::uint64_t, 1> sent{own};
   ranks.broadcast(std::as_writable_bytes(std::span(sent)), root);
-  require<ProtocolError>(own == sent[0], fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes.size(), hex64(own), hex64(sent[0])),
-                         "this rank would work with a policy that nobody made", "look at the network and the memory of this node, then resume from the last checkpoint");
+  require<ProtocolError>(
+      own == sent[0], fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes.size(), hex64(own), hex64(sent[0])),
+      "this rank would work with a policy that nobody made", "look at the network and the memory of this node, then resume from the last checkpoint");
 }
 
 struct WeightTransfer::State {

@@ -8,7 +8,7 @@
 namespace rollcall {
 
 struct SharedMemory {
-  std::span<std::byte> bytes{};               ///< zero at first, on a page boundary
+  std::span<std::byte> bytes{};                 ///< zero at first, on a page boundary
   std::shared_ptr<const void> owner = nullptr;  ///< keeps this rank's view of them
 
   /// Elements from byte `first` on.

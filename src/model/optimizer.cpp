@@ -93,9 +93,8 @@ void GradientSum::prepare(bool first) {
 void GradientSum::start() {
   const std::lock_guard lock(*facts_);
   const auto zero = [&](std::int64_t begin, std::int64_t end) {
-    threads_.deal((end - begin + kPart - 1) / kPart, [&](std::int64_t p) {
-      std::uninitialized_fill(sum_.data() + begin + p * kPart, sum_.data() + std::min(end, begin + (p + 1) * kPart), 0);
-    });
+    threads_.deal((end - begin + kPart - 1) / kPart,
+                  [&](std::int64_t p) { std::uninitialized_fill(sum_.data() + begin + p * kPart, sum_.data() + std::min(end, begin + (p + 1) * kPart), 0); });
   };
   if (shared_.begins.empty()) zero(0, layout_.size);
   for (const auto& across : shared_.across) zero(across.begins.front(), across.begins.back());
@@ -111,8 +110,8 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
   for (std::int64_t at = slice.offset + first, end = at + std::int64_t(values.size()); at < end;) {
     const std::int64_t stripe = at / kStripe, count = std::min(end, (stripe + 1) * kStripe) - at;
     const std::lock_guard lock(locks_[std::size_t(stripe) % kLocks]);
-    largest = std::max(largest, kernels::accumulate_fixed_point(values.first(std::size_t(count)), int(exponent_[t]),
-                                                                sum_.subspan(std::size_t(at), std::size_t(count))));
+    largest = std::max(largest,
+                       kernels::accumulate_fixed_point(values.first(std::size_t(count)), int(exponent_[t]), sum_.subspan(std::size_t(at), std::size_t(count))));
     values = values.subspan(std::size_t(count)), at += count;
   }
   // Where a part was outside the window, the sum is undefined; finish() sees it from largest_ and asks for a repeat.

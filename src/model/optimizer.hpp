@@ -83,8 +83,8 @@ class GradientSum {
   WeightLayout layout_;
   Threads threads_;
 
-  SharedSum shared_;              ///< no begins: the whole is this rank's
-  std::span<std::int64_t> sum_;   ///< layout order, value * 2^exponent; after finish() the gradient stands in the place of this rank's share
+  SharedSum shared_;               ///< no begins: the whole is this rank's
+  std::span<std::int64_t> sum_;    ///< layout order, value * 2^exponent; after finish() the gradient stands in the place of this rank's share
   std::span<ProcessMutex> locks_;  ///< of stripes of the sum, dealt round
   std::span<const float> gradient_;
   double norm_ = 0.0;

@@ -240,9 +240,7 @@ Policy::Policy(const ModelConfig& config, const WeightSource& source, PolicyVers
   packer.pack_parts(packer.old_parts());
 }
 
-void Policy::renew(PolicyVersion version, const Threads& threads) {
-  renew(version, Packer(*packed_, nullptr, {}).old_parts(), threads);
-}
+void Policy::renew(PolicyVersion version, const Threads& threads) { renew(version, Packer(*packed_, nullptr, {}).old_parts(), threads); }
 
 void Policy::renew(PolicyVersion version, std::span<const std::size_t> parts, const Threads& threads) {
   expect(packed_->weights != nullptr, "only a policy over weights has a next version");

@@ -145,8 +145,7 @@ std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
 std::string to_text(const Forecast& f) {
   const auto nodes = std::set<int>(f.layout.nodes.begin(), f.layout.nodes.end()).size();
   std::string text = fmt::format("layout {} on {} ranks of {} node{}, {} parameters, {}\n\n  {:<16} {:<40} {}\n", f.layout.name, f.layout.ranks, nodes,
-                                 nodes == 1 ? "" : "s", f.parameters, f.numerics,
-                                 "ranks", "stages", fmt::format("memory a rank, {} threads", f.threads));
+                                 nodes == 1 ? "" : "s", f.parameters, f.numerics, "ranks", "stages", fmt::format("memory a rank, {} threads", f.threads));
   for (const auto& range : f.ranks) {
     std::string stages;
     for (const auto stage : range.stages) stages += fmt::format("{}{}", stages.empty() ? "" : ", ", comm::stage_name(stage));

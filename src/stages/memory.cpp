@@ -133,7 +133,13 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       need.kept_bytes = std::max(bytes(1, model::LeafRunner::kNoLimit), need.leaf_bytes) - need.leaf_bytes;
     }
   }
-  if (trains) need.resume_bytes = rank == 0 || layout.hosts_stage(rank, comm::Stage::update) ? (models.companions.empty() ? 3 : 4) * weights : weights;
+  if (trains) {
+    const bool updates = layout.hosts_stage(rank, comm::Stage::update);
+    const std::uint64_t files = rank == 0 || updates ? (models.companions.empty() ? 3 : 4) * weights : weights;
+    // At the start the sum's pages are not touched yet; a rollback comes later.
+    const std::uint64_t sum = updates && c.train.on_nonfinite != "rollback" ? 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)) : 0;
+    need.resume_bytes = files - std::min(files, sum);
+  }
   return need;
 }
 

@@ -274,15 +274,15 @@ void require_same_start(const io::RunIdentity& own, const Preamble& first) {
   require<EnvironmentError>(own.data_hash == first.data_hash, "this rank's prompts, examples or text files differ from those of rank 0",
                             "results would depend on the number of ranks",
                             "put the files of [task], [sft] and the model folder on a file system that all nodes of the job share");
-  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash.empty() || own.weights_hash == first.weights_hash, "this rank's initial weights differ from those of rank 0",
-                            "results would depend on the number of ranks",
+  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash.empty() || own.weights_hash == first.weights_hash,
+                            "this rank's initial weights differ from those of rank 0", "results would depend on the number of ranks",
                             "if they come from a live run, name one of its checkpoints (RUN@STEP), in a folder that all nodes of the job share");
 }
 
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
-  const auto node = world.split_by_node();            // collective, like what follows: before anything only rank 0 does
+  const auto node = world.split_by_node();  // collective, like what follows: before anything only rank 0 does
   const auto share = comm::node_share(world, *node);
   Opening opening;
   if (world.rank() == 0) {
@@ -316,6 +316,11 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     for (const auto& line : comm::rank_map(world)) {
       if (world.rank() == 0) spdlog::info("{}", line);
     }
+    if (const int neighbours = comm::ranks_on_node(world); node->size() < neighbours)
+      spdlog::warn(
+          "{} of the {} ranks on this node can reach memory of the others: weights and gradient sums stand there more than once (process namespaces, as of "
+          "a container for each rank, have this effect)",
+          node->size(), neighbours);
     opening.job->workers->report_to(world.activity());
     std::optional<Watcher> watcher;
     if (request.kind == JobKind::train && config.run.watch_s > 0)

@@ -36,8 +36,7 @@ TEST(NodeGroups, OneNodeExchangesNothing) {
     EXPECT_EQ(int(groups.shares.size()), world.size());
     EXPECT_EQ(groups.across.size(), 1u);
     EXPECT_EQ(groups.across.front().ranks->size(), 1);
-    EXPECT_EQ(begins_of(groups.across.front(), std::vector<std::int64_t>{0, 3, 6, 9, 12}),
-              (std::vector<std::int64_t>{3 * world.rank(), 3 * world.rank() + 3}));
+    EXPECT_EQ(begins_of(groups.across.front(), std::vector<std::int64_t>{0, 3, 6, 9, 12}), (std::vector<std::int64_t>{3 * world.rank(), 3 * world.rank() + 3}));
   });
 }
 

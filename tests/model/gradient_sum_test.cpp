@@ -315,7 +315,8 @@ TEST(GradientSum, RefusesSharesThatCutABlockOfTheNorm) {
   AlignedArray<std::byte> memory(GradientSum::bytes(layout));
   const auto make = [&](const std::vector<std::int64_t>& begins) { GradientSum(layout, SharedSum{begins, 0, {memory.span(), nullptr}, &alone, {}}); };
   EXPECT_NO_THROW(make({0, 4096, 9008}));
-  for (const std::vector<std::int64_t>& begins : {std::vector<std::int64_t>{0, 4000, 9008}, {4096, 9008}, {0, 4096}}) EXPECT_THROW(make(begins), std::logic_error);
+  for (const std::vector<std::int64_t>& begins : {std::vector<std::int64_t>{0, 4000, 9008}, {4096, 9008}, {0, 4096}})
+    EXPECT_THROW(make(begins), std::logic_error);
   memory = AlignedArray<std::byte>(GradientSum::bytes(layout) - 1);
   EXPECT_THROW(make({0, 9008}), std::logic_error);
 }

@@ -30,6 +30,8 @@ class Workers final : public comm::Communicator {
   void broadcast(std::span<std::byte>, int) override {}
   void barrier() override {}
   std::unique_ptr<comm::Communicator> split(int) override { return nullptr; }
+  std::unique_ptr<comm::Communicator> split_by_node() override { return nullptr; }
+  SharedMemory share_memory(std::size_t) override { return {}; }
   std::vector<std::string> gather_all(const std::string& bytes) override { return {bytes}; }
   [[noreturn]] void abort(int) override { throw Enough{}; }
   std::optional<comm::Envelope> try_receive() override { return {}; }

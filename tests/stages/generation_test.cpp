@@ -11,9 +11,9 @@ namespace {
 
 Job small_job(const std::filesystem::path& folder, std::uint64_t version) {
   Job job = make_job(load_run_config({}, {"run.dir=\"" + folder.string() + "\"", "run.log_level=error", "task.name=sorting", "task.train_prompts=4",
-                                       "task.validation_prompts=2", "task.heldout_prompts=2", "task.min_level=1", "task.max_level=2", "model.hidden_size=16",
-                                       "model.intermediate_size=16", "model.num_hidden_layers=1", "model.num_attention_heads=1", "model.num_key_value_heads=1",
-                                       "model.head_dim=16", "model.max_position_embeddings=32", "sampling.max_new_tokens=3"}),
+                                          "task.validation_prompts=2", "task.heldout_prompts=2", "task.min_level=1", "task.max_level=2", "model.hidden_size=16",
+                                          "model.intermediate_size=16", "model.num_hidden_layers=1", "model.num_attention_heads=1",
+                                          "model.num_key_value_heads=1", "model.head_dim=16", "model.max_position_embeddings=32", "sampling.max_new_tokens=3"}),
                      {}, "test");
   const auto alone = comm::alone();
   open_policy(job, *alone);
