@@ -61,10 +61,10 @@ int fork_bomb(Text, std::string&) {
     ++depth;
   }
   if (::getpid() != top) {
-    ::usleep(100000);
+    ::usleep(1000000);  // so that all of them are alive at once when they are counted
     ::_exit(0);
   }
-  ::usleep(50000);
+  for (int i = 0; i < 80 && __atomic_load_n(counter, __ATOMIC_SEQ_CST) < kMany; ++i) ::usleep(10000);
   return got(__atomic_load_n(counter, __ATOMIC_SEQ_CST) >= kMany);
 }
 
