@@ -59,7 +59,7 @@ def errors(harness):
         check(code == 2 and f"bad.jsonl:3: {said}" in err.replace("what is under ", "") and err.count("\n") == 1, f"{bad}: exit code {code}, {err}")
         check(out.count("\n") == 1, f"{bad}: the line before was answered by {out!r}")
     code, _, err, _ = harness.run("score", "-", "--verifier", "maths", input=good)
-    check(code == 2 and '"math"' in err, f"exit code {code}, {err}")
+    check(code == 2 and "did you mean math" in err, f"exit code {code}, {err}")
     code, _, err, _ = harness.run("score", harness.work / "nowhere", "--verifier", "math")
     check(code == 2 and "nowhere" in err, f"exit code {code}, {err}")
 

@@ -68,8 +68,8 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
     return is_unsolved ? Verdict{Answer::undecided, "inequalities that are not linear are not solved"} : Verdict{Answer::different, kKinds};
   }
   for (const auto& [equation, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    const bool is_one =
-        equation->kind == Kind::relation && equation->text == "=" && !has_several(*equation) && other->kind != Kind::relation && other->kind != Kind::matrix;
+    const bool is_one = equation->kind == Kind::relation && equation->text == "=" && !has_several(*equation) &&
+                        (other->kind != Kind::relation || has_several(*other)) && other->kind != Kind::matrix;
     if (is_one &&
         values_.algebra().variables_of(values_.algebra().subtract(values_.form(equation->children[0]), values_.form(equation->children[1]))).size() == 1)
       return {Answer::undecided, "equations are not solved"};
