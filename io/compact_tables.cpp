@@ -170,7 +170,8 @@ FileFacts write_compact(const std::filesystem::path& path, std::span<const Colum
 
 bool CompactTables::is_compact(hid_t file) { return H5Aexists(file, kFacts) > 0; }
 
-CompactTables::CompactTables(hid_t file, std::span<const std::byte> mapped) : columns_(H5Dopen2(file, kColumns, H5P_DEFAULT), "open", kColumns), mapped_(mapped) {
+CompactTables::CompactTables(hid_t file, std::span<const std::byte> mapped)
+    : columns_(H5Dopen2(file, kColumns, H5P_DEFAULT), "open", kColumns), mapped_(mapped) {
   const Handle space(H5Dget_space(columns_), "get space of", kColumns), type(H5Dget_type(columns_), "get type of", kColumns);
   const auto length = H5Sget_simple_extent_npoints(space);
   hsize_t bytes = 0;

@@ -175,7 +175,8 @@ TEST(Extraction, AnswersWithinALongerResponse) {
 
 /// A verifier that throws costs the verdict, not the run.
 TEST(Judge, AFailureIsAnUndecidedVerdict) {
-  const Verifier fails{"fails", "", {"correct", "format"}, "whole", nullptr, [](const Prompt&, const Response&) -> Score { throw std::runtime_error("no such table"); }};
+  const Verifier fails{"fails", "",      {"correct", "format"},
+                       "whole", nullptr, [](const Prompt&, const Response&) -> Score { throw std::runtime_error("no such table"); }};
   const Score score = Judge(fails, TaskSection{}).score(prompt_of("1"), "1", true);
   EXPECT_TRUE(score.undecided && !score.correct);
   EXPECT_EQ(score.reward, 0.0);
