@@ -21,7 +21,7 @@ sandbox::Setup setup_of(const SandboxSection& s) {
 std::optional<RunConfig> readable(const std::string& run_file, const std::vector<std::string>& assignments) {
   try {
     RunConfig config = load_run_config(run_file, assignments);
-    task::find_task(config.task.name);
+    reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
     return config;
   } catch (const Error&) {
     return std::nullopt;
@@ -36,7 +36,8 @@ void start_sandbox(const reward::Verifier& verifier, const SandboxSection& secti
 
 void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments) {
   const auto config = readable(run_file, assignments);
-  if (config && config->reward.command.empty()) start_sandbox(reward::find_verifier(task::find_task(config->task.name).verifier), config->sandbox);
+  if (config && config->reward.command.empty())
+    start_sandbox(reward::chosen_verifier(config->reward, task::find_task(config->task.name).verifier), config->sandbox);
 }
 
 }  // namespace rollcall::app

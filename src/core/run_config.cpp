@@ -31,6 +31,8 @@ void check_reward(const RunConfig& c) {
                          "leave it out, or set reward.command");
     return;
   }
+  require<ConfigError>(c.reward.verifier.empty(), fmt::format("reward.verifier is {}, and reward.command is set", c.reward.verifier),
+                       "one of them judges, not both", "leave one of them out");
   require<ConfigError>(!c.reward.command.front().empty(), "the first word of reward.command is empty", "there is no program to start",
                        "name the program, for example reward.command = [\"./grade\"]");
   require<ConfigError>(c.task.format_weight == 0.0, fmt::format("task.format_weight is {}, and reward.command is set", c.task.format_weight),
@@ -84,6 +86,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
 
+  s.bind("reward.verifier", &c.reward.verifier,
+         "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
   s.bind("reward.command", &c.reward.command, "program and arguments that judge answers, JSON lines in and out (jobs/README.md); empty: the task's verifier");
   s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});

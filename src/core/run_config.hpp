@@ -49,6 +49,7 @@ struct TaskSection {
 
 /// What judges answers in place of the task's own verifier, and what becomes of an answer that nobody could judge.
 struct RewardSection {
+  std::string verifier;                 ///< row of reward/verifiers.cpp that judges; empty: the task's
   std::vector<std::string> command;     ///< program and arguments that judge, one JSON line in and one out; empty: the task's verifier
   std::vector<std::string> components;  ///< names of the components that it reports beside "correct"
   std::int64_t processes = 4;           ///< of them side by side on each scoring rank

@@ -25,7 +25,8 @@ struct Verifier {
   Score (*judge)(const Prompt& prompt, const Response& response);  ///< fills components, correct and answer of one response
 };
 
-const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError naming the nearest
+const Verifier& find_verifier(const std::string& name);                                     ///< throws ConfigError naming the nearest
+const Verifier& chosen_verifier(const RewardSection& section, const std::string& of_task);  ///< reward.verifier, or where that is empty the task's
 std::vector<std::string> verifier_names();
 bool runs_code(const Verifier& verifier);  ///< needs a started sandbox (sandbox/sandbox.hpp)
 

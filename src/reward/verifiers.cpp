@@ -56,6 +56,10 @@ const Verifier& find_verifier(const std::string& name) {
   return *row;
 }
 
+const Verifier& chosen_verifier(const RewardSection& section, const std::string& of_task) {
+  return find_verifier(section.verifier.empty() ? of_task : section.verifier);
+}
+
 Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardSection& reward)
     : verifier_(&verifier),
       extractor_(section.extract.empty() ? verifier.extract : section.extract, section.answer_marker),

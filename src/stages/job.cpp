@@ -216,7 +216,7 @@ Job make_job(const RunConfig& config, const RankShape& shape, const std::string&
   job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   const auto& row = task::find_task(config.task.name);
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
-  job.judge.emplace(reward::find_verifier(row.verifier), config.task, config.reward);
+  job.judge.emplace(reward::chosen_verifier(config.reward, row.verifier), config.task, config.reward);
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
   job.identity = make_identity(job.config, data_hash(job), binary_version);

@@ -107,6 +107,7 @@ TEST(RunConfig, ContradictionsAreRefused) {
            Refused{{"train.mini_batches=65"}, "train.mini_batches 65 exceeds"},
            Refused{{"task.name=jsonl"}, "task.file is empty"},
            Refused{{"reward.components=[\"style\"]"}, "reward.components is set without reward.command"},
+           Refused{{"reward.verifier=math", "reward.command=[\"./grade\"]"}, "reward.verifier is math, and reward.command is set"},
            Refused{{"reward.command=[\"\"]"}, "the first word of reward.command is empty"},
            Refused{{"reward.command=[\"./grade\"]", "task.format_weight=0.5"}, "task.format_weight is 0.5"},
            Refused{{"reward.command=[\"./grade\"]", "reward.components=[\"a\", \"correct\"]"}, "reward.components has correct twice"},
