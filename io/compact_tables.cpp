@@ -145,7 +145,7 @@ std::span<std::byte> image_of(hid_t file, std::optional<haddr_t> place, std::spa
 
 bool is_schema_version(std::string_view attribute) { return attribute == "schema_major" || attribute == "schema_minor"; }
 
-FileFacts write_compact(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout) {
+CompactFile write_compact(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout) {
   std::vector<std::uint64_t> segments;
   std::uint64_t length = 0;
   for (const ColumnView& view : columns) {

@@ -57,7 +57,7 @@ void add(VerdictFacts& all, const VerdictFacts& more);
 struct ScoredNotice {
   ScoredFile files;
   StepReport report;
-  VerdictFacts verdicts;
+  VerdictFacts verdicts{};
   double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
 };
 

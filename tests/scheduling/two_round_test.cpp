@@ -35,7 +35,11 @@ class PilotPolicy final : public Policy {
     ++steps_;
     groups_ = reports.size();
   }
-  Training settle(const StepRequest&, const std::vector<GroupReport>&) override { return {}; }
+  Training settle(const StepRequest&, const std::vector<GroupReport>& reports) override {
+    Training all{};
+    for (const auto& report : reports) all.drawn += drawn(report), all.trained += drawn(report);
+    return all;
+  }
   PolicyTraits traits() const override { return {}; }
   std::int64_t hard_cap(const StepRequest& r) const override { return r.budget; }
   std::int32_t bin(PromptId) const override { return -1; }
