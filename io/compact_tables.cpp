@@ -120,7 +120,7 @@ std::vector<T> read_list(hid_t file, const char* name, hid_t type, std::uintmax_
   const auto length = H5Sget_simple_extent_npoints(space);
   if (H5Tequal(stored, type) <= 0 || H5Sget_simple_extent_ndims(space) != 1 || length < 0 || std::uint64_t(length) > most)
     throw FileFault(fmt::format("{} does not have the form of a compact file", name));
-  std::vector<T> values{std::size_t(length)};
+  std::vector<T> values(std::size_t(length), T{});  // in parentheses: a list of one number would be another vector
   if (length > 0) check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read", name);
   return values;
 }
@@ -157,7 +157,8 @@ CompactFile write_compact(const std::filesystem::path& path, std::span<const Col
   check(H5Pset_fapl_core(access, std::size_t(length) + kRest, false), "choose memory driver");
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), "make file properties");
   check(H5Pset_obj_track_times(creation, false), "leave out time stamps");
-  const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), "create");
+  constexpr const char* kNowhere = "/dev/null/in-memory";  // HDF5 looks for the file even where it stays in memory; there can be none of this name
+  const Handle file(H5Fcreate(kNowhere, H5F_ACC_TRUNC, creation, access), "create");
   write_attributes(file, layout);
   const auto index = index_of(columns);
   write_list(file, kIndex, index_type(), index.size(), index.data());

@@ -88,6 +88,8 @@ Score Judge::score(const Prompt& prompt, std::string_view response, bool finishe
     score = verifier_->judge(prompt, {response, finished, extractor_.find(response, finished), extractor_.rule() == "whole"});
   } catch (const InputError&) {  // the reference cannot be used: no answer to it could be judged
     throw;
+  } catch (const std::logic_error&) {  // nor a program whose contracts are broken
+    throw;
   } catch (const std::exception& fault) {  // one verdict is lost, not the run
     return undecided(fmt::format("the verifier {} failed: {}", verifier_->name, fault.what()));
   }

@@ -245,7 +245,8 @@ LoadReport ComposedPolicy::load_parts(const PolicyParts& parts, const std::vecto
 
 std::vector<GroupReport> judged(const std::vector<GroupReport>& reports) {
   std::vector<GroupReport> known;
-  std::copy_if(reports.begin(), reports.end(), std::back_inserter(known), [](const GroupReport& report) { return report.dropped == 0 || !report.rewards.empty(); });
+  std::copy_if(reports.begin(), reports.end(), std::back_inserter(known),
+               [](const GroupReport& report) { return report.dropped == 0 || !report.rewards.empty(); });
   return known;
 }
 

@@ -19,7 +19,7 @@ def unreadable(path):
 
 
 def ranks_that_read_other_files(harness):
-    """Relative paths, and every rank in a folder of its own: as with files on a node's own disk."""
+    """Relative paths, and every rank in a folder of its own: as with files on a node's own disk. Ranks of a node share its weights; processes that do not see each other are nodes."""
     for seed in (1, 2):
         folder = harness.work / f"rank_{seed - 1}"
         run = harness.work / f"seed_{seed}"
@@ -27,7 +27,7 @@ def ranks_that_read_other_files(harness):
         harness.succeed("export", run, folder / "model")
         questions = [json.dumps({"question": f"{n} + {seed}?", "answer": f"#### {n + seed}"}) for n in range(100)]
         (folder / "questions.jsonl").write_text("\n".join(questions) + "\n")
-    script = f'cd {harness.work}/rank_${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec "$0" "$@"'
+    script = f'cd {harness.work}/rank_${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec unshare --pid --fork --kill-child "$0" "$@"'
     asked = harness.source / "tests/app/gsm8k.toml"
     for words, what in (
         ((harness.tiny, *sets(model__path="model")), "initial weights differ"),

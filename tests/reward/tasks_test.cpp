@@ -30,23 +30,28 @@ void expect_full_marks(const std::string& task, const TaskSection& section) {
   }
 }
 
-class Row : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(Row, SolutionsEarnFullMarks) {
-  TaskSection section;
-  section.train_prompts = 1000;
-  if (GetParam() == "jsonl") section.file = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl";
-  if (runs_code(find_verifier(task::find_task(GetParam()).verifier))) {  // each mark is a process
+class Row : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// Prompts of the section: few where each mark is a process, for which the sandbox is started.
+  void ask_for(TaskSection& section, std::int64_t prompts) const {
+    section.train_prompts = prompts;
+    if (!runs_code(find_verifier(task::find_task(GetParam()).verifier))) return;
     section.train_prompts = 20, section.validation_prompts = 5, section.heldout_prompts = 5;
     if (sandbox::started() == nullptr) sandbox::start({.limits = {}, .workers = 2});
   }
+};
+
+TEST_P(Row, SolutionsEarnFullMarks) {
+  TaskSection section;
+  ask_for(section, 1000);
+  if (GetParam() == "jsonl") section.file = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl";
   expect_full_marks(GetParam(), section);
 }
 
 TEST_P(Row, WordsAskForWhatIsJudged) {
   if (GetParam() == "jsonl") GTEST_SKIP() << "its words are those of its file";
   TaskSection section;
-  section.train_prompts = 100;
+  ask_for(section, 100);
   section.wording = {"question"};
   section.min_level = 1;
   expect_full_marks(GetParam(), section);
@@ -55,7 +60,7 @@ TEST_P(Row, WordsAskForWhatIsJudged) {
 /// Answers to other prompts of the task are wrong nearly always: what is asked decides. (Several answers are right for some graphs and texts, and options are few.)
 TEST_P(Row, AnotherPromptsAnswerIsSeldomRight) {
   TaskSection section;
-  section.train_prompts = 400;
+  ask_for(section, 400);
   section.min_level = 3;
   if (GetParam() == "jsonl") GTEST_SKIP() << "its answers are those of its file";
   const auto& row = task::find_task(GetParam());

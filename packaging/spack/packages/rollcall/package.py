@@ -37,6 +37,10 @@ class Rollcall(CMakePackage, CudaPackage):
     depends_on("xxhash@0.8.1:")
     depends_on("pcre2@10.40:")
     depends_on("utf8proc@2.8:")
+    depends_on("gmp@6.2: +cxx")
+    depends_on("mpfr@4.0:")
+    depends_on("mpfi@1.5:")
+    depends_on("libseccomp@2.5:")
     depends_on("cpp-httplib@0.11:")
 
     depends_on("googletest@1.12: +gmock", when="+tests")
