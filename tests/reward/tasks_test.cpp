@@ -23,7 +23,7 @@ void expect_full_marks(const std::string& task, const TaskSection& section) {
       EXPECT_EQ(good.reason, "");
       for (const double c : good.components) EXPECT_EQ(c, 1.0) << p.text << p.solution;
       EXPECT_TRUE(any_text || !judge.score(p, p.solution + "1", true).correct) << p.text << p.solution;
-      EXPECT_FALSE(judge.score(p, p.solution, false).correct);
+      EXPECT_EQ(judge.score(p, p.solution, false).correct, p.solution.ends_with("```"));  // a closed block is whole
       EXPECT_FALSE(judge.score(p, "", true).correct);
       EXPECT_EQ(good.answer.empty(), any_text);
     }
