@@ -7,7 +7,7 @@
 namespace rollcall::app {
 
 void add_archive(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, judge anew, compare");
+  auto* command = app.add_subcommand("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, rescore, compare");
   command->require_subcommand(0, 1);  // a required one would be missed before a misspelt one is named
   command->callback([command, &action] {
     if (!command->get_subcommands().empty()) return;

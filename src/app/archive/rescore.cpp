@@ -179,7 +179,8 @@ ExitCode rescore(Flags flags) {
 
 void add_rescore(CLI::App& command, Action& action) {
   auto flags = std::make_shared<Flags>();
-  auto* verb = command.add_subcommand("rescore", "judge stored rollouts anew: score files of their own in RUN/rescored/NAME, and a table of agreement");
+  auto* verb =
+      command.add_subcommand("rescore", "score stored rollouts again; writes new score files to RUN/rescored/NAME and prints how far old and new scores agree");
   verb->add_option("run", flags->run, "RUN")->required();
   verb->add_option("--verifier", flags->verifier, "a verifier of Rollcall");
   verb->add_option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");

@@ -212,41 +212,31 @@ bool Algebra::same(const Form& a, const Form& b) {
   return equal(multiply(a.top, b.bottom), multiply(b.top, a.bottom));
 }
 
-std::vector<int> Algebra::variables_of(const Form& form) const {
+std::set<int> Algebra::atoms_of(const Form& form) const {
   std::set<int> seen;
   std::vector<const Form*> open{&form};
-  std::vector<int> variables;
   while (!open.empty()) {
     const Form& next = *open.back();
     open.pop_back();
     for (const Poly* poly : {&next.top, &next.bottom})
       for (const Term& term : *poly)
-        for (const Factor& f : term.factors) {
-          if (!seen.insert(f.atom).second) continue;
-          const Atom& a = atom(f.atom);
-          if (a.kind == AtomKind::variable) variables.push_back(f.atom);
-          for (const Form& argument : a.arguments) open.push_back(&argument);
-        }
+        for (const Factor& f : term.factors)
+          if (seen.insert(f.atom).second)
+            for (const Form& argument : atom(f.atom).arguments) open.push_back(&argument);
   }
-  std::sort(variables.begin(), variables.end());
+  return seen;
+}
+
+std::vector<int> Algebra::variables_of(const Form& form) const {
+  std::vector<int> variables;
+  for (const int a : atoms_of(form))
+    if (atom(a).kind == AtomKind::variable) variables.push_back(a);
   return variables;
 }
 
 bool Algebra::has_imaginary(const Form& form) const {
-  std::set<int> seen;
-  std::vector<const Form*> open{&form};
-  while (!open.empty()) {
-    const Form& next = *open.back();
-    open.pop_back();
-    for (const Poly* poly : {&next.top, &next.bottom})
-      for (const Term& term : *poly)
-        for (const Factor& f : term.factors) {
-          if (!seen.insert(f.atom).second) continue;
-          if (atom(f.atom).kind == AtomKind::i) return true;
-          for (const Form& argument : atom(f.atom).arguments) open.push_back(&argument);
-        }
-  }
-  return false;
+  const auto atoms = atoms_of(form);
+  return std::any_of(atoms.begin(), atoms.end(), [&](int a) { return atom(a).kind == AtomKind::i; });
 }
 
 }  // namespace rollcall::reward::math

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace rollcall::reward::math {
@@ -35,6 +36,7 @@ class Algebra {
   Form atom_form(int number) const;  ///< the atom as a value
   const Atom& atom(int number) const { return atoms_[std::size_t(number)]; }
   std::size_t atoms() const { return atoms_.size(); }
+  std::set<int> atoms_of(const Form& form) const;         ///< those within functions too
   std::vector<int> variables_of(const Form& form) const;  ///< ascending, also within functions
   bool has_imaginary(const Form& form) const;
   Poly multiply(const Poly& a, const Poly& b);
