@@ -119,7 +119,9 @@ def stopped_rank_0(harness):
 def endless_loop(harness):
     suspect = who(1, "generation, scoring, update", "update of step 3", "nothing done for")
     with Held(harness, "loop", "loop", 3, 1) as run:
-        following = harness.start("status", run.folder, "--watch")
+        watched = harness.work / "watched.txt"
+        with open(watched, "w", encoding="utf-8") as file:
+            following = harness.start("status", run.folder, "--watch", stdout=file)
         interrupted = harness.start("status", run.folder, "--watch")
         said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="running", held="computes_for_ever", stage="Update::on_update"))
         check(re.search(r"\n +ranks 0,2 wait .* step 3\n", said), f"who waits?\n{said}")
@@ -127,8 +129,12 @@ def endless_loop(harness):
         interrupted.communicate(timeout=10)
         check(interrupted.returncode == -signal.SIGINT, f"Ctrl-C: exit code {interrupted.returncode}")
         run.await_log(r"\[0/3\].*at rollcall::stages::Update::on_update")
+        while not re.search(suspect, watched.read_text()):
+            check(time.monotonic() - run.began < 20 * WATCH_S, f"--watch: no {suspect} in\n{watched.read_text()}")
+            time.sleep(0.1)
         run.end_well(suspect)
-        out, err = following.communicate(timeout=30)
+        _, err = following.communicate(timeout=30)
+        out = watched.read_text()
         check(following.returncode == 0 and not err, f"--watch: exit code {following.returncode}\n{err}")
         for pattern in (suspect, r"the run makes progress again, after", rf"\ntraining +{STEPS} of {STEPS} steps"):
             check(re.search(pattern, out), f"--watch: no {pattern} in\n{out}")
@@ -173,10 +179,17 @@ def one_rank_and_its_worker(harness):
         check(run.job.returncode == 0, f"exit code {run.job.returncode}\n{run.said()}")
 
 
+def watched_step(file, rank):
+    return json.loads(file.read_text().splitlines()[rank])["activity"]
+
+
 def what_is_left_of_a_killed_run(harness):
     with Held(harness, "killed", "read", 3, 1) as run:
         folder = run.folder
         check([json.loads(line)["rank"] for line in (folder / "watch").read_text().splitlines()] == [0, 1, 2], "RUN/watch is not a line of JSON a rank")
+        while "step 3" not in watched_step(folder / "watch", rank=1):  # it writes now and then
+            check(time.monotonic() - run.began < 20 * WATCH_S, f"rank 1 does not write what it does:\n{(folder / 'watch').read_text()}")
+            time.sleep(0.05)
         out = run.status()
         check(re.search(r"\nranks +(3, progress \d+ s ago\n|no progress for)", out), f"before anything is wrong, or soon after:\n{out}")
         for pid in ranks_of(folder).values():

@@ -1,4 +1,4 @@
-// The escape suite: every attack first outside, where it must succeed, then in the sandbox, where it must not. usage: escapes [REPEATS] [PART OF A NAME] [landlock: where user namespaces are forbidden]
+// The escape suite: every attack first outside, where nine of ten must succeed, then in the sandbox, where none must. usage: escapes [REPEATS] [PART OF A NAME] [landlock: where user namespaces are forbidden]
 #include "attacks/attack.hpp"
 #include "bait.hpp"
 
@@ -49,6 +49,17 @@ bool succeeds_outside(const Attack& attack, Aim aim, const std::string& input) {
   return verdict == 'y';
 }
 
+/// Goes on in a process whose number no sandboxed run, each with numbers of its own from 1, can meet by chance: attacks that name the host's would hit their own.
+void leave_low_numbers() {
+  while (::getpid() < 1000) {
+    const pid_t next = ::fork();
+    if (next == 0) continue;
+    int status = 0;
+    ::waitpid(next, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+}
+
 bool left_behind() {
   const auto found = processes_named(kLeftBehind);
   for (const pid_t pid : found) ::kill(pid, SIGKILL);
@@ -76,11 +87,14 @@ void judge(const Sandbox& sandbox, const LaidBait& laid, const Attack& attack, A
   const std::string input = laid.bait().text();
   std::string outside = attack.unsafe_outside != nullptr ? attack.unsafe_outside : "succeeds";
   if (attack.unsafe_outside == nullptr && ::geteuid() == 0) {
-    bool success = succeeds_outside(attack, aim, input);
-    if (aim == Aim::outlive) {
-      for (int wait = 0; wait < 100 && !(success = left_behind()); ++wait) ::usleep(10000);
+    bool success = false;
+    for (int attempt = 0; attempt < 3 && !success; ++attempt) {  // some have to be quick, which a busy machine does not always let them
+      success = succeeds_outside(attack, aim, input);
+      if (aim == Aim::outlive) {
+        for (int wait = 0; wait < 100 && !(success = left_behind()); ++wait) ::usleep(10000);
+      }
     }
-    if (!success) outside = "FAILS OUTSIDE TOO";
+    if (!success) outside = "fails outside too, so it shows nothing here";
     tally.harmless += success ? 0 : 1;
   }
   const std::string before = traces(laid.bait());
@@ -101,6 +115,7 @@ void judge(const Sandbox& sandbox, const LaidBait& laid, const Attack& attack, A
 }  // namespace
 
 int main(int argc, char** argv) {
+  leave_low_numbers();
   const int repeats = argc > 1 ? std::atoi(argv[1]) : 1;
   Setup setup;
   setup.workers = 1;
@@ -118,5 +133,6 @@ int main(int argc, char** argv) {
   run(outliving(), Aim::outlive);
   std::printf("%d attacks x %d: %d escapes, %d that fail outside too, %d runs without an outcome\n", tally.attacks, repeats, tally.escapes, tally.harmless,
               tally.broken);
-  return tally.escapes + tally.harmless + tally.broken == 0 ? 0 : 1;
+  // What a machine lacks (a network, a privilege, a module) makes an attack harmless there; but the suite has to show something.
+  return tally.escapes + tally.broken == 0 && tally.harmless * 10 <= tally.attacks ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// An attack: code that tries to get at something outside, and says itself whether it did. The same code runs unconfined first, where it must succeed.
+// An attack: code that tries to get at something outside, and says itself whether it did. The same code runs unconfined first, where it should succeed.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -29,7 +29,7 @@ constexpr const char* kSecret = "what nobody inside may know";
 struct Attack {
   const char* name;
   Function run;
-  const char* unsafe_outside = nullptr;  ///< why it is not run unconfined; null: it is, and has to succeed
+  const char* unsafe_outside = nullptr;  ///< why it is not run unconfined; null: it is, and should succeed
 };
 
 int got(bool success);
