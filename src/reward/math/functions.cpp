@@ -134,9 +134,9 @@ Form Algebra::factorial(const Form& a) {
   if (value_of_a && (*value_of_a < 0 || value_of_a->get_den() != 1)) undefined("a factorial of what is no natural number");
   const auto n = small_integer(a);
   if (!n || *n > kLargestFactorial) return function("factorial", {a});
+  budget_.spend(*n);
   mpz_class value;
   mpz_fac_ui(value.get_mpz_t(), unsigned(*n));
-  budget_.spend(*n);
   return constant(mpq_class(value));
 }
 
@@ -148,9 +148,9 @@ Form Algebra::binomial(const Form& n, const Form& k) {
   if (*lower < 0) return constant(0);
   if (upper && *upper >= 0) {
     if (std::int64_t(*lower) * 32 > std::int64_t(kMostBits)) exhausted("a binomial beyond what is computed exactly");
+    budget_.spend(*lower);
     mpz_class value;
     mpz_bin_uiui(value.get_mpz_t(), unsigned(*upper), unsigned(*lower));
-    budget_.spend(*lower);
     return constant(mpq_class(value));
   }
   if (*lower > 32) return function("binomial", {n, k});

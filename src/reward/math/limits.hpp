@@ -29,13 +29,14 @@ struct NoVerdict : std::runtime_error {
 [[noreturn]] inline void exhausted(const std::string& reason) { throw NoVerdict(NoVerdict::Cause::exhausted, reason); }
 [[noreturn]] inline void undefined(const std::string& reason) { throw NoVerdict(NoVerdict::Cause::undefined, reason); }
 
-/// Counts work against a limit.
+/// Counts work against a limit. Work is asked for before it is done, and work that is refused uses up what was left, so nothing is done after it.
 class Budget {
  public:
   Budget(std::int64_t limit, const char* name) : limit_(limit), name_(name) {}
   void spend(std::int64_t work) {
-    spent_ += work;
-    if (spent_ > limit_) exhausted(std::string("more ") + name_ + " than one verdict may cost");
+    const bool refused = work > limit_ - spent_;
+    spent_ = refused ? limit_ : spent_ + work;
+    if (refused) exhausted(std::string("more ") + name_ + " than one verdict may cost");
   }
   std::int64_t spent() const { return spent_; }
 

@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
-  constexpr std::int64_t kMostOfAll = 3 * (kMostWork + kMostEvaluation + 2 * std::int64_t(kMostBits));  // of three readings; the last step may pass a limit
+  constexpr std::int64_t kMostOfAll = 3 * (kMostWork + kMostEvaluation);  // of three readings
   fmt::print("{} runs: {} equal, {} different, {} undecided; most work {} (run {}); slowest {:.1f} ms (run {})\n", runs, verdicts[0], verdicts[1], verdicts[2],
              most_work, most_work_run, slowest * 1e3, slowest_run);
   return most_work <= kMostOfAll ? 0 : 1;
