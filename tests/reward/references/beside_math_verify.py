@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets Math-Verify (PyPI math-verify; 0.9.0 tried) judge the same pairs as Rollcall's verifier `math` and lists every disagreement.
 
-usage: math_verify.py ROLLCALL PAIRS.jsonl [PAIRS.jsonl ...]
+usage: beside_math_verify.py ROLLCALL PAIRS.jsonl [PAIRS.jsonl ...]
 PAIRS has lines {"answer": reference, "response": ..., "equal": true | false, "category": ...}, as `math_pairs write SEED COUNT` writes them. Prints a table of
 categories (right of each, time of each), then the disagreements as tab-separated lines: category, reference, response, truth, Rollcall, its reason, Math-Verify.
 """
