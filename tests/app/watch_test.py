@@ -61,18 +61,19 @@ class Held:
     def status(self):
         return self.harness.succeed("status", self.folder)
 
-    def await_status(self, pattern):
-        while not re.search(pattern, out := self.status()):
-            check(self.job.poll() is None, "the run has ended")
-            check(time.monotonic() - self.began < 20 * WATCH_S, f"no {pattern} in\n{out}\n--- log:\n{self.said()}")
+    def await_text(self, read, pattern, where):
+        while not re.search(pattern, text := read()):
+            check(self.job.poll() is None, f"the run has ended\n{text}")
+            check(time.monotonic() - self.began < 20 * WATCH_S, f"{where}: no {pattern} in\n{text}\n--- log:\n{self.said()}")
             time.sleep(0.1)
-        return out
+        return text
+
+    def await_status(self, pattern):
+        return self.await_text(self.status, pattern, "status")
 
     def await_log(self, pattern):
         """What the log did not say at first, for example because the thread in question got no core, it says when the silence has doubled."""
-        while not re.search(pattern, self.said()):
-            check(self.job.poll() is None and time.monotonic() - self.began < 20 * WATCH_S, f"no {pattern} in the log:\n{self.said()}")
-            time.sleep(0.1)
+        self.await_text(self.said, pattern, "the log")
 
     def release(self):
         if self.kind == "stop":
@@ -129,9 +130,7 @@ def endless_loop(harness):
         interrupted.communicate(timeout=10)
         check(interrupted.returncode == -signal.SIGINT, f"Ctrl-C: exit code {interrupted.returncode}")
         run.await_log(r"\[0/3\].*at rollcall::stages::Update::on_update")
-        while not re.search(suspect, watched.read_text()):
-            check(time.monotonic() - run.began < 20 * WATCH_S, f"--watch: no {suspect} in\n{watched.read_text()}")
-            time.sleep(0.1)
+        run.await_text(watched.read_text, suspect, "--watch")
         run.end_well(suspect)
         _, err = following.communicate(timeout=30)
         out = watched.read_text()
@@ -179,17 +178,11 @@ def one_rank_and_its_worker(harness):
         check(run.job.returncode == 0, f"exit code {run.job.returncode}\n{run.said()}")
 
 
-def watched_step(file, rank):
-    return json.loads(file.read_text().splitlines()[rank])["activity"]
-
-
 def what_is_left_of_a_killed_run(harness):
     with Held(harness, "killed", "read", 3, 1) as run:
         folder = run.folder
         check([json.loads(line)["rank"] for line in (folder / "watch").read_text().splitlines()] == [0, 1, 2], "RUN/watch is not a line of JSON a rank")
-        while "step 3" not in watched_step(folder / "watch", rank=1):  # it writes now and then
-            check(time.monotonic() - run.began < 20 * WATCH_S, f"rank 1 does not write what it does:\n{(folder / 'watch').read_text()}")
-            time.sleep(0.05)
+        run.await_text((folder / "watch").read_text, r'"activity":"update of step 3"[^\n]*"rank":1\b', "RUN/watch")  # it is written now and then
         out = run.status()
         check(re.search(r"\nranks +(3, progress \d+ s ago\n|no progress for)", out), f"before anything is wrong, or soon after:\n{out}")
         for pid in ranks_of(folder).values():

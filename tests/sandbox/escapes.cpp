@@ -1,4 +1,4 @@
-// The escape suite: every attack first outside, where nine of ten must succeed, then in the sandbox, where none must. usage: escapes [REPEATS] [PART OF A NAME] [landlock: where user namespaces are forbidden]
+// The escape suite: every attack first outside, where it must succeed (once each: nine of ten must), then in the sandbox, where it must not. usage: escapes [REPEATS] [PART OF A NAME] [landlock: where user namespaces are forbidden]
 #include "attacks/attack.hpp"
 #include "bait.hpp"
 
@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <set>
+#include <stdexcept>
 
 namespace {
 
@@ -51,12 +52,15 @@ bool succeeds_outside(const Attack& attack, Aim aim, const std::string& input) {
 
 /// Goes on in a process whose number no sandboxed run, each with numbers of its own from 1, can meet by chance: attacks that name the host's would hit their own.
 void leave_low_numbers() {
-  while (::getpid() < 1000) {
+  constexpr pid_t kHigh = 1000;
+  while (::getpid() < kHigh) {
     const pid_t next = ::fork();
-    if (next == 0) continue;
+    if (next < 0) throw std::runtime_error("no process");
+    if (next == 0 && ::getpid() < kHigh) ::_exit(0);
+    if (next == 0) return;
     int status = 0;
     ::waitpid(next, &status, 0);
-    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    if (next >= kHigh) ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
 }
 
@@ -133,6 +137,7 @@ int main(int argc, char** argv) {
   run(outliving(), Aim::outlive);
   std::printf("%d attacks x %d: %d escapes, %d that fail outside too, %d runs without an outcome\n", tally.attacks, repeats, tally.escapes, tally.harmless,
               tally.broken);
-  // What a machine lacks (a network, a privilege, a module) makes an attack harmless there; but the suite has to show something.
-  return tally.escapes + tally.broken == 0 && tally.harmless * 10 <= tally.attacks ? 0 : 1;
+  // What a machine lacks (a network, a privilege, a module) makes an attack harmless there. Tests run anywhere and let that pass for a few; the long form does not.
+  const int excused = repeats == 1 ? tally.attacks / 10 : 0;
+  return tally.escapes + tally.broken == 0 && tally.harmless <= excused ? 0 : 1;
 }
