@@ -298,11 +298,16 @@ inline constexpr int kSlicedRows = 4;
 /// One row waits for nothing but memory: elements asked for into the second-level cache, beyond the end of a product, where the next one's weights lie.
 inline constexpr std::int64_t kFarAhead = 16384;
 
+/// Of the 16 cache lines that each block of the next panel has, those that a tile of rows asks for: its share of them, so that they come while rows are computed.
+struct Lines {
+  std::int64_t begin, end;
+};
+
 /// y[row .. row+kRows) of one panel.
 template <int kRows>
-static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row, std::int64_t rows, std::int64_t panel) {
+static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row, std::int64_t rows, std::int64_t panel, Lines ahead) {
   if constexpr (kRows > 1)
-    if (rows < kRows) return sliced_rows<kRows - 1>(a, x, row, rows, panel);
+    if (rows < kRows) return sliced_rows<kRows - 1>(a, x, row, rows, panel, ahead);
   constexpr std::int64_t parts = 32 / kInputsOfPart;
   const std::int64_t x_stride = a.blocks * parts;
   const Bf16* w = a.panels + panel * a.blocks * 512;
@@ -318,6 +323,8 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
       for (int r = 0; r < kRows; ++r) even[r] = odd[r] = splat(0.0F);
       if constexpr (kRows == 1)
         for (int line = 0; line < 16; ++line) __builtin_prefetch(w + block * 512 + kFarAhead + line * 32, 0, 2);
+      else
+        for (std::int64_t line = ahead.begin; line < ahead.end; ++line) __builtin_prefetch(w + (a.blocks + block) * 512 + line * 32, 0, 2);
       block_chains<kRows>(x + row * x_stride + block * parts, x_stride, w + block * 512, even, odd);
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) sum[r] = sum[r] + (even[r] + odd[r]);
@@ -340,7 +347,7 @@ static void vector_linear(ExecutionContext& context, const float* x, std::int64_
     for (; panel < last; ++panel)
       for (std::int64_t t = 0; t < tiles; ++t) {
         const std::int64_t first = n * t / tiles, rows = n * (t + 1) / tiles - first;  // shared out evenly: 9 rows are 5 + 4, not 8 + 1
-        sliced_rows<kSlicedRows>(operands, rounded, first, rows, panel);
+        sliced_rows<kSlicedRows>(operands, rounded, first, rows, panel, {16 * t / tiles, 16 * (t + 1) / tiles});
       }
   });
 }
