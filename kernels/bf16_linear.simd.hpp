@@ -237,10 +237,14 @@ struct InputPairs {
 };
 inline constexpr std::int64_t kInputsOfPart = 4;
 
-/// A row's inputs as parts, filled up with zeros.
+/// A row's inputs as parts, filled up with zeros: of lanes a b c d the upper halves become the words ac and bd.
 static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts, InputPairs* out) {
-  const auto at = [&](std::int64_t j) -> std::uint32_t { return j < k ? to_bf16(x[j]) : 0U; };
-  for (std::int64_t p = 0; p < parts; ++p) out[p] = {at(4 * p) << 16 | at(4 * p + 2), at(4 * p + 1) << 16 | at(4 * p + 3)};
+  const __m512i first_halves = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
+  for (std::int64_t j = 0; j < parts * kInputsOfPart; j += kLanes) {
+    const __m512i upper = j < k ? _mm512_castps_si512(rounded_to_bf16(load_up_to(x + j, k - j)).v) : _mm512_setzero_si512();
+    const __m512i pairs = _mm512_or_si512(upper, _mm512_shuffle_epi32(_mm512_srli_epi32(upper, 16), _MM_PERM_BADC));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j / kInputsOfPart), _mm512_castsi512_si256(_mm512_permutexvar_epi64(first_halves, pairs)));
+  }
 }
 
 /// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
