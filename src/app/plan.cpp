@@ -31,7 +31,8 @@ void add_plan(CLI::App& app, Action& action) {
     action = [flags] {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
       const text::PromptFormat format(config.text, stages::text_source(config));
-      const int on_node = flags->ranks_per_node > 0 ? std::min(flags->ranks, flags->ranks_per_node) : flags->ranks;  // nodes like this one, as thread_count() has it
+      const int on_node =
+          flags->ranks_per_node > 0 ? std::min(flags->ranks, flags->ranks_per_node) : flags->ranks;  // nodes like this one, as thread_count() has it
       const int threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, comm::cores_available() / on_node);
       const auto forecast = stages::forecast(config, stages::models_of(config, *format.tokenizer()), {flags->ranks, threads, flags->ranks_per_node});
       std::cout << stages::one_sentence(forecast, comm::memory_available()) << "\n" << stages::to_text(forecast) << std::flush;

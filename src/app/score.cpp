@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/start_sandbox.hpp"
 #include "base/file.hpp"
+#include "base/foreign_json.hpp"
 #include "reward/verifier.hpp"
 #include "text/text_files.hpp"
 
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -44,14 +46,18 @@ std::string score_line(const reward::Judge& judge, const Line& line, const std::
     require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored",
             R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
   };
-  const Json value = Json::parse(text::valid_utf8(line.text), nullptr, false);
-  need(!value.is_discarded() && value.is_object(), "no JSON object");
+  std::string fault;
+  const Json value = parse_foreign<Json>(text::valid_utf8(line.text), fault);
+  need(fault.empty(), fault);
   need(value.contains("response") && value["response"].is_string(), "no text under \"response\"");
   const char* reference = value.contains("tests") ? "tests" : "answer";
   need(value.contains(reference), "neither \"answer\" nor \"tests\"");
   need(!value.contains("prompt") || value["prompt"].is_string(), "what is under \"prompt\" is no text");
   Prompt prompt;
   prompt.answer = text_of(value[reference]);
+  // 1.50 is 1.5 as text too, but 12345678901234567890123 would lose digits.
+  need(!value[reference].is_number() || line.text.find(prompt.answer) != std::string::npos,
+       fmt::format("the number under \"{}\" cannot be told exactly; write it as text", reference));
   prompt.text = value.value("prompt", std::string());
   const Score score = judge.score(prompt, value["response"].get_ref<const std::string&>(), true);
   const Json verdict = {{"verdict", score.undecided ? "undecided"
@@ -86,7 +92,8 @@ void write_out(const std::vector<Line>& lines) {
   std::string out;
   for (auto line = lines.begin(); line != bad; ++line) out += line->verdict + '\n';
   const bool is_written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
-  require<StorageError>(is_written, "the verdicts cannot be written", "their reader would miss them", "keep the reading end open");
+  require<StorageError>(is_written, fmt::format("the verdicts cannot be written: {}", std::strerror(errno)), "their reader would miss them",
+                        "free space, or keep the reading end open");
   if (bad != lines.end()) std::rethrow_exception(bad->fault);
 }
 

@@ -39,7 +39,11 @@ struct Result {
 Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const std::string& code) {
   Result result;
   if (!tests.asserts.empty()) {
-    const Outcome outcome = sandbox.run(sandbox::python(code, tests.asserts));
+    Outcome outcome = sandbox.run(sandbox::python(code, tests.asserts));
+    if (outcome.end == End::passed && outcome.counts.checks == 0) {
+      outcome.end = End::sandbox_error;
+      outcome.reason = "the tests of the prompt check nothing, or are no Python";
+    }
     const std::uint32_t count = std::max(1U, outcome.counts.checks);
     result.add(outcome, count, outcome.end == End::passed ? count : std::min(outcome.counts.checks_passed, count - 1));
   }

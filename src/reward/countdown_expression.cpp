@@ -3,6 +3,8 @@
 #include "reward/expression.hpp"
 #include "reward/judges.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -14,18 +16,23 @@ struct Riddle {
   std::int64_t target = 0;
 };
 
-/// "3 5 7 25=40", as task/countdown.cpp writes it.
+/// "3 5 7 25=40", as task/countdown.cpp writes it. Throws InputError.
 Riddle parse_riddle(std::string_view reference) {
   Riddle riddle;
+  const auto need = [whole = reference](bool ok) {
+    require<InputError>(ok, fmt::format("the reference \"{}\" cannot be used", whole.substr(0, 200)), "responses could not be judged",
+                        "it should be like 3 5 7 25=40: numbers, = and the target");
+  };
   for (char separator = ' '; separator != '\0';) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(reference.data(), reference.data() + reference.size(), value);
-    expect(error == std::errc{}, "a countdown reference reads numbers=target");
+    need(error == std::errc{});
     reference.remove_prefix(std::size_t(end - reference.data()));
     if (separator == '=') riddle.target = value;
     else riddle.numbers.push_back(value);
-    expect(reference.empty() == (separator == '='), "a countdown reference ends after its target");
+    need(reference.empty() == (separator == '='));
     separator = reference.empty() ? '\0' : reference.front();
+    need(separator == '\0' || separator == ' ' || separator == '=');
     if (!reference.empty()) reference.remove_prefix(1);
   }
   return riddle;

@@ -42,10 +42,17 @@ std::vector<std::string> texts_of(const Json& arguments, const char* key) {
   return texts;
 }
 
+/// As IFEval's \bword\b: letters, digits and underscores do not go on before or behind it. Bytes beyond ASCII count as letters.
 bool has_word(Text text, Text word) {
-  const std::string wanted = text::lower(word);
-  const auto all = text::words(text);
-  return std::any_of(all.begin(), all.end(), [&](Text w) { return text::lower(w) == wanted; });
+  const std::string all = text::lower(text), wanted = text::lower(word);
+  const auto is_letter = [](char c) { return (c & 0x80) != 0 || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+  for (std::size_t at = all.find(wanted); at != std::string::npos; at = all.find(wanted, at + 1)) {
+    const std::size_t end = at + wanted.size();
+    const bool begins = at == 0 || is_letter(all[at - 1]) != is_letter(wanted.front()),
+               ends = end == all.size() || is_letter(all[end]) != is_letter(wanted.back());
+    if (begins && ends) return true;
+  }
+  return false;
 }
 
 bool existence(const Json& a, Text t) {

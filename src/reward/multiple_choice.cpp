@@ -29,9 +29,18 @@ Question read_question(const Json& reference) {
 
 bool same(std::string_view a, std::string_view b) { return text::lower(text::trim(a)) == text::lower(text::trim(b)); }
 
+/// Without what sets it off: "**B**", "$B$", "\\boxed{B}".
+std::string_view without_marks(std::string_view text) {
+  text = text::trim(text);
+  for (const auto& [begin, end] : {std::pair<std::string_view, std::string_view>{"\\boxed{", "}"}, {"**", "**"}, {"*", "*"}, {"$", "$"}, {"`", "`"}})
+    if (text.size() > begin.size() + end.size() && text.starts_with(begin) && text.ends_with(end))
+      return without_marks(text.substr(begin.size(), text.size() - begin.size() - end.size()));
+  return text;
+}
+
 /// "The answer is (B)." -> "(B)"
 std::string_view without_words_around(std::string_view text) {
-  text = text::trim(text);
+  text = without_marks(text);
   const std::string low = text::lower(text);
   for (const std::string_view lead : {"the correct answer is", "the answer is", "answer is", "answer:", "option"}) {
     if (!low.starts_with(lead)) continue;
@@ -40,22 +49,24 @@ std::string_view without_words_around(std::string_view text) {
     break;
   }
   if (text.ends_with('.')) text.remove_suffix(1);
-  return text::trim(text);
+  return without_marks(text);
 }
 
 /// The one option named: "B", "(b)", "B)", "B. text" or the text; none where it is none, or two.
 std::optional<std::size_t> named_option(std::string_view text, const std::vector<std::string>& options) {
+  for (const std::string_view whole : {text, without_marks(text), without_words_around(text)}) {  // an option may look like words around one
+    const auto is_text = [&](const std::string& option) { return !option.empty() && same(option, whole); };
+    if (const auto n = std::count_if(options.begin(), options.end(), is_text); n > 0)
+      return n == 1 ? std::optional(std::size_t(std::find_if(options.begin(), options.end(), is_text) - options.begin())) : std::nullopt;
+  }
   text = without_words_around(text);
-  const auto is_text = [&](const std::string& option) { return !option.empty() && same(option, text); };
-  if (const auto n = std::count_if(options.begin(), options.end(), is_text); n > 0)
-    return n == 1 ? std::optional(std::size_t(std::find_if(options.begin(), options.end(), is_text) - options.begin())) : std::nullopt;
   const bool bracketed = text.starts_with('(');
   if (bracketed) text.remove_prefix(1);
   if (text.empty()) return std::nullopt;
   const char letter = text::upper(text.substr(0, 1)).front();
   if (letter < 'A' || std::size_t(letter - 'A') >= options.size()) return std::nullopt;
-  text.remove_prefix(1);
-  const bool closed = !text.empty() && std::string_view(").:").find(text.front()) != std::string_view::npos;
+  text = text::trim(text.substr(1));  // "B - 12"
+  const bool closed = !text.empty() && std::string_view(").:-").find(text.front()) != std::string_view::npos;
   if (closed) text.remove_prefix(1);
   if (bracketed && !closed) return std::nullopt;
   const std::size_t option = std::size_t(letter - 'A');

@@ -65,28 +65,31 @@ def read_frame():
     return read(struct.unpack("Q", read(8))[0])
 
 
+CHECK_NOTHING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
+
+
 def run_checks(checks, names):
-    """Statements in order; a failed assert is one failed test, anything else that fails ends the list."""
-    total = passed = 0
-    tree = ast.parse(checks)
-    asserts = sum(isinstance(node, ast.Assert) for node in tree.body)
-    for node in tree.body:
+    """(tests, passed): each assert at the top is a test, and any other statement that fails is one that did not pass and ends the list. None at all: nothing is checked."""
+    try:
+        body = ast.parse(checks).body
+    except SyntaxError:
+        traceback.print_exc()
+        return 0, 0
+    asserts, passed = sum(isinstance(node, ast.Assert) for node in body), 0
+    if all(isinstance(node, CHECK_NOTHING) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body):
+        return 0, 0
+    for node in body:
         counted = isinstance(node, ast.Assert)
-        total += counted
         try:
             exec(compile(ast.Module([node], []), "tests", "exec"), names)
             passed += counted
-        except AssertionError:
-            if not counted:
-                return asserts or 1, passed
-            traceback.print_exc()
         except MemoryError:
             raise
         except Exception:
             traceback.print_exc()
             if not counted:
-                return asserts or 1, passed
-    return (total, passed) if asserts else (1, 1)
+                return asserts + 1, passed
+    return (asserts, passed) if asserts else (1, 1)
 
 
 def run():

@@ -51,13 +51,20 @@ def order(harness):
 
 def errors(harness):
     good = json.dumps({"response": "1", "answer": "1"}) + "\n"
-    for bad, said in (("{", "no JSON object"), ("[1]", "no JSON object"), ('{"answer": "1"}', 'no text under "response"'), ('{"response": 1, "answer": "1"}', 'no text under "response"'),
+    for bad, said in (("{", "it is not a JSON object"), ("[1]", "it is not a JSON object"), (f'{{"response": "1", "answer": {"[" * 100000}{"]" * 100000}}}', "its brackets nest too deep"),
+                      ('{"response": "1", "answer": 12345678901234567890123}', 'the number under "answer" cannot be told exactly'), ('{"answer": "1"}', 'no text under "response"'), ('{"response": 1, "answer": "1"}', 'no text under "response"'),
                       ('{"response": "1"}', 'neither "answer" nor "tests"'), ('{"response": "1", "answer": "1", "prompt": 2}', '"prompt" is no text')):
         file = harness.work / "bad.jsonl"
         file.write_text(good + "\n" + bad + "\n" + good, encoding="utf-8")
         code, out, err, _ = harness.run("score", file, "--verifier", "math")
         check(code == 2 and f"bad.jsonl:3: {said}" in err.replace("what is under ", "") and err.count("\n") == 1, f"{bad}: exit code {code}, {err}")
         check(out.count("\n") == 1, f"{bad}: the line before was answered by {out!r}")
+    for reference in ("abc", "3 4", ""):
+        code, _, err, _ = harness.run("score", "-", "--verifier", "countdown_expression", input=lines_of([{"response": "1", "answer": reference}]))
+        check(code == 2 and "it should be like 3 5 7 25=40" in err, f"{reference!r}: exit code {code}, {err}")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([harness.binary, "score", file, "--verifier", "math"], stdout=full, stderr=subprocess.PIPE, text=True)
+    check(done.returncode != 0 and "No space left" in done.stderr, f"a full disk: exit code {done.returncode}, {done.stderr}")
     code, _, err, _ = harness.run("score", "-", "--verifier", "maths", input=good)
     check(code == 2 and "did you mean math" in err, f"exit code {code}, {err}")
     code, _, err, _ = harness.run("score", harness.work / "nowhere", "--verifier", "math")

@@ -6,6 +6,7 @@
 #include "sandbox/sandbox.hpp"
 #include "task/task.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -66,7 +67,7 @@ TEST(CodeTests, RefusesWhatIsNoTest) {
 }
 
 /// correct, format, share of tests passed, and the reason.
-std::string verdict(const std::string& reference, std::string_view response, double wall_s = 10) {
+std::string verdict(const std::string& reference, std::string_view response, double wall_s = 60) {
   if (sandbox::started() == nullptr)
     sandbox::start({.limits = {.cpu_s = 1, .wall_s = wall_s, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20}, .workers = 1});
   Prompt prompt;
@@ -103,6 +104,19 @@ TEST(Code, Asserts) {
   EXPECT_EQ(verdict(kDouble, "def f(x) return 2 * x"), "01 0 failed");
   EXPECT_EQ(verdict(kDouble, "import os\nos._exit(0)"), "01 0 failed: it ended before its checks");
   EXPECT_EQ(verdict(kDouble, "raise SystemExit(0)"), "01 0 failed: it ended before its checks");
+}
+
+TEST(Code, AnyStatementOfTheTestsMayFail) {
+  const auto after_assert = [](const char* rest) { return fmt::format(R"({{"type": "assert", "code": "assert f(1) == 2\n{}"}})", rest); };
+  for (const char* rest :
+       {R"(for i in range(5):\n    assert f(i) == i + 1)", R"(def check(f):\n    assert f(3) == 4\ncheck(f))", "f(1, 2)", "raise ValueError"})
+    EXPECT_EQ(verdict(after_assert(rest), "def f(x): return 2"), "01 50 failed") << rest;
+  EXPECT_EQ(verdict(after_assert(R"(for i in range(5):\n    assert f(i) == i + 1)"), "def f(x): return x + 1"), "11 100 ");
+  EXPECT_EQ(verdict(R"({"type": "assert", "code": "for i in range(5):\n    assert f(i) == 2"})", "def f(x): return 2"), "11 100 ");
+  for (const char* nothing : {R"(def check():\n    assert f(1) == 3)", "x = 1", "import math", "assert f(1) =="})
+    EXPECT_EQ(verdict(fmt::format(R"({{"type": "assert", "code": "{}"}})", nothing), "def f(x): return 2"),
+              "01 0 undecided sandbox_error: the tests of the prompt check nothing, or are no Python")
+        << nothing;
 }
 
 TEST(Code, AnyCommand) {

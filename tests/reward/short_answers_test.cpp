@@ -10,13 +10,15 @@ namespace {
 TEST(MultipleChoice, HandWorked) {
   constexpr const char* kReference = R"({"answer": "B", "options": ["11", "twelve", "A", "twelve more"]})";
   const auto say = [](std::string_view response) { return verdict(judged("multiple_choice", kReference, response)); };
-  for (const char* good :
-       {"B", "b", "(B)", "B)", "B.", " B:\n", "B) twelve", "B. Twelve", "(b) twelve.", "twelve", "The answer is B.", "Answer: (B)", "option B"})
+  for (const char* good : {"B", "b", "(B)", "B)", "B.", " B:\n", "B) twelve", "B. Twelve", "(b) twelve.", "twelve", "The answer is B.", "Answer: (B)",
+                           "option B", "**B**", "\\boxed{B}", "$B$", "The answer is **B**.", "B - twelve", "**(B) twelve**"})
     EXPECT_EQ(say(good), "1 1 | B") << good;
   EXPECT_EQ(say("D"), "0 1 | D");
   EXPECT_EQ(say("11"), "0 1 | A");
   EXPECT_EQ(say("A"), "0 1 | C");  // the text of an option comes before the letter of another
   for (const char* none : {"", "E", "AB", "A or B", "B) 11", "(B", "Bee", "B twelve", "13", "B C", "\xFF"}) EXPECT_EQ(say(none), "0 0 | ") << none;
+  EXPECT_EQ(verdict(judged("multiple_choice", R"({"answer": "A", "options": ["Option 2", "12.", "Option 3"]})", "Option 2")), "1 1 | A");
+  EXPECT_EQ(verdict(judged("multiple_choice", R"({"answer": "B", "options": ["Option 2", "12.", "12"]})", "12.")), "1 1 | B");
   EXPECT_EQ(verdict(judged("multiple_choice", R"({"answer": "A", "options": ["1", "1"]})", "1")), "0 0 | ");  // two options read so
   EXPECT_EQ(verdict(judged("multiple_choice", kReference, "B", false)), "0 0 | ");
   for (const char* reference :
