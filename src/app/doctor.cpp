@@ -1,8 +1,11 @@
-// rollcall doctor: what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA and CPU features, and what to do about the rest.
+// rollcall doctor: what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what to do about the rest.
 #include "app/commands.hpp"
+#include "app/gpu_facts.hpp"
 #include "app/install_paths.hpp"
 #include "app/job_world.hpp"
 #include "app/launcher.hpp"
+#include "base/byte_size.hpp"
+#include "comm/carrier.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
 #include "kernels/library.hpp"
@@ -14,7 +17,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -64,13 +66,41 @@ std::vector<Finding> kernels_found() {
   return findings;
 }
 
-Finding cuda() {
-  const bool device = std::filesystem::exists("/dev/nvidia0");
-  if (kernels::built_with_cuda())
-    return device ? Finding{Level::ok, "CUDA", "built in, device present; kernels only, no stage uses it yet", ""}
-                  : Finding{Level::note, "CUDA", "built in, no device", "start on a GPU node"};
-  return device ? Finding{Level::note, "CUDA", "device present; no stage uses one yet", "cmake --preset cuda builds the kernels and their tests"}
-                : Finding{Level::ok, "CUDA", "not built in, no device", ""};
+/// Driver, runtime, devices, NCCL, GPUDirect, and what would carry sums and weights between ranks with a device each: a line each. What a program without CUDA
+/// does not use is no fault of the machine.
+std::vector<Finding> devices_found(const GpuFacts& facts) {
+  const bool built = kernels::built_with_cuda();
+  const Level absent = built ? Level::note : Level::ok;
+  std::vector<Finding> findings;
+  findings.push_back(
+      facts.driver_cuda.empty()
+          ? Finding{absent, "NVIDIA driver", "none (libcuda.so.1 is not here)", built ? "start on a GPU node" : ""}
+          : Finding{Level::ok, "NVIDIA driver", fmt::format("{}, CUDA {}", facts.driver.empty() ? "version unknown" : facts.driver, facts.driver_cuda), ""});
+  findings.push_back({Level::ok, "CUDA runtime",
+                      fmt::format("{}, {}", built ? "built in" : "not built in", facts.runtime.empty() ? "no libcudart here" : facts.runtime + " here"), ""});
+  if (facts.gpus.empty() && !facts.driver_cuda.empty()) findings.push_back({absent, "device", facts.no_devices, "start on a GPU node"});
+  if (facts.gpus.empty() && facts.driver_cuda.empty()) findings.push_back({absent, "device", "none", ""});
+  for (const Gpu& gpu : facts.gpus) {
+    const std::string found =
+        fmt::format("{} at {}, compute capability {}.{}, {}", gpu.name, gpu.bus_id, gpu.capability / 10, gpu.capability % 10, bytes_text(gpu.memory));
+    const bool able = gpu.capability >= 80;  // mma.sync on bf16 and cp.async
+    findings.push_back({able && built ? Level::ok : Level::note, "device", found,
+                        !able   ? "the kernels need compute capability 8.0"
+                        : built ? ""
+                                : "this program cannot use it: configure with cmake --preset cuda"});
+  }
+  findings.push_back({facts.nccl.empty() && !facts.gpus.empty() ? Level::note : Level::ok, "NCCL", facts.nccl.empty() ? "not here (libnccl.so.2)" : facts.nccl,
+                      facts.nccl.empty() && !facts.gpus.empty() ? "load its module: without it sums and weights pass through the host" : ""});
+  const auto direct = std::count_if(facts.gpus.begin(), facts.gpus.end(), [](const Gpu& gpu) { return gpu.direct; });
+  if (!facts.gpus.empty())
+    findings.push_back(
+        {std::size_t(direct) == facts.gpus.size() ? Level::ok : Level::note, "GPUDirect", fmt::format("RDMA on {} of {} devices", direct, facts.gpus.size()),
+         std::size_t(direct) == facts.gpus.size() ? "" : "between nodes NCCL passes through the host: load nvidia_peermem, or a kernel with dma-buf"});
+  std::vector<comm::RankDevice> ranks;
+  for (const Gpu& gpu : facts.gpus) ranks.push_back({"here", built ? gpu.bus_id : "", facts.nccl.empty() ? "NCCL is not here" : ""});
+  if (ranks.empty()) ranks.resize(1);
+  findings.push_back({Level::ok, "run.comm auto", comm::describe(comm::choose_transport("auto", ranks)), ""});
+  return findings;
 }
 
 Finding slurm() {
@@ -119,7 +149,8 @@ ExitCode examine() {
   bool problem = false;
   std::vector<Finding> findings{mpi(), hdf5(), libtorch(), {Level::ok, "Kokkos", kernels::kokkos_version(), ""}};
   for (const auto& finding : kernels_found()) findings.push_back(finding);
-  for (const auto& finding : {cuda(), slurm(), launcher(), cores(), templates()}) findings.push_back(finding);
+  for (const auto& finding : devices_found(gpu_facts())) findings.push_back(finding);
+  for (const auto& finding : {slurm(), launcher(), cores(), templates()}) findings.push_back(finding);
   for (const auto& f : findings) {
     const char* mark = f.level == Level::ok ? "ok  " : f.level == Level::note ? "note" : "FAIL";
     fmt::print("{}  {:<14} {}\n", mark, f.subject, f.found);
@@ -137,7 +168,8 @@ void add_doctor(CLI::App& app, Action& action) {
     std::string bind = "none";
   };
   auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("doctor", "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA and CPU features, and what to do about the rest");
+  auto* command =
+      app.add_subcommand("doctor", "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what to do about the rest");
   command->add_flag("--launcher", flags->launcher, "print only the command that starts the ranks of a job here");
   command->add_option("--bind", flags->bind, "with --launcher: what a rank is bound to: none, core or numa");
   command->callback([flags, &action] {

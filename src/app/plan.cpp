@@ -1,6 +1,8 @@
 // rollcall plan: what a run would need on N ranks, without running it.
 #include "app/commands.hpp"
+#include "base/byte_size.hpp"
 #include "comm/communicator.hpp"
+#include "stages/device_memory.hpp"
 #include "stages/forecast.hpp"
 #include "stages/run_folder.hpp"
 #include "text/prompt_format.hpp"
@@ -15,7 +17,8 @@ void add_plan(CLI::App& app, Action& action) {
   struct Flags {
     std::string run_file;
     std::vector<std::string> assignments;
-    int ranks = 1, ranks_per_node = 0;
+    int ranks = 1, ranks_per_node = 0, gpus = 0;
+    std::string gpu_memory = "80G";
     stages::Quota quota;
   };
   auto flags = std::make_shared<Flags>();
@@ -24,18 +27,24 @@ void add_plan(CLI::App& app, Action& action) {
   command->add_option("--ranks", flags->ranks, "ranks")->check(CLI::Range(1, 1 << 20));
   command->add_option("--ranks-per-node", flags->ranks_per_node, "ranks of a node, which share weights and gradient sum; without it one node has all")
       ->check(CLI::Range(1, 1 << 20));
+  auto* gpus = command->add_option("--gpus", flags->gpus, "a rank for each of so many GPUs: what each of them would hold")->check(CLI::Range(1, 1 << 20));
+  gpus->excludes("--ranks");
+  command->add_option("--gpu-memory", flags->gpu_memory, "memory of a GPU, as 80G")->needs(gpus)->capture_default_str();
   command->add_option("--quota-files", flags->quota.files, "files and folders the site allows; more is an error");
   command->add_option("--quota-bytes", flags->quota.bytes, "bytes the site allows, also as 500G or 10T")->transform(CLI::AsSizeValue(false));
   command->add_option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] {
     action = [flags] {
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
+      if (flags->gpus > 0) flags->ranks = flags->gpus;
       const text::PromptFormat format(config.text, stages::text_source(config));
       const int on_node =
           flags->ranks_per_node > 0 ? std::min(flags->ranks, flags->ranks_per_node) : flags->ranks;  // nodes like this one, as thread_count() has it
       const int threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, comm::cores_available() / on_node);
-      const auto forecast = stages::forecast(config, stages::models_of(config, *format.tokenizer()), {flags->ranks, threads, flags->ranks_per_node});
+      const auto models = stages::models_of(config, *format.tokenizer());
+      const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node});
       std::cout << stages::one_sentence(forecast, comm::memory_available()) << "\n" << stages::to_text(forecast) << std::flush;
+      if (flags->gpus > 0) std::cout << stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory")) << std::flush;
       stages::check_quota(forecast, flags->quota);
       return ExitCode::done;
     };

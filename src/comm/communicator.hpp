@@ -53,6 +53,7 @@ class Communicator : public Collectives {
   virtual void set_roles(const std::function<std::string(int rank)>&) {}
   /// Longest wait inside one collective before it throws ProtocolError; `split` hands it on. After such an error only abort() is left.
   void set_collective_deadline(double seconds) { collective_deadline_s_ = seconds; }
+  double collective_deadline_s() const { return collective_deadline_s_; }
   /// Time spent waiting inside collectives and receive [s], for the breakdown of a step.
   double waited_s() const { return waited_s_; }
 

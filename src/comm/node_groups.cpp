@@ -35,7 +35,7 @@ std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node) {
   return lowest;
 }
 
-NodeGroups make_node_groups(Communicator& ranks) {
+NodeGroups make_node_groups(Communicator& ranks, Carrier& carrier) {
   NodeGroups groups;
   groups.node = ranks.split_by_node();
   const auto places = places_of(ranks, *groups.node);
@@ -53,7 +53,8 @@ NodeGroups make_node_groups(Communicator& ranks) {
     const auto takes_part = [&](const Place& p) { return p.place == place % p.size; };
     auto members = ranks.split(takes_part(own) ? 0 : -1);
     if (!members) continue;
-    NodeGroups::Across across{std::move(members), {}};
+    auto by_carrier = carrier.over(*members);
+    NodeGroups::Across across{std::move(members), std::move(by_carrier), {}};
     for (std::size_t r = 0; r < places.size(); ++r) {
       if (takes_part(places[r])) across.shares.push_back(places[r].place == place ? share_of[r] : -1);
     }

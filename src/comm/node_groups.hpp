@@ -1,6 +1,7 @@
 // A buffer in shares among ranks on nodes: which share is whose, who has memory in common, and who exchanges with other nodes.
 #pragma once
 
+#include "comm/carrier.hpp"
 #include "comm/communicator.hpp"
 
 #include <cstdint>
@@ -15,14 +16,15 @@ namespace rollcall::comm {
 struct NodeGroups {
   struct Across {
     std::unique_ptr<Communicator> ranks;
-    std::vector<int> shares;  ///< [ranks->size()] that a member owns; -1: it stands in
+    std::unique_ptr<Collectives> by_carrier;  ///< the same, for what is large
+    std::vector<int> shares;                  ///< [ranks->size()] that a member owns; -1: it stands in
   };
   std::unique_ptr<Communicator> node;  ///< ranks that have memory in common with this one
   std::vector<int> shares;             ///< of the node's ranks, in their order
   int own = 0;                         ///< this rank's share
   std::vector<Across> across;          ///< the exchanges that this rank takes part in, in order
 };
-NodeGroups make_node_groups(Communicator& ranks);  ///< collective
+NodeGroups make_node_groups(Communicator& ranks, Carrier& carrier);  ///< collective
 /// [ranks] the lowest rank of each rank's node, of which `node` is the caller's. Collective.
 std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node);
 

@@ -39,6 +39,14 @@ std::vector<WeightSlice> merged(const std::vector<WeightSlice>& slices) {
   return stretches;
 }
 
+void compare(Communicator& ranks, int root, std::uint64_t own, std::size_t bytes) {
+  std::array<std::uint64_t, 1> sent{own};
+  ranks.broadcast(std::as_writable_bytes(std::span(sent)), root);
+  require<ProtocolError>(own == sent[0], fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes, hex64(own), hex64(sent[0])),
+                         "this rank would work with a policy that nobody made",
+                         "look at the network and the memory of this node, then resume from the last checkpoint");
+}
+
 }  // namespace
 
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices) {
@@ -61,34 +69,31 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::v
   return plan;
 }
 
-void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes) {
-  const std::uint64_t own = checksum64(bytes);
-  std::array<std::uint64_t, 1> sent{own};
-  ranks.broadcast(std::as_writable_bytes(std::span(sent)), root);
-  require<ProtocolError>(
-      own == sent[0], fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes.size(), hex64(own), hex64(sent[0])),
-      "this rank would work with a policy that nobody made", "look at the network and the memory of this node, then resume from the last checkpoint");
-}
+void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes) { compare(ranks, root, checksum64(bytes), bytes.size()); }
 
 struct WeightTransfer::State {
   struct Leg {
-    std::unique_ptr<Communicator> ranks;  ///< root and receivers
-    int root = 0;                         ///< its rank in there
+    std::unique_ptr<Communicator> ranks;      ///< root and receivers
+    std::unique_ptr<Collectives> by_carrier;  ///< the same
+    int root = 0;                             ///< its rank in there
     std::vector<WeightSlice> stretches;
   };
   int world_rank = 0;
+  std::shared_ptr<Carrier> carrier;
   std::vector<Leg> legs;  ///< those this rank takes part in
 };
 
-WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> plan) : state_(std::make_unique<State>()) {
-  state_->world_rank = world.rank();
+WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> plan, std::shared_ptr<Carrier> carrier) : state_(std::make_unique<State>()) {
+  state_->world_rank = world.rank(), state_->carrier = std::move(carrier);
   for (const TransferBatch& batch : plan) {
     std::vector<int> members = batch.receivers;
     const auto place = members.insert(std::lower_bound(members.begin(), members.end(), batch.root), batch.root);
     const int root = int(place - members.begin());
     const bool member = std::binary_search(members.begin(), members.end(), world.rank());
     auto ranks = world.split(member ? 0 : -1);
-    if (member) state_->legs.push_back({std::move(ranks), root, merged(batch.slices)});
+    if (!member) continue;
+    auto by_carrier = state_->carrier->over(*ranks);
+    state_->legs.push_back({std::move(ranks), std::move(by_carrier), root, merged(batch.slices)});
   }
 }
 
@@ -97,6 +102,7 @@ WeightTransfer::~WeightTransfer() = default;
 bool WeightTransfer::takes_part() const { return !state_->legs.empty(); }
 
 void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
+  std::size_t most = 0;
   for (const State::Leg& leg : state_->legs) {
     std::array<std::uint64_t, 2> header{version, weights.size()};
     leg.ranks->broadcast(std::as_writable_bytes(std::span(header)), leg.root);
@@ -104,13 +110,21 @@ void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
                            fmt::format("rank {} receives {} weights of version {} where {} of version {} are due", state_->world_rank, header[1], header[0],
                                        weights.size(), version),
                            "it would generate with a policy that nobody recorded", "this is a bug in the order of steps; please report it with the log");
-    for (const WeightSlice& stretch : leg.stretches) {
+    for (const WeightSlice& stretch : leg.stretches)
       expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()), "a slice lies inside the weights");
-      const auto bytes = std::as_writable_bytes(weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
-      leg.ranks->broadcast(bytes, leg.root);
-      check_arrived(*leg.ranks, leg.root, bytes);
-    }
+    most = std::max(most, leg.stretches.size());
   }
+  const auto bytes_of = [&](const WeightSlice& stretch) {
+    return std::as_writable_bytes(weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
+  };
+  for (std::size_t i = 0; i < most; ++i) {  // the i-th stretch of every batch
+    std::vector<Broadcast> side_by_side;
+    for (const State::Leg& leg : state_->legs)
+      if (i < leg.stretches.size()) side_by_side.push_back({leg.by_carrier.get(), leg.root, bytes_of(leg.stretches[i])});
+    state_->carrier->broadcast(side_by_side);
+  }
+  for (const State::Leg& leg : state_->legs)
+    for (const WeightSlice& stretch : leg.stretches) compare(*leg.ranks, leg.root, state_->carrier->checksum(bytes_of(stretch)), stretch.count * sizeof(float));
 }
 
 }  // namespace rollcall::comm

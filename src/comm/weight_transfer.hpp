@@ -1,6 +1,7 @@
 // How a new policy travels from update ranks to the ranks that need it: named slices and a pure source-to-destination plan.
 #pragma once
 
+#include "comm/carrier.hpp"
 #include "comm/communicator.hpp"
 #include "comm/stage_layout.hpp"
 
@@ -32,11 +33,12 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::v
 /// Compares what arrived with the root's checksum of the same bytes. Collective. Throws ProtocolError where they differ.
 void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes);
 
-/// Executes a plan over the world's communicator; called by every rank that occurs in it. The version and the checksum of every stretch, made by who wrote it,
-/// are compared on arrival (ProtocolError).
+/// Executes a plan over the world's communicator; called by every rank that occurs in it. The batches travel side by side where the carrier can; the version and
+/// the checksum of every stretch, made by who wrote it, go by the world's own way and are compared on arrival (ProtocolError).
 class WeightTransfer {
  public:
-  WeightTransfer(Communicator& world, std::vector<TransferBatch> plan);  ///< collective over the world: makes the sub-communicators
+  /// Collective over the world: makes the groups. `carrier`: also for buffers of its device.
+  WeightTransfer(Communicator& world, std::vector<TransferBatch> plan, std::shared_ptr<Carrier> carrier = mpi_carrier());
   ~WeightTransfer();
   void run(std::span<float> weights, std::uint64_t version);  ///< collective over the ranks of the plan; others return at once
   bool takes_part() const;                                    ///< this rank is a root or a receiver

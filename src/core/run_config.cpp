@@ -58,6 +58,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
   s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
   s.bind("run.watch_s", &c.run.watch_s, "time without progress until log and status name the silent rank, with its stack [s]; 0: off", {0, kBig});
+  s.bind("run.comm", &c.run.comm, "what carries sums and weights between ranks with devices: auto is NCCL where each has one of its own, else MPI", {},
+         {"auto", "mpi", "nccl"});
   s.bind("run.wall_time_s", &c.run.wall_time_s, "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
   s.bind("run.memory_limit", &c.run.memory_limit, "memory a rank may use, such as 6G; empty: its share of what the node offers");
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");

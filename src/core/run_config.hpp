@@ -17,11 +17,12 @@ struct RunSection {
   std::int64_t threads = 0;     ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
   std::string numerics = "fp32_fixed_order";
   std::string log_level = "info";
-  double deadline_s = 1800;  ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
-  double watch_s = 60;       ///< without progress until the log and `rollcall status` say who is silent, and where in the code; 0: never
-  double wall_time_s = 0;    ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
-  std::string memory_limit;  ///< of a rank, "6G"; empty: what its node offers, shared out to the ranks there
-  std::string init_from;     ///< RUN or RUN@STEP: start from these weights
+  double deadline_s = 1800;   ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
+  double watch_s = 60;        ///< without progress until the log and `rollcall status` say who is silent, and where in the code; 0: never
+  std::string comm = "auto";  ///< auto | mpi | nccl: what carries sums and weights between ranks that compute on devices
+  double wall_time_s = 0;     ///< stop with a checkpoint after this many seconds; 0: take the end from Slurm, or none
+  std::string memory_limit;   ///< of a rank, "6G"; empty: what its node offers, shared out to the ranks there
+  std::string init_from;      ///< RUN or RUN@STEP: start from these weights
 };
 
 struct TaskSection {

@@ -1,6 +1,7 @@
 // What every stage of a rank shares: the run file, the prompts, the tokenizer, the layout and the policy of the moment.
 #pragma once
 
+#include "comm/carrier.hpp"
 #include "comm/stage_layout.hpp"
 #include "comm/weight_transfer.hpp"
 #include "core/run_config.hpp"
@@ -79,6 +80,7 @@ struct Job {
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Leaves> leaves;  ///< on these workers
   std::unique_ptr<PolicyStore> store;
+  std::shared_ptr<comm::Carrier> carrier;  ///< of sums and weights between ranks
   RunModels models;
   MemoryUse memory;  ///< of this rank, once fit_memory(job, ...) has set it
 };

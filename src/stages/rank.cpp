@@ -90,7 +90,10 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   }
   std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
-  transfer_ = std::make_unique<comm::WeightTransfer>(world, plan);
+  auto chosen = comm::choose_carrier(world, job_.config.run.comm, std::nullopt);
+  job_.carrier = std::move(chosen.carrier);
+  if (rank == 0 && chosen.choice.transport != comm::Transport::mpi) spdlog::info("sums and weights travel by {}", comm::describe(chosen.choice));
+  transfer_ = std::make_unique<comm::WeightTransfer>(world, plan, job_.carrier);
   if (hosts(comm::Stage::generation)) generation_.emplace(job_, rank);
   if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_, spawner);
   if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_);

@@ -63,7 +63,7 @@ std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicato
 /// The sum of this rank's node, and how its shares are fetched from others.
 model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeGroups& groups, const std::vector<std::int64_t>& begins) {
   model::SharedSum sum{begins, groups.own, groups.node->share_memory(model::GradientSum::bytes(layout)), groups.node.get(), {}};
-  for (const auto& across : groups.across) sum.across.push_back({across.ranks.get(), begins_of(across, begins)});
+  for (const auto& across : groups.across) sum.across.push_back({across.by_carrier.get(), begins_of(across, begins)});
   return sum;
 }
 
@@ -78,7 +78,7 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
       drift_(companions_.wants(method::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
-      groups_(comm::make_node_groups(ranks)),
+      groups_(comm::make_node_groups(ranks, *job.carrier)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
       sum_(job.store->layout(), shared_sum(job.store->layout(), groups_, begins_), {job.workers->threads(), job.workers->side_by_side()}) {
   const auto own = std::size_t(begins_[std::size_t(groups_.own) + 1] - begins_[std::size_t(groups_.own)]);
@@ -127,7 +127,7 @@ void Update::gather_weights() {
     const std::int64_t start = begins.front();
     for (std::int64_t& begin : begins) begin -= start;
     const auto weights = job_->store->weights().subspan(std::size_t(start), std::size_t(begins.back()));
-    across.ranks->gather_shares(weights, begins);
+    across.by_carrier->gather_shares(weights, begins);
     for (int root = 0; root < across.ranks->size(); ++root) {
       const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
       if (first < last) comm::check_arrived(*across.ranks, root, std::as_bytes(weights.subspan(first, last - first)));

@@ -1,20 +1,47 @@
-// NCCL against MPI on the same numbers; skipped where the ranks do not have a device each.
-#include "comm/nccl_collectives.hpp"
+// Carriers of device memory against MPI on the same numbers: over NCCL where the ranks have a device each, and over the stand-in for it on an emulated device.
+#include "comm/carrier.hpp"
+#include "comm/device_carrier.hpp"
+#include "comm/weight_transfer.hpp"
 #include "comm/world.hpp"
 
 #include "base/error.hpp"
 #include "base/random.hpp"
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 namespace rollcall::comm {
 namespace {
 
+constexpr std::size_t kWork = std::size_t{1} << 18;  // what is longer passes in parts
+
 int devices() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
+
+/// Device memory with a copy of these values.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& values) : count_(values.size()) {
+    EXPECT_EQ(cudaMalloc(&memory_, count_ * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(memory_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~OnDevice() { cudaFree(memory_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  std::span<T> span() const { return {static_cast<T*>(memory_), count_}; }
+  std::vector<T> values() const {
+    std::vector<T> all(count_);
+    EXPECT_EQ(cudaMemcpy(all.data(), memory_, count_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return all;
+  }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t count_;
+};
 
 template <class T>
 std::vector<T> numbers(int rank, std::size_t count) {
@@ -24,40 +51,98 @@ std::vector<T> numbers(int rank, std::size_t count) {
   return values;
 }
 
-TEST(Nccl, HostAndDeviceBuffersGiveTheBitsOfMpi) {
-  bool enough = true;  // NCCL wants a device for every rank
-  in_world([&](Communicator& world) { enough = devices() >= ranks_on_node(world); });
+/// body(world, carrier) over NCCL (`staged`: over MPI), one device a rank.
+void with_carriers(const std::function<void(Communicator&, Carrier&)>& body) {
+  bool enough = true;
+  in_world([&](Communicator& world) { enough = devices() > 0 && (std::string(ROLLCALL_DEVICES) == "one each" || devices() >= ranks_on_node(world)); });
   if (!enough) GTEST_SKIP() << "fewer CUDA devices than ranks on this node";
-  in_world([](Communicator& world) {
-    const auto nccl = nccl_collectives(world, world.rank() % devices());
-    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, (std::size_t{8} << 20) + 1}) {  // the last exceeds one part
-      auto expected = numbers<std::int64_t>(world.rank(), count);
-      auto host = expected;
-      world.sum(expected);
-      void* device = nullptr;
-      EXPECT_EQ(cudaMalloc(&device, count * 8), cudaSuccess);
-      EXPECT_EQ(cudaMemcpy(device, host.data(), count * 8, cudaMemcpyHostToDevice), cudaSuccess);
-      nccl->sum({static_cast<std::int64_t*>(device), count});
-      nccl->sum(host);
-      EXPECT_EQ(host, expected);
-      EXPECT_EQ(cudaMemcpy(host.data(), device, count * 8, cudaMemcpyDeviceToHost), cudaSuccess);
-      EXPECT_EQ(host, expected);
-      cudaFree(device);
-
-      auto largest = numbers<double>(world.rank(), count), by_mpi = largest;
-      nccl->maximum(largest);
-      world.maximum(by_mpi);
-      EXPECT_EQ(largest, by_mpi);
-      const int root = world.size() - 1;
-      nccl->broadcast(std::as_writable_bytes(std::span(host = numbers<std::int64_t>(world.rank(), count))), root);
-      EXPECT_EQ(host, numbers<std::int64_t>(root, count));
-    }
-    nccl->barrier();
+  in_world([&](Communicator& world) {
+    world.set_collective_deadline(30);
+    const int device = world.rank() % devices();
+    body(world, *nccl_carrier(device, kWork));
+    body(world, *staged_carrier(device, kWork));
   });
 }
 
-TEST(Nccl, AMissingDeviceIsNamed) {
-  in_world([](Communicator& world) { EXPECT_THROW(nccl_collectives(world, devices()), EnvironmentError); });
+const std::vector<std::size_t> kCounts{1, 1000, kWork / 8 + 1};
+
+TEST(DeviceCarrier, SumsMaximaAndBroadcastsHaveTheBitsOfMpi) {
+  with_carriers([](Communicator& world, Carrier& carrier) {
+    const auto ranks = carrier.over(world);
+    for (const std::size_t count : kCounts) {
+      auto expected = numbers<std::int64_t>(world.rank(), count);
+      const OnDevice<std::int64_t> device(expected);
+      auto host = expected;
+      world.sum(expected);
+      // Host and device buffers meet in one collective.
+      ranks->sum(world.rank() % 2 == 0 ? device.span() : std::span(host));
+      EXPECT_EQ(world.rank() % 2 == 0 ? device.values() : host, expected);
+      auto largest = numbers<double>(world.rank(), count), by_mpi = largest;
+      const OnDevice<double> largest_there(largest);
+      ranks->maximum(largest), ranks->maximum(largest_there.span()), world.maximum(by_mpi);
+      EXPECT_EQ(largest, by_mpi);
+      EXPECT_EQ(largest_there.values(), by_mpi);
+      const int root = world.size() - 1;
+      const OnDevice<std::int64_t> sent(numbers<std::int64_t>(world.rank(), count));
+      ranks->broadcast(std::as_writable_bytes(sent.span()), root);
+      ranks->broadcast(std::as_writable_bytes(std::span(host = numbers<std::int64_t>(world.rank(), count))), root);
+      EXPECT_EQ(host, numbers<std::int64_t>(root, count));
+      EXPECT_EQ(sent.values(), host);
+    }
+    ranks->barrier();
+  });
+}
+
+/// Equal, ragged and empty shares; of which one is so much the longest that whole buffers move less.
+TEST(DeviceCarrier, SharesOfSumsAndWeights) {
+  with_carriers([](Communicator& world, Carrier& carrier) {
+    const auto ranks = carrier.over(world);
+    const auto n = std::int64_t(world.size());
+    for (const auto& share : std::vector<std::function<std::int64_t(std::int64_t)>>{
+             [](std::int64_t) { return 70000; }, [](std::int64_t r) { return 900 + 150 * r; }, [](std::int64_t r) { return r == 0 ? 500 : 0; }}) {
+      std::vector<std::int64_t> begins{0};
+      for (std::int64_t r = 0; r < n; ++r) begins.push_back(begins.back() + share(r));
+      const std::size_t size = std::size_t(begins.back()), own = std::size_t(world.rank());
+      auto expected = numbers<std::int64_t>(world.rank(), size);
+      const OnDevice<std::int64_t> sums(expected);
+      ranks->sum_to_shares(sums.span(), begins);
+      world.sum(expected);
+      const auto got = sums.values();
+      EXPECT_TRUE(std::equal(got.begin() + begins[own], got.begin() + begins[own + 1], expected.begin() + begins[own]));
+
+      std::vector<float> whole(size, -1.0F);
+      std::fill(whole.begin() + begins[own], whole.begin() + begins[own + 1], float(own) + 0.5F);
+      const OnDevice<float> weights(whole);
+      ranks->gather_shares(weights.span(), begins), world.gather_shares(whole, begins);
+      EXPECT_EQ(weights.values(), whole);
+    }
+  });
+}
+
+/// Every rank fills one slice of all others, of which each is longer than a part; on odd ranks the weights lie on the host.
+TEST(DeviceCarrier, WeightsTravelAsNamedSlicesSideBySide) {
+  with_carriers([](Communicator& world, Carrier& carrier) {
+    constexpr std::int64_t kSlice = kWork / 16 + 3;
+    std::vector<TransferBatch> plan;
+    for (int root = 0; root < world.size(); ++root) {
+      plan.push_back({root, {}, {{"w", kSlice * root, kSlice - 1 - root}}});
+      for (int r = 0; r < world.size(); ++r) {
+        if (r != root) plan.back().receivers.push_back(r);
+      }
+    }
+    std::vector<float> weights(std::size_t(kSlice * world.size()), float(world.rank()) - 7.0F);
+    const OnDevice<float> there(weights);
+    WeightTransfer(world, plan, std::shared_ptr<Carrier>(std::shared_ptr<void>(), &carrier)).run(world.rank() % 2 == 0 ? there.span() : std::span(weights), 5);
+    if (world.rank() % 2 == 0) weights = there.values();
+    for (std::int64_t i = 0; i < std::int64_t(weights.size()); ++i) {
+      const bool sent = i % kSlice < kSlice - 1 - i / kSlice;  // what no slice has stays
+      ASSERT_EQ(weights[std::size_t(i)], float(sent ? i / kSlice : world.rank()) - 7.0F) << i;
+    }
+  });
+}
+
+TEST(DeviceCarrier, AMissingDeviceIsNamed) {
+  in_world([](Communicator& world) { EXPECT_THROW(choose_carrier(world, "auto", devices()), EnvironmentError); });
 }
 
 }  // namespace

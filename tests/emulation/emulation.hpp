@@ -4,6 +4,7 @@
 #include "cuda_runtime.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ std::vector<std::string> take_reports();
 std::vector<Site> barriers_met();
 /// From now on threads pass this one without waiting; {} ends it.
 void leave_out(Site barrier);
+
+/// Queues work of a library on a stream: asked again and again, with device memory open to the host, until it says that it is done.
+void push_work(cudaStream_t stream, std::function<bool()> advance);
+/// PCI bus id of the only device.
+void name_device(const std::string& bus_id);
 
 /// Threads switched to, launches run, accesses watched: what a test cost.
 struct Counts {

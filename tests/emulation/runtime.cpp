@@ -17,13 +17,14 @@ namespace emulation {
 
 /// A piece of work and what must be done before it.
 struct Work {
-  std::function<void()> run;
+  std::function<bool()> run;  ///< false: not ready yet, it will be asked again
   std::vector<std::shared_ptr<Work>> after;
   bool done = false;
 };
 struct Stream {
   std::shared_ptr<Work> last;
   Graph* captures = nullptr;
+  bool apart = false;  ///< from the null stream
 };
 struct Event {
   std::shared_ptr<Work> recorded;
@@ -107,9 +108,9 @@ cudaError_t failed(cudaError_t error) {
   return error;
 }
 
-/// Does a piece of work and whatever must come before, which is done in random order.
-void complete(const std::shared_ptr<Work>& work) {
-  if (work == nullptr || work->done) return;
+/// Does a piece of work and whatever must come before, in random order, as far as it is ready. Whether it is done.
+bool advance(const std::shared_ptr<Work>& work) {
+  if (work == nullptr || work->done) return true;
   const Opened opened;
   std::vector<std::shared_ptr<Work>> stack{work};
   while (!stack.empty()) {
@@ -123,10 +124,15 @@ void complete(const std::shared_ptr<Work>& work) {
       stack.push_back(top->after[machine().random() % top->after.size()]);
       continue;
     }
-    top->run();
+    if (!top->run()) return false;
     top->done = true;
     stack.pop_back();
   }
+  return true;
+}
+
+void complete(const std::shared_ptr<Work>& work) {
+  while (!advance(work)) usleep(100);
 }
 
 void complete_all() {
@@ -137,24 +143,29 @@ void complete_all() {
 }
 
 /// Behind what the stream has; the null stream waits for all others and all others wait for it.
-cudaError_t push(Stream* stream, std::function<void()> run, std::shared_ptr<Work> also = nullptr) {
-  if (stream != nullptr && stream->captures != nullptr) {
-    if (also != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
-    stream->captures->nodes.push_back(std::move(run));
-    return cudaSuccess;
-  }
+void append(Stream* stream, std::function<bool()> run, const std::shared_ptr<Work>& also) {
   auto work = std::make_shared<Work>();
   work->run = std::move(run);
   const auto behind = [&](const std::shared_ptr<Work>& before) {
     if (before != nullptr && !before->done) work->after.push_back(before);
   };
   behind(also);
-  behind(machine().null_stream.last);
-  if (stream == nullptr)
-    for (const Stream* other : machine().streams) behind(other->last);
-  else behind(stream->last);
+  if (stream == nullptr || !stream->apart) behind(machine().null_stream.last);
+  if (stream != nullptr) behind(stream->last);
+  for (const Stream* other : machine().streams)
+    if (stream == nullptr && !other->apart) behind(other->last);
   (stream == nullptr ? machine().null_stream : *stream).last = work;
-  return cudaSuccess;
+}
+
+cudaError_t push(Stream* stream, std::function<void()> run, const std::shared_ptr<Work>& also = nullptr) {
+  if (stream != nullptr && stream->captures != nullptr) {
+    if (also != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+    stream->captures->nodes.push_back(std::move(run));
+    return cudaSuccess;
+  }
+  return append(
+             stream, [run = std::move(run)] { return run(), true; }, also),
+         cudaSuccess;
 }
 
 cudaError_t take(Memory& memory, void** out, std::size_t bytes) {
@@ -212,8 +223,13 @@ std::uintptr_t program_base() {
   return base;
 }
 
+namespace {
+std::string device_name = "0000:01:00.0";
+}
+void name_device(const std::string& bus_id) { device_name = bus_id; }
 void seed(std::uint64_t value) { machine().random.seed(value); }
 std::mt19937_64& random_engine() { return machine().random; }
+void push_work(cudaStream_t stream, std::function<bool()> advance) { append(stream, std::move(advance), nullptr); }
 void limit_shared(const void* kernel, int bytes) { machine().shared_limits[kernel] = bytes; }
 
 cudaError_t enqueue(Launch launch) {
@@ -245,6 +261,13 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetLastError() { return std::exchange(machine().last_error, cudaSuccess); }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : failed(cudaErrorInvalidValue); }
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int) { return std::snprintf(id, std::size_t(bytes), "%s", device_name.c_str()), cudaSuccess; }
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place) {
+  const auto inside = [&](const Memory& memory) { return place >= memory.begin && place < memory.begin + kMemory; };
+  attributes->type = inside(machine().device) ? cudaMemoryTypeDevice : inside(machine().managed) ? cudaMemoryTypeManaged : cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return take(machine().device, memory, bytes); }
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return take(machine().device, memory, bytes); }
@@ -275,6 +298,11 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return cudaMemsetAsync(to, value, bytes, nullptr); }
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  machine().streams.insert(*stream = new Stream);
+  (*stream)->apart = flags == cudaStreamNonBlocking;
+  return cudaSuccess;
+}
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return machine().streams.insert(*stream = new Stream), cudaSuccess; }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   complete(stream->last);  // the device would go on with it; nobody can ask for it any more
@@ -286,7 +314,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return complete(stream 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const auto& last = stream == nullptr ? machine().null_stream.last : stream->last;
   if (last == nullptr || last->done) return cudaSuccess;
-  complete(last);  // by the next time
+  advance(last);  // by the next time, if it is ready
   return cudaErrorNotReady;
 }
 cudaError_t cudaDeviceSynchronize() { return complete_all(), cudaSuccess; }

@@ -1,0 +1,159 @@
+// What only the stand-in for NCCL can show: ranks that never come, errors of the network, aborts, groups of calls, and two ranks with one device.
+#include "comm/carrier.hpp"
+#include "comm/device_carrier.hpp"
+#include "comm/weight_transfer.hpp"
+#include "comm/world.hpp"
+#include "emulation.hpp"
+#include "nccl_stand_in/stand_in.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::comm {
+namespace {
+
+constexpr std::size_t kWork = std::size_t{1} << 18;
+
+/// The message with which `act` ends.
+template <class Act>
+std::string error_of(Act act) {
+  try {
+    act();
+  } catch (const ProtocolError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Nccl, ARankThatNeverComesMeetsTheNamedDeadline) {
+  in_world([](Communicator& world) {
+    if (world.size() == 1) return;
+    const int away = world.size() - 1;
+    const auto carrier = nccl_carrier(0, kWork);
+    auto ranks = carrier->over(world);
+    const auto group = world.split(0);
+    auto others = carrier->over(*group);
+    const int aborted = stand_in::counts().aborted;
+    if (world.rank() != away) {
+      group->set_collective_deadline(0.3);
+      std::vector<std::int64_t> values(100, 1);
+      const Stopwatch clock;
+      const std::string text = error_of([&] { others->sum(values); });
+      EXPECT_TRUE(has(text, "rank " + std::to_string(world.rank()) + " waited ")) << text;
+      EXPECT_TRUE(has(text, " s for the sum of all ranks (")) << text;
+      EXPECT_TRUE(has(text, "rank 2 waits in MPI_Ibarrier") || has(text, "ranks 0,2 wait in MPI_Ibarrier")) << text;  // rank 0 may have given up before
+      EXPECT_GE(clock.seconds(), 0.3);
+      EXPECT_EQ(stand_in::counts().aborted, aborted + 1);
+      EXPECT_TRUE(has(error_of([&] { others->sum(values); }), "communicator of NCCL that an error has ended"));
+    }
+    world.barrier();
+    if (world.rank() == away) group->set_collective_deadline(0.1);
+    others.reset();
+    std::vector<std::int64_t> one{1};
+    ranks->sum(one);  // the other communicator still works
+    EXPECT_EQ(one[0], world.size());
+    world.barrier();
+  });
+}
+
+TEST(Nccl, ARankThatNeverJoinsACommunicatorMeetsItToo) {
+  in_world([](Communicator& world) {
+    if (world.size() == 1) return;
+    const auto group = world.split(0);
+    // Of the communicator the last rank gets the id, and no more.
+    if (world.rank() == world.size() - 1) {
+      ncclUniqueId id{};
+      group->broadcast(std::as_writable_bytes(std::span(id.internal)), 0);
+    } else {
+      group->set_collective_deadline(0.2);
+      const std::string text = error_of([&] { nccl_carrier(0, kWork)->over(*group); });
+      EXPECT_TRUE(has(text, " s for ncclCommInitRankConfig (")) << text;
+    }
+    world.barrier();
+  });
+}
+
+TEST(Nccl, AnErrorOfTheNetworkAbortsAndIsNamed) {
+  in_world([](Communicator& world) {
+    const auto carrier = nccl_carrier(0, kWork);
+    auto ranks = carrier->over(world);
+    std::vector<std::int64_t> values(10, 1);
+    const int aborted = stand_in::counts().aborted;
+    stand_in::fail_next(ncclRemoteError);
+    const std::string text = error_of([&] { ranks->sum(values); });
+    EXPECT_TRUE(has(text, "ncclAllReduce failed (remote process exited")) << text;
+    EXPECT_EQ(stand_in::counts().aborted, aborted + 1);
+    world.barrier();
+  });
+}
+
+/// On the way out of an exception the others may never come: no end in order is tried.
+TEST(Nccl, AnExceptionOnTheWayAbortsAndAnOrderlyEndDoesNot) {
+  in_world([](Communicator& world) {
+    const auto carrier = nccl_carrier(0, kWork);
+    const auto before = stand_in::counts();
+    try {
+      const auto ranks = carrier->over(world);
+      throw std::runtime_error("something else");
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(stand_in::counts().aborted, before.aborted + 1);
+    carrier->over(world)->barrier();
+    EXPECT_EQ(stand_in::counts().destroyed, before.destroyed + 1);
+    EXPECT_EQ(stand_in::counts().aborted, before.aborted + 1);
+    world.barrier();
+  });
+}
+
+/// Of a sum each rank keeps its share: what goes to the network is a share a rank, not the whole buffer.
+TEST(Nccl, SharesAreScattered) {
+  in_world([](Communicator& world) {
+    const auto carrier = nccl_carrier(0, kWork);
+    const auto ranks = carrier->over(world);
+    const std::int64_t n = world.size(), count = 3 * n;
+    std::vector<std::int64_t> values(std::size_t(count), 2), begins;
+    for (std::int64_t r = 0; r <= n; ++r) begins.push_back(3 * r);
+    const auto before = stand_in::counts();
+    ranks->sum_to_shares(values, begins);
+    EXPECT_EQ(stand_in::counts().scattered - before.scattered, 8 * count);
+    EXPECT_EQ(stand_in::counts().sent - before.sent, 8 * count);
+    EXPECT_EQ(values[std::size_t(3 * world.rank())], 2 * n);
+  });
+}
+
+TEST(Nccl, BatchesOfATransferShareAGroup) {
+  in_world([](Communicator& world) {
+    std::vector<TransferBatch> plan;
+    for (int root = 0; root < 2 && world.size() > 1; ++root) plan.push_back({root, {world.size() - 1}, {{"w", 10 * root, 10}}});
+    std::vector<float> weights(20, 1.0F);
+    const std::shared_ptr<Carrier> carrier = nccl_carrier(0, kWork);
+    WeightTransfer transfer(world, plan, carrier);
+    const int groups = stand_in::counts().groups;
+    transfer.run(weights, 1);
+    EXPECT_EQ(stand_in::counts().groups - groups, transfer.takes_part() ? 1 : 0);
+    EXPECT_TRUE(world.size() == 1 || world.rank() != world.size() - 1 || stand_in::counts().most_in_group >= 2);
+  });
+}
+
+TEST(Nccl, RanksThatShareADeviceAreStaged) {
+  in_world([](Communicator& world) {
+    emulation::name_device("0000:65:00.0");
+    const auto shared = choose_carrier(world, "auto", 0, kWork);
+    EXPECT_EQ(shared.choice.transport, world.size() == 1 ? Transport::nccl : Transport::staged);
+    EXPECT_TRUE(world.size() == 1 || has(shared.choice.reason, "ranks 0-2 share device 0000:65:00.0 of node ")) << shared.choice.reason;
+    const int before = stand_in::counts().communicators;
+    std::vector<std::int64_t> values{world.rank() + 1};
+    shared.carrier->over(world)->sum(values);
+    EXPECT_EQ(values[0], world.size() * (world.size() + 1) / 2);
+    EXPECT_EQ(stand_in::counts().communicators - before, world.size() == 1 ? 1 : 0);
+    emulation::name_device("0000:0" + std::to_string(world.rank()) + ":00.0");
+    EXPECT_EQ(choose_carrier(world, "auto", 0, kWork).choice.transport, Transport::nccl);
+    EXPECT_EQ(choose_carrier(world, "mpi", 0, kWork).choice.transport, Transport::staged);
+  });
+}
+
+}  // namespace
+}  // namespace rollcall::comm

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Leaves bound checks of the CUDA kernels out, one by one, and expects the emulated device to notice each: a report, or another result.
+
+usage: bound_checks.py [--build BUILD [--only N]]
+Without --build: only that each check of the table is still in the sources, once. With it: each mutated file is compiled with the commands of that build tree and
+bound_probe runs with it (12 s a check on one core). Exit code: 0 all noticed, 1 not.
+"""
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "kernels" / "cuda"
+
+# File, the check, what stands there without it. The text is found once in its file.
+CHECKS = [
+    ("product", "copy_async(to + i / 4 * kStride + i % 4 * 8, from.rows + (inside ? row * stride + step * kStep + i % 4 * 8 : 0), inside);",
+     "copy_async(to + i / 4 * kStride + i % 4 * 8, from.rows + row * stride + step * kStep + i % 4 * 8, inside || true);"),
+    ("product", "if (step < end) {", "{"),
+    ("product", "if (n < p.x.count && o < p.w.count) y[", "if (o < p.w.count) y["),
+    ("product", "if (n < p.x.count && o < p.w.count) y[", "if (n < p.x.count) y["),
+    ("product", "s < slices ? part[s * count + at] : 0.0F", "part[s * count + at]"),
+    ("product", "const std::int64_t at = element();\n  if (at >= count) return;\n  float sum[8];", "const std::int64_t at = element();\n  float sum[8];"),
+    ("product", "packed_bf16(j < k ? x[row * k + j] : 0.0F, j + 1 < k ? x[row * k + j + 1] : 0.0F)", "packed_bf16(x[row * k + j], x[row * k + j + 1])"),
+    ("product", "const std::int64_t at = element();\n  if (at >= count) return;\n  const std::int64_t row = at / (stride / 2)",
+     "const std::int64_t at = element();\n  const std::int64_t row = at / (stride / 2)"),
+    ("product", "= row + i < n && first + column < k ?", "= first + column < k ?"),
+    ("product", "= row + i < n && first + column < k ?", "= row + i < n ?"),
+    ("product", "if (first + i < k) to[", "to["),
+    ("attention", "slot < seen ? slot * a.width + c : 0), slot < seen);", "slot < seen ? slot * a.width + c : 0), true);"),
+    ("attention", "packed_bf16(query < count && c < d ? q[0] : 0.0F, query < count && c + 1 < d ? q[1] : 0.0F)", "packed_bf16(c < d ? q[0] : 0.0F, c + 1 < d ? q[1] : 0.0F)"),
+    ("attention", "packed_bf16(query < count && c < d ? q[0] : 0.0F, query < count && c + 1 < d ? q[1] : 0.0F)", "packed_bf16(query < count ? q[0] : 0.0F, query < count ? q[1] : 0.0F)"),
+    ("attention", "if (p + 1 < pages) load_page", "load_page"),
+    ("attention", "2 * lane < visible ? s.scores[query * kKeys + 2 * lane] * scale : kBelowAllScores", "s.scores[query * kKeys + 2 * lane] * scale"),
+    ("attention", "if (query + i % 2 < count && c < a.shape.head_dim)", "if (c < a.shape.head_dim)"),
+    ("attention", "if (query + i % 2 < count && c < a.shape.head_dim)", "if (query + i % 2 < count)"),
+    ("attention_backward", "const bool inside = first + row < rows;", "const bool inside = true;"),
+    ("attention_backward", "packed_bf16(inside && c < d ? x[0] : 0.0F, inside && c + 1 < d ? x[1] : 0.0F)", "packed_bf16(inside ? x[0] : 0.0F, inside ? x[1] : 0.0F)"),
+    ("attention_backward", "return query < queries && key <= before() + query;", "return key <= before() + query;"),
+    ("attention_backward", "if (row < rows && c < a.shape.head_dim) to[", "if (c < a.shape.head_dim) to["),
+    ("attention_backward", "if (row < rows && c < a.shape.head_dim) to[", "if (row < rows) to["),
+    ("attention_backward", "if (query < a.queries && part == 0 && threadIdx.x % 4 == 0)", "if (part == 0 && threadIdx.x % 4 == 0)"),
+    ("parameters", "if (i < count) ", ""),
+    ("parameters", "const std::int64_t i = element();\n  if (i >= count) return;\n  constexpr", "const std::int64_t i = element();\n  constexpr"),
+    ("parameters", "j < columns ? stepped_weight(a, step, row * columns + j) : 0.0F", "stepped_weight(a, step, row * columns + j)"),
+    ("parameters", "j + 1 < columns ? stepped_weight(a, step, row * columns + j + 1) : 0.0F", "stepped_weight(a, step, row * columns + j + 1)"),
+    ("rows", "if (j >= d) return;", ""),
+    ("rows", "if (i < count) y[i] = gate[i]", "y[i] = gate[i]"),
+    ("token_columns", "if (i >= n) return;", ""),
+    ("token_columns", "target[i] < 0 ? 0.0F : ", ""),
+]
+
+
+def mutated(check):
+    name, old, new = check
+    text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
+    count = text.count(old)
+    return (text.replace(old, new), count)
+
+
+def commands(build, target):
+    return subprocess.run(["ninja", "-C", build, "-t", "commands", target], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def probe(build, folder, check):
+    """The output of bound_probe with the mutated file in place of the build's."""
+    name = check[0]
+    source, made = folder / f"{name}.cu", folder / f"{name}.o"
+    source.write_text(mutated(check)[0], encoding="utf-8")
+    original = str(KERNELS / f"{name}.cu")
+    lines = commands(build, "bin/bound_probe")
+    compile_line = next(line for line in lines if shlex.split(line)[-1] == original)
+    words = shlex.split(compile_line)
+    built = words[words.index("-o") + 1]
+    words[words.index("-o") + 1], words[words.index("-MF") + 1], words[-1] = str(made), str(folder / "d"), str(source)
+    words.insert(-1, "-w")  # a parameter may be used by the check alone
+    result = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        return "does not compile: " + result.stderr
+    link = re.search(r"&& (.*) && :$", lines[-1])[1].replace(built, str(made)).replace("-o bin/bound_probe", f"-o {folder}/probe")
+    subprocess.run(link, shell=True, cwd=build, check=True, capture_output=True)
+    run = subprocess.run([folder / "probe"], capture_output=True, text=True, check=False, timeout=300)
+    return run.stdout + run.stderr + (f"exit code {run.returncode}" if run.returncode != 0 else "")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build")
+    parser.add_argument("--only", type=int)
+    options = parser.parse_args()
+    lost = [f"{name}.cu: {count} times: {old!r}" for check in CHECKS for name, old, _ in [check] for count in [mutated(check)[1]] if count != 1]
+    print("\n".join(lost) or f"all {len(CHECKS)} checks are in the sources, each once")
+    if lost or not options.build:
+        return 1 if lost else 0
+    right = subprocess.run([Path(options.build) / "bin" / "bound_probe"], capture_output=True, text=True, check=True).stdout
+    if right.count("\n") != 1:
+        print("the whole kernels are not clean:\n" + right)
+        return 1
+    reported = missed = 0
+    for number, check in enumerate(CHECKS):
+        if options.only not in (None, number):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            said = probe(options.build, Path(folder), check)
+        first = said.splitlines()[0]
+        noticed = said != right and not said.startswith("does not compile")
+        reported += noticed and not first.startswith("checksum")
+        missed += not noticed
+        print(f"{number:2} {check[0]}: {check[1][:70]!r}: {'MISSED' if not noticed else 'another result' if first.startswith('checksum') else first[:150]}", flush=True)
+        if said.startswith("does not compile"):
+            print(said[:600])
+    print(f"{len(CHECKS) - missed} of {len(CHECKS)} noticed, {reported} by a report" if options.only is None else "")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

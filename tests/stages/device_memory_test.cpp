@@ -1,0 +1,62 @@
+// What a GPU holds: by hand for a model of 7 billion weights, and what is said of it.
+#include "stages/device_memory.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::stages {
+namespace {
+
+using comm::Stage;
+
+/// Qwen2.5-7B's config.json: 7,615,616,512 weights.
+RunModels seven_b() {
+  RunModels models;
+  model::ModelConfig& c = models.policy;
+  c.architecture = model::Architecture::qwen2;
+  c.vocab_size = 152064, c.hidden_size = 3584, c.intermediate_size = 18944, c.num_hidden_layers = 28;
+  c.num_attention_heads = 28, c.num_key_value_heads = 4, c.head_dim = 128, c.max_position_embeddings = 32768, c.attention_bias = true;
+  return models;
+}
+RunConfig config() {
+  RunConfig c;
+  c.sampling.max_new_tokens = 960, c.train.leaf_tokens = 1024, c.train.steps = 10;
+  return c;
+}
+std::uint64_t item(const DeviceNeed& need, const std::string& what) {
+  for (const auto& held : need.held)
+    if (held.what == what) return held.bytes;
+  return 0;
+}
+
+TEST(DeviceMemory, OfSevenBillionWeights) {
+  const auto need = device_need(config(), seven_b(), {Stage::generation, Stage::update}, 64);
+  EXPECT_NEAR(double(item(need, "weights in bf16")), 2 * 7.6156e9 + 4 * 32768 * 128, 5e6);
+  EXPECT_NEAR(double(item(need, "64-bit sum of gradients")), 8 * 7.6156e9, 5e6);
+  EXPECT_EQ(need.sequence_bytes, 1024u * 28 * 2 * 4 * 128 * 2);  // 57,344 bytes a token
+  // A block's rows: 4 x 3584 + 2 x 3584 + 2 x 512 + 3 x 18944 floats a token.
+  EXPECT_EQ(need.kept_bytes, 27u * 1024 * (6 * 3584 + 1024 + 3 * 18944) * 4);
+  EXPECT_GT(need.leaf_bytes, 28u * 1024 * 3584 * 4 + 2 * 1024u * (6 * 3584 + 1024 + 3 * 18944) * 4);
+  const std::string text = device_text(need, 80'000'000'000);
+  EXPECT_NE(text.find("does not fit"), std::string::npos) << text;
+  EXPECT_NE(device_text(need, 141'000'000'000).find("fits, "), std::string::npos) << device_text(need, 141'000'000'000);
+}
+
+TEST(DeviceMemory, WhoOnlyGeneratesHasNoSumAndWhoOnlyUpdatesNoSequences) {
+  const auto generates = device_need(config(), seven_b(), {Stage::generation}, 64), updates = device_need(config(), seven_b(), {Stage::update}, 64);
+  EXPECT_EQ(item(generates, "64-bit sum of gradients") + generates.leaf_bytes + generates.kept_bytes, 0u);
+  EXPECT_EQ(updates.sequence_bytes + updates.decode_bytes, 0u);
+  EXPECT_GT(updates.least(), generates.least() + std::uint64_t(60e9));
+  // Of 80 GB eight tenths of what is free are for pages of 59 MB.
+  const std::string text = device_text(generates, 80'000'000'000);
+  const auto pages = (80'000'000'000 - (generates.least() - generates.sequence_bytes)) / 10 * 8;
+  EXPECT_NE(text.find("fits, " + std::to_string(pages / generates.sequence_bytes) + " sequences of the longest kind at a time"), std::string::npos) << text;
+}
+
+TEST(DeviceMemory, WithoutTrainingThereIsNoSum) {
+  RunConfig c = config();
+  c.train.steps = 0, c.sft.steps = 0;
+  EXPECT_EQ(item(device_need(c, seven_b(), {Stage::update}, 64), "64-bit sum of gradients"), 0u);
+}
+
+}  // namespace
+}  // namespace rollcall::stages
