@@ -47,6 +47,7 @@ class CompactTables {
   std::span<const std::byte> values(const CompactColumn& column);
   std::optional<std::uint64_t> place() const;  ///< of the columns in the file; nothing where all are empty
 
+  bool has(const std::string& fact) const { return facts_.contains(fact); }
   std::string text(const std::string& fact) const;
   void number(const std::string& fact, ElementType type, void* value) const;  ///< of type i32, u32, u64 or f32
   const std::vector<std::string>& component_names() const { return component_names_; }

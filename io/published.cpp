@@ -10,17 +10,19 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 
 Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major) {
-  return {{"schema_major", std::int32_t{major}},
-          {"schema_minor", std::int32_t{kSchemaMinor}},
-          {"kind", std::string(kind)},
-          {"run_id", identity.run_id},
-          {"config_sha256", identity.config_sha256},
-          {"data_hash", identity.data_hash},
-          {"binary_version", identity.binary_version},
-          {"slurm_job_id", identity.slurm_job_id},
-          {"seed", identity.seed},
-          {"purpose", text_of(purpose)},
-          {"weights_hash", identity.weights_hash}};
+  Attributes all{{"schema_major", std::int32_t{major}},
+                 {"schema_minor", std::int32_t{kSchemaMinor}},
+                 {"kind", std::string(kind)},
+                 {"run_id", identity.run_id},
+                 {"config_sha256", identity.config_sha256},
+                 {"data_hash", identity.data_hash},
+                 {"binary_version", identity.binary_version},
+                 {"slurm_job_id", identity.slurm_job_id},
+                 {"seed", identity.seed},
+                 {"purpose", text_of(purpose)},
+                 {"weights_hash", identity.weights_hash}};
+  if (!identity.judge.empty()) all.emplace_back("judge", identity.judge);
+  return all;
 }
 
 PublishedFile inspect(const fs::path& run_dir, const std::string& path) {

@@ -16,6 +16,7 @@ struct RunIdentity {
   std::string run_id, config_sha256, data_hash, binary_version, slurm_job_id;
   std::uint64_t seed = 0;
   std::string weights_hash{};  ///< XXH3-64 of the weights that the run began with; empty in files of schema 1.1 and before
+  std::string judge{};         ///< JSON: the model that judged beside the verifier; empty where none did
 };
 
 /// A published file: what a message says of it. A reader that finds other bytes refuses them.

@@ -104,6 +104,7 @@ class TableReader {
   explicit TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped = {}, ColumnChecksums checksums = ColumnChecksums::compare);
   ~TableReader();
   std::string text(const char* attribute) const;
+  std::string text_if_any(const char* attribute) const;  ///< empty where the file does not have it
   template <class T>
   T number(const char* attribute) const {
     T value{};

@@ -74,6 +74,11 @@ std::string TableReader::text(const char* attribute) const {
   return value;
 }
 
+std::string TableReader::text_if_any(const char* attribute) const {
+  const bool has = in_facts(attribute) ? compact_->has(attribute) : H5Aexists(file_, attribute) > 0;
+  return has ? text(attribute) : std::string();
+}
+
 void TableReader::read_number(const char* attribute, ElementType type, void* value) const {
   if (in_facts(attribute)) return compact_->number(attribute, type, value);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);

@@ -1,9 +1,10 @@
-// rollcall score: a verifier's verdicts on responses, as a filter of JSON lines.
+// rollcall score: verdicts on responses by a verifier, or by a model that judges, as a filter of JSON lines.
 #include "app/commands.hpp"
 #include "app/start_sandbox.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
 #include "reward/verifier.hpp"
+#include "stages/judge_model.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -26,8 +28,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostLines = 1024;  // that are scored together; fewer where the input has no more to give yet
 
 struct ScoreFlags {
-  std::string file, verifier;
-  TaskSection task;  // extract and answer_marker
+  std::string file, verifier, judge;
+  std::vector<std::string> assignments;  // over the settings of `judge`
+  TaskSection task;                      // extract and answer_marker
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -41,7 +44,13 @@ struct Line {
 /// Text as it is; another JSON value as JSON, as verifiers with structured references read it.
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-std::string score_line(const reward::Judge& judge, const Line& line, const std::string& file) {
+/// A response and what it answers, as a line gives them.
+struct Answered {
+  Prompt prompt;
+  std::string response;
+};
+
+Answered answered(const Line& line, const std::string& file) {
   const auto need = [&](bool ok, const std::string& problem) {
     require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored",
             R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
@@ -53,13 +62,19 @@ std::string score_line(const reward::Judge& judge, const Line& line, const std::
   const char* reference = value.contains("tests") ? "tests" : "answer";
   need(value.contains(reference), "neither \"answer\" nor \"tests\"");
   need(!value.contains("prompt") || value["prompt"].is_string(), "what is under \"prompt\" is no text");
-  Prompt prompt;
-  prompt.answer = text_of(value[reference]);
+  Answered result;
+  result.prompt.answer = text_of(value[reference]);
   // 1.50 is 1.5 as text too, but 12345678901234567890123 would lose digits.
-  need(!value[reference].is_number() || line.text.find(prompt.answer) != std::string::npos,
+  need(!value[reference].is_number() || line.text.find(result.prompt.answer) != std::string::npos,
        fmt::format("the number under \"{}\" cannot be told exactly; write it as text", reference));
-  prompt.text = value.value("prompt", std::string());
-  const Score score = judge.score(prompt, value["response"].get_ref<const std::string&>(), true);
+  result.prompt.text = value.value("prompt", std::string());
+  result.response = value["response"].get<std::string>();
+  return result;
+}
+
+std::string score_line(const reward::Judge& judge, const Line& line, const std::string& file) {
+  const auto [prompt, response] = answered(line, file);
+  const Score score = judge.score(prompt, response, true);
   const Json verdict = {{"verdict", score.undecided ? "undecided"
                                     : score.correct ? "correct"
                                                     : "wrong"},
@@ -67,6 +82,28 @@ std::string score_line(const reward::Judge& judge, const Line& line, const std::
                         {"reason", score.reason},
                         {"extracted", score.answer.empty() ? Json() : Json(score.answer)}};
   return verdict.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A judge's verdict is correct above the middle of its scale; a reward model's score is no verdict.
+std::string judged_line(const stages::Judgement& judgement, bool is_verdict) {
+  const Json verdict = judgement.undecided ? Json("undecided") : !is_verdict ? Json() : Json(judgement.value > 0.5 ? "correct" : "wrong");
+  const Json line = {{"verdict", verdict}, {"score", judgement.undecided ? 0.0 : judgement.value}, {"reason", judgement.reason}, {"extracted", nullptr}};
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Lines up to the first that is none, in one batch.
+void judge_all(const stages::JudgeModel& judge, bool is_verdict, std::vector<Line>& lines, const ScoreFlags& flags) {
+  std::vector<std::vector<std::int32_t>> questions;
+  try {
+    for (const Line& line : lines) {
+      const auto [prompt, response] = answered(line, flags.file);
+      questions.push_back(judge.tokens({prompt.text, response, prompt.answer}));
+    }
+  } catch (...) {
+    lines[questions.size()].fault = std::current_exception();
+  }
+  const auto judgements = judge.judge(questions, {.decode = {.threads = int(flags.threads)}});
+  for (std::size_t n = 0; n < judgements.size(); ++n) lines[n].verdict = judged_line(judgements[n], is_verdict);
 }
 
 /// Each thread takes the next line; the order of the output is that of the input.
@@ -97,9 +134,8 @@ void write_out(const std::vector<Line>& lines) {
   if (bad != lines.end()) std::rethrow_exception(bad->fault);
 }
 
-ExitCode run(const ScoreFlags& flags) {
-  start_sandbox(reward::find_verifier(flags.verifier), {.workers = std::int64_t(flags.threads)});
-  const reward::Judge judge(reward::find_verifier(flags.verifier), flags.task);
+/// Hands the lines to `score`, many at a time, and writes what it makes of them.
+ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Line>&)>& score) {
   std::ifstream input(flags.file == "-" ? "/dev/stdin" : flags.file);
   if (!input) reading_failure("open", flags.file, errno);
   std::size_t number = 0;
@@ -112,9 +148,24 @@ ExitCode run(const ScoreFlags& flags) {
     }
     if (input.bad()) reading_failure("read", flags.file, errno);
     if (lines.empty()) return ExitCode::done;
-    score_all(judge, lines, flags);
+    score(lines);
     write_out(lines);
   }
+}
+
+ExitCode run(const ScoreFlags& flags) {
+  require<ConfigError>(flags.verifier.empty() != flags.judge.empty(), "one of --verifier and --judge says who judges", "there is nobody to ask otherwise",
+                       "name a verifier, or a run file whose [judge] names a model");
+  if (!flags.judge.empty()) {
+    const RunConfig config = load_run_config(flags.judge, flags.assignments);
+    require<ConfigError>(!config.judge.model.empty(), fmt::format("judge.model of {} is empty", flags.judge), "it names the model that judges",
+                         "set it to a model folder, there or with --set judge.model=FOLDER");
+    const stages::JudgeModel judge(config.judge, config.run.numerics, std::uint64_t(config.run.seed), {.count = int(flags.threads)});
+    return filter(flags, [&](std::vector<Line>& lines) { judge_all(judge, config.judge.kind == "judge", lines, flags); });
+  }
+  start_sandbox(reward::find_verifier(flags.verifier), {.workers = std::int64_t(flags.threads)});
+  const reward::Judge judge(reward::find_verifier(flags.verifier), flags.task);
+  return filter(flags, [&](std::vector<Line>& lines) { score_all(judge, lines, flags); });
 }
 
 std::string footer() {
@@ -123,6 +174,7 @@ std::string footer() {
   return fmt::format(
       R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
+With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
 Verifiers: {}.)",
       names);
 }
@@ -131,9 +183,11 @@ Verifiers: {}.)",
 
 void add_score(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ScoreFlags>();
-  auto* command = app.add_subcommand("score", "judge responses with a verifier, one JSON object a line");
+  auto* command = app.add_subcommand("score", "judge responses with a verifier or a model, one JSON object a line");
   command->add_option("file", flags->file, "JSON lines; - reads standard input")->required();
-  command->add_option("--verifier", flags->verifier, "who judges")->required();
+  command->add_option("--verifier", flags->verifier, "who judges");
+  command->add_option("--judge", flags->judge, "run file whose [judge] names a model that judges instead");
+  command->add_option("--set", flags->assignments, "key=value over that run file; may be repeated")->allow_extra_args(false)->take_all();
   command->add_option("--extract", flags->task.extract, "how the answer is found in a response, as task.extract; default: the verifier's own way");
   command->add_option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker");
   command->add_option("--threads", flags->threads, "threads; the output is the same with any number")->check(CLI::Range(1, 1024));

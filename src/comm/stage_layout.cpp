@@ -14,10 +14,10 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr int kStages = 4;
+constexpr int kStages = 5, kShared = 3;  ///< kShared: those shared out among ranks, from the second on
 constexpr int kFewestDisaggregated = 4;  ///< a rank of its own for every stage
 /// Generation : scoring : update. Decoding is bound by memory and takes the most time, scoring runs small verifiers on the CPU.
-constexpr std::array<int, 3> kShares{4, 1, 3};
+constexpr std::array<int, kShared> kShares{4, 1, 3};
 
 /// `total` in proportion to kShares by largest remainder (ties to the earlier stage), each at least 1. total >= 3.
 std::array<int, 3> share_out(int total) {
@@ -67,6 +67,7 @@ const char* stage_name(Stage stage) {
     case Stage::generation: return "generation";
     case Stage::scoring: return "scoring";
     case Stage::update: return "update";
+    case Stage::judge: return "judge";
   }
   throw std::logic_error("stage_name: not a stage");
 }
@@ -95,8 +96,17 @@ StageLayout make_layout(const std::string& name, int ranks) {
       next += count[i];
     }
   } else {
-    for (int stage = 1; stage < kStages; ++stage) layout.hosts[stage] = rank_range(0, ranks);
+    for (int stage = 1; stage <= kShared; ++stage) layout.hosts[stage] = rank_range(0, ranks);
   }
+  return layout;
+}
+
+StageLayout with_judges(const std::string& name, int ranks, int own) {
+  require<EnvironmentError>(own < ranks, fmt::format("judge.ranks is {}, and the job has {} ranks", own, ranks), "nobody would be left to train",
+                            "start more ranks, or set judge.ranks=0: the scoring ranks judge then");
+  StageLayout layout = make_layout(name, ranks - own);
+  layout.ranks = ranks;
+  layout.hosts[int(Stage::judge)] = own == 0 ? layout.of(Stage::scoring) : rank_range(ranks - own, own);
   return layout;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -42,6 +43,45 @@ void check_reward(const RunConfig& c) {
     require<ConfigError>(!names[i].empty() && !again, fmt::format("reward.components has {}", names[i].empty() ? "an empty name" : names[i] + " twice"),
                          "every component is a column of its own, and the first is always correct", "give each a name of its own");
   }
+}
+
+void bind_judge(ConfigSchema& s, JudgeSection& j) {
+  s.bind("judge.model", &j.model, "folder of a language model that scores answers beside the verifier; empty: none");
+  s.bind("judge.kind", &j.kind, "what it is: judge writes a verdict, reward_model is a sequence classifier with one label", {}, {"judge", "reward_model"});
+  s.bind("judge.component", &j.component, "name of its component of the reward");
+  s.bind("judge.asked", &j.asked, "which answers it is asked about: all, or those that the verifier calls correct; it gives others 0", {}, {"all", "correct"});
+  s.bind("judge.ranks", &j.ranks, "ranks of its own, the last of the job; 0: the scoring ranks judge", kCount);
+  s.bind("judge.prompt", &j.prompt, "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees with the reference");
+  s.bind("judge.system", &j.system, "judge: system message; empty: none is given");
+  s.bind("judge.assistant_prefix", &j.assistant_prefix, "judge: beginning of what it writes, given with the question");
+  s.bind("judge.extract", &j.extract,
+         "judge: how its verdict is found: yes_no, first_integer, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
+  s.bind("judge.scale", &j.scale, "judge: lowest and highest verdict, which become 0 and 1");
+  s.bind("judge.votes", &j.votes, "judge: verdicts drawn of each answer; the component is the mean of those that can be read", {1, 1024});
+  s.bind("judge.temperature", &j.sampling.temperature, "judge: sampling temperature; 0: greedy", {0, 100});
+  s.bind("judge.top_k", &j.sampling.top_k, "judge: keep the k likeliest tokens; 0: off", kCount);
+  s.bind("judge.top_p", &j.sampling.top_p, "judge: nucleus mass; 1: off", {1e-6, 1});
+  s.bind("judge.max_new_tokens", &j.sampling.max_new_tokens, "judge: longest verdict [tokens]", {1, 1048576});
+  s.bind("judge.stop", &j.sampling.stop, "judge: texts that end a verdict");
+}
+
+void check_judge(const RunConfig& c) {
+  const JudgeSection& j = c.judge;
+  if (j.model.empty()) {
+    require<ConfigError>(j.ranks == 0, fmt::format("judge.ranks is {}, but judge.model is empty", j.ranks), "those ranks would have nothing to do",
+                         "name the judge's folder in judge.model, or set judge.ranks=0");
+    return;
+  }
+  require<ConfigError>(!j.component.empty() && j.component.find('/') == std::string::npos, fmt::format("judge.component is \"{}\"", j.component),
+                       "it names a column of the archive and a metric", "use letters, digits and underscores");
+  require<ConfigError>(j.prompt.empty() || j.prompt.find("{response}") != std::string::npos, fmt::format("judge.prompt is \"{}\"", j.prompt),
+                       "without {response} every answer would be judged alike", "put {response} where the answer belongs");
+  require<ConfigError>(j.scale.size() == 2 && j.scale[0] < j.scale[1], fmt::format("judge.scale is [{}]", fmt::join(j.scale, ", ")),
+                       "verdicts between its two numbers become 0 to 1", "give the lowest and the highest verdict, for example judge.scale=[0, 10]");
+  require<ConfigError>(j.votes == 1 || j.sampling.temperature > 0.0, fmt::format("judge.votes is {} and judge.temperature 0", j.votes),
+                       "all votes would be the same", "raise judge.temperature, or set judge.votes=1");
+  require<ConfigError>(c.experts.share == 0.0, fmt::format("experts.share is {}, and judge.model is set", c.experts.share),
+                       "worked solutions are judged by the verifier alone and would lack a component", "leave one of them out");
 }
 
 }  // namespace
@@ -96,6 +136,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
   s.bind("reward.undecided", &c.reward.undecided, "answers without a verdict: drop leaves them out of statistics and loss, wrong counts them as wrong", {},
          {"drop", "wrong"});
+
+  bind_judge(s, c.judge);
 
   s.bind("text.tokenizer", &c.text.tokenizer, "how text becomes tokens; auto: the model folder's tokenizer.json, or character if it has none", {},
          {"auto", "model", "character", "byte"});
@@ -238,6 +280,7 @@ void check(const RunConfig& c) {
   require<ConfigError>(c.task.name != "jsonl" || !c.task.file.empty(), "task.name is jsonl but task.file is empty", "there is nothing to read prompts from",
                        "set task.file to a file with one JSON object a line");
   check_reward(c);
+  check_judge(c);
   require<ConfigError>(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user),
                        "without {prompt} every question would be the same", "put {prompt} where the task's prompt belongs");
 }

@@ -58,6 +58,22 @@ struct RewardSection {
   std::string undecided = "drop";       ///< drop | wrong
 };
 
+/// A second language model that scores: one more component of the reward (stages/judge_model.hpp).
+struct JudgeSection {
+  std::string model;                ///< folder, RUN or RUN@STEP; empty: no model judges
+  std::string kind = "judge";       ///< judge (it writes a verdict) | reward_model (a sequence classifier with one label)
+  std::string component = "judge";  ///< name of its component
+  std::string asked = "all";        ///< all | correct: of which answers it is asked
+  std::int64_t ranks = 0;           ///< ranks of its own, the last of the job; 0: the scoring ranks judge
+  std::string prompt;               ///< what it is asked, with {prompt}, {response} and {answer}; empty: the question or the conversation of judge_model.hpp
+  std::string system;               ///< system message of a judge's chat template
+  std::string assistant_prefix;     ///< beginning of what a judge writes
+  std::string extract = "yes_no";   ///< a row of reward/judge_verdict.cpp
+  std::vector<double> scale{0, 1};  ///< lowest and highest verdict, which become 0 and 1
+  std::int64_t votes = 1;           ///< verdicts drawn of each answer; the component is their mean
+  SamplingParams sampling{.temperature = 0.0, .max_new_tokens = 64, .stop = {}};
+};
+
 /// How a prompt becomes tokens: text/prompt_format.hpp.
 struct TextSection {
   std::string tokenizer = "auto";      ///< auto | model | character | byte; auto: the model folder's tokenizer.json where there is one, else character
@@ -212,6 +228,7 @@ struct RunConfig {
   RunSection run;
   TaskSection task;
   RewardSection reward;
+  JudgeSection judge;
   TextSection text;
   ModelSection model;
   SftSection sft;

@@ -25,9 +25,9 @@ std::string listed(const std::vector<std::string>& names) {
   return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
 }
 
-void check_names(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files) {
+void check_names(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files, const std::set<std::string>& beside) {
   std::vector<std::string> missing, unknown;
-  std::set<std::string> wanted;
+  std::set<std::string> wanted = beside;
   for (const Slice& slice : layout.slices) {
     wanted.insert(slice.name);
     if (!files.tensors().contains(slice.name)) missing.push_back(slice.name);
@@ -68,8 +68,8 @@ void check_tied_head(const WeightFiles& files, const Slice& embedding) {
                       "one of them would be lost", "set \"tie_word_embeddings\": false in config.json if both are meant");
 }
 
-void check_tensors(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files) {
-  check_names(config, layout, files);
+void check_tensors(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files, const std::set<std::string>& beside = {}) {
+  check_names(config, layout, files, beside);
   for (const Slice& slice : layout.slices) check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
   if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
 }
@@ -183,10 +183,13 @@ LoadedModel read_model_folder(const std::filesystem::path& folder) {
 }
 
 Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels, const Threads& threads) {
-  const ModelConfig config = read_folder_config(folder);
-  const WeightFiles files = WeightFiles::open(folder);
+  return read_policy(read_folder_config(folder), WeightFiles::open(folder), {}, kernels, threads);
+}
+
+Policy read_policy(const ModelConfig& config, const WeightFiles& files, const std::set<std::string>& beside, const kernels::KernelSet* kernels,
+                   const Threads& threads) {
   const WeightLayout layout = weight_layout(config);
-  check_tensors(config, layout, files);
+  check_tensors(config, layout, files, beside);
   return Policy(config, FileWeights(layout, files), PolicyVersion{0}, kernels, threads);
 }
 

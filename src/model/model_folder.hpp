@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ LoadedModel read_model_folder(const std::filesystem::path& folder);
 
 /// The folder's model for forward passes alone, packed from the files as they stand, without fp32 weights beside it. Throws as read_model_folder.
 Policy read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
+/// The same of files whose tensors `beside` are no part of the model.
+Policy read_policy(const ModelConfig& config, const WeightFiles& files, const std::set<std::string>& beside, const kernels::KernelSet* kernels,
+                   const Threads& threads);
 
 /// config.json, with the end tokens of generation_config.json where there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);

@@ -4,9 +4,11 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
+#include "base/hash.hpp"
 #include "base/nearest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace rollcall::model {
 namespace {
@@ -76,6 +78,15 @@ void WeightFiles::add(const SafetensorsFile& file, const ShardIndex& index, cons
                         "it is not known which of the two is meant", kCopy);
     tensors_.emplace(tensor, &file);
   }
+}
+
+std::string files_sha256(const WeightFiles& files) {
+  Sha256 digest;
+  for (const auto& [name, file] : files.tensors()) {
+    const TensorView& tensor = file->tensor(name);
+    digest.add(fmt::format("{} {} [{}] ", name, int(tensor.dtype), fmt::join(tensor.shape, ","))).add(tensor.bytes);
+  }
+  return digest.hex();
 }
 
 bool is_harmless_buffer(const std::string& tensor) { return tensor.ends_with("rotary_emb.inv_freq"); }

@@ -36,6 +36,9 @@ class WeightFiles {
   std::string origin_;
 };
 
+/// SHA-256 over names, types, shapes and bytes of the tensors in order of their names: the same however they are dealt to files.
+std::string files_sha256(const WeightFiles& files);
+
 /// Buffers that older versions of transformers saved beside the weights and nothing reads.
 bool is_harmless_buffer(const std::string& tensor);
 

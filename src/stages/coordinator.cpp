@@ -39,6 +39,12 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
   auto& seconds = verdicts.seconds;
   row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier), double(seconds.size() + verdicts.repeated));
   row.values.emplace_back(fmt::format("scoring/{}/undecided", verifier), double(verdicts.undecided));
+  if (verdicts.judged > 0) {
+    row.values.emplace_back("scoring/judge/asked", double(verdicts.judged));
+    row.values.emplace_back("scoring/judge/undecided", double(verdicts.judged_undecided));
+    row.values.emplace_back("perf/judge_known", double(verdicts.judged_known) / double(verdicts.judged));
+    row.values.emplace_back("timing_s/judge", verdicts.judging_s);
+  }
   if (seconds.empty()) return;
   std::nth_element(seconds.begin(), seconds.begin() + std::ptrdiff_t(seconds.size() / 2), seconds.end());
   row.values.emplace_back(fmt::format("timing_s/{}_median", verifier), double(seconds[seconds.size() / 2]));
@@ -67,6 +73,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   else state_.archive_digest = archive_digest(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = job.format->fingerprint();
+  state_.judge_digest = job.judge_digest;
   state_.examples_hash = job.examples_hash, state_.arithmetic = method::library().arithmetic();
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())

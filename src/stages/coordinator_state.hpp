@@ -41,6 +41,7 @@ struct CoordinatorState {
   std::int64_t packed_steps = 0;       ///< train steps in the archive
   std::string text_hash;               ///< of tokenizer and template (PromptFormat::fingerprint), when the run began
   std::string examples_hash;           ///< of what sft.file names, when the run began
+  std::string judge_digest;            ///< of the model that judges (JudgeIdentity), when the run began; empty where none does
   std::string arithmetic;              ///< of the machine that did the last step (method::Library::arithmetic)
   std::string archive_digest;          ///< of what train.from_archive names, when the run began
   std::vector<UnpackedFile> unpacked;  ///< published and scored, not yet in the archive

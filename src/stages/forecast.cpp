@@ -73,7 +73,7 @@ Receivers receivers_of(const comm::StageLayout& layout) {
 Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine) {
   Forecast f;
   const int ranks = machine.ranks, on_node = machine.ranks_per_node > 0 ? machine.ranks_per_node : ranks;
-  f.layout = comm::make_layout(c.run.layout, ranks);
+  f.layout = layout_of(c, ranks);
   for (int rank = 0; rank < ranks; ++rank) f.layout.nodes.push_back(rank / on_node * on_node);
   f.threads = machine.threads;
   f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;

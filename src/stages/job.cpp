@@ -207,7 +207,7 @@ Job make_job(const RunConfig& config, const RankShape& shape, const std::string&
   job.config = config;
   job.run_dir = config.run.dir;
   job.version = binary_version;
-  job.layout = comm::make_layout(config.run.layout, shape.ranks);
+  job.layout = layout_of(config, shape.ranks);
   const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
   job.tokenizer = job.format->tokenizer();

@@ -9,6 +9,7 @@
 #include "model/optimizer.hpp"
 #include "model/policy.hpp"
 #include "stages/generation.hpp"
+#include "stages/judge_model.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ constexpr std::uint64_t kLibraries = 200'000'000;     // LibTorch, MPI and HDF5 
 constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
+constexpr std::uint64_t kJudgedTokens = 4;            // the judge's own words, and other tokens for the same text
 constexpr std::uint64_t kLeafShare = 8;               // of a limit
 
 /// The plain set of the run's numerics: all of them pack alike, and where a run is planned others may be runnable.
@@ -69,7 +71,12 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
   if ((wants(method::column::teacher_logprob) || wants(method::column::teacher_kl)) && !c.teacher.model.empty())
     models.companions.push_back(model::read_folder_config(c.teacher.model));
   if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guides.push_back(model::read_folder_config(c.guide.model));
+  if (!c.judge.model.empty()) models.judges.push_back(judge_config(c.judge));
   return models;
+}
+
+comm::StageLayout layout_of(const RunConfig& c, int ranks) {
+  return c.judge.model.empty() ? comm::make_layout(c.run.layout, ranks) : comm::with_judges(c.run.layout, ranks, int(c.judge.ranks));
 }
 
 std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy) {
@@ -95,19 +102,26 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   // Once a node; each of its ranks counts a part of it.
   holds("weights and their packed copy", model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
+  const auto sampled_by = [&](const model::ModelConfig& model, std::uint64_t all, std::uint64_t begun) {
+    const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
+    need.apart = need.apart || model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
+    need.sequences = std::max(need.sequences, shape.live_rows);
+    need.decode_bytes = std::max(need.decode_bytes, std::uint64_t(model::DecodeSession::scratch_bytes(model, shape.live_rows)));
+    need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
+    need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, all) + cache_bytes(model, kernels, begun));
+  };
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
     const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
-    const auto sampled_by = [&](const model::ModelConfig& model) {
-      const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
-      need.apart = need.apart || model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
-      need.sequences = std::max(need.sequences, shape.live_rows);
-      need.decode_bytes = std::max(need.decode_bytes, std::uint64_t(model::DecodeSession::scratch_bytes(model, shape.live_rows)));
-      need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
-      need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, longest) + cache_bytes(model, kernels, begun));
-    };
-    sampled_by(policy);
-    for (const auto& guide : models.guides) sampled_by(guide);
+    sampled_by(policy, longest, begun);
+    for (const auto& guide : models.guides) sampled_by(guide, longest, begun);
+  }
+  if (layout.hosts_stage(rank, comm::Stage::judge)) {
+    holds("judge", models_bytes(models.judges, kernels));
+    for (const auto& judge : models.judges) {  // how long its questions are is not known before they are asked: kJudgedTokens times what it is asked about
+      const auto asked = std::min(std::uint64_t(judge.max_position_embeddings), kJudgedTokens * longest + std::uint64_t(c.judge.sampling.max_new_tokens));
+      sampled_by(judge, asked, asked);
+    }
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));

@@ -19,9 +19,13 @@ struct RunModels {
   model::ModelConfig policy;
   std::vector<model::ModelConfig> companions;  ///< a reference and a teacher, on every update rank
   std::vector<model::ModelConfig> guides;      ///< at most one, on every generation rank
+  std::vector<model::ModelConfig> judges;      ///< at most one, on every judge rank
 };
 /// Reads config.json of run.init_from or model.path, and of the models beside it. Throws InputError, ConfigError.
 RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
+
+/// Which rank hosts what: run.layout, with the stage of a model that judges where there is one.
+comm::StageLayout layout_of(const RunConfig& config, int ranks);
 
 /// train.leaf_tokens, or where that is 0 the largest power of two in [64, 1024] whose backward pass, with all computed again that can be, takes no more than an
 /// eighth of run.memory_limit (without a limit: 1 GB).

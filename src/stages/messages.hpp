@@ -18,6 +18,8 @@ namespace rollcall::stages {
 // plan         coordinator   generation    StepPlan: prompts, budgets, sampling
 // shard        generation    scoring       ShardNotice: a published shard, unless its scorer is the rank that made it
 // scored       scoring       coordinator   ScoredNotice: shard, scores, and the report per group
+// question     scoring       judge         JudgeRequest: answers of a shard, for the model that judges
+// judgement    judge         scoring       JudgeReply: a judgement of each
 // supervise    coordinator   update        SupervisePlan: one supervised step
 // update       coordinator   update        UpdatePlan: the closed step's files, and how strongly each group trains
 // updated      update        coordinator   UpdateReport, from the first update rank
@@ -29,7 +31,7 @@ namespace rollcall::stages {
 // rollback     coordinator   update        checkpoint name: take weights and optimizer from it
 // stop         any           coordinator   a signal asked for a stop
 // finish       coordinator   all others    exit code
-enum class Tag : int { plan = 1, shard, scored, supervise, update, updated, weights, pack, packed, save, saved, rollback, stop, finish };
+enum class Tag : int { plan = 1, shard, scored, supervise, update, updated, weights, pack, packed, save, saved, rollback, stop, finish, question, judgement };
 
 struct ShardNotice {
   io::PublishedFile file;
@@ -50,6 +52,11 @@ struct VerdictFacts {
   std::string slowest{};         ///< the sample that took longest ...
   double slowest_s = 0.0;        ///< ... and how long
   std::string reason{};          ///< of the first undecided one
+  // Of the model that judges beside the verifier:
+  std::uint64_t judged = 0;            ///< answers that it was asked about
+  std::uint64_t judged_known = 0;      ///< of them, those whose judgement it remembered
+  std::uint64_t judged_undecided = 0;  ///< of them, those that it gave no verdict on
+  double judging_s = 0.0;              ///< waited for it
 };
 void note(VerdictFacts& facts, double seconds, const std::string& sample);  ///< one more verdict
 void add(VerdictFacts& all, const VerdictFacts& more);
@@ -59,6 +66,27 @@ struct ScoredNotice {
   StepReport report;
   VerdictFacts verdicts{};
   double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
+};
+
+/// What a model that judges is asked about.
+struct Question {
+  std::string prompt, response, answer;  ///< of the task; the answer is the reference
+};
+/// What it made of it.
+struct Judgement {
+  double value = 0.0;      ///< a judge: 0 to 1; a reward model: any number
+  bool undecided = false;  ///< nothing that it wrote can be read as a verdict, or it could not be asked
+  std::string reason{};    ///< why it is undecided, or how what it wrote begins
+};
+
+struct JudgeRequest {
+  std::uint64_t id = 0;  ///< the asking rank's number of it
+  std::vector<Question> questions;
+};
+struct JudgeReply {
+  std::uint64_t id = 0;
+  std::vector<Judgement> judgements;  ///< in the order of the questions
+  std::uint64_t known = 0;            ///< of them, those that were not computed again
 };
 
 struct SupervisePlan {
@@ -127,10 +155,27 @@ void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
 template <class A>
 void serialize(A& ar, rollcall::stages::VerdictFacts& v, unsigned) {
   ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.slowest_s& v.reason;
+  ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
   ar& v.files& v.report& v.verdicts& v.generation_s& v.scoring_s& v.archive_s;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::Question& v, unsigned) {
+  ar& v.prompt& v.response& v.answer;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::Judgement& v, unsigned) {
+  ar& v.value& v.undecided& v.reason;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::JudgeRequest& v, unsigned) {
+  ar& v.id& v.questions;
+}
+template <class A>
+void serialize(A& ar, rollcall::stages::JudgeReply& v, unsigned) {
+  ar& v.id& v.judgements& v.known;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {

@@ -10,6 +10,7 @@
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
 #include "stages/guide.hpp"
+#include "stages/judging.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 
@@ -64,6 +65,9 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
         "restore the file, or start a new run with --set run.dir=... and --init-from");
   check(state.text_hash, job.format->fingerprint(), "the tokenizer, the chat template or what it makes of a prompt is",
         "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
+  require<ConfigError>(state.judge_digest == job.judge_digest,
+                       fmt::format("the judge in \"{}\" is not the one that the run began with", job.config.judge.model),
+                       "a resumed run must equal the uninterrupted one", "restore its folder, or start a new run with --set run.dir=... and --init-from");
 }
 
 /// Not refused: what is trained is right, only not the bits of a run that was never interrupted.
@@ -115,11 +119,16 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   opening.job->layout.nodes = share.nodes;
   check_command(*opening.job, request.spawner);
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
+  if (!config.judge.model.empty()) {
+    const auto judge = identify_judge(config.judge, config.run.numerics);
+    opening.job->identity.judge = judge.json, opening.job->judge_digest = judge.digest;
+  }
   fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);
   for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
   const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   check_experts(*opening.job, *objective);
+  check_judge(*opening.job, objective->columns());
   check_replay(config, *objective);
   check_from_archive(*opening.job, *objective);
   check_keep_best(config);
@@ -145,6 +154,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   }
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
   opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;
+  opening.preamble.judge = opening.job->identity.judge;
   opening.preamble.arithmetic = method::library().arithmetic();
   opening.preamble.toml = bind(config).to_toml();
   return opening;

@@ -11,6 +11,7 @@
 #include "stages/coordinator.hpp"
 #include "stages/failure.hpp"
 #include "stages/generation.hpp"
+#include "stages/judging.hpp"
 #include "stages/opening.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
@@ -63,6 +64,7 @@ class Rank {
   std::vector<int> transfer_ranks_;
   std::optional<Generation> generation_;
   std::optional<Scoring> scoring_;
+  std::optional<Judging> judging_;
   std::optional<Update> update_;
   Resumed resumed_;                         ///< rank 0 only
   std::optional<Coordinator> coordinator_;  ///< rank 0 only, while it runs
@@ -96,6 +98,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   transfer_ = std::make_unique<comm::WeightTransfer>(world, plan, job_.carrier);
   if (hosts(comm::Stage::generation)) generation_.emplace(job_, rank);
   if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_, spawner);
+  if (hosts(comm::Stage::judge)) judging_.emplace(job_, mail_);
   if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_);
   if (!checkpoint.empty()) restore(checkpoint);
 }
@@ -145,6 +148,14 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
     case Tag::shard:
       unhosted(scoring_.has_value());
       scoring_->on_shard(begin<ShardNotice>(envelope, "scoring"));
+      return true;
+    case Tag::question:
+      unhosted(judging_.has_value());
+      judging_->on_request(envelope.source, begin<JudgeRequest>(envelope, "judging"));
+      return true;
+    case Tag::judgement:
+      unhosted(scoring_.has_value());
+      scoring_->on_judgement(begin<JudgeReply>(envelope, "scoring"));
       return true;
     case Tag::supervise:
       unhosted(update_.has_value());
@@ -236,6 +247,16 @@ comm::Envelope Rank::next(const std::string& waiting_for) {
   const double deadline_s = job_.config.run.deadline_s + (world_->rank() == 0 ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
+    if (judging_ && judging_->is_asked()) {  // whatever else has arrived may ask as well
+      if (const auto arrived = world_->try_receive()) {
+        if (!dispatch(*arrived) || finished_) return *arrived;
+      } else {
+        world_->set_activity("judging");
+        judging_->answer();
+      }
+      world_->set_activity(background());
+      continue;
+    }
     auto envelope = world_->receive(deadline_s, waiting_for, [this] { report_progress(); });
     const bool handled = dispatch(envelope);
     world_->set_activity(background());
@@ -311,7 +332,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       require_same_start(opening.job->identity, opening.preamble);
       if (const std::string own = method::library().arithmetic(); own != opening.preamble.arithmetic)
         spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
-      opening.job->identity.weights_hash = opening.preamble.weights_hash;
+      opening.job->identity.weights_hash = opening.preamble.weights_hash, opening.job->identity.judge = opening.preamble.judge;
       fit_memory(*opening.job, world.rank(), share.memory);
     }
     catch_stop_signals();

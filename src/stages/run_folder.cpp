@@ -25,10 +25,11 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Sections and keys a resumed run may change: they say how long, where and how closely watched, not what is computed.
+/// Of judge.model it is what lies in the folder that must not (check_same_data).
 bool may_change(const std::string& key) {
-  static const std::array<std::string, 16> free{"run.dir",     "run.layout", "run.threads",         "run.memory_limit", "run.log_level", "run.deadline_s",
+  static const std::array<std::string, 18> free{"run.dir",     "run.layout", "run.threads",         "run.memory_limit", "run.log_level", "run.deadline_s",
                                                 "run.watch_s", "run.comm",   "run.wall_time_s",     "train.steps",      "eval.after",    "eval.bootstrap",
-                                                "checkpoint.", "archive.",   "train.max_bad_steps", "reward.processes"};
+                                                "checkpoint.", "archive.",   "train.max_bad_steps", "reward.processes", "judge.ranks",   "judge.model"};
   return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
 }
 

@@ -16,6 +16,7 @@ void note(VerdictFacts& facts, double seconds, const std::string& sample) {
 
 void add(VerdictFacts& all, const VerdictFacts& more) {
   all.seconds.insert(all.seconds.end(), more.seconds.begin(), more.seconds.end());
+  all.judged += more.judged, all.judged_known += more.judged_known, all.judged_undecided += more.judged_undecided, all.judging_s += more.judging_s;
   all.repeated += more.repeated, all.undecided += more.undecided, all.ended += more.ended;
   if (more.slowest_s > all.slowest_s || all.slowest.empty()) all.slowest = more.slowest, all.slowest_s = more.slowest_s;
   if (all.reason.empty()) all.reason = more.reason;
@@ -69,6 +70,7 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
 }
 
 Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner) : job_(&job), mail_(&mail) {
+  if (!job.config.judge.model.empty()) questions_.emplace(job, mail);
   if (!job.judge->is_command()) return;
   expect(spawner != nullptr, "a job with a command was given what starts it");
   command_.emplace(job, *spawner, mail.rank());
@@ -87,14 +89,24 @@ void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double 
   JudgedShard judged{.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}, .read_s = read_s};
   judged.scores = score(*job_, judged.shard, judged.facts);
   judged.scoring_s = clock.seconds();
-  publish(std::move(judged));
+  decided(std::move(judged));
+}
+
+void Scoring::decided(JudgedShard judged) {
+  auto whole = questions_ ? questions_->ask(std::move(judged)) : std::move(judged);
+  if (whole) publish(std::move(*whole));
+}
+
+void Scoring::on_judgement(const JudgeReply& reply) {
+  expect(questions_.has_value(), "only a job with a judge has judgements");
+  if (auto whole = questions_->take(reply)) publish(std::move(*whole));
 }
 
 void Scoring::progress() {
   while (command_) {
     auto judged = command_->take();
     if (!judged) return;
-    publish(std::move(*judged));
+    decided(std::move(*judged));
   }
 }
 

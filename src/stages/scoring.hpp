@@ -4,6 +4,7 @@
 
 #include "stages/command_scoring.hpp"
 #include "stages/job.hpp"
+#include "stages/judge_questions.hpp"
 #include "stages/mailbox.hpp"
 
 #include <optional>
@@ -17,16 +18,19 @@ class Scoring {
   void on_shard(const ShardNotice& notice);
   /// Of this process: it need not be read back.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard) { score_shard(notice, std::move(shard), 0.0); }
-  void progress();  ///< publishes what the command has judged meanwhile
+  void on_judgement(const JudgeReply& reply);  ///< of the model that judges beside the verifier
+  void progress();                             ///< publishes what the command has judged meanwhile
   bool is_judging() const { return command_ && command_->is_judging(); }
 
  private:
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
+  void decided(JudgedShard judged);  ///< by the verifier
   void publish(JudgedShard judged);
 
   Job* job_;
   Mailbox* mail_;
   std::optional<CommandScoring> command_;
+  std::optional<JudgeQuestions> questions_;
 };
 
 /// Scores every rollout of a shard with the job's verifier.

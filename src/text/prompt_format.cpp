@@ -166,6 +166,10 @@ std::vector<std::int32_t> PromptFormat::chat_tokens(std::span<const Message> mes
   return files_.tokenizer->encode(render(messages, Turn::open) + section_.assistant_prefix);
 }
 
+std::vector<std::int32_t> PromptFormat::conversation_tokens(std::span<const Message> messages) const {
+  return files_.tokenizer->encode(render(messages, Turn::complete));
+}
+
 PromptFormat::Answer PromptFormat::find_answer(std::string_view text, std::span<const Message> messages, std::size_t i, std::size_t done) const {
   // What the assistant is given before it speaks is what stands before its words here; where the template shows a past turn otherwise, they are looked
   // for behind the message before them.

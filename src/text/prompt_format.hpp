@@ -61,7 +61,8 @@ class PromptFormat {
   std::string answer_text(std::span<const std::int32_t> tokens) const;
 
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
-  std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;  ///< up to where the assistant speaks next
+  std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;          ///< up to where the assistant speaks next
+  std::vector<std::int32_t> conversation_tokens(std::span<const Message> messages) const;  ///< the whole, where nobody speaks next
   /// Everything the assistant says is learnt, but for text.assistant_prefix, which goes before an answer that does not begin with it. Throws InputError where
   /// the template shows earlier answers in other words than it was given, so that what is learnt cannot be told.
   Supervised supervised(std::span<const Message> messages) const;

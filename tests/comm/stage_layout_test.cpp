@@ -55,6 +55,30 @@ TEST(StageLayout, SharesAreFourToOneToThree) {
   EXPECT_EQ(six.of(Stage::update).size(), 2u);
 }
 
+TEST(StageLayout, JudgesStandOnTheLastRanksOrWithScoring) {
+  for (const char* name : {"auto", "colocated", "disaggregated"}) {
+    for (int own = 0; own <= 3; ++own) {
+      const int ranks = 6 + own;
+      const StageLayout layout = with_judges(name, ranks, own), without = make_layout(name, 6);
+      EXPECT_EQ(layout.ranks, ranks);
+      for (const Stage stage : kAll) EXPECT_EQ(layout.of(stage), without.of(stage)) << stage_name(stage);
+      EXPECT_TRUE(without.of(Stage::judge).empty());
+      std::vector<int> last(std::size_t(own), 0);
+      std::iota(last.begin(), last.end(), 6);
+      EXPECT_EQ(layout.of(Stage::judge), own == 0 ? layout.of(Stage::scoring) : last);
+    }
+  }
+  EXPECT_STREQ(stage_name(Stage::judge), "judge");
+  for (const int own : {2, 3}) {
+    try {
+      with_judges("auto", 2, own);
+      ADD_FAILURE();
+    } catch (const EnvironmentError& error) {
+      EXPECT_NE(std::string(error.what()).find("judge.ranks is " + std::to_string(own) + ", and the job has 2 ranks"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(StageLayout, AutoAndMisfits) {
   EXPECT_EQ(make_layout("auto", 1).name, "single");
   EXPECT_EQ(make_layout("auto", 2).name, "colocated");

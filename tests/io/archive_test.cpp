@@ -60,6 +60,18 @@ TEST(Archive, HoldsTheShardsInCanonicalOrder) {
   EXPECT_EQ(files_in(run.path() / "shards"), 0U);
 }
 
+TEST(Archive, NamesTheModelThatJudged) {
+  const RunFolder run;
+  RunIdentity judged = identity();
+  judged.judge = R"({"model":"übung","votes":3})";
+  for (const RunIdentity& who : {identity(), judged}) {
+    const PackInput input = write(run, sample(1, 3, 2), who);
+    EXPECT_EQ(identity_of(run, input.shard).judge, who.judge);
+    EXPECT_EQ(identity_of(run, input.scores).judge, who.judge);
+    EXPECT_EQ(identity_of(run, pack(*comm::alone(), run, who.judge.empty() ? "without" : "with", {input}, who).file).judge, who.judge);
+  }
+}
+
 TEST(Archive, ContentHashKnowsNoFilesButEveryValue) {
   for (const std::uint64_t seed : {1, 2}) {
     const RunFolder loose, packed, cut;

@@ -38,7 +38,7 @@ CoordinatorState any_state() {
   s.grad_norm_mean = any_finite();
   if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
   s.best_checkpoint = any_text(), s.archive_digest = any_text();
-  s.text_hash = any_text(), s.examples_hash = any_text(), s.arithmetic = any_text();
+  s.text_hash = any_text(), s.examples_hash = any_text(), s.judge_digest = any_text(), s.arithmetic = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
@@ -73,6 +73,7 @@ auto bits(const CoordinatorState& s) {
                     s.archive_digest,
                     s.text_hash,
                     s.examples_hash,
+                    s.judge_digest,
                     s.arithmetic,
                     files,
                     seconds,

@@ -71,7 +71,7 @@ TEST(Memory, RowsAreKeptWhereNothingLimitsThem) {
     RunConfig config;
     config.train.leaf_tokens = 1024, config.scheduler.max_rollouts = rollouts;
     const auto policy = model::model_config(config.model, 20, 0);
-    const auto need = memory_need(config, {policy, {}, {}}, comm::make_layout("colocated", 1), 0, {600, 0});
+    const auto need = memory_need(config, {policy, {}, {}, {}}, comm::make_layout("colocated", 1), 0, {600, 0});
     for (const int threads : {1, 3}) {
       const auto taken = [&](std::int64_t limit) { return model::LeafRunner::backward_bytes(policy, kernels::selected_kernels(), 1024, 1, limit); };
       EXPECT_EQ(taken(fit_memory(need, kNoLimit, "", threads).leaf_bytes), taken(model::LeafRunner::kNoLimit)) << rollouts << " rollouts, " << threads;
@@ -119,7 +119,7 @@ TEST(Memory, RanksOfANodeCountTheirPartOfWhatTheyShare) {
   const std::uint64_t weights = 4 * std::uint64_t(model::weight_layout(policy).size);
   const auto bytes_of = [&](int rank, const std::string& what) {
     std::uint64_t sum = 0;
-    for (const auto& item : memory_need(config, {policy, {}, {}}, layout, rank, {30, 0}).held) sum += item.what == what ? item.bytes : 0;
+    for (const auto& item : memory_need(config, {policy, {}, {}, {}}, layout, rank, {30, 0}).held) sum += item.what == what ? item.bytes : 0;
     return sum;
   };
   const std::uint64_t policy_bytes = weights + std::uint64_t(model::packed_bytes(policy, kernels::scalar_kernels()));

@@ -95,7 +95,7 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
   const Medians medians(run_dir);
   MeasuredRun run{.name = fs::path(run_dir).lexically_normal().string(), .cluster = {}, .work = {}, .times = {}};
   const int ranks = ranks_of(run_dir);
-  run.cluster.layout = comm::make_layout(config.run.layout, ranks);
+  run.cluster.layout = layout_of(config, ranks);
   run.cluster.threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, cores / ranks);
   run.cluster.ranks_per_node = ranks, run.cluster.cores_per_node = cores;
   const text::PromptFormat format(config.text, text_source(config));

@@ -1,0 +1,76 @@
+// Which answers are asked about, whom, and what a judgement does to a score.
+#include "stages/judge_questions.hpp"
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace rollcall::stages {
+namespace {
+
+bool is_trained_on(Purpose purpose) { return purpose == Purpose::train || purpose == Purpose::greedy; }
+
+}  // namespace
+
+std::optional<JudgedShard> JudgeQuestions::ask(JudgedShard shard) {
+  shard.scores.component_names.push_back(job_->config.judge.component);
+  const auto& judges = job_->layout.of(comm::Stage::judge);
+  const bool judges_itself = job_->layout.hosts_stage(mail_->rank(), comm::Stage::judge), only_correct = job_->config.judge.asked == "correct";
+  const auto& prompts = job_->prompts.of(split_of(shard.shard.purpose));
+  std::map<int, std::pair<JudgeRequest, std::vector<Place>>> requests;  // by judge
+  for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
+    const Group& group = shard.shard.groups[g];
+    const Prompt& prompt = prompts.at(group.id.prompt.value);
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      Score& score = shard.scores.scores[g][i];
+      score.components.push_back(0.0);
+      if (score.undecided || (only_correct && !score.correct)) continue;
+      const std::string& response = group.rollouts[i].text;
+      auto& [request, places] = requests[judges_itself ? mail_->rank() : judges[checksum64(response) % judges.size()]];
+      request.questions.push_back({prompt.text, response, prompt.answer});
+      places.emplace_back(g, i);
+      ++shard.facts.judged;
+    }
+  }
+  if (requests.empty()) return shard;
+  const std::uint64_t number = next_++;
+  for (auto& [judge, asked] : requests) {
+    asked.first.id = next_++;
+    sent_[asked.first.id] = {number, std::move(asked.second)};
+    mail_->send(judge, Tag::question, asked.first);
+  }
+  open_.emplace(number, Open{std::move(shard), requests.size(), {}});
+  return std::nullopt;
+}
+
+std::optional<JudgedShard> JudgeQuestions::take(const JudgeReply& reply) {
+  const auto sent = sent_.extract(reply.id);
+  require<ProtocolError>(!sent.empty() && sent.mapped().places.size() == reply.judgements.size(), "a judge answered what it was not asked",
+                         "the binaries of two ranks differ", "start every rank with the same binary");
+  const auto open = open_.find(sent.mapped().shard);
+  JudgedShard& shard = open->second.shard;
+  for (std::size_t i = 0; i < reply.judgements.size(); ++i) set(shard, sent.mapped().places[i], reply.judgements[i]);
+  shard.facts.judged_known += reply.known;
+  if (--open->second.replies > 0) return std::nullopt;
+  shard.facts.judging_s = open->second.clock.seconds();
+  shard.scoring_s += shard.facts.judging_s;
+  auto whole = open_.extract(open);
+  return std::move(whole.mapped().shard);
+}
+
+/// An answer that is trained on has no score where the judge gives none. One of an evaluation keeps the verifier's verdict: pass@k is the verifier's.
+void JudgeQuestions::set(JudgedShard& shard, const Place& place, const Judgement& judgement) const {
+  Score& score = shard.scores.scores[place.first][place.second];
+  if (!judgement.undecided) {
+    score.components.back() = judgement.value;
+    return;
+  }
+  ++shard.facts.judged_undecided;
+  if (!is_trained_on(shard.shard.purpose)) return;
+  score = job_->judge->undecided(judgement.reason);
+  score.components.push_back(0.0);
+}
+
+}  // namespace rollcall::stages

@@ -1,0 +1,192 @@
+"""A second model that scores: the bits of any ranks and of a killed run, judges on ranks of their own, reward models, rows that read its component, wrong settings."""
+import json
+import pathlib
+import shutil
+import signal
+import struct
+import time
+
+from harness import check, main, metrics, result, sets
+
+LONG = sets(model__max_position_embeddings=160)
+SETTINGS = [*LONG, *sets(train__steps=5, eval__after="false", objective__pieces__reward="components", objective__knobs__component_weights='"judge=1"')]
+TINY = 354  # characters, bos and eos
+
+
+def judge(harness, **more):
+    """A tiny sorter that rates by the digits it happens to say: bad at judging, but each rating follows from what it reads."""
+    folder = harness.work / "judge"
+    if not folder.exists():
+        harness.train(harness.work / "sorter", *LONG, *sets(run__seed=3, train__steps=0, eval__before="false", eval__after="false"))
+        harness.succeed("export", harness.work / "sorter", folder)
+    given = {"model": folder, "prompt": "{prompt} {response}", "extract": "regex:[0-9]", "scale": "[0, 9]", "votes": 2, "temperature": 1, "max_new_tokens": 6} | more
+    return [word for key, value in given.items() for word in ("--set", f"judge.{key}={value}")]
+
+
+def reward_model(harness):
+    """The sorter with a score in place of its head: its lm_head's first row."""
+    judge(harness)
+    folder = harness.work / "reward_model"
+    if folder.exists():
+        return folder
+    shutil.copytree(harness.work / "judge", folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = [config["architectures"][0].replace("ForCausalLM", "ForSequenceClassification")]
+    (folder / "config.json").write_text(json.dumps(config))
+    data = (folder / "model.safetensors").read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header, block = json.loads(data[8 : 8 + length]), data[8 + length :]
+    head, width = header.pop("lm_head.weight"), config["hidden_size"]
+    begin = head["data_offsets"][0]
+    header["score.weight"] = {"dtype": head["dtype"], "shape": [1, width], "data_offsets": [len(block), len(block) + 4 * width]}
+    begun = block + block[begin : begin + 4 * width]
+    # Rows without the head: what it leaves behind is not named, so the tensors are written anew, end to end.
+    kept, place = b"", 0
+    for tensor in (t for name, t in header.items() if name != "__metadata__"):
+        first, last = tensor["data_offsets"]
+        kept, tensor["data_offsets"], place = kept + begun[first:last], [place, place + last - first], place + last - first
+    text = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + kept)
+    return folder
+
+
+def run_with(harness, name, *words, **options):
+    harness.train(harness.work / name, *SETTINGS, *words, **options)
+    return harness.work / name
+
+
+def bits(folder):
+    return result(folder)["policy_sha256"], result(folder)["archive_sha256"]
+
+
+def exported(harness, folder, *words):
+    return [json.loads(line) for line in harness.succeed("archive", "export", folder, *words).splitlines()]
+
+
+def same_bits_wherever_it_judges(harness):
+    one = run_with(harness, "one", *judge(harness))
+    for name, ranks, words in (
+        ("three", 3, sets(run__threads=2)),
+        ("own_rank", 3, sets(judge__ranks=1)),
+        ("own_ranks", 4, sets(judge__ranks=2)),
+        ("apart", 4, sets(run__layout="disaggregated")),
+    ):
+        folder = run_with(harness, name, *judge(harness), *words, ranks=ranks)
+        check(bits(folder) == bits(one), f"other bits on {ranks} ranks ({name}): {harness.run('archive', 'diff', folder, one)[1]}")
+    row = metrics(one)[-1]
+    check(row["scoring/judge/asked"] == 32 and 0 <= row["perf/judge_known"] <= 1 and row["timing_s/judge"] > 0, row)
+    check(0 < row["critic/component/judge/mean"] < 1, row)
+    values = {line["components"]["judge"] for line in exported(harness, one, "--purpose", "train")}
+    check(len(values) > 5 and all(abs(18 * value - round(18 * value)) < 1e-9 for value in values), f"not means of up to two digits: {values}")
+    plain = harness.work / "plain"
+    harness.train(plain, *LONG, *sets(train__steps=5, eval__after="false"))
+    check(bits(plain)[0] != bits(one)[0], "the judge changes nothing")
+
+
+def its_identity_is_in_the_archive(harness):
+    archive = next((harness.work / "one/archive").glob("train*.h5")).read_bytes()
+    for part in (b'"weights_sha256":"', b'"numerics":"fp32_fixed_order"', b'"template_sha256":"', str(harness.work / "judge").encode()):
+        check(part in archive, f"{part} is not in the archive")
+
+
+def a_kill_changes_no_bit(harness):
+    folder = harness.work / "killed"
+    words = [*SETTINGS, *judge(harness), *sets(run__dir=folder)]
+    process = harness.start("train", harness.tiny, *words, stdout=None, stderr=None)
+    deadline = time.monotonic() + 100
+    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 3:
+        check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    other = harness.work / "other_judge"
+    shutil.copytree(harness.work / "judge", other)
+    code, _, err, _ = harness.run("train", harness.tiny, *words, "--resume", *sets(judge__model=reward_model(harness), judge__kind="reward_model"))
+    check(code == 2 and "judge.kind is" in err, err)
+    weights = bytearray((other / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (other / "model.safetensors").write_bytes(weights)
+    code, _, err, _ = harness.run("train", harness.tiny, *words, "--resume", *sets(judge__model=other))
+    check(code == 2 and "is not the one that the run began with" in err, err)
+    moved = harness.work / "judge_moved"
+    shutil.copytree(harness.work / "judge", moved)
+    harness.train(folder, *words, "--resume", *sets(judge__model=moved, judge__ranks=1), ranks=3)  # as long as its weights are the same
+    check(bits(folder) == bits(harness.work / "one"), harness.run("archive", "diff", folder, harness.work / "one")[1])
+
+
+def score_says_what_the_run_was_told(harness):
+    lines = [line for line in exported(harness, harness.work / "one", "--purpose", "train") if not line["undecided"] and "\ufffd" not in line["completion"]][:60]
+    asked = "".join(json.dumps({"prompt": line["prompt"], "response": line["completion"], "answer": line["reference"]}) + "\n" for line in lines)
+    answered = harness.succeed("score", "-", "--judge", harness.work / "one/config.toml", "--threads", "2", input=asked)
+    told = [json.loads(line) for line in answered.splitlines()]
+    check([line["score"] for line in told] == [line["components"]["judge"] for line in lines], "score and archive differ")
+    check(all(line["verdict"] == ("correct" if line["score"] > 0.5 else "wrong") for line in told), told[0])
+    for words, part in (
+        (["--judge", harness.tiny], "judge.model of"),
+        (["--judge", harness.tiny, "--verifier", "exact_match"], "one of --verifier and --judge"),
+        ([], "one of --verifier and --judge"),
+    ):
+        code, _, err, _ = harness.run("score", "-", *words, input=asked)
+        check(code == 2 and part in err, err)
+
+
+def reward_models_score_too(harness):
+    words = judge(harness, model=reward_model(harness), kind="reward_model")
+    one, three = (run_with(harness, f"rewarded_{ranks}", *words, ranks=ranks) for ranks in (1, 3))
+    check(bits(one) == bits(three), "other bits on three ranks")
+    values = {line["components"]["judge"] for line in exported(harness, one, "--purpose", "train")}
+    check(len(values) > 20 and min(values) < 0 or max(values) > 1, f"scores look like verdicts: {sorted(values)[:3]}")
+
+
+def rows_read_its_component(harness):
+    """The row's reward from the archive's columns, by its formula, is what the update reports."""
+    quick = [*LONG, *sets(train__steps=2, eval__before="false", eval__after="false")]
+    for recipe, component, extra, reward in (
+        ("fapo", "sound", {"asked": "correct"}, lambda c: 2 * c["correct"] - 1 - (c["correct"] > 0 and c["sound"] <= 0)),
+        ("spell", "votes", {"votes": 8, "extract": "regex:[0-9]", "scale": "[0, 9]"}, lambda c: float(c["correct"] > 0 or c["votes"] > 0.5)),
+    ):
+        folder = harness.work / recipe
+        harness.train(folder, *quick, *judge(harness, component=component, **extra), *sets(objective__recipe=recipe, task__format_weight=0))
+        row = metrics(folder)[0]
+        lines = [line for line in exported(harness, folder, "--purpose", "train", "--step", "1") if not line["undecided"]]
+        mean = sum(reward(line["components"]) - line["reward"] for line in lines) / len(lines)
+        piece = "flawed" if recipe == "fapo" else "rule_or_votes"
+        check(abs(row[f"critic/shaping/{piece}/mean"] - mean) < 1e-9, f"{recipe}: {row[f'critic/shaping/{piece}/mean']} and not {mean}")
+        check(f"critic/component/{component}/mean" in row, row)
+        code, _, err, _ = harness.run("train", harness.tiny, *quick, *sets(run__dir=harness.work / "refused", objective__recipe=recipe))
+        check(code == 2 and f"reads component/{component}, which neither exact_match nor a judge fills" in err, err)
+
+
+def wrong_settings(harness):
+    right = judge(harness)
+    empty = harness.work / "empty"
+    empty.mkdir()
+    narrow = harness.work / "narrow"
+    shutil.copytree(harness.work / "judge", narrow)
+    (narrow / "config.json").write_text((narrow / "config.json").read_text().replace("ForCausalLM", "ForTokenClassification"))
+    for wrong, part in (
+        ({"model": "/nowhere"}, "/nowhere"),
+        ({"model": empty}, "config.json"),
+        ({"model": narrow}, "ForTokenClassification"),
+        ({"kind": "reward_model"}, "a reward model is a sequence classifier with one label"),
+        ({"model": reward_model(harness)}, "judge.kind is judge, and"),
+        ({"model": reward_model(harness), "kind": "reward_model", "prompt": '""'}, "has no chat template"),
+        ({"prompt": "is it right?"}, "without {response} every answer would be judged alike"),
+        ({"extract": "yes_on"}, "did you mean yes_no"),
+        ({"scale": "[1]"}, "judge.scale is [1]"),
+        ({"temperature": 0}, "all votes would be the same"),
+        ({"kind": "critic"}, "valid are judge, reward_model"),
+        ({"component": "format"}, "judge.component is format, and exact_match has a component of that name"),
+        ({"ranks": 1}, "judge.ranks is 1, and the job has 1 ranks"),
+        ({"modell": "x"}, "did you mean judge.model"),
+    ):
+        words = [*right, *(word for key, value in wrong.items() for word in ("--set", f"judge.{key}={value}"))]
+        folder = harness.work / "refused"
+        code, _, err, _ = harness.run("train", harness.tiny, *SETTINGS, *words, *sets(run__dir=folder))
+        check(code == 2 and part in err and len([line for line in err.splitlines() if line.startswith("rollcall:")]) == 1 and not folder.exists(), f"{wrong}: {code}\n{err}")
+    code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "refused", judge__ranks=1))
+    check(code == 2 and "judge.ranks is 1, but judge.model is empty" in err, err)
+
+
+main(same_bits_wherever_it_judges, its_identity_is_in_the_archive, a_kill_changes_no_bit, score_says_what_the_run_was_told, reward_models_score_too,
+     rows_read_its_component, wrong_settings)
