@@ -26,7 +26,8 @@ Found number(std::string_view text) {
   return fault == std::errc() && end == text.data() + text.size() ? Found(value) : std::nullopt;
 }
 
-Found yes_no(std::string_view said, bool finished) {
+/// The first word that is one of two; their case does not matter.
+Found one_of_two(std::string_view said, bool finished, std::string_view good, std::string_view bad) {
   for (std::size_t at = 0; at < said.size();) {
     if (!is_letter(said[at])) {
       ++at;
@@ -36,7 +37,7 @@ Found yes_no(std::string_view said, bool finished) {
     std::string word;
     for (; end < said.size() && is_letter(said[end]); ++end) word += lower(said[end]);
     if (end == said.size() && !finished) return std::nullopt;  // a word that the limit cut: "no" may have become "not"
-    if (word == "yes" || word == "no") return word == "yes" ? 1.0 : 0.0;
+    if (word == good || word == bad) return word == good ? 1.0 : 0.0;
     at = end;
   }
   return std::nullopt;
@@ -77,12 +78,14 @@ Found error_index(std::string_view said, bool finished) {
 
 struct Row {
   VerdictRule rule;
-  Found (*find)(std::string_view said, bool finished);
-  bool is_scaled;    ///< it gives any number, not 0 or 1
-  bool takes_first;  ///< not the last
+  Found (*find)(std::string_view said, bool finished);  ///< none for two words
+  bool is_scaled;                                       ///< it gives any number, not 0 or 1
+  bool takes_first;                                     ///< not the last
 };
+constexpr std::string_view kWords = "words:";
+constexpr const char* kYesNo = "yes_no";
 constexpr Row kRows[] = {
-    {{"yes_no", "the first yes or no: 1 or 0"}, yes_no, false, true},
+    {{"yes_no", "the first yes or no: 1 or 0; words:GOOD|BAD has two other words"}, nullptr, false, true},
     {{"first_integer", "the first whole number"}, first_integer, true, true},
     {{"score_tag", "the number in the last <score>...</score>"}, score_tag, true, false},
     {{"error_index", "the last \\boxed{i}, the paragraph of the first mistake: 1 for -1 (there is none), else 0"}, error_index, false, false},
@@ -99,7 +102,17 @@ const std::vector<VerdictRule>& verdict_rules() {
   return rules;
 }
 
-VerdictReader::VerdictReader(const std::string& rule, double lowest, double highest) : lowest_(lowest), highest_(highest) {
+VerdictReader::VerdictReader(const std::string& given, double lowest, double highest) : lowest_(lowest), highest_(highest) {
+  const bool own_words = given.starts_with(kWords);
+  const std::string words = own_words ? given.substr(kWords.size()) : "yes|no", rule = own_words ? kYesNo : given;
+  if (rule == kYesNo) {
+    const auto bar = std::min(words.find('|'), words.size());
+    for (const char c : words.substr(0, bar)) good_ += lower(c);
+    for (const char c : words.substr(std::min(bar + 1, words.size()))) bad_ += lower(c);
+    const auto is_word = [](const std::string& word) { return !word.empty() && std::all_of(word.begin(), word.end(), is_letter); };
+    require<ConfigError>(is_word(good_) && is_word(bad_) && good_ != bad_, fmt::format("judge.extract is \"{}\"", given), "verdicts are one of two words",
+                         "write for example words:correct|incorrect");
+  }
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return rule == r.rule.name; });
   if (row != std::end(kRows)) {
     find_ = row->find, takes_first_ = row->takes_first;
@@ -122,6 +135,8 @@ std::optional<double> VerdictReader::read(std::string_view said, bool finished) 
   Found value;
   if (find_ != nullptr) {
     value = find_(said, finished);
+  } else if (!good_.empty()) {
+    value = one_of_two(said, finished, good_, bad_);
   } else if (const auto found = extractor_->find(said, finished); found && found->complete) {
     value = number(found->text);
   }

@@ -19,9 +19,9 @@ const std::vector<VerdictRule>& verdict_rules();
 
 class VerdictReader {
  public:
-  /// `rule`: a row of verdict_rules(), a row of text::extraction_rules() or regex:PATTERN. Verdicts from `lowest` to `highest` become 0 to 1.
+  /// `given`: a row of verdict_rules(), words:GOOD|BAD, a row of text::extraction_rules() or regex:PATTERN. Verdicts from `lowest` to `highest` become 0 to 1.
   /// Throws ConfigError: an unknown rule, naming the nearest; a scale for a rule that gives 0 or 1.
-  VerdictReader(const std::string& rule, double lowest, double highest);
+  VerdictReader(const std::string& given, double lowest, double highest);
 
   bool takes_first() const { return takes_first_; }  ///< whatever is written behind a verdict changes nothing
   /// 0 to 1; none where the text holds no verdict, one that the token limit may have cut (`finished` is false then), or one outside the scale.
@@ -30,6 +30,7 @@ class VerdictReader {
  private:
   using Find = std::optional<double> (*)(std::string_view said, bool finished);
   Find find_ = nullptr;
+  std::string good_, bad_;                    ///< words:GOOD|BAD in lower case, also those of yes_no
   std::optional<text::Extractor> extractor_;  ///< where there is no such row
   double lowest_, highest_;
   bool takes_first_ = false;

@@ -2,7 +2,7 @@
 """How well a real model judges a trivial property: `rollcall score --judge` against a rule, and against the rule's answers shuffled, which is the control.
 
 Usage: judge_agreement.py --rollcall BINARY FOLDER [--count 200] [--numerics bf16_sliced8] [--threads 2]
-The property: whether a sentence speaks of an animal; the rule is the list that its noun is from, half of them animals. Prints how often verdict and rule agree,
+The property: whether a few words name an animal or an object; the rule is the list that the noun is from, half of them animals. Prints how often verdict and rule agree,
 how often under 1,000 shuffles of the rule's answers (mean and highest), undecided ones, and verdicts a second. Exit status: 0 where the judge agrees more often
 than under any shuffle, and the same bits come of another batch and thread count; 1 otherwise.
 """
@@ -18,16 +18,12 @@ import time
 
 ANIMALS = "dog cat horse lion tiger rabbit sheep monkey elephant goat pig duck frog snake wolf bear fox mouse deer donkey eagle whale shark parrot turtle".split()
 THINGS = "table chair spoon window hammer bottle candle guitar carpet pencil lamp bridge mirror shirt basket ladder clock pillow bucket camera ticket wallet drawer blanket engine".split()
-SENTENCES = ("I saw a {} this morning.", "She painted a picture of a {}.", "There was a {} in the garden.", "He told us a story about a {}.")
-QUESTION = """Is a dog an animal? Answer: Yes.
-Is a stone an animal? Answer: No.
-Is a cow an animal? Answer: Yes.
-Is a hat an animal? Answer: No.
-Sentence: "{response}" Does the sentence mention an animal? Reply with yes or no only."""
+SENTENCES = ("a {}", "the old {}", "my {}", "that {}")
+QUESTION, PREFIX, WORDS = "Animal or object? {response}", "It is an", "words:animal|object"
 
 
 def sentences(count, draw):
-    """(text, whether it speaks of an animal), as many of either kind."""
+    """(text, whether it names an animal), as many of either kind."""
     every = [(sentence.format(noun), kind) for sentence in SENTENCES for noun, kind in [(n, True) for n in ANIMALS] + [(n, False) for n in THINGS]]
     draw.shuffle(every)
     return [pair for kind in (True, False) for pair in [p for p in every if p[1] == kind][: count // 2]]
@@ -41,7 +37,8 @@ def main() -> int:
     parser.add_argument("--numerics", default="bf16_sliced8")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--prompt", default=QUESTION)
-    parser.add_argument("--prefix", default="")
+    parser.add_argument("--prefix", default=PREFIX)
+    parser.add_argument("--extract", default=WORDS)
     arguments = parser.parse_args()
     draw = random.Random(1)
     asked = sentences(arguments.count, draw)
@@ -50,7 +47,7 @@ def main() -> int:
 
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as run_file:
         run_file.write(f"[run]\nnumerics = {json.dumps(arguments.numerics)}\n[judge]\nmodel = {json.dumps(str(arguments.folder))}\nprompt = {json.dumps(arguments.prompt)}\n"
-                       f"assistant_prefix = {json.dumps(arguments.prefix)}\nmax_new_tokens = 16\n")
+                       f"assistant_prefix = {json.dumps(arguments.prefix)}\nextract = {json.dumps(arguments.extract)}\nmax_new_tokens = 16\n")
         run_file.flush()
 
         def verdicts(order, threads):

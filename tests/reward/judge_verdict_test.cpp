@@ -24,6 +24,14 @@ TEST(JudgeVerdict, YesOrNoIsTheFirstSuchWord) {
   EXPECT_EQ(reader.read("no,", false), Found(0.0));
 }
 
+TEST(JudgeVerdict, TwoOtherWords) {
+  const VerdictReader reader("words:Correct|Incorrect", 0, 1);
+  EXPECT_TRUE(reader.takes_first());
+  EXPECT_EQ(reader.read("It is incorrect, not correct.", true), Found(0.0));
+  EXPECT_EQ(reader.read("CORRECT", true), Found(1.0));
+  EXPECT_EQ(reader.read("yes", true), kNone);
+}
+
 TEST(JudgeVerdict, NumbersStandOnTheirScale) {
   const VerdictReader first("first_integer", 0, 10), tag("score_tag", -1, 1), last("last_number", 0, 100), own("regex:Rating: ([0-9.]+)", 1, 5);
   EXPECT_EQ(first.read("7/10, since 3 of 4", true), Found(0.7));
@@ -60,6 +68,8 @@ TEST(JudgeVerdict, WrongRulesAreNamed) {
   EXPECT_THAT(refusal("yes_on", 0, 1), testing::HasSubstr("judge.extract \"yes_on\" is unknown (verdicts could not be found); did you mean yes_no?"));
   EXPECT_THAT(refusal("yes_no", 0, 10), testing::HasSubstr("judge.scale is [0, 10], and judge.extract yes_no"));
   EXPECT_THAT(refusal("regex:(", 0, 1), testing::HasSubstr("("));
+  for (const char* words : {"words:", "words:good", "words:good|", "words:good|good", "words:very good|bad"})
+    EXPECT_THAT(refusal(words, 0, 1), testing::HasSubstr("write for example words:correct|incorrect")) << words;
   EXPECT_EQ(refusal("boxed", 0, 10), "accepted");
 }
 
