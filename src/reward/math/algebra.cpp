@@ -193,7 +193,24 @@ Form Algebra::multiply(const Form& a, const Form& b) {
   return quotient(multiply(a.top, b.top), multiply(a.bottom, b.bottom));
 }
 
-Form Algebra::inverse(const Form& a) { return quotient(a.bottom, a.top); }
+Form Algebra::inverse(const Form& a) {
+  note_divisor(a);
+  return quotient(a.bottom, a.top);
+}
+
+/// Exact already, and left out: numbers (a zero is refused where it is divided by), products of constants, polynomials in variables alone.
+void Algebra::note_divisor(const Form& form) {
+  const auto has_only = [&](std::initializer_list<AtomKind> kinds) {
+    const auto is_one_of = [&](const Factor& f) { return std::find(kinds.begin(), kinds.end(), atom(f.atom).kind) != kinds.end(); };
+    return std::all_of(form.top.begin(), form.top.end(), [&](const Term& t) { return std::all_of(t.factors.begin(), t.factors.end(), is_one_of); });
+  };
+  if (has_only({AtomKind::variable}) ||
+      (form.top.size() == 1 && has_only({AtomKind::variable, AtomKind::pi, AtomKind::e, AtomKind::i, AtomKind::prime, AtomKind::logarithm})))
+    return;
+  std::string key;
+  write(form.top, key);
+  if (divisor_keys_.insert(std::move(key)).second) divisors_.push_back({form.top, {{{}, 1}}});
+}
 
 Form Algebra::negate(Form a) const {
   for (Term& term : a.top) term.coefficient = -term.coefficient;

@@ -8,12 +8,14 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <vector>
 
 namespace rollcall::reward::math {
 
 /// Every operation throws NoVerdict: undefined (a division by zero), or exhausted.
 class Algebra {
  public:
+  explicit Algebra(std::int64_t most_work = kMostWork) : budget_(most_work, "products of terms") {}
   Form variable(const std::string& name) { return atom(AtomKind::variable, name); }
   Form pi() { return atom(AtomKind::pi, "pi"); }
   Form e() { return atom(AtomKind::e, "e"); }
@@ -29,6 +31,10 @@ class Algebra {
   Form power(const Form& base, const Form& exponent);
   /// sin, cos, ..., ln, exp, abs, floor, ceil, factorial of one argument; binomial of two.
   Form call(const std::string& name, const std::vector<Form>& arguments);
+
+  /// What was divided by, and what a logarithm or a power needs to be no zero, apart from numbers; each once. An expression has a value where none of
+  /// them is zero, which its canonical form may no longer show: 0/u is 0, and u^0 is 1.
+  const std::vector<Form>& divisors() const { return divisors_; }
 
   /// Whether the canonical forms are the same. False proves nothing: an identity may be unknown here.
   bool same(const Form& a, const Form& b);
@@ -48,6 +54,7 @@ class Algebra {
   Form atom(AtomKind kind, const std::string& name, mpz_class base = {}, std::vector<Form> arguments = {});
   int atom_number(AtomKind kind, const std::string& name, mpz_class base, std::vector<Form> arguments);
   Form quotient(Poly top, Poly bottom);
+  void note_divisor(const Form& form);
   void reduce(Term term, std::vector<Term>& to);
   bool reduce_factor(Term& term, std::size_t at, std::vector<Term>& to);
   Poly power(const Poly& base, std::uint32_t n);
@@ -73,7 +80,9 @@ class Algebra {
 
   std::deque<Atom> atoms_;  // references stay valid while it grows
   std::map<std::string, int> numbers_;
-  Budget budget_{kMostWork, "products of terms"};
+  std::vector<Form> divisors_;
+  std::set<std::string> divisor_keys_;
+  Budget budget_;
 };
 
 }  // namespace rollcall::reward::math

@@ -1,6 +1,7 @@
 // Compares two parsed answers part by part.
 #pragma once
 
+#include "reward/math/units.hpp"
 #include "reward/math/values.hpp"
 
 #include <vector>
@@ -14,30 +15,55 @@ struct Stretch {
 };
 using Region = std::vector<Stretch>;
 
+/// A value with what stands behind it.
+struct Quantity {
+  Form value;
+  std::string words{};
+  std::optional<Unit> unit{};  ///< none for words that are no unit known here
+};
+
 class Comparison {
  public:
-  Verdict compare(const Node& reference, const Node& answer);
+  /// The `part`-th part of what a comparison may cost.
+  explicit Comparison(std::int64_t part = 1) : values_(part) {}
+  /// Equal where that is shown, and all that either side divides by is shown to be no zero.
+  Verdict verdict(const Node& reference, const Node& answer);
+  /// Equal where all values in it can be computed and are defined.
+  Verdict has_value(const Node& node);
   std::int64_t work() { return values_.work() + values_.algebra().budget().spent(); }
 
  private:
   // structures.cpp
+  Verdict compare(const Node& reference, const Node& answer);
   Verdict in_order(const std::vector<Node>& a, const std::vector<Node>& b);
   Verdict unordered(const std::vector<Node>& a, const std::vector<Node>& b, bool repetitions_count);
   Verdict matrices(const Node& a, const Node& b);
   Verdict scalars(const Node& a, const Node& b);
   Verdict words(const Node& a, const Node& b);
   Verdict lists(const Node& a, const Node& b);
+  Verdict ratios(const Node& a, const Node& b);
+  // quantities.cpp
+  Quantity quantity(const Node& node);
+  Quantity sum(const Node& node);
+  Verdict quantities(const Node& a, const Node& b);
+  // labels.cpp
+  std::optional<Verdict> equation_and_value(const Node& reference, const Node& answer);
+  Verdict chain_holds(const Node& chain);
   // relations.cpp
   Verdict relations(const Node& a, const Node& b);
   Verdict proportional(const Form& a, const Form& b, bool sign_counts);
   Form without_poles(const Form& form);
   Form leading_coefficient(const Poly& poly);
   // regions.cpp
-  std::optional<Region> region(const Node& node);
-  std::optional<Region> region_of_relation(const Node& node);
+  std::optional<Region> region(const Node& node, std::string& variable);
+  std::optional<Region> region_of_relation(const Node& node, std::string& variable);
+  std::optional<Region> region_of_list(const Node& node, std::string& variable);
+  std::optional<Region> region_of_size(const Node& node, std::string& variable);
+  Region common(const Region& a, const Region& b);
   std::optional<Stretch> half_line(const Node& left, char sign, const Node& right, std::string& variable);
   bool merge(Region& region);
   Verdict regions(Region a, Region b);
+  bool is_after(const Form& a, const Form& b, bool or_equal);
   Verdict ends(const std::optional<Form>& a, const std::optional<Form>& b);
 
   Values values_;
@@ -46,7 +72,11 @@ class Comparison {
 bool is_assignment(const Node& node);  ///< x = ..., f(x) = ...: a name on the left that the right side does not contain
 /// The value of an assignment or a chain of equations, the set behind an "element of"; otherwise the node itself.
 const Node& value_of(const Node& node);
-bool is_region(const Node& node);   ///< certainly an interval, a union or an inequality, no tuple
+bool is_region(const Node& node);  ///< certainly an interval, a union or an inequality, no tuple
+bool has_names(const Node& node);  ///< of variables
+/// Whether a plus-minus stands within its arithmetic; its two values.
+bool has_two_signs(const Node& node);
+std::vector<Node> both_signs(const Node& node);
 int infinity_of(const Node& node);  ///< 1, -1, or 0 for what is finite
 
 }  // namespace rollcall::reward::math

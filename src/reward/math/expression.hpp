@@ -21,18 +21,19 @@ enum class Kind {
   negate,      ///< one child
   power,       ///< base, exponent
   call,        ///< text: the function's name; children: its arguments
-  plus_minus,  ///< one child (the sign is open) or two (between them)
+  plus_minus,  ///< one child (the sign is open) or two (between them); text: pm or mp
   percent,     ///< one child
   degrees,     ///< one child
   unit,        ///< text: the words behind the value; one child
+  ratio,       ///< parts between colons; text: "clock" for 8:05, "either" for 8:30, which may be a ratio too
   based,       ///< text: the digits; value: the base
   words,       ///< text, in lower case with single spaces
-  list,        ///< items separated by commas, semicolons, "and" or "or"; no brackets
+  list,        ///< items without brackets; text: the word between them, "and" or "or", else empty
   bracketed,   ///< text: both brackets, "(]"; a tuple or an interval
   set,         ///< items within braces
   matrix,      ///< value: the number of columns; children row by row
-  relation,    ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i: element of); children: one more
-  join         ///< union of its children
+  relation,  ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i: element of); children: one more. What an exact value is about is left out
+  join  ///< union of its children
 };
 
 struct Node {
@@ -46,11 +47,12 @@ struct Node {
 struct Reading {
   bool thousands = true;           ///< 1,234 is one number
   bool decimal_logarithm = false;  ///< \log without a base has base 10, not e
+  bool letter_units = false;       ///< 5 m is a length, not a product
 };
 
 struct Parsed {
   Node root;
-  bool has_thousands = false, has_plain_logarithm = false;  ///< the other reading would differ
+  bool has_thousands = false, has_plain_logarithm = false, has_letter_unit = false;  ///< the other reading would differ
 };
 
 /// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for what is no expression, not supported, or beyond the limits.

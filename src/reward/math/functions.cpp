@@ -48,6 +48,7 @@ Form Algebra::logarithm_of_number(const mpz_class& n) {
 
 Form Algebra::logarithm(const Form& a) {
   if (is_zero(a)) undefined("a logarithm of zero");
+  note_divisor(a);
   if (!is_one(a.bottom) || a.top.size() != 1 || a.top[0].coefficient < 0) return function("ln", {a});
   const Term& term = a.top[0];
   Form sum = subtract(logarithm_of_number(term.coefficient.get_num()), logarithm_of_number(term.coefficient.get_den()));

@@ -2,6 +2,7 @@
 #include "reward/math/expression.hpp"
 #include "reward/math/limits.hpp"
 #include "reward/math/tokens.hpp"
+#include "reward/math/units.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -10,9 +11,12 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::string_view kWrappers[] = {"mathbf",  "mathit",   "mathcal", "mathbb",   "boldsymbol",     "vec",          "hat",
-                                          "widehat", "tilde",    "bm",      "mathsf",   "underline",      "boxed",        "fbox",
-                                          "bar",     "overline", "dot",     "mathfrak", "overrightarrow", "displaylimits"};
+constexpr std::string_view kWrappers[] = {"mathbf", "mathit",    "mathcal", "mathbb", "boldsymbol", "bm",
+                                          "mathsf", "underline", "boxed",   "fbox",   "mathfrak",   "displaylimits"};
+/// Each makes another name of a name.
+constexpr std::pair<std::string_view, std::string_view> kAccents[] = {{"bar", "bar"},     {"overline", "bar"},      {"hat", "hat"}, {"widehat", "hat"},
+                                                                      {"tilde", "tilde"}, {"widetilde", "tilde"},   {"dot", "dot"}, {"ddot", "ddot"},
+                                                                      {"vec", "vec"},     {"overrightarrow", "vec"}};
 constexpr std::string_view kLetters[] = {"alpha", "beta",   "gamma",    "delta", "epsilon", "varepsilon", "zeta",   "eta", "theta",   "vartheta", "iota",
                                          "kappa", "lambda", "mu",       "nu",    "xi",      "rho",        "sigma",  "tau", "upsilon", "phi",      "varphi",
                                          "chi",   "psi",    "omega",    "Gamma", "Delta",   "Theta",      "Lambda", "Xi",  "Sigma",   "Phi",      "Psi",
@@ -85,7 +89,7 @@ class Parser {
     Node root = items();
     if (is_sign(".")) advance();
     if (token_.kind != TokenKind::end) unreadable("something that does not belong there: \"" + std::string(tokens_.text().substr(token_.begin, 12)) + "\"");
-    return {std::move(root), tokens_.saw_thousands(), saw_logarithm_};
+    return {std::move(root), tokens_.saw_thousands(), saw_logarithm_, saw_letter_unit_};
   }
 
  private:
@@ -133,12 +137,14 @@ class Parser {
   Node items() {
     Level level(depth_);
     std::vector<Node> all;
+    std::string word;
     do {
-      while (at_separator()) advance();
+      for (; at_separator(); advance())
+        if (token_.text == "and" || token_.text == "or") word = token_.text;
       if (at_close() && !all.empty()) break;
       all.push_back(relation());
     } while (at_separator());
-    return all.size() == 1 ? std::move(all[0]) : with(Kind::list, std::move(all));
+    return all.size() == 1 ? std::move(all[0]) : with(Kind::list, std::move(all), std::move(word));
   }
 
   char relation_sign() const {
@@ -146,7 +152,7 @@ class Parser {
     if (is_sign("!") && tokens_.text().substr(token_.end).starts_with('=')) return '!';
     if (token_.kind != TokenKind::command) return 0;
     constexpr std::pair<std::string_view, char> kSigns[] = {{"le", 'l'},     {"ge", 'g'},    {"ne", '!'},   {"in", 'i'},
-                                                            {"approx", '='}, {"equiv", '='}, {"doteq", '='}};
+                                                            {"approx", '~'}, {"equiv", '='}, {"doteq", '='}};
     for (const auto& [name, sign] : kSigns)
       if (token_.text == name) return sign;
     return 0;
@@ -155,6 +161,7 @@ class Parser {
   Node relation() {
     std::vector<Node> sides;
     std::string signs;
+    if (relation_sign() == '=' || relation_sign() == '~') advance();  // "= 5"
     sides.push_back(join());
     while (const char sign = relation_sign()) {
       const bool two = is_sign("!");
@@ -167,12 +174,35 @@ class Parser {
       }
       sides.push_back(join());
     }
+    return exactly(std::move(sides), std::move(signs));
+  }
+
+  /// Without what is about equal to a value before it; a name has no other value.
+  Node exactly(std::vector<Node> sides, std::string signs) {
+    if (signs.starts_with('~') && (sides[0].kind == Kind::symbol || sides[0].kind == Kind::words)) signs[0] = '=';
+    if (const std::size_t about = signs.find('~'); about != std::string::npos) signs.resize(about), sides.resize(about + 1);
     return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
+  }
+
+  /// 1:2:3, and 8:05.
+  Node ratio() {
+    Node first = sum();
+    if (in_condition_ || !is_sign(":")) return first;
+    bool is_clock = first.kind == Kind::number && first.value->get_den() == 1;
+    std::string minutes;
+    std::vector<Node> parts;
+    parts.push_back(std::move(first));
+    while (take(":")) {
+      minutes = token_.text;
+      is_clock &= is_integer(token_) && minutes.size() == 2 && parts.size() == 1;
+      parts.push_back(sum());
+    }
+    return with(Kind::ratio, std::move(parts), !is_clock ? "" : minutes[0] == '0' ? "clock" : "either");
   }
 
   Node join() {
     std::vector<Node> parts;
-    parts.push_back(sum());
+    parts.push_back(ratio());
     const auto at_join = [&] {
       const bool is_set = parts.back().kind == Kind::bracketed || parts.back().kind == Kind::set;
       return is_command("cup") || (is_set && token_.kind == TokenKind::letter && token_.text == "U");
@@ -192,10 +222,12 @@ class Parser {
         if (terms.empty()) terms.push_back(std::move(total));
         terms.push_back(signed_product());
       } else if (is_command("pm") || is_command("mp")) {
+        std::string sign = token_.text;
         advance();
         if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
         Node left = terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
         total = node(Kind::plus_minus, std::move(left), product());
+        total.text = std::move(sign);
         terms.clear();
       } else {
         return terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
@@ -206,7 +238,13 @@ class Parser {
   Node signed_product() {
     bool negative = false;
     while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
-    if (take_command("pm") || take_command("mp")) return node(Kind::plus_minus, product());
+    if (is_command("pm") || is_command("mp")) {
+      std::string sign = token_.text;
+      advance();
+      Node value = node(Kind::plus_minus, product());
+      value.text = std::move(sign);
+      return value;
+    }
     Node value = product();
     return negative ? node(Kind::negate, std::move(value)) : std::move(value);
   }
@@ -236,23 +274,35 @@ class Parser {
   }
 
   Node product() {
-    bool only_integer = is_integer(token_);
-    bool after_number = token_.kind == TokenKind::number;
-    Node value = factor();
+    bool only_integer = is_integer(token_), after_number = false;
+    const auto next = [&] {  // after_number: digits would run on in digits
+      const bool is_literal = token_.kind == TokenKind::number;
+      Node made = factor();
+      after_number = is_literal && made.kind == Kind::number;
+      return made;
+    };
+    Node value = next();
+    bool has_unit = value.kind == Kind::unit;
     for (;;) {
       count_node();
       if (take("*") || take_command("cdot") || take_command("times")) {
         value = times(std::move(value), signed_factor());
-      } else if (take("/") || take_command("div") || (is_sign(":") && take(":"))) {
+      } else if (take("/") || take_command("div")) {
         value = node(Kind::divide, std::move(value), signed_factor());
       } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
         value = mixed(std::move(value));
-      } else if (token_.kind == TokenKind::words && at_factor()) {
+      } else if (at_unit(value)) {
         value = with_unit(std::move(value));
+        has_unit = value.kind == Kind::unit;
       } else if (at_factor()) {
         if (token_.kind == TokenKind::number && after_number) unreadable("two numbers side by side");
-        after_number = token_.kind == TokenKind::number;
-        value = times(std::move(value), factor());
+        if (has_unit) {  // 1 hour 30 minutes
+          Node part = token_.kind == TokenKind::number ? factor() : Node{};
+          if (!at_unit(part)) unreadable("a value behind a unit");
+          value = node(Kind::add, std::move(value), with_unit(std::move(part)));
+        } else {
+          value = times(std::move(value), next());
+        }
         only_integer = false;
         continue;
       } else {
@@ -262,13 +312,18 @@ class Parser {
     }
   }
 
+  static Node mixed_with(Node whole, Node fraction) {
+    const bool is_part = fraction.kind == Kind::divide && fraction.children[0].kind == Kind::number && fraction.children[1].kind == Kind::number &&
+                         *fraction.children[0].value<*fraction.children[1].value&& * fraction.children[0].value> 0;
+    return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
+  }
+
   /// 3 1/2 and 3\frac{1}{2} are sums; 3\frac{x}{2} and 3\frac{5}{2} are products.
   Node mixed(Node whole) {
     if (is_command("frac")) {
       Node fraction = factor();
-      const bool is_part = fraction.kind == Kind::divide && fraction.children[0].kind == Kind::number && fraction.children[1].kind == Kind::number &&
-                           *fraction.children[0].value<*fraction.children[1].value&& * fraction.children[0].value> 0;
-      return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
+      if (fraction.kind == Kind::percent) return node(Kind::percent, mixed_with(std::move(whole), std::move(fraction.children[0])));
+      return mixed_with(std::move(whole), std::move(fraction));
     }
     Node numerator = primary();
     if (!take("/") || !is_integer(token_)) unreadable("two numbers side by side");
@@ -276,31 +331,80 @@ class Parser {
     return node(Kind::add, std::move(whole), node(Kind::divide, std::move(numerator), std::move(denominator)));
   }
 
-  /// The words behind a value, with what belongs to them: cm^2, square units, km/h.
+  /// Words behind a value, a currency, and the letters that are units with a space before them.
+  bool at_unit(const Node& value) {
+    if (is_sign("$")) return true;
+    if (token_.kind == TokenKind::words) return at_factor();
+    if (token_.kind != TokenKind::letter || !token_.spaced) return false;
+    const std::string_view run = tokens_.run(token_.begin);
+    if (run == "AM" || run == "PM" || run == "am" || run == "pm") return value.kind == Kind::number;
+    if (!is_letter_unit(run) || (value.kind != Kind::number && value.kind != Kind::divide && value.kind != Kind::add)) return false;
+    saw_letter_unit_ = true;
+    return reading_.letter_units;
+  }
+
+  /// The words behind a value, with what belongs to them: cm^2, square units, km/h. Words that change the value are applied: 5 million, 75 percent.
   Node with_unit(Node value) {
+    if (take("$")) return unit_of(std::move(value), "dollars");
     std::string unit;
-    while (token_.kind == TokenKind::words && at_factor()) {
+    for (bool first = true; at_unit_word(first); first = false) {
+      std::string words = lower(token_.kind == TokenKind::words ? token_.text : std::string(tokens_.run(token_.begin)));
+      advance_to(token_.kind == TokenKind::words ? token_.end : token_.begin + words.size());
+      if (first && value.kind != Kind::words) words = applied(value, words);
+      if (words.empty()) continue;
       if (!unit.empty() && unit.back() != '/') unit += ' ';
-      unit += lower(token_.text);
-      advance();
-      if (is_sign("^") || is_command("^2") || is_command("^3")) {
-        const bool braced = is_sign("^") && (advance(), take("{"));
-        unit += '^';
-        unit += token_.kind == TokenKind::command ? token_.text.substr(1) : token_.text;
-        advance();
-        if (braced) need("}");
-      }
-      const std::size_t slash = token_.end;
-      if (is_sign("/") && (tokens_.at(slash).kind == TokenKind::words || tokens_.at(slash).kind == TokenKind::letter)) {
-        advance();
-        token_.kind = TokenKind::words;
-        unit += "/";
-      }
+      unit += words;
+      take_unit_power(unit);
+      const TokenKind behind = is_sign("/") ? tokens_.at(token_.end).kind : TokenKind::end;
+      if (behind == TokenKind::words || behind == TokenKind::letter) advance(), unit += '/';
     }
-    if (value.kind == Kind::words) return {Kind::words, value.text + " " + unit, {}, {}};
+    if (value.kind != Kind::words) return unit.empty() ? std::move(value) : unit_of(std::move(value), unit);
+    value.text += " " + unit;
+    return value.text == "all real numbers" || value.text == "all reals" ? symbol("R") : std::move(value);
+  }
+
+  static Node unit_of(Node value, std::string words) {
+    if (value.kind == Kind::unit) return value.text += " " + words, std::move(value);
     Node made = node(Kind::unit, std::move(value));
-    made.text = unit;
+    made.text = std::move(words);
     return made;
+  }
+
+  bool at_unit_word(bool is_first) const {
+    if (token_.kind == TokenKind::words) return at_factor();
+    if (token_.kind != TokenKind::letter) return false;
+    const std::string_view run = tokens_.run(token_.begin);
+    return is_first || is_letter_unit(run) || is_unit_word(run);
+  }
+
+  /// m^2, m^{-1}, m².
+  void take_unit_power(std::string& unit) {
+    if (is_command("^2") || is_command("^3")) {
+      unit += token_.text;
+      return advance();
+    }
+    if (!take("^")) return;
+    const bool braced = take("{");
+    unit += '^';
+    if (take("-")) unit += '-';
+    unit += token_.text;
+    advance();
+    if (braced) need("}");
+  }
+
+  /// What is left of the words once their first one is applied to the value.
+  std::string applied(Node& value, const std::string& words) {
+    const std::string first = words.substr(0, words.find(' ')), rest = first.size() < words.size() ? words.substr(first.size() + 1) : "";
+    Node& inner = value.kind == Kind::unit ? value.children[0] : value;
+    Node changed;
+    if (first == "percent") changed = node(Kind::percent, std::move(inner));
+    else if (first == "squared" || first == "cubed") changed = node(Kind::power, std::move(inner), number(first == "squared" ? 2 : 3));
+    else if (first == "factorial") changed = call("factorial", std::move(inner));
+    else if (first == "deg" || first == "degrees" || first == "degree") changed = node(Kind::degrees, std::move(inner));
+    else if (const auto multiplier = find_multiplier(first)) changed = node(Kind::multiply, std::move(inner), number(*multiplier));
+    else return words;
+    inner = std::move(changed);
+    return rest;
   }
 
   Node exponent() {
@@ -340,6 +444,11 @@ class Parser {
     for (;;) {
       count_node();
       if (take_degree()) {
+        const bool is_celsius = token_.text == "C", is_name = token_.text.size() == 1 && (token_.kind == TokenKind::letter || token_.kind == TokenKind::words);
+        if (is_name && (is_celsius || token_.text == "F")) {
+          advance();
+          return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
+        }
         value = node(Kind::degrees, std::move(value));
       } else if (is_sign("^") || (is_sign("*") && tokens_.text().substr(token_.end).starts_with('*'))) {
         if (is_sign("*")) advance();
@@ -349,8 +458,9 @@ class Parser {
       } else if (is_command("^2") || is_command("^3") || is_command("^4")) {
         value = node(Kind::power, std::move(value), number(token_.text[1] - '0'));
         advance();
-      } else if (is_sign("!") && relation_sign() == 0) {
+      } else if (is_sign("!") && (relation_sign() == 0 || (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
         advance();
+        if (is_sign("!") && relation_sign() == 0) unsupported("a double factorial");
         value = call("factorial", std::move(value));
       } else if (take("%")) {
         value = node(Kind::percent, std::move(value));
@@ -447,18 +557,21 @@ class Parser {
       --bars_;
       return call("abs", std::move(inside));
     }
+    if (take("$")) return unit_of(factor(), "dollars");
     unreadable("\"" + token_.text + "\" where a value should stand");
   }
 
   Node bracketed() {
     const std::string open = token_.text;
     const int outer = std::exchange(bars_, 0);
+    const bool outer_commas = tokens_.enter_brackets(token_.begin);
     advance();
     if (is_sign(")") || is_sign("]")) unreadable("empty brackets");
     Node inside = items();
     bars_ = outer;
     if (!is_sign(")") && !is_sign("]")) unreadable("a bracket that is never closed");
     const std::string close = token_.text;
+    tokens_.leave_brackets(outer_commas);
     advance();
     if (inside.kind != Kind::list) {
       if ((open == "(") != (close == ")")) unreadable("brackets that do not match");
@@ -479,8 +592,10 @@ class Parser {
 
   Node set() {
     const int outer = std::exchange(bars_, 1);  // the bar of {x | ...} is none of an absolute value
-    if (take_command("}")) return with(Kind::set, {});
+    if (take_command("}")) return bars_ = outer, with(Kind::set, {});
+    const bool outer_condition = std::exchange(in_condition_, true);
     Node inside = items();
+    in_condition_ = outer_condition;
     if (take("|") || take(":")) inside = items();  // its condition says it all
     else if (inside.kind == Kind::list) inside = with(Kind::set, std::move(inside.children));
     else inside = node(Kind::set, std::move(inside));
@@ -524,10 +639,36 @@ class Parser {
     if (name == "begin") return matrix();
     if (name == "%") return number(1);
     if (holds(kWrappers, name)) return argument(false);
+    for (const auto& [command, accent] : kAccents)
+      if (command == name) return accented(std::string(accent), argument(false));
     constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim", "partial", "nabla", "cap",  "setminus", "gcd",
                                                  "lcm", "max", "min",  "det", "pmod",    "bmod",  "oint", "iint"};
     if (holds(kUnsupported, name)) unsupported("\\" + name + " is not computed");
     unreadable("\\" + name.substr(0, 20) + " where a value should stand");
+  }
+
+  /// Another name for a name; the conjugate of a number.
+  Node accented(const std::string& accent, Node inside) {
+    if (inside.kind == Kind::symbol && inside.text != "i") return symbol(accent + ' ' + inside.text);
+    const auto is_letter = [](const Node& n) { return n.kind == Kind::symbol; };
+    if (inside.kind == Kind::multiply && std::all_of(inside.children.begin(), inside.children.end(), is_letter)) {
+      std::string name = accent;
+      for (const Node& letter : inside.children) name += ' ' + letter.text;
+      return symbol(name);
+    }
+    if (accent != "bar" || !conjugate(inside)) unsupported("an accent over an expression");
+    return inside;
+  }
+
+  /// Of a number written with +, -, * and / alone; false for what is more.
+  static bool conjugate(Node& node) {
+    if (node.kind == Kind::symbol && node.text == "i") {
+      node = {Kind::negate, {}, {}, {symbol("i")}};
+      return true;
+    }
+    constexpr Kind kKinds[] = {Kind::number, Kind::add, Kind::multiply, Kind::divide, Kind::negate};
+    return std::find(std::begin(kKinds), std::end(kKinds), node.kind) != std::end(kKinds) &&
+           std::all_of(node.children.begin(), node.children.end(), [](Node& child) { return conjugate(child); });
   }
 
   Node with_name(const char* name, Node first, Node second) {
@@ -623,7 +764,7 @@ class Parser {
   Token token_;
   int depth_ = 0, bars_ = 0;
   std::size_t nodes_ = 0;
-  bool saw_logarithm_ = false;
+  bool saw_logarithm_ = false, saw_letter_unit_ = false, in_condition_ = false;
 };
 
 }  // namespace

@@ -54,14 +54,19 @@ std::vector<std::pair<mpz_class, std::int32_t>> Algebra::factors_of(mpz_class n)
 
 Form Algebra::power(const Form& base, const Form& exponent) {
   const auto number = rational(exponent);
-  if (!number) return symbolic_power(base, exponent);
+  if (!number) {
+    note_divisor(base);
+    return symbolic_power(base, exponent);
+  }
   const auto base_number = rational(base);
   if (base_number && (*base_number == 1 || (*base_number == 0 && *number > 0))) return base;
   if (!number->get_den().fits_sint_p() || number->get_den() > kLargestRoot) exhausted("a root beyond what is computed");
   if (*number == 0) {
     if (is_zero(base)) undefined("zero to the power of zero");
+    note_divisor(base);
     return constant(1);
   }
+  if (*number < 0) note_divisor(base);
   const Form root_of_base = number->get_den() == 1 ? base : root(base, std::int32_t(number->get_den().get_si()));
   if (!number->get_num().fits_sint_p()) return unexpanded(root_of_base, number->get_num());
   return integer_power(root_of_base, number->get_num().get_si());

@@ -21,6 +21,7 @@ bool is_region(const Node& node) {
     return node.text != "()" || infinity_of(node.children[0]) != 0 || infinity_of(node.children[1]) != 0;
   }
   if (node.kind == Kind::relation && node.text == "i") return is_region(node.children[1]);
+  if (node.kind == Kind::list) return std::any_of(node.children.begin(), node.children.end(), is_inequality);
   return node.kind == Kind::join || is_inequality(node);
 }
 
@@ -52,14 +53,31 @@ std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const 
   return sign == '<' || sign == 'l' ? Stretch{std::nullopt, bound, true, is_open} : Stretch{bound, std::nullopt, is_open, true};
 }
 
-std::optional<Region> Comparison::region_of_relation(const Node& node) {
-  std::string variable;
+/// |u| < a, which holds within -a < u < a, and |u| > a beyond.
+std::optional<Region> Comparison::region_of_size(const Node& node, std::string& variable) {
+  const Node& inside = node.children[0].children[0];
+  const char sign = node.text[0];
+  const auto above = half_line(inside, sign, node.children[1], variable);
+  const auto below = half_line(inside, mirrored(sign), {Kind::negate, {}, {}, {node.children[1]}}, variable);
+  if (!above || !below) return std::nullopt;
+  if (sign == '<' || sign == 'l') return common({*above}, {*below});
+  return Region{*above, *below};
+}
+
+std::optional<Region> Comparison::region_of_relation(const Node& node, std::string& variable) {
+  if (node.text == "=") {
+    const bool is_point = is_assignment(node) && node.children[0].kind == Kind::symbol && !has_names(node.children[1]);
+    if (!is_point || (!variable.empty() && variable != node.children[0].text)) return std::nullopt;
+    variable = node.children[0].text;
+    return Region{{values_.form(node.children[1]), values_.form(node.children[1]), false, false}};
+  }
   if (node.text == "!") {
     const auto below = half_line(node.children[0], '<', node.children[1], variable);
     if (!below) return std::nullopt;
     const auto bound = below->high ? below->high : below->low;
     return Region{{std::nullopt, bound, true, true}, {bound, std::nullopt, true, true}};
   }
+  if (node.text.size() == 1 && node.children[0].kind == Kind::call && node.children[0].text == "abs") return region_of_size(node, variable);
   Stretch both;
   for (std::size_t n = 0; n < node.text.size(); ++n) {
     if (infinity_of(node.children[n]) != 0 || infinity_of(node.children[n + 1]) != 0) continue;
@@ -69,27 +87,69 @@ std::optional<Region> Comparison::region_of_relation(const Node& node) {
     if (part->low) both.low = part->low, both.low_open = part->low_open;
     else both.high = part->high, both.high_open = part->high_open;
   }
+  if (both.low && both.high && !is_after(*both.high, *both.low, !both.low_open && !both.high_open)) return Region{};
   return Region{both};
 }
 
-std::optional<Region> Comparison::region(const Node& node) {
+/// "and" is what all hold, "or" what any holds. A comma is either: "and" where that leaves something and "or" would say nothing, "or" where "and" never holds.
+std::optional<Region> Comparison::region_of_list(const Node& node, std::string& variable) {
+  Region any, all{{}};
+  bool only_unequal = true, only_brackets = true;
+  for (const Node& part : node.children) {
+    auto stretches = region(part, variable);
+    if (!stretches) return std::nullopt;
+    only_unequal &= part.kind == Kind::relation && part.text == "!";
+    only_brackets &= part.kind == Kind::bracketed || part.kind == Kind::join;
+    if (node.kind == Kind::list) all = common(all, *stretches);
+    any.insert(any.end(), stretches->begin(), stretches->end());
+  }
+  if (node.kind == Kind::join || node.text == "or") return any;
+  if (node.text == "and" && !only_brackets) return all;
+  if (only_unequal) return all;
+  if (only_brackets || all.empty()) return any;
+  if (!merge(any)) return std::nullopt;
+  const bool is_everything = any.size() == 1 && !any[0].low && !any[0].high;
+  if (!is_everything) unsupported("conditions with a comma between them, which may mean \"and\" or \"or\"");
+  return all;
+}
+
+std::optional<Region> Comparison::region(const Node& node, std::string& variable) {
   const auto end = [&](const Node& n) { return infinity_of(n) != 0 ? std::optional<Form>() : std::optional<Form>(values_.form(n)); };
-  if (is_inequality(node)) return region_of_relation(node);
-  if (node.kind == Kind::relation && node.text == "i") return region(node.children[1]);
+  if (is_inequality(node) || (node.kind == Kind::relation && node.text == "=")) return region_of_relation(node, variable);
+  if (node.kind == Kind::relation && node.text == "i") {
+    if (node.children[0].kind == Kind::symbol) variable = node.children[0].text;
+    return region(node.children[1], variable);
+  }
   if (node.kind == Kind::symbol && node.text == "R") return Region{{}};
   if (node.kind == Kind::bracketed && node.children.size() == 2)
     return Region{{end(node.children[0]), end(node.children[1]), node.text[0] == '(' || infinity_of(node.children[0]) != 0,
                    node.text[1] == ')' || infinity_of(node.children[1]) != 0}};
-  Region all;
   if (node.kind == Kind::set) {
-    for (const Node& item : node.children) all.push_back({values_.form(item), values_.form(item), false, false});
-    return all;
+    Region points;
+    for (const Node& item : node.children) points.push_back({values_.form(item), values_.form(item), false, false});
+    return points;
   }
-  if (node.kind != Kind::join && node.kind != Kind::list) return std::nullopt;
-  for (const Node& part : node.children) {
-    auto stretches = region(part);
-    if (!stretches) return std::nullopt;
-    all.insert(all.end(), stretches->begin(), stretches->end());
+  return node.kind == Kind::join || node.kind == Kind::list ? region_of_list(node, variable) : std::nullopt;
+}
+
+/// Whether a > b, or a >= b.
+bool Comparison::is_after(const Form& a, const Form& b, bool or_equal) {
+  const auto sign = values_.sign(values_.algebra().subtract(a, b));
+  if (!sign) unsupported("the order of two ends is not decided");
+  return *sign > 0 || (*sign == 0 && or_equal);
+}
+
+/// What lies in both.
+Region Comparison::common(const Region& first, const Region& second) {
+  if (first.size() * second.size() > kMostItems) exhausted("more intervals than are compared");
+  Region all;
+  for (const Stretch& a : first) {
+    for (const Stretch& b : second) {
+      Stretch both = a;
+      if (b.low && (!a.low || is_after(*b.low, *a.low, b.low_open))) both.low = b.low, both.low_open = b.low_open;
+      if (b.high && (!a.high || is_after(*a.high, *b.high, b.high_open))) both.high = b.high, both.high_open = b.high_open;
+      if (!both.low || !both.high || is_after(*both.high, *both.low, !both.low_open && !both.high_open)) all.push_back(std::move(both));
+    }
   }
   return all;
 }

@@ -7,6 +7,11 @@
 namespace rollcall::reward::math {
 namespace {
 
+bool is_same(const Node& a, const Node& b) {
+  return a.kind == b.kind && a.text == b.text && a.value == b.value &&
+         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(), is_same);
+}
+
 bool mentions(const Node& node, const std::string& name) {
   if (node.kind == Kind::symbol && node.text == name) return true;
   return std::any_of(node.children.begin(), node.children.end(), [&](const Node& child) { return mentions(child, name); });
@@ -14,7 +19,7 @@ bool mentions(const Node& node, const std::string& name) {
 
 /// The name that an assignment gives a value to: x, or f in f(x).
 const std::string* assigned_name(const Node& left) {
-  if (left.kind == Kind::symbol) return &left.text;
+  if (left.kind == Kind::symbol || left.kind == Kind::words) return &left.text;
   const bool is_call = left.kind == Kind::multiply && left.children.size() == 2 && left.children[0].kind == Kind::symbol &&
                        (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
   return is_call ? &left.children[0].text : nullptr;
@@ -73,6 +78,8 @@ Verdict Comparison::proportional(const Form& first, const Form& second, bool sig
   const Form a = without_poles(first), b = without_poles(second);
   if (is_zero(a) || is_zero(b)) return {is_zero(a) == is_zero(b) ? Answer::equal : Answer::different, "a relation that always or never holds"};
   const Form lead_a = leading_coefficient(a.top), lead_b = leading_coefficient(b.top);
+  if (values_.is_not_zero(lead_a).answer != Answer::equal) return {Answer::undecided, "a factor of the reference that may be zero"};
+  if (values_.is_not_zero(lead_b).answer != Answer::equal) return {Answer::different, "a factor that is not shown to be other than zero"};
   Verdict verdict = values_.compare(algebra.multiply(a, lead_b), algebra.multiply(b, lead_a));
   if (verdict.answer != Answer::equal) return verdict;
   if (sign_counts) {
@@ -93,7 +100,18 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   }
   char sign_a = a.text[0], sign_b = b.text[0];
   if (sign_a == 'i' || sign_b == 'i') return sign_a == sign_b ? compare(a.children[1], b.children[1]) : Verdict{Answer::different, "another relation"};
-  if (is_assignment(a) && is_assignment(b) && *assigned_name(a.children[0]) == *assigned_name(b.children[0])) return compare(a.children[1], b.children[1]);
+  const Node &name_a = a.children[0], &name_b = b.children[0];
+  const auto is_y = [](const Node& n) { return n.kind == Kind::symbol && n.text == "y"; };
+  const auto is_f_of_x = [](const Node& n) {
+    return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].text == "f" && n.children[1].text == "x";
+  };
+  const bool is_curve = (is_y(name_a) && is_f_of_x(name_b)) || (is_y(name_b) && is_f_of_x(name_a));
+  const bool is_label = name_a.kind == Kind::words || name_b.kind == Kind::words;
+  if (is_assignment(a) && is_assignment(b) && (is_same(name_a, name_b) || is_label || is_curve)) {
+    Verdict verdict = compare(a.children[1], b.children[1]);
+    const bool is_other = !is_same(name_a, name_b) && name_a.kind == name_b.kind;
+    return is_other && verdict.answer == Answer::equal ? Verdict{Answer::undecided, "the same value under another name"} : verdict;
+  }
   const auto flipped = [](char sign) { return sign == '>' ? '<' : sign == 'g' ? 'l' : sign; };
   const auto difference = [&](const Node& n, char sign) {
     const bool turned = flipped(sign) != sign;

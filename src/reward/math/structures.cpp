@@ -1,10 +1,10 @@
 // Lists, sets, tuples, matrices, words, and numbers with units.
 #include "reward/math/comparison.hpp"
-#include "reward/math/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace rollcall::reward::math {
 namespace {
@@ -15,16 +15,9 @@ constexpr const char* kKinds = "an expression of another kind";
 std::vector<Node> spread(const Node& node) {
   std::vector<Node> items;
   const auto take = [&](const Node& item) {
-    const Node& value = item.kind == Kind::relation && item.text == "=" && item.children[1].kind == Kind::plus_minus ? item.children[1] : item;
-    if (value.kind != Kind::plus_minus) {
-      items.push_back(item);
-      return;
-    }
-    for (const bool negative : {false, true}) {
-      const Node& moving = value.children.back();
-      Node signed_part = negative ? Node{Kind::negate, {}, {}, {moving}} : moving;
-      items.push_back(value.children.size() == 1 ? std::move(signed_part) : Node{Kind::add, {}, {}, {value.children[0], std::move(signed_part)}});
-    }
+    const Node& value = value_of(item);
+    if (!has_two_signs(value)) return items.push_back(item);
+    for (Node& one : both_signs(value)) items.push_back(std::move(one));
   };
   if (node.kind == Kind::list || node.kind == Kind::set) {
     for (const Node& item : node.children) take(item);
@@ -35,11 +28,25 @@ std::vector<Node> spread(const Node& node) {
 }
 
 bool has_several(const Node& node) {
-  if (node.kind == Kind::list || node.kind == Kind::set || node.kind == Kind::plus_minus) return true;
-  return node.kind == Kind::relation && node.text == "=" && node.children[1].kind == Kind::plus_minus;
+  return node.kind == Kind::list || node.kind == Kind::set || has_two_signs(node) || (node.kind == Kind::relation && has_two_signs(value_of(node)));
+}
+
+/// The values of x = 1, y = 2 in the order of their names; none where an item is another thing, or a name comes twice.
+std::optional<std::vector<Node>> named_values(const Node& list) {
+  std::map<std::string, Node> values;
+  for (const Node& item : list.children)
+    if (!is_assignment(item) || item.children[0].kind != Kind::symbol || !values.emplace(item.children[0].text, item.children[1]).second) return std::nullopt;
+  std::vector<Node> in_order;
+  for (auto& [name, value] : values) in_order.push_back(std::move(value));
+  return in_order.size() > 1 ? std::optional(std::move(in_order)) : std::nullopt;
 }
 
 bool is_structure(const Node& node) { return node.kind == Kind::bracketed || node.kind == Kind::matrix || node.kind == Kind::join || has_several(node); }
+
+/// 2 + 3 = 5, and x = 2 + 3 = 5.
+bool is_chain(const Node& node) {
+  return node.kind == Kind::relation && node.text.find_first_not_of('=') == std::string::npos && !has_two_signs(node.children.back());
+}
 
 bool says_nothing(const Node& node) {
   constexpr std::string_view kNothing[] = {"none", "no solution", "no solutions", "empty set", "no real solution", "no real solutions", "the empty set"};
@@ -54,42 +61,88 @@ int infinity_of(const Node& node) {
   return node.kind == Kind::negate && node.children[0].kind == Kind::infinity ? -1 : 0;
 }
 
+Verdict Comparison::verdict(const Node& reference, const Node& answer) {
+  const Verdict verdict = compare(reference, answer);
+  if (verdict.answer != Answer::equal) return verdict;
+  const Verdict defined = values_.all_is_defined();
+  return defined.answer == Answer::equal ? verdict : Verdict{Answer::undecided, defined.reason};
+}
+
+Verdict Comparison::has_value(const Node& node) {
+  Verdict all{Answer::equal, "it has a value"};
+  if (node.kind == Kind::words || infinity_of(node) != 0) return all;
+  if (node.kind < Kind::ratio) {
+    for (const Node& one : has_two_signs(node) ? both_signs(node) : std::vector<Node>{node})
+      if (!values_.is_computed(quantity(one).value)) return {Answer::different, "a value that is not defined, or not computed"};
+    return values_.all_is_defined();
+  }
+  for (const Node& child : node.children)
+    if (Verdict part = has_value(child); part.answer != Answer::equal) return part;
+  return all;
+}
+
 Verdict Comparison::compare(const Node& reference, const Node& answer) {
   if (says_nothing(reference) && says_nothing(answer)) return {Answer::equal, "both say that there is nothing"};
   if (reference.kind == Kind::words || answer.kind == Kind::words) return words(reference, answer);
+  if (is_chain(answer))
+    if (Verdict holds = chain_holds(answer); holds.answer != Answer::equal) return holds;
   const bool both_relations = reference.kind == Kind::relation && answer.kind == Kind::relation;
   if (both_relations && !is_region(reference) && !is_region(answer) && !has_several(reference) && !has_several(answer)) return relations(reference, answer);
+  if (!is_region(reference) && !is_region(answer))
+    if (auto verdict = equation_and_value(reference, answer)) return *verdict;
   const Node &a = has_several(reference) ? reference : value_of(reference), &b = has_several(answer) ? answer : value_of(answer);
   if (is_region(a) || is_region(b)) {
-    const auto left = region(a), right = region(b);
+    std::string name_a, name_b;
+    const auto left = region(a, name_a), right = region(b, name_b);
+    if (left && right && !name_a.empty() && !name_b.empty() && name_a != name_b) return {Answer::different, "another variable"};
     if (left && right) return regions(*left, *right);
     if (both_relations && reference.text.size() == answer.text.size()) return relations(reference, answer);
-    const bool is_unsolved = (is_region(a) && !left && a.kind == Kind::relation) || (is_region(b) && !right && b.kind == Kind::relation);
-    return is_unsolved ? Verdict{Answer::undecided, "inequalities that are not linear are not solved"} : Verdict{Answer::different, kKinds};
-  }
-  for (const auto& [equation, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    const bool is_one = equation->kind == Kind::relation && equation->text == "=" && !has_several(*equation) &&
-                        (other->kind != Kind::relation || has_several(*other)) && other->kind != Kind::matrix;
-    if (is_one &&
-        values_.algebra().variables_of(values_.algebra().subtract(values_.form(equation->children[0]), values_.form(equation->children[1]))).size() == 1)
-      return {Answer::undecided, "equations are not solved"};
+    if (is_region(a) && !left && a.kind == Kind::relation) return {Answer::undecided, "inequalities that are not linear are not solved"};
+    return {Answer::different, is_region(b) && !right && b.kind == Kind::relation ? "an inequality that is not solved" : kKinds};
   }
   if (a.kind == Kind::matrix || b.kind == Kind::matrix) return matrices(a, b);
   if (a.kind == Kind::bracketed && b.kind == Kind::bracketed) return in_order(a.children, b.children);
   if (has_several(a) || has_several(b)) return lists(a, b);
   if (is_structure(a) || is_structure(b) || a.kind == Kind::relation || b.kind == Kind::relation) return {Answer::different, kKinds};
-  return scalars(a, b);
+  return a.kind == Kind::ratio || b.kind == Kind::ratio ? ratios(a, b) : scalars(a, b);
+}
+
+/// Proportional parts; two parts are also their quotient. What may be a time of day is the same time.
+Verdict Comparison::ratios(const Node& a, const Node& b) {
+  const auto is_clock = [](const Node& n) { return n.text == "clock"; };
+  if (a.kind != b.kind) {
+    const Node& ratio = a.kind == Kind::ratio ? a : b;
+    if (ratio.children.size() != 2 || is_clock(ratio)) return {Answer::different, kKinds};
+    const Verdict verdict = values_.compare(values_.form(a), values_.form(b));
+    return verdict.answer == Answer::equal && !ratio.text.empty() ? Verdict{Answer::undecided, "a ratio, or a time of day"} : verdict;
+  }
+  if (is_clock(a) || is_clock(b)) return in_order(a.children, b.children);
+  if (a.children.size() != b.children.size()) return {Answer::different, "a ratio of other parts"};
+  const bool is_same = in_order(a.children, b.children).answer == Answer::equal;
+  if (is_same) return {Answer::equal, "the same ratio"};
+  const Form first_a = values_.form(a.children[0]), first_b = values_.form(b.children[0]);
+  if (values_.is_not_zero(first_a).answer != Answer::equal || values_.is_not_zero(first_b).answer != Answer::equal)
+    return {Answer::different, "a ratio that begins with zero"};
+  for (std::size_t n = 1; n < a.children.size(); ++n) {
+    Algebra& algebra = values_.algebra();
+    Verdict part = values_.compare(algebra.multiply(values_.form(a.children[n]), first_b), algebra.multiply(values_.form(b.children[n]), first_a));
+    if (part.answer != Answer::equal) return part;
+  }
+  return a.text.empty() || b.text.empty() ? Verdict{Answer::equal, "the same ratio"} : Verdict{Answer::undecided, "the same ratio, or other times of day"};
 }
 
 Verdict Comparison::words(const Node& a, const Node& b) {
   if (a.kind != b.kind) return {Answer::different, "words and no words"};
-  return a.text == b.text ? Verdict{Answer::equal, "the same words"} : Verdict{Answer::different, "other words"};
+  const auto plain = [](const Node& n) { return n.text == "dne" ? "does not exist" : n.text; };
+  return plain(a) == plain(b) ? Verdict{Answer::equal, "the same words"} : Verdict{Answer::different, "other words"};
 }
 
-/// A list that is written with commas alone may stand for a tuple; otherwise order does not count.
+/// A list that is written with commas alone may stand for a tuple, and so do values with names of their own; otherwise order does not count.
 Verdict Comparison::lists(const Node& a, const Node& b) {
-  if (a.kind == Kind::bracketed && b.kind == Kind::list) return in_order(a.children, b.children);
-  if (b.kind == Kind::bracketed && a.kind == Kind::list) return in_order(a.children, b.children);
+  const auto named_a = named_values(a), named_b = named_values(b);
+  const bool is_tuple = (a.kind == Kind::bracketed && b.kind == Kind::list) || (b.kind == Kind::bracketed && a.kind == Kind::list);
+  if (is_tuple || (named_a.has_value() != named_b.has_value() && a.kind == b.kind))
+    return in_order(named_a ? *named_a : a.children, named_b ? *named_b : b.children);
   if (is_structure(a) && !has_several(a)) return {Answer::different, kKinds};
   if (is_structure(b) && !has_several(b)) return {Answer::different, kKinds};
   return unordered(spread(a), spread(b), a.kind != Kind::set && b.kind != Kind::set);
@@ -150,24 +203,17 @@ Verdict Comparison::matrices(const Node& a, const Node& b) {
   return in_order(a.children, b.children);
 }
 
-/// Percents, degrees and units may be left out on one side; where both have them they count.
+/// Percents and degrees may be left out on one side; where both have them they count.
 Verdict Comparison::scalars(const Node& a, const Node& b) {
   if (infinity_of(a) != 0 || infinity_of(b) != 0) {
     const bool equal = infinity_of(a) == infinity_of(b);
     return {equal ? Answer::equal : Answer::different, equal ? "the same infinity" : "an infinite and another value"};
   }
-  const auto is_marked = [](const Node& n) { return n.kind == Kind::percent || n.kind == Kind::degrees || n.kind == Kind::unit; };
-  if (is_marked(a) && is_marked(b)) {
-    const auto u = a.kind == Kind::unit ? find_unit(a.text) : std::nullopt, v = b.kind == Kind::unit ? find_unit(b.text) : std::nullopt;
-    if (u && v) {
-      if (u->dimension != v->dimension) return {Answer::different, fmt::format("a unit of {} instead of {}", v->dimension, u->dimension)};
-      return values_.compare(values_.algebra().scale(values_.form(a), u->factor), values_.algebra().scale(values_.form(b), v->factor));
-    }
-    return a.kind == b.kind ? scalars(a.children[0], b.children[0]) : values_.compare(values_.form(a), values_.form(b));
-  }
-  Verdict verdict = values_.compare(values_.form(a), values_.form(b));
-  if (verdict.answer != Answer::equal && is_marked(a)) verdict = values_.compare(values_.form(a.children[0]), values_.form(b));
-  if (verdict.answer != Answer::equal && is_marked(b)) verdict = values_.compare(values_.form(a), values_.form(b.children[0]));
+  const auto is_marked = [](const Node& n) { return n.kind == Kind::percent || n.kind == Kind::degrees; };
+  if (is_marked(a) && is_marked(b)) return a.kind == b.kind ? scalars(a.children[0], b.children[0]) : values_.compare(values_.form(a), values_.form(b));
+  Verdict verdict = quantities(a, b);
+  if (verdict.answer != Answer::equal && is_marked(a)) verdict = quantities(a.children[0], b);
+  if (verdict.answer != Answer::equal && is_marked(b)) verdict = quantities(a, b.children[0]);
   return verdict;
 }
 

@@ -2,6 +2,7 @@
 #include "reward/math/tokens.hpp"
 
 #include "reward/math/limits.hpp"
+#include "reward/math/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,9 +29,10 @@ constexpr Spelling kUnicode[] = {
 };
 
 /// Commands that only lay out, and change nothing.
-constexpr std::string_view kLayout[] = {"left",  "right", "big",          "Big",       "bigg",      "Bigg",    "bigl",    "bigr",     "Bigl",        "Bigr",
-                                        "biggl", "biggr", "displaystyle", "textstyle", "quad",      "qquad",   "limits",  "nolimits", "scriptstyle", "middle",
-                                        "rm",    "bf",    "it",           "hfill",     "thinspace", "enspace", "mathord", "mathstrut"};
+constexpr std::string_view kLayout[] = {"left",      "right",    "big",         "Big",       "bigg",         "Bigg",      "bigl",  "bigr",
+                                        "Bigl",      "Bigr",     "biggl",       "biggr",     "displaystyle", "textstyle", "quad",  "qquad",
+                                        "limits",    "nolimits", "scriptstyle", "middle",    "rm",           "bf",        "it",    "hfill",
+                                        "thinspace", "enspace",  "mathord",     "mathstrut", "blacksquare",  "checkmark", "square"};
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {
@@ -55,16 +57,21 @@ constexpr Spelling kSameCommand[] = {
     {"rparen", ")"},       {"tg", "tan"},
     {"ctg", "cot"},        {"Pi", "pi"},
     {"wedge", "and"},      {"vee", "or"},
+    {"nicefrac", "frac"},  {"sfrac", "frac"},
+    {"langle", "("},       {"rangle", ")"},
 };
 
 constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan", "cot", "sec",   "csc", "arcsin", "arccos", "arctan", "sinh",
                                            "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil"};
 constexpr std::string_view kPlainWords[] = {"sqrt",  "cbrt",   "pi",      "and",    "or",   "inf",  "infinity", "infty", "oo",    "theta", "alpha", "beta",
                                             "gamma", "lambda", "degrees", "degree", "asin", "acos", "atan",     "frac",  "union", "lg",    "infty"};
-constexpr std::string_view kUnitWords[] = {"mm", "cm", "dm",  "km",  "ft",  "yd",  "mi", "mg",   "kg",     "ml",  "mL",     "lb",    "oz",    "hr",    "ms",
-                                           "kW", "Hz", "mph", "kmh", "min", "sec", "in", "inch", "inches", "rad", "square", "cubic", "cents", "hours", "miles"};
-constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two", "six", "ten", "dne", "DNE",
-                                            "No",  "Yes", "The", "All", "mon",  "sun", "tue", "wed", "thu", "fri",  "sat", "Mon", "Sun", "if",  "of",  "to"};
+constexpr std::string_view kUnitWords[] = {"mm",  "cm",     "dm",    "km",    "ft",    "yd",    "mi",  "mg",  "kg",  "ml", "mL",   "lb",
+                                           "oz",  "hr",     "ms",    "kW",    "Hz",    "mph",   "kmh", "min", "sec", "in", "inch", "inches",
+                                           "rad", "square", "cubic", "cents", "hours", "miles", "USD", "deg", "yr",  "gal"};
+constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one",
+                                            "two", "six", "ten", "dne", "DNE",  "No",  "Yes", "The", "All", "mon",  "sun",
+                                            "tue", "wed", "thu", "fri", "sat",  "Mon", "Sun", "if",  "of",  "to",   "per"};
+constexpr std::string_view kLetterUnits = "mgshLlNJWVK";
 constexpr std::string_view kTextCommands[] = {"text", "textbf", "textit", "textrm", "mbox", "hbox", "mathrm", "operatorname", "textnormal", "texttt", "textsf"};
 
 template <class Table>
@@ -93,6 +100,7 @@ std::string trimmed(std::string_view text) {
 
 }  // namespace
 
+bool is_letter_unit(std::string_view word) { return word.size() == 1 && kLetterUnits.find(word[0]) != std::string_view::npos; }
 bool is_unit_word(std::string_view word) { return holds(kUnitWords, word); }
 bool is_function(std::string_view name) { return holds(kFunctions, name); }
 
@@ -111,7 +119,7 @@ std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
   while (at < text_.size()) {
     const std::string_view rest = text_.substr(at);
     if (is_space(rest[0])) ++at, spaced = true;
-    else if (rest.size() > 1 && rest[0] == '\\' && (std::string_view(",;:!> $").find(rest[1]) != std::string_view::npos)) at += 2, spaced = true;
+    else if (rest.size() > 1 && rest[0] == '\\' && (std::string_view(",;:!> ").find(rest[1]) != std::string_view::npos)) at += 2, spaced = true;
     else if (rest.starts_with("\xC2\xA0")) at += 2, spaced = true;
     else if (rest[0] == '\\' && rest.size() > 1 && is_letter(rest[1])) {
       std::size_t end = 1;
@@ -195,25 +203,74 @@ Token Tokens::backslash(std::size_t at) {
   std::size_t before = at;
   while (before > 0 && (is_space(text_[before - 1]) || text_[before - 1] == '\\' || text_[before - 1] == ',')) --before;
   const bool is_behind_value = before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '}' || text_[before - 1] == '/');
-  const bool is_unit = is_behind_value && content.size() == 1 && std::string_view("mgshLlN").find(content[0]) != std::string_view::npos;
+  const bool is_unit = is_behind_value && is_letter_unit(content);
   if (content.size() == 1 && is_letter(content[0]) && !is_unit) return {TokenKind::letter, content, at, close, false};
   if (is_function(same(content)) || content == "and" || content == "or" || content == "pi") return named(content, at, close);
   return {TokenKind::words, content, at, close, false};
 }
 
-/// A run of letters: a word that means something, a word of a text, or the first of several variables.
-Token Tokens::word(std::size_t at) const {
+std::string_view Tokens::run(std::size_t at) const {
   std::size_t end = at;
   while (end < text_.size() && is_letter(text_[end])) ++end;
-  const std::string_view run = text_.substr(at, end - at);
+  return text_.substr(at, end - at);
+}
+
+/// Whether a comma, none of them with a space behind it, stands within the brackets that open at `at`: then none separates thousands.
+bool Tokens::enter_brackets(std::size_t at) {
+  const bool outer = thousands_;
+  int depth = 0;
+  bool has_comma = false;
+  for (; at < text_.size(); ++at) {
+    const char c = text_[at];
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (depth <= 0) break;
+    if (c == ';' || (c == ',' && at + 1 < text_.size() && (is_space(text_[at + 1]) || text_[at + 1] == '\\'))) return outer;
+    has_comma |= c == ',';
+  }
+  if (has_comma) thousands_ = false;
+  return outer;
+}
+
+namespace {
+
+constexpr std::string_view kGlued[] = {"arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "sqrt", "sin", "cos",
+                                       "tan",    "cot",    "sec",    "csc",  "log",  "ln",   "exp",  "pi"};
+
+/// The length of the function that a run of letters begins with; zero without one.
+std::size_t glued_function(std::string_view run) {
+  const auto row = std::find_if(std::begin(kGlued), std::end(kGlued), [&](std::string_view f) { return run.starts_with(f); });
+  return row == std::end(kGlued) ? 0 : row->size();
+}
+
+/// Whether a run is functions and single letters: xlnx, cosAcosB, arctanx. Two letters in a row make a word.
+bool is_glued(std::string_view run) {
+  bool has_function = false, after_letter = false;
+  while (!run.empty()) {
+    const std::size_t size = glued_function(run);
+    if (size == 0 && after_letter) return false;
+    after_letter = size == 0;
+    has_function |= size > 0;
+    run.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return has_function;
+}
+
+}  // namespace
+
+/// A run of letters: a word that means something, a word of a text, or the first of several variables.
+Token Tokens::word(std::size_t at) const {
+  const std::string_view run = this->run(at);
+  const std::size_t end = at + run.size();
   if (run.size() == 1) return {TokenKind::letter, std::string(run), at, end, false};
   if (run == "union") return {TokenKind::command, "cup", at, end, false};
   if (is_function(same(run)) || holds(kPlainWords, run)) return named(run, at, end);
-  if (run.size() > 3 || holds(kShortWords, run)) {
-    for (const std::string_view function : {"sqrt", "sin", "cos", "tan", "log", "ln", "pi"})  // "xsin(x)" is no word; "sinx" is sin x
-      if (run.starts_with(function) && run.size() <= function.size() + 1) return named(function, at, at + function.size());
-    return {TokenKind::words, std::string(run), at, end, false};
+  if (is_glued(run)) {
+    const std::size_t size = glued_function(run);
+    return size > 0 ? named(run.substr(0, size), at, at + size) : Token{TokenKind::letter, std::string(1, run[0]), at, at + 1, false};
   }
+  const bool is_after_digit = at > 0 && is_digit(text_[at - 1]);
+  if ((run.size() > 3 || holds(kShortWords, run)) && !(is_after_digit && !find_unit(run) && !find_multiplier(run) && run != "percent"))
+    return {TokenKind::words, std::string(run), at, end, false};
   if (is_unit_word(run) && at > 0) {
     std::size_t before = at;
     while (before > 0 && is_space(text_[before - 1])) --before;

@@ -28,6 +28,10 @@ class Tokens {
   Tokens(std::string_view text, bool thousands) : text_(text), thousands_(thousands) {}
   /// The token that begins at `at` or behind white space there. Any bytes are safe.
   Token at(std::size_t at);
+  std::string_view run(std::size_t at) const;  ///< the letters from there on
+  /// Reads commas within brackets, which open at `at`, as they are written there. Returns what leave_brackets() is to be given.
+  bool enter_brackets(std::size_t at);
+  void leave_brackets(bool outer) { thousands_ = outer; }
   std::string_view text() const { return text_; }
   bool saw_thousands() const { return saw_thousands_; }
 
@@ -44,7 +48,8 @@ class Tokens {
 
 /// The end of the group whose "{" is at `at` (one behind its "}"); npos where it does not end.
 std::size_t group_end(std::string_view text, std::size_t at);
-bool is_unit_word(std::string_view word);  ///< cm, km, mph, ...
-bool is_function(std::string_view name);   ///< of one argument: sin, exp, ...
+bool is_unit_word(std::string_view word);    ///< cm, km, mph, ...
+bool is_letter_unit(std::string_view word);  ///< m, g, s, ...
+bool is_function(std::string_view name);     ///< of one argument: sin, exp, ...
 
 }  // namespace rollcall::reward::math

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdlib>
 
 namespace rollcall::reward::math {
 namespace {
@@ -34,13 +36,41 @@ constexpr Row kRows[] = {
     {" h hr hour ", "time", 3600, 1},
     {" day ", "time", 86400, 1},
     {" week ", "time", 604800, 1},
+    {" month ", "month", 1, 1},
+    {" year yr ", "month", 12, 1},
     {" ml milliliter millilitre ", "volume", 1, 1000},
     {" l liter litre ", "volume", 1, 1},
-    {" dollar ", "money", 1, 1},
+    {" gallon gal ", "gallon", 1, 1},
+    {" quart ", "gallon", 1, 4},
+    {" dollar usd ", "money", 1, 1},
     {" cent ", "money", 1, 100},
-    {" mph ", "length/time", 1609344, 3600000},
-    {" kmh ", "length/time", 1000, 3600},
+    {" j joule ", "energy", 1, 1},
+    {" n newton ", "force", 1, 1},
+    {" w watt ", "power", 1, 1},
+    {" kw kilowatt ", "power", 1000, 1},
+    {" v volt ", "voltage", 1, 1},
+    {" k kelvin ", "temperature", 1, 1},
+    {" hz hertz ", "frequency", 1, 1},
+    {" pa pascal ", "pressure", 1, 1},
+    {" ohm ", "resistance", 1, 1},
+    {" amp ampere ", "current", 1, 1},
+    {" unit ", "unit", 1, 1},
+    {" celsius ", "celsius", 1, 1},
+    {" fahrenheit ", "fahrenheit", 1, 1},
+    {" am ", "before noon", 1, 1},
+    {" pm ", "after noon", 1, 1},
 };
+
+/// Things that are counted; in the plural they end in s unless the table says otherwise.
+constexpr std::string_view kCounted =
+    " apple orange banana egg cookie cake pie pizza slice piece cup bottle box boxes bag book page pencil pen card coin ticket toy ball marble block tile "
+    "student teacher child children boy girl man men woman women person people friend player team game class classes school house room car bus buses bike train "
+    "truck boat plane animal dog cat bird fish chicken cow horse sheep rabbit tree flower plant seed leaf leaves shirt dress dresses shoe pair hat sock ribbon "
+    "bead stamp sticker photo picture song letter word line point side edge face vertex vertices angle triangle square rectangle circle diagonal digit integer "
+    "number root solution way step time trip lap mark question problem test vote member worker employee customer guest visitor passenger seat chair table row "
+    "column group item object thing part share stick stone rock bolt nail jar can pack packet package basket bucket glass glasses plate bowl spoon candle "
+    "candy candies sandwich sandwiches burger cupcake muffin donut crayon marker eraser notebook magazine newspaper newspapers story stories path subset "
+    "permutation combination arrangement sequence function value ";
 
 std::string normal(std::string_view words) {
   std::string text;
@@ -53,37 +83,94 @@ std::string normal(std::string_view words) {
 std::optional<Unit> simple(std::string_view word) {
   for (const std::size_t cut : {std::size_t(0), std::size_t(1)}) {  // plural
     if (cut == 1 && (word.size() < 3 || word.back() != 's')) break;
-    std::string key(1, ' ');
-    key.append(word.substr(0, word.size() - cut)).append(1, ' ');
+    const std::string stem(word.substr(0, word.size() - cut)), key = ' ' + stem + ' ';
     const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.names.find(key) != std::string_view::npos; });
-    if (row == std::end(kRows)) continue;
-    mpq_class factor(row->numerator, row->denominator);
-    factor.canonicalize();
-    return Unit{row->dimension, factor};
+    if (row != std::end(kRows)) {
+      mpq_class factor(row->numerator, row->denominator);
+      factor.canonicalize();
+      return Unit{{{row->dimension, 1}}, factor};
+    }
+    if (kCounted.find(key) != std::string_view::npos) return Unit{{{"count of " + stem, 1}}, 1};
   }
   return std::nullopt;
 }
 
+/// The power behind a name, which loses it: m^2, s^{-1}.
+int take_power(std::string& name) {
+  const std::size_t caret = name.find('^');
+  if (caret == std::string::npos) return 1;
+  const std::string digits = name.substr(caret + 1);
+  name.resize(caret);
+  int power = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), power);
+  return error == std::errc{} && end == digits.data() + digits.size() && std::abs(power) < 10 ? power : 0;
+}
+
 }  // namespace
+
+Unit Unit::raised(int power) const {
+  Unit result;
+  for (const auto& [name, own] : powers) result.powers[name] = own * power;
+  for (int n = 0; n < std::abs(power); ++n) result.factor *= factor;
+  if (power < 0) result.factor = 1 / result.factor;
+  return result;
+}
+
+Unit Unit::times(const Unit& other) const {
+  Unit result{powers, factor * other.factor};
+  for (const auto& [name, power] : other.powers) {
+    result.powers[name] += power;
+    if (result.powers[name] == 0) result.powers.erase(name);
+  }
+  return result;
+}
+
+std::string Unit::dimension() const {
+  std::string above, below;
+  for (const auto& [name, power] : powers) {
+    std::string& to = power > 0 ? above : below;
+    to += (power > 0 ? (above.empty() ? "" : " ") : "/") + name + (std::abs(power) > 1 ? '^' + std::to_string(std::abs(power)) : "");
+  }
+  return above + below;
+}
 
 std::optional<Unit> find_unit(std::string_view words) {
   std::string text = normal(words);
-  int power = 1;
-  if (text.starts_with("square ")) power = 2, text.erase(0, 7);
-  if (text.starts_with("cubic ")) power = 3, text.erase(0, 6);
-  if (text.ends_with("^2") || text.ends_with("^3")) power = text.back() - '0', text.resize(text.size() - 2);
-  const std::size_t slash = text.find('/');
-  auto unit = simple(text.substr(0, slash));
-  if (!unit) return std::nullopt;
-  if (slash != std::string::npos) {
-    const auto below = simple(text.substr(slash + 1));
-    if (!below) return std::nullopt;
-    return Unit{unit->dimension.append(1, '/').append(below->dimension), unit->factor / below->factor};
+  for (const auto& [name, meaning] : {std::pair("mph", "mi/h"), {"kmh", "km/h"}, {"kph", "km/h"}})
+    if (text == name) text = meaning;
+  Unit all;
+  bool below = false;
+  int next_power = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" /", at), text.size());
+    std::string name = text.substr(at, end - at);
+    at = end + (end < text.size() && text[end] == ' ' ? 1 : 0);
+    if (name == "per" || (name.empty() && end < text.size() && text[end] == '/')) {
+      if (below) return std::nullopt;
+      below = true;
+      at += name.empty() ? 1 : 0;
+    } else if (name == "square" || name == "cubic" || name == "sq") {
+      next_power = name == "cubic" ? 3 : 2;
+      if (at >= text.size()) return simple(name);
+    } else {
+      const int power = take_power(name) * next_power;
+      const auto unit = simple(name);
+      if (!unit || power == 0) return std::nullopt;
+      all = all.times(unit->raised(below ? -power : power));
+      next_power = 1;
+    }
   }
-  const mpq_class one = unit->factor;
-  for (int n = 1; n < power; ++n) unit->factor *= one;
-  if (power > 1) unit->dimension.append(1, '^').append(std::to_string(power));
-  return unit;
+  return text.empty() ? std::nullopt : std::optional(all);
+}
+
+std::optional<mpq_class> find_multiplier(std::string_view word) {
+  constexpr std::pair<std::string_view, const char*> kMultipliers[] = {
+      {"hundred", "100"}, {"thousand", "1000"}, {"million", "1000000"}, {"billion", "1000000000"}, {"trillion", "1000000000000"},
+      {"dozen", "12"},    {"half", "1/2"},      {"halves", "1/2"},      {"third", "1/3"},          {"thirds", "1/3"},
+      {"quarter", "1/4"}, {"quarters", "1/4"},  {"fourths", "1/4"},     {"fifths", "1/5"},         {"tenths", "1/10"}};
+  for (const auto& [name, value] : kMultipliers)
+    if (name == word) return mpq_class(value);
+  return std::nullopt;
 }
 
 }  // namespace rollcall::reward::math

@@ -3,6 +3,7 @@
 
 #include <gmpxx.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +11,18 @@
 namespace rollcall::reward::math {
 
 struct Unit {
-  std::string dimension;  ///< "length^2", "money", ...
-  mpq_class factor;       ///< in the base unit of the dimension
+  std::map<std::string, int> powers{};  ///< of "length", "mass", "money", ...; a counted thing is a dimension of its own
+  mpq_class factor = 1;                 ///< in the base units of the dimensions
+
+  Unit raised(int power) const;
+  Unit times(const Unit& other) const;
+  std::string dimension() const;  ///< "length/time^2"
 };
 
-/// None for words that are no unit known here ("apples").
+/// cm, square feet, km/h, miles per hour, kg m/s^2, apples. None for words that are no unit known here.
 std::optional<Unit> find_unit(std::string_view words);
+
+/// Words that change a number, as "million" does: what it is multiplied by. None for others.
+std::optional<mpq_class> find_multiplier(std::string_view word);
 
 }  // namespace rollcall::reward::math

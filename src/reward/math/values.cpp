@@ -1,8 +1,7 @@
 // Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or rests on agreement to a stated number of bits.
 #include "reward/math/values.hpp"
 
-#include "base/random.hpp"
-#include "reward/math/evaluation.hpp"
+#include "reward/math/points.hpp"
 
 #include <fmt/format.h>
 
@@ -15,18 +14,7 @@ namespace {
 constexpr std::array kPrecisions = {96, 384, 1536, 6144, 24576};  // bits; each step costs more than all before it
 constexpr int kMostBitsOfFunctions = 6144;                        // where exp, log, sin, ... are evaluated
 constexpr long kAgreement = 192;                                  // bits of agreement that count as equality where nothing is proven
-constexpr int kPoints = 12, kWholePoints = 6, kFewestPoints = 3;
-
-/// Points of four kinds: below 1, above 1, of both signs, whole numbers. Point k of variable v is always the same number.
-mpq_class coordinate(int k, std::size_t variable) {
-  const RandomStream stream(0, RandomPurpose::verification, std::uint64_t(k), variable);
-  if (k >= kPoints) return mpq_class(static_cast<unsigned long>(1 + stream.below(0, 12)));
-  mpq_class value(static_cast<unsigned long>(1 + stream.below(0, 1008)), 1009);
-  if (k >= 4) value = value * 7 + 1;
-  if (k >= 8 && (variable == 0 || stream.below(1, 2) == 0)) value = -value;
-  value.canonicalize();
-  return value;
-}
+constexpr int kFewestPoints = 3;
 
 /// Whether all members are below 2^-bits in size.
 bool is_below(const Box& box, long bits) { return box.re.exponent() <= -bits && (!box.im || box.im->exponent() <= -bits); }
@@ -59,7 +47,9 @@ Form Values::form(const Node& node) {
     case Kind::call: return call(node);
     case Kind::percent: return algebra_.scale(child(0), mpq_class(1, 100));
     case Kind::degrees: return algebra_.multiply(algebra_.scale(child(0), mpq_class(1, 180)), algebra_.pi());
-    case Kind::unit: return child(0);
+    case Kind::ratio:
+      if (node.children.size() != 2) unreadable("a ratio of several parts where a number should stand");
+      return algebra_.divide(child(0), child(1));
     default: unreadable("a set, a relation, words or infinity where a number should stand");
   }
 }
@@ -103,24 +93,69 @@ Verdict Values::compare_constants(const Poly& difference) {
 
 Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& difference, const std::vector<int>& variables) {
   const bool real_only = !algebra_.has_imaginary(a) && !algebra_.has_imaginary(b);
-  int agreeing = 0;
-  for (int k = 0; k < kPoints + kWholePoints && !(k >= kPoints && agreeing >= kFewestPoints); ++k) {
-    Point point;
-    for (std::size_t v = 0; v < variables.size(); ++v) point[variables[v]] = coordinate(k, v);
-    for (const int bits : kPrecisions) {
-      if (bits > kMostBitsOfFunctions) break;
-      Evaluation evaluation(algebra_, point, bits, real_only, evaluations_);
-      const auto value = evaluation.value(difference);
-      if (!value) break;
-      if (excludes_zero(*value)) return {Answer::different, fmt::format("the values differ by {} at point {}", size_of(*value), k)};
-      if (is_below(*value, kAgreement + 2 * evaluation.reach())) {
-        ++agreeing;
-        break;
-      }
-    }
+  const SamplePoints points(algebra_, variables, {difference, {{{}, 1}}});
+  int agreeing = 0, undefined_at = 0;
+  for (int k = 0; k < points.count() && !(points.is_spare(k) && agreeing >= kFewestPoints); ++k) {
+    const Point point = points.at(k);
+    const auto [size, value] = size_at(point, difference, real_only);
+    if (size == Size::not_zero) return {Answer::different, fmt::format("the values differ by {} at point {}", value, k)};
+    agreeing += size == Size::zero ? 1 : 0;
+    undefined_at += size == Size::unknown && points.is_generic(k) ? 1 : 0;
   }
-  if (agreeing >= kFewestPoints) return {Answer::equal, fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
-  return {Answer::undecided, "the values could not be computed at enough points"};
+  if (agreeing < kFewestPoints) return {Answer::undecided, "the values could not be computed at enough points"};
+  if (undefined_at > 0 && has_steps(algebra_, a) != has_steps(algebra_, b))
+    return {Answer::undecided, "the values agree where both are defined, and only there"};
+  return {Answer::equal, fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
+}
+
+/// The size of a value at a point, at the lowest precision that shows it.
+std::pair<Values::Size, std::string> Values::size_at(const Point& point, const Poly& poly, bool real_only) {
+  for (const int bits : kPrecisions) {
+    if (bits > kMostBitsOfFunctions) break;
+    Evaluation evaluation(algebra_, point, bits, real_only, evaluations_);
+    const auto value = evaluation.value(poly);
+    if (!value) break;
+    if (excludes_zero(*value)) return {Size::not_zero, size_of(*value)};
+    const long needed = kAgreement + 2 * evaluation.reach();
+    if (is_below(*value, needed)) return {Size::zero, {}};
+    if (needed > kMostBitsOfFunctions) break;
+  }
+  return {Size::unknown, {}};
+}
+
+Verdict Values::is_not_zero(const Form& form) {
+  const auto variables = algebra_.variables_of(form);
+  if (variables.empty()) {
+    const Verdict null = compare(form, constant(0));
+    if (null.answer == Answer::different) return {Answer::equal, "it is not zero"};
+    return {null.answer == Answer::equal ? Answer::different : Answer::undecided, "a division by what is, or may be, zero"};
+  }
+  const SamplePoints points(algebra_, variables, form);
+  int zeros = 0, others = 0;
+  for (int k = 0; k < points.count() && !(points.is_spare(k) && others >= kFewestPoints); ++k) {
+    const Size size = size_at(points.at(k), form.top, false).first;
+    others += size == Size::not_zero ? 1 : 0;
+    zeros += size == Size::zero && points.is_generic(k) ? 1 : 0;
+  }
+  if (others >= kFewestPoints && zeros == 0) return {Answer::equal, "it is not zero"};
+  return {others == 0 && zeros >= kFewestPoints ? Answer::different : Answer::undecided, "a division by what is, or may be, zero"};
+}
+
+bool Values::is_computed(const Form& form) {
+  if (rational(form)) return true;
+  const auto variables = algebra_.variables_of(form);
+  if (variables.empty()) return size_at({}, form.top, false).first != Size::unknown;
+  const SamplePoints points(algebra_, variables, form);
+  int computed = 0;
+  for (int k = 0; k < points.count() && computed < kFewestPoints; ++k) computed += size_at(points.at(k), form.top, false).first != Size::unknown ? 1 : 0;
+  return computed >= kFewestPoints;
+}
+
+Verdict Values::all_is_defined() {
+  const std::vector<Form> divisors = algebra_.divisors();
+  for (const Form& divisor : divisors)
+    if (Verdict verdict = is_not_zero(divisor); verdict.answer != Answer::equal) return verdict;
+  return {Answer::equal, "nothing is divided by zero"};
 }
 
 std::optional<int> Values::sign(const Form& a) {

@@ -67,8 +67,13 @@ TEST(Parse, RefusesWithACause) {
 TEST(Units, ConvertExactly) {
   EXPECT_EQ(find_unit("km/h")->factor, mpq_class(5, 18));
   EXPECT_EQ(find_unit("square feet")->factor, mpq_class(145161, 1562500));  // 0.3048^2
-  EXPECT_EQ(find_unit("Hours")->dimension, "time");
-  EXPECT_FALSE(find_unit("apples"));
+  EXPECT_EQ(find_unit("Hours")->dimension(), "time");
+  EXPECT_EQ(find_unit("miles per hour")->factor, find_unit("mph")->factor);
+  EXPECT_EQ(find_unit("m/s^2")->dimension(), "length/time^2");
+  EXPECT_EQ(find_unit("kg m/s^2")->dimension(), "length mass/time^2");
+  EXPECT_EQ(find_unit("apples")->dimension(), "count of apple");
+  EXPECT_FALSE(find_unit("squared"));
+  EXPECT_FALSE(find_unit("wombats"));
 }
 
 TEST(Tokens, GroupsEndAtTheirBrace) {

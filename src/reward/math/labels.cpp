@@ -1,0 +1,85 @@
+// Equations that state a value: x = 5, m + n = 17, \sqrt{25} = 5.
+#include "reward/math/comparison.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace rollcall::reward::math {
+namespace {
+
+bool is_name(const Node& node) { return node.kind == Kind::symbol && node.text != "pi" && node.text != "e" && node.text != "i"; }
+
+void note_names(const Node& node, std::set<std::string>& names) {
+  if (is_name(node)) names.insert(node.text);
+  for (const Node& child : node.children) note_names(child, names);
+}
+
+std::set<std::string> names_of(const Node& node) {
+  std::set<std::string> names;
+  note_names(node, names);
+  return names;
+}
+
+bool is_function_name(const std::string& name) { return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos; }
+
+/// f(x), f^{-1}(x), dy/dx.
+bool is_application(const Node& node) {
+  if (node.kind == Kind::divide) {
+    const auto is_d = [](const Node& n) { return n.kind == Kind::multiply && n.children[0].kind == Kind::symbol && n.children[0].text == "d"; };
+    return is_d(node.children[0]) && is_d(node.children[1]);
+  }
+  if (node.kind != Kind::multiply) return false;
+  const Node& first = node.children[0].kind == Kind::power ? node.children[0].children[0] : node.children[0];
+  return first.kind == Kind::symbol && is_function_name(first.text);
+}
+
+/// Whether a left side only names what the right side gives: no equation that x = ... would solve.
+bool is_label(const Node& left, const Node& right) {
+  if (left.kind == Kind::words) return true;
+  if (left.kind == Kind::bracketed) return right.kind == Kind::bracketed && std::all_of(left.children.begin(), left.children.end(), is_name) &&
+                                           std::is_sorted(left.children.begin(), left.children.end(), [](const Node& a, const Node& b) { return a.text < b.text; });
+  if (is_application(left)) return true;
+  const auto names = names_of(left);
+  const bool names_functions = !names.empty() && std::all_of(names.begin(), names.end(), is_function_name);
+  return (names_functions || names.size() > 1) && !has_names(right);
+}
+
+bool is_equation(const Node& node) { return node.kind == Kind::relation && node.text == "=" && !has_two_signs(node.children[1]); }
+
+}  // namespace
+
+bool has_names(const Node& node) { return is_name(node) || std::any_of(node.children.begin(), node.children.end(), has_names); }
+
+/// Whether the sides of a chain of equations are equal, but for a first one that may name the others: 5 = 2 + 3 = 6 states nothing.
+Verdict Comparison::chain_holds(const Node& chain) {
+  Verdict all{Answer::equal, "all sides are equal"};
+  const Node& last = chain.children.back();
+  const bool is_sum = !has_names(chain.children[0]) && chain.children[0].kind < Kind::words && !has_names(last);
+  for (std::size_t n = is_sum ? 0 : 1; n + 1 < chain.children.size(); ++n) {
+    const Verdict side = compare(last, chain.children[n]);
+    if (side.answer == Answer::different) return {Answer::different, "an equation that does not hold"};
+    if (side.answer == Answer::undecided) all = side;
+  }
+  return all;
+}
+
+/// One side states a value by an equation and the other is that value; none where this is not so.
+std::optional<Verdict> Comparison::equation_and_value(const Node& reference, const Node& answer) {
+  const bool is_answer = is_equation(answer);
+  if (is_answer == is_equation(reference)) return std::nullopt;
+  const Node& equation = is_answer ? answer : reference;
+  const Node &left = equation.children[0], &right = equation.children[1];
+  const auto with = [&](const Node& side) { return is_answer ? compare(reference, side) : compare(side, answer); };
+  if (left.kind < Kind::words && !has_names(left)) return with(is_name(right) ? left : right);
+  if (is_assignment(equation) || (is_label(left, right) && (is_answer || left.kind >= Kind::words))) return with(right);
+  const bool is_scalar = left.kind < Kind::words && right.kind < Kind::words;
+  if (!is_answer) {
+    if (is_scalar && names_of(equation).size() == 1) return Verdict{Answer::undecided, "equations are not solved"};
+    return Verdict{Answer::different, "an equation and none"};
+  }
+  if (is_scalar && values_.compare(values_.form(left), values_.form(right)).answer == Answer::equal) return with(right);  // an identity
+  if (with(right).answer == Answer::equal) return Verdict{Answer::undecided, "an equation, or a value with its name"};
+  return Verdict{Answer::different, "an equation that is not solved"};
+}
+
+}  // namespace rollcall::reward::math
