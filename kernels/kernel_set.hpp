@@ -62,7 +62,7 @@ struct BlockMass {
 
 inline constexpr int kThresholds = 4;  ///< that sums_from takes: together they cost little more than one
 
-/// One implementation. All pointers are non-null.
+/// One implementation. All pointers are non-null but for device_host_kernels().
 struct KernelSet {
   const char* name;
   const char* numerics;  ///< what fixes the bits: sets of one numerics are bit-identical to one another
@@ -136,10 +136,16 @@ struct KernelSet {
 };
 
 /// The numerics there are: what fixes the bits of a run. Sets of one numerics are bit-identical; "fp64_loops" is the reference's.
-inline constexpr const char *kFp32FixedOrder = "fp32_fixed_order", *kBf16Sliced8 = "bf16_sliced8";
+inline constexpr const char *kFp32FixedOrder = "fp32_fixed_order", *kBf16Sliced8 = "bf16_sliced8", *kCudaBf16Sliced8 = "cuda_bf16_sliced8";
+
+/// Of kCudaBf16Sliced8: what the host does for a device. Packed matrices and pages are those of cuda/device_kernels.hpp; all that the device
+/// computes (cuda::) is null here; what is left, the integer sums, has the host's bits.
+const KernelSet& device_host_kernels();
 
 const KernelSet& reference_kernels();
 const KernelSet& scalar_kernels();
+/// The one of these numerics that every machine has. Throws std::invalid_argument.
+const KernelSet& plain_kernels(std::string_view numerics);
 /// The set of these numerics that ROLLCALL_KERNELS names, else the fastest that this processor runs, measured once per process on a small linear + attention probe.
 /// Throws std::runtime_error where it names none of them ("reference" it always may), std::invalid_argument where there are no such numerics.
 const KernelSet& selected_kernels(std::string_view numerics = kFp32FixedOrder);

@@ -58,6 +58,7 @@ std::vector<const KernelSet*> runnable_sets(std::string_view numerics) {
   fp32.push_back(&scalar::table), bf16.push_back(&scalar::bf16_table);
   if (numerics == kFp32FixedOrder) return fp32;
   if (numerics == kBf16Sliced8) return bf16;
+  if (numerics == kCudaBf16Sliced8) return {&device_host_kernels()};
   refuse(numerics);
 }
 
@@ -111,6 +112,7 @@ const KernelSet& choose(std::string_view numerics) {
 }  // namespace
 
 const KernelSet& scalar_kernels() { return scalar::table; }
+const KernelSet& plain_kernels(std::string_view numerics) { return *runnable_sets(numerics).back(); }
 
 const KernelSet& reference_kernels() {
   static const KernelSet table{
@@ -161,6 +163,7 @@ const KernelSet& selected_kernels(std::string_view numerics) {
     static const KernelSet& chosen = choose(kBf16Sliced8);
     return chosen;
   }
+  if (numerics == kCudaBf16Sliced8) return device_host_kernels();  // ROLLCALL_KERNELS chooses among the host's
   refuse(numerics);
 }
 

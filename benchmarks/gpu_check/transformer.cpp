@@ -313,7 +313,7 @@ std::vector<std::int32_t> Transformer::draw(const Tokens& rows, std::span<const 
     const auto part = [&](auto& all) { return std::span(all).subspan(std::size_t(first), std::size_t(n)); };
     const auto head = s.run_head(pass.normed + first * s.shape.hidden, n, s.arena.upload<std::int32_t>(part(none)));
     auto* token = s.arena.take<std::int32_t>(n);
-    device::sample(s.context, head.logits, n, s.shape.vocabulary, 1.0F, head.blocks, s.arena.upload<float>(part(u)), token);
+    device::sample(s.context, head.logits, n, s.shape.vocabulary, {s.shape.vocabulary, 1.0F}, head.blocks, s.arena.upload<float>(part(u)), token);
     copy(drawn.data() + first, token, std::size_t(n) * sizeof(std::int32_t));
     if (logprob) {
       device::token_columns(s.context, head.logits, n, s.shape.vocabulary, 1.0F, token, head.logprob, head.entropy, head.lse, head.blocks);

@@ -168,12 +168,12 @@ void launch_attention(const ExecutionContext& context, const Operands& a, std::i
 }
 
 /// One word, two neighbouring dimensions, a thread.
-__global__ void store_positions_each(std::int64_t count, const float* k, const float* v, const AttentionRow* rows, HeadShape shape, std::int64_t width,
-                                     std::int64_t offset) {
+__global__ void store_positions_each(std::int64_t count, const float* k, const float* v, const AttentionRow* rows, const std::int32_t* source, HeadShape shape,
+                                     std::int64_t width, std::int64_t offset) {
   const std::int64_t at = element();
   if (at >= count) return;
   const std::int64_t d = shape.head_dim, c = at % (width / 2) * 2, head = at / (width / 2) % shape.kv_heads, row = at / (width / 2) / shape.kv_heads;
-  const std::int64_t from = (row * shape.kv_heads + head) * d + c, position = rows[row].keys - 1;
+  const std::int64_t from = ((source == nullptr ? row : source[row]) * shape.kv_heads + head) * d + c, position = rows[row].keys - 1;
   auto* page = static_cast<char*>(const_cast<void*>(rows[row].pages[position / kKeys])) + offset;
   auto* to = reinterpret_cast<unsigned*>(page) + (head * 2 * kKeys + position % kKeys) * (width / 2) + c / 2;
   to[0] = packed_bf16(c < d ? k[from] : 0.0F, c + 1 < d ? k[from + 1] : 0.0F);
@@ -182,10 +182,10 @@ __global__ void store_positions_each(std::int64_t count, const float* k, const f
 
 }  // namespace
 
-void store_positions(ExecutionContext& context, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape,
-                     std::int64_t offset) {
+void store_positions(ExecutionContext& context, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape, std::int64_t offset,
+                     const std::int32_t* source) {
   const std::int64_t width = head_width(shape);
-  launch_each(context, "store_positions", store_positions_each, n * shape.kv_heads * width / 2, k, v, rows, shape, width, offset);
+  launch_each(context, "store_positions", store_positions_each, n * shape.kv_heads * width / 2, k, v, rows, source, shape, width, offset);
 }
 
 void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {

@@ -1,5 +1,7 @@
-// The error check of the CUDA kernels.
+// The error check of the CUDA kernels, and memory, copies and streams of the device.
 #include "kernels/cuda/device.cuh"
+
+#include "kernels/cuda/device_memory.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -11,5 +13,65 @@ void check(cudaError_t status, const char* call) {
     throw std::runtime_error(std::string(call) + " failed on the CUDA device (" + cudaGetErrorString(status) +
                              "); check that the device is free, of a supported architecture, and that operands lie in memory it reaches");
 }
+
+Devices devices() {
+  Devices found;
+  if (const cudaError_t status = cudaGetDeviceCount(&found.count); status != cudaSuccess) found = {0, cudaGetErrorString(status)};
+  else if (found.count == 0) found.problem = "no CUDA device is visible";
+  return found;
+}
+
+void use_device(int index) {
+  check(cudaSetDevice(index), "cudaSetDevice");
+  // Scratch memory goes back to the driver at every wait otherwise, and is mapped anew for the next launch.
+  cudaMemPool_t pool{};
+  std::uint64_t all = UINT64_MAX;
+  check(cudaDeviceGetDefaultMemPool(&pool, index), "cudaDeviceGetDefaultMemPool");
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
+}
+
+std::string device_name() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  return properties.name;
+}
+
+std::int64_t free_bytes() {
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+  return static_cast<std::int64_t>(free);
+}
+
+void* new_stream() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  return stream;
+}
+
+std::shared_ptr<std::byte> device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, bytes), "cudaMalloc");
+  return {static_cast<std::byte*>(memory), [](std::byte* p) { cudaFree(p); }};
+}
+
+std::shared_ptr<std::byte> pinned_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, bytes), "cudaMallocHost");
+  return {static_cast<std::byte*>(memory), [](std::byte* p) { cudaFreeHost(p); }};
+}
+
+void copy_to_device(ExecutionContext& context, void* to, const void* from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_of(context)), "cudaMemcpyAsync");
+}
+void copy_to_host(ExecutionContext& context, void* to, const void* from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_of(context)), "cudaMemcpyAsync");
+}
+void copy_on_device(ExecutionContext& context, void* to, const void* from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(context)), "cudaMemcpyAsync");
+}
+void fill_zeros(ExecutionContext& context, void* to, std::size_t bytes) { check(cudaMemsetAsync(to, 0, bytes, stream_of(context)), "cudaMemsetAsync"); }
+void wait(ExecutionContext& context) { check(cudaStreamSynchronize(stream_of(context)), "cudaStreamSynchronize"); }
 
 }  // namespace rollcall::kernels::cuda

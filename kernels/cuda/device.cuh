@@ -71,6 +71,17 @@ __device__ inline void add_atomically(std::int64_t* sum, std::int64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
 }
 
+/// The larger of what stands there and |value| of the warp's lanes; a NaN counts as infinity. For floats without sign the order of the bits is that of the values.
+__device__ inline void note_largest(float value, unsigned* largest) {
+  unsigned size = __float_as_uint(value) & 0x7FFFFFFFU;
+  size = size > 0x7F800000U ? 0x7F800000U : size;
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    const unsigned other = __shfl_xor_sync(0xFFFFFFFFU, size, distance);
+    size = other > size ? other : size;
+  }
+  if (threadIdx.x % kWarp == 0) atomicMax(largest, size);
+}
+
 /// Butterfly folds: every lane gets the same bits.
 __device__ inline float warp_sum(float value) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);

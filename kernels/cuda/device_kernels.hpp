@@ -12,8 +12,6 @@
 
 namespace rollcall::kernels::cuda {
 
-inline constexpr const char* kNumerics = "cuda_bf16_sliced8";
-
 inline constexpr std::int64_t kStep = 32;  ///< inputs of a step of a product
 constexpr std::int64_t stepped(std::int64_t k) { return (k + kStep - 1) / kStep * kStep; }
 
@@ -27,6 +25,8 @@ struct Rows16 {
 void round_rows(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
 /// to[k, stepped(n)] = the transpose of x[n,k], rounded: what the products of the backward pass read.
 void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
+/// to[columns, stepped(count)] = the transpose of x.
+void transpose(ExecutionContext&, const Rows16& x, Bf16* to);
 /// y[n,o] = x W^T (+ bias unless nullptr), W of o rows and x of n rows with equal columns. slices: 1, 2, 4 or 8.
 void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y);
 /// The same of x[n,k] in fp32, which it rounds.
@@ -34,9 +34,15 @@ void linear(ExecutionContext&, const float* x, std::int64_t n, const Rows16& w, 
 
 /// x[n,width] = rows of the table that `token` names; a row of bf16 becomes fp32.
 void embed(ExecutionContext&, const Rows16& table, const std::int32_t* token, std::int64_t n, float* x);
-/// Adds round(dx scale) into sum[vocabulary, width] at the tokens' rows: integers, so rows of the same token in any order.
-void embed_backward(ExecutionContext&, const float* dx, const std::int32_t* token, std::int64_t n, std::int64_t width, double scale, std::int64_t* sum);
+/// Adds round(dx scale) into sum[vocabulary, width] at the tokens' rows: integers, so rows of the same token in any order. `largest` (or nullptr) as below.
+void embed_backward(ExecutionContext&, const float* dx, const std::int32_t* token, std::int64_t n, std::int64_t width, double scale, std::int64_t* sum,
+                    float* largest = nullptr);
 void add(ExecutionContext&, const float* x, std::int64_t count, float* y);  ///< y += x
+/// y[n,width]: row i is the sum of the rows [width] that row[begin[i]] .. row[begin[i + 1] - 1] point to, in that order; zeros where there is none. Without
+/// `begin` the copy of row[i].
+void sum_rows(ExecutionContext&, const float* const* row, const std::int32_t* begin, std::int64_t n, std::int64_t width, float* y);
+/// y[width] = sum of the rows of x[n,width], in order.
+void sum_columns(ExecutionContext&, const float* x, std::int64_t n, std::int64_t width, float* y);
 // As in kernel_set.hpp.
 void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
 void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
@@ -49,8 +55,9 @@ void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std:
 /// A page of one layer: for each key head its keys [64, width], then its values [64, width], in bf16 with width = head_dim filled up to 16.
 constexpr std::int64_t head_width(HeadShape shape) { return (shape.head_dim + 15) / 16 * 16; }
 constexpr std::int64_t page_bytes(HeadShape shape) { return shape.kv_heads * 2 * kPageKeys * head_width(shape) * std::int64_t(sizeof(Bf16)); }
-/// Puts k and v [n, kv_heads, head_dim] where rows[i].pages has position rows[i].keys - 1, `offset` bytes from a page's beginning.
-void store_positions(ExecutionContext&, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape, std::int64_t offset);
+/// Puts row i of k and v [.., kv_heads, head_dim], or row source[i], where rows[i].pages has position rows[i].keys - 1, `offset` bytes from a page's beginning.
+void store_positions(ExecutionContext&, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape, std::int64_t offset,
+                     const std::int32_t* source = nullptr);
 /// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call.
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out);
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
@@ -61,9 +68,21 @@ void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::
                    float* logprob, float* entropy, float* lse, BlockMass* blocks);
 void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
                             const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
-/// One token of each row by inverse CDF at u[n] in [0, 1): first the block by its mass, then the token inside, both ascending in fp32. `blocks` from token_columns.
-void sample(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const BlockMass* blocks, const float* u,
-            std::int32_t* token);
+/// What is drawn: ids below `ids`; of them the top_k most probable (0: all), and of those the fewest that have top_p of their mass (Holtzman et al. 2020). Of equals
+/// the lower ids.
+struct DrawRules {
+  std::int64_t ids;
+  float inverse_temperature;
+  std::int64_t top_k = 0;
+  float top_p = 1.0F;
+};
+/// One token of each row by inverse CDF at u[n] in [0, 1), in fp32, ids ascending; the most probable one where `u` is nullptr. `blocks` from token_columns, whose
+/// log-prob of the token, of the whole softmax, goes to logprob[n] (or nullptr).
+void sample(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, const DrawRules& rules, const BlockMass* blocks, const float* u,
+            std::int32_t* token, float* logprob = nullptr);
+/// As in kernel_set.hpp.
+void wide_columns(ExecutionContext&, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature, const float* lse,
+                  const float* other_lse, float* squares, float* kl);
 
 /// As in parameter_kernels.hpp. largest[1]: becomes the larger of itself and the largest |value|, infinity where one is none.
 void accumulate_fixed_point(ExecutionContext&, const float* values, std::int64_t count, int exponent, std::int64_t* sum, float* largest);

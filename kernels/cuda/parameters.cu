@@ -8,17 +8,8 @@ namespace {
 
 __global__ void accumulate_each(std::int64_t count, const float* values, double scale, std::int64_t* sum, unsigned* largest) {
   const std::int64_t i = element();
-  unsigned size = 0;  // for floats without sign the order of the bits is the order of the values
-  if (i < count) {
-    sum[i] += nearest_integer(values[i] * scale);
-    size = __float_as_uint(values[i]) & 0x7FFFFFFFU;
-    size = size > 0x7F800000U ? 0x7F800000U : size;  // a NaN counts as infinity
-  }
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    const unsigned other = __shfl_xor_sync(0xFFFFFFFFU, size, distance);
-    size = other > size ? other : size;
-  }
-  if (threadIdx.x % kWarp == 0) atomicMax(largest, size);
+  if (i < count) sum[i] += nearest_integer(values[i] * scale);
+  note_largest(i < count ? values[i] : 0.0F, largest);
 }
 
 /// Rounded once: beyond 53 bits the lost bits stay as a sticky last bit (round to odd; Boldo and Melquiond 2008).

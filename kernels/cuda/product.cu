@@ -113,12 +113,17 @@ __global__ void round_rows_each(std::int64_t count, const float* x, std::int64_t
   to[at] = packed_bf16(j < k ? x[row * k + j] : 0.0F, j + 1 < k ? x[row * k + j + 1] : 0.0F);
 }
 
-/// A tile of 32 x 32 through shared memory, so that both sides are read and written in rows.
-__global__ void __launch_bounds__(256) round_transposed_tile(const float* x, std::int64_t n, std::int64_t k, std::int64_t stride, unsigned* to) {
+__device__ float as_float(float x) { return x; }
+__device__ float as_float(Bf16 x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
+
+/// A tile of 32 x 32 through shared memory, so that both sides are read and written in rows. x[n,k]: its rows lie `from_stride` elements apart.
+template <class T>
+__global__ void __launch_bounds__(256)
+    round_transposed_tile(const T* x, std::int64_t from_stride, std::int64_t n, std::int64_t k, std::int64_t stride, unsigned* to) {
   __shared__ float tile[32][33];
   const int line = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * 32, first = static_cast<std::int64_t>(blockIdx.x) * 32;
-  for (int i = line; i < 32; i += 8) tile[i][column] = row + i < n && first + column < k ? x[(row + i) * k + first + column] : 0.0F;
+  for (int i = line; i < 32; i += 8) tile[i][column] = row + i < n && first + column < k ? as_float(x[(row + i) * from_stride + first + column]) : 0.0F;
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x) / 16; i < 32; i += 16) {
     const int pair = static_cast<int>(threadIdx.x) % 16;
@@ -132,11 +137,24 @@ void round_rows(ExecutionContext& context, const float* x, std::int64_t n, std::
   launch_each(context, "round_rows", round_rows_each, n * stepped(k) / 2, x, k, stepped(k), reinterpret_cast<unsigned*>(to));
 }
 
-void round_transposed(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, Bf16* to) {
-  if (n == 0 || k == 0) return;
-  const dim3 grid(static_cast<unsigned>((k + 31) / 32), static_cast<unsigned>(stepped(n) / 32));
-  launch(context, "round_transposed", round_transposed_tile, {grid, 256}, x, n, k, stepped(n), reinterpret_cast<unsigned*>(to));
+namespace {
+
+template <class T>
+void launch_transposed(const ExecutionContext& context, const T* x, std::int64_t from_stride, std::int64_t n, std::int64_t k, Bf16* to) {
+  constexpr std::int64_t kRows = std::int64_t{32} * 32768;  // a grid has at most 65,535 in y
+  if (k == 0) return;
+  for (std::int64_t first = 0; first < n; first += kRows) {
+    const std::int64_t rows = n - first < kRows ? n - first : kRows;
+    const dim3 grid(static_cast<unsigned>((k + 31) / 32), static_cast<unsigned>((rows + 31) / 32));
+    launch(context, "round_transposed", round_transposed_tile<T>, {grid, 256}, x + first * from_stride, from_stride, rows, k, stepped(n),
+           reinterpret_cast<unsigned*>(to + first));
+  }
 }
+
+}  // namespace
+
+void round_transposed(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, Bf16* to) { launch_transposed(context, x, k, n, k, to); }
+void transpose(ExecutionContext& context, const Rows16& x, Bf16* to) { launch_transposed(context, x.rows, stepped(x.columns), x.count, x.columns, to); }
 
 void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y) {
   if (x.count == 0 || w.count == 0) return;

@@ -75,15 +75,34 @@ __global__ void embed_each(std::int64_t count, Rows16 table, const std::int32_t*
   if (at < count) x[at] = widened(table.rows[token[at / table.columns] * ((table.columns + kStep - 1) / kStep * kStep) + at % table.columns]);
 }
 
-__global__ void embed_backward_each(std::int64_t count, const float* dx, const std::int32_t* token, std::int64_t width, double scale, std::int64_t* sum) {
+__global__ void embed_backward_each(std::int64_t count, const float* dx, const std::int32_t* token, std::int64_t width, double scale, std::int64_t* sum,
+                                    unsigned* largest) {
   const std::int64_t at = element();
-  if (at >= count) return;
-  add_atomically(sum + token[at / width] * width + at % width, nearest_integer(dx[at] * scale));
+  if (at < count) add_atomically(sum + token[at / width] * width + at % width, nearest_integer(dx[at] * scale));
+  if (largest != nullptr) note_largest(at < count ? dx[at] : 0.0F, largest);
 }
 
 __global__ void add_each(std::int64_t count, const float* x, float* y) {
   const std::int64_t i = element();
   if (i < count) y[i] += x[i];
+}
+
+__global__ void sum_rows_each(std::int64_t count, const float* const* row, const std::int32_t* begin, std::int64_t width, float* y) {
+  const std::int64_t at = element();
+  if (at >= count) return;
+  const std::int64_t i = at / width, first = begin == nullptr ? i : begin[i], last = begin == nullptr ? i + 1 : begin[i + 1];
+  float sum = first < last ? row[first][at % width] : 0.0F;
+  for (std::int64_t r = first + 1; r < last; ++r) sum += row[r][at % width];
+  y[at] = sum;
+}
+
+/// One column per thread, rows in ascending order.
+__global__ void sum_columns_each(std::int64_t width, const float* x, std::int64_t n, float* y) {
+  const std::int64_t j = element();
+  if (j >= width) return;
+  float sum = 0.0F;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i * width + j];
+  y[j] = sum;
 }
 
 }  // namespace
@@ -92,12 +111,20 @@ void embed(ExecutionContext& context, const Rows16& table, const std::int32_t* t
   launch_each(context, "embed", embed_each, n * table.columns, table, token, x);
 }
 
-void embed_backward(ExecutionContext& context, const float* dx, const std::int32_t* token, std::int64_t n, std::int64_t width, double scale,
-                    std::int64_t* sum) {
-  launch_each(context, "embed_backward", embed_backward_each, n * width, dx, token, width, scale, sum);
+void embed_backward(ExecutionContext& context, const float* dx, const std::int32_t* token, std::int64_t n, std::int64_t width, double scale, std::int64_t* sum,
+                    float* largest) {
+  launch_each(context, "embed_backward", embed_backward_each, n * width, dx, token, width, scale, sum, reinterpret_cast<unsigned*>(largest));
 }
 
 void add(ExecutionContext& context, const float* x, std::int64_t count, float* y) { launch_each(context, "add", add_each, count, x, y); }
+
+void sum_rows(ExecutionContext& context, const float* const* row, const std::int32_t* begin, std::int64_t n, std::int64_t width, float* y) {
+  launch_each(context, "sum_rows", sum_rows_each, n * width, row, begin, width, y);
+}
+
+void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t width, float* y) {
+  launch_each(context, "sum_columns", sum_columns_each, width, x, n, y);
+}
 
 void rms_norm(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y) {
   launch_rows(context, "rms_norm", rms_norm_row, n, 0, x, d, weight, eps, y);

@@ -109,11 +109,53 @@ __device__ int first_beyond(float value, float goal, float* before) {
   return found;
 }
 
+struct Drawing {
+  const float* logits;
+  std::int64_t v, drawn;  ///< ids below `drawn` may be drawn
+  float scale;
+  const BlockMass* blocks;
+  std::int32_t* token;
+  float* logprob;
+  __device__ std::int64_t parts() const { return (v + kVocabularyBlock - 1) / kVocabularyBlock; }
+  __device__ const BlockMass* masses(std::int64_t row) const { return blocks + row * (parts() + 1); }
+  __device__ void write(std::int64_t row, std::int64_t chosen) const {  // in the order of token_columns: the same bits
+    const BlockMass& whole = masses(row)[parts()];
+    token[row] = static_cast<std::int32_t>(chosen);
+    if (logprob != nullptr) logprob[row] = logits[row * v + chosen] * scale - whole.largest - whole.sum;
+  }
+};
+
+/// A warp a row: of equals the lowest id.
+__global__ void most_probable_row(Drawing a) {
+  const std::int64_t row = blockIdx.x;
+  float top = -FLT_MAX;
+  int best = 0;
+  for (std::int64_t j = threadIdx.x; j < a.drawn; j += kWarp)
+    if (a.logits[row * a.v + j] > top) top = a.logits[row * a.v + j], best = static_cast<int>(j);
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    const float other = __shfl_xor_sync(0xFFFFFFFFU, top, distance);
+    const int place = __shfl_xor_sync(0xFFFFFFFFU, best, distance);
+    if (other > top || (other == top && place < best)) top = other, best = place;
+  }
+  if (threadIdx.x == 0) a.write(row, best);
+}
+
 /// A warp a row. Where rounding leaves the goal unreached, the last token with a weight is drawn.
-__global__ void sample_row(const float* logits, std::int64_t v, float scale, const BlockMass* blocks, const float* u, std::int32_t* token) {
-  const std::int64_t parts = (v + kVocabularyBlock - 1) / kVocabularyBlock, row = blockIdx.x;
-  const BlockMass* mass = blocks + row * (parts + 1);
-  const float largest = mass[parts].largest, all = expf(mass[parts].sum);
+__global__ void sample_row(Drawing a, const float* u) {
+  const std::int64_t row = blockIdx.x, parts = (a.drawn + kVocabularyBlock - 1) / kVocabularyBlock, v = a.v;
+  const float *logits = a.logits, scale = a.scale;
+  const BlockMass *mass = a.masses(row), whole = mass[a.parts()];
+  const float largest = whole.largest;
+  float last_sum = mass[parts - 1].sum;
+  if (a.drawn < v) {  // other ids may stand in the last block, too
+    float own = 0.0F;
+    for (std::int64_t j = (parts - 1) * kVocabularyBlock + threadIdx.x; j < a.drawn; j += kWarp)
+      own += expf(logits[row * v + j] * scale - mass[parts - 1].largest);
+    last_sum = warp_sum(own);
+  }
+  const auto share = [&](std::int64_t b) { return (b + 1 == parts ? last_sum : mass[b].sum) * expf(mass[b].largest - largest); };
+  float all = 0.0F;
+  for (std::int64_t b = 0; b < parts; ++b) all += share(b);
   const auto drawn = [&](std::int64_t begin, std::int64_t end, float goal, float* before, const auto& weight) {
     std::int64_t last = begin;
     for (std::int64_t first = begin; first < end; first += kWarp) {
@@ -135,12 +177,119 @@ __global__ void sample_row(const float* logits, std::int64_t v, float scale, con
   };
   float before = 0.0F;
   const float goal = u[row] * all;
-  const std::int64_t block = drawn(0, parts, goal, &before, [&](std::int64_t b) { return mass[b].sum * expf(mass[b].largest - largest); });
-  const std::int64_t begin = block * kVocabularyBlock, end = begin + kVocabularyBlock < v ? begin + kVocabularyBlock : v;
+  const std::int64_t block = drawn(0, parts, goal, &before, share);
+  const std::int64_t begin = block * kVocabularyBlock, end = begin + kVocabularyBlock < a.drawn ? begin + kVocabularyBlock : a.drawn;
   const float inside = (goal - before) / expf(mass[block].largest - largest), top = mass[block].largest;
   float start = 0.0F;
   const std::int64_t chosen = drawn(begin, end, inside, &start, [&](std::int64_t j) { return expf(logits[row * v + j] * scale - top); });
-  if (threadIdx.x == 0) token[row] = static_cast<std::int32_t>(chosen);
+  if (threadIdx.x == 0) a.write(row, chosen);
+}
+
+/// Of a row's tokens, most probable first, those of more than `from`, and the first `equals` of just that weight.
+struct Kept {
+  unsigned from;  ///< as bits: for weights the order of the bits is the order of the values
+  float equals, mass;
+};
+
+/// Weights exp(z - largest) of a row, of whose block each thread knows every kBlock-th. Folds take turns in two places, so that one barrier each is enough.
+struct RowWeights {
+  const float* logits;
+  std::int64_t ids;
+  float scale, largest;
+  float (*of_warps)[kBlock / kWarp];
+  int turn = 0;
+  __device__ float of(std::int64_t j) const { return expf(logits[j] * scale - largest); }
+  /// Number, or mass, of the weights from `least` on.
+  __device__ float from(unsigned least, bool number) {
+    float sum = 0.0F;
+    for (std::int64_t j = threadIdx.x; j < ids; j += kBlock)
+      if (const float w = of(j); __float_as_uint(w) >= least) sum += number ? 1.0F : w;
+    return block_fold(sum, of_warps[turn++ % 2], Total{});
+  }
+  /// The fewest tokens whose number or mass is `wanted` or more. Thresholds are halved on their bits: 30 passes, and the same ones for every row.
+  __device__ Kept keep(bool number, float wanted) {
+    unsigned low = 0, high = 0x3F800001U;  // from `low` on there is enough, from `high` on less; no weight is above 1
+    while (high - low > 1) {
+      const unsigned middle = low + (high - low) / 2;
+      (from(middle, number) >= wanted ? low : high) = middle;
+    }
+    const float above = from(low + 1, number), each = number ? 1.0F : __uint_as_float(low), all = from(low, true) - from(low + 1, true);
+    const float equals = each > 0.0F ? fminf(ceilf((wanted - above) / each), all) : all;
+    return {low, equals, from(low + 1, false) + equals * __uint_as_float(low)};
+  }
+};
+
+/// A block a row; each thread has a stretch of neighbouring ids.
+__global__ void __launch_bounds__(kBlock) truncated_row(Drawing a, std::int64_t top_k, float top_p, const float* u) {
+  __shared__ float of_warps[2][kBlock / kWarp], equals[kBlock], masses[kBlock];
+  const std::int64_t row = blockIdx.x, stretch = (a.drawn + kBlock - 1) / kBlock, begin = threadIdx.x * stretch;
+  const std::int64_t end = begin + stretch < a.drawn ? begin + stretch : a.drawn;
+  RowWeights weights{a.logits + row * a.v, a.drawn, a.scale, a.masses(row)[a.parts()].largest, of_warps};
+  Kept kept{0, static_cast<float>(a.drawn), weights.from(0, false)};
+  if (top_k > 0 && top_k < a.drawn) kept = weights.keep(true, static_cast<float>(top_k));
+  if (top_p < 1.0F) {
+    const Kept nucleus = weights.keep(false, top_p * kept.mass);
+    kept = {nucleus.from, nucleus.from == kept.from ? fminf(nucleus.equals, kept.equals) : nucleus.equals, nucleus.mass};
+  }
+  float own = 0.0F, before = 0.0F;
+  for (std::int64_t j = begin; j < end; ++j) own += __float_as_uint(weights.of(j)) == kept.from ? 1.0F : 0.0F;
+  equals[threadIdx.x] = own;
+  __syncthreads();
+#pragma unroll 1
+  for (unsigned t = 0; t < threadIdx.x; ++t) before += equals[t];
+  /// visit(id, weight) of the own ids that are kept.
+  const auto each = [&](const auto& visit) {
+    float equal = before;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const float w = weights.of(j);
+      const unsigned bits = __float_as_uint(w);
+      if (bits > kept.from || (bits == kept.from && equal < kept.equals)) visit(j, w);
+      if (bits == kept.from) equal += 1.0F;
+    }
+  };
+  float mass = 0.0F, all = 0.0F;
+  each([&](std::int64_t, float w) { mass += w; });
+  masses[threadIdx.x] = mass;
+  __syncthreads();
+#pragma unroll 1  // all of them at once would not fit the registers
+  for (int t = 0; t < kBlock; ++t) all += masses[t];
+  const float goal = u[row] * all;
+  int owner = -1, last = 0;  // the thread in whose stretch the goal is passed; where rounding leaves it unreached, the last with a weight
+  float sum = 0.0F, start = 0.0F;
+#pragma unroll 1
+  for (int t = 0; t < kBlock && owner < 0; ++t) {
+    if (masses[t] > 0.0F) last = t, start = sum;
+    sum += masses[t];
+    if (sum > goal) owner = t;
+  }
+  if (static_cast<int>(threadIdx.x) != (owner < 0 ? last : owner)) return;
+  std::int64_t chosen = begin < a.drawn ? begin : 0;
+  bool found = false;
+  each([&](std::int64_t j, float w) {
+    if (found || !(w > 0.0F)) return;
+    chosen = j, start += w, found = start > goal;
+  });
+  a.write(row, chosen);
+}
+
+/// A block a row.
+__global__ void __launch_bounds__(kBlock) wide_columns_row(const float* logits, const float* other, std::int64_t v, float scale, const float* lse,
+                                                           const float* other_lse, float* squares, float* kl) {
+  __shared__ float of_warps[2][kBlock / kWarp];
+  const std::int64_t row = blockIdx.x;
+  float square = 0.0F, divergence = 0.0F;
+  for (std::int64_t j = threadIdx.x; j < v; j += kBlock) {
+    const float log_p = floored(logits[row * v + j] * scale - lse[row]), p = expf(log_p);
+    square = fmaf(p, p, square);
+    if (other == nullptr) continue;
+    const float log_q = other[row * v + j] * scale - other_lse[row];
+    divergence = fmaf(p, log_p - (log_q < -FLT_MAX ? -FLT_MAX : log_q), divergence);
+  }
+  square = block_fold(square, of_warps[0], Total{});
+  divergence = block_fold(divergence, of_warps[1], Total{});
+  if (threadIdx.x != 0) return;
+  squares[row] = square;
+  if (other != nullptr) kl[row] = divergence < 0.0F ? 0.0F : divergence;
 }
 
 }  // namespace
@@ -166,9 +315,20 @@ void token_columns_backward(ExecutionContext& context, const float* logits, std:
   launch_each(context, "token_columns_backward", token_columns_backward_each, n * v, logits, v, inverse_temperature, target, a, dlogits);
 }
 
-void sample(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const BlockMass* blocks, const float* u,
-            std::int32_t* token) {
-  launch_rows(context, "sample", sample_row, n, 0, logits, v, inverse_temperature, blocks, u, token);
+void sample(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, const DrawRules& rules, const BlockMass* blocks, const float* u,
+            std::int32_t* token, float* logprob) {
+  const Drawing a{logits, v, rules.ids, rules.inverse_temperature, blocks, token, logprob};
+  const bool truncated = (rules.top_k > 0 && rules.top_k < rules.ids) || rules.top_p < 1.0F;
+  if (n == 0) return;
+  if (u == nullptr) return launch_rows(context, "most_probable", most_probable_row, n, 0, a);
+  if (!truncated) return launch_rows(context, "sample", sample_row, n, 0, a, u);
+  launch(context, "sample", truncated_row, {static_cast<unsigned>(n), kBlock}, a, rules.top_k, rules.top_p, u);
+}
+
+void wide_columns(ExecutionContext& context, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature,
+                  const float* lse, const float* other_lse, float* squares, float* kl) {
+  if (n > 0)
+    launch(context, "wide_columns", wide_columns_row, {static_cast<unsigned>(n), kBlock}, logits, other, v, inverse_temperature, lse, other_lse, squares, kl);
 }
 
 }  // namespace rollcall::kernels::cuda

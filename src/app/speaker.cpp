@@ -44,9 +44,10 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
 
 void add_numerics(CLI::App& command, std::string& numerics) {
   command
-      .add_option("--numerics", numerics,
-                  "fp32_fixed_order or bf16_sliced8; default: run.numerics of the run, of a folder bf16_sliced8 where config.json's dtype is bfloat16")
-      ->check(CLI::IsMember({kernels::kFp32FixedOrder, kernels::kBf16Sliced8}));
+      .add_option(
+          "--numerics", numerics,
+          "fp32_fixed_order, bf16_sliced8 or cuda_bf16_sliced8; default: run.numerics of the run, of a folder bf16_sliced8 where config.json's dtype is bfloat16")
+      ->check(CLI::IsMember({kernels::kFp32FixedOrder, kernels::kBf16Sliced8, kernels::kCudaBf16Sliced8}));
 }
 
 model::DecodeOptions decode_options(const RunConfig& config) {

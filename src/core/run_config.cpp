@@ -92,9 +92,11 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.seed", &c.run.seed, "seed of every random stream", {0, kBig});
   s.bind("run.layout", &c.run.layout, "who hosts which stage", {}, {"auto", "single", "colocated", "disaggregated"});
   s.bind("run.threads", &c.run.threads, "worker threads a rank; 0: cores of the node / ranks on it", {0, 1024});
-  s.bind("run.numerics", &c.run.numerics,
-         "what fixes the bits: kernels in fp32, or on weights, inputs, keys and values rounded to bf16; sums and optimizer are fp32", {},
-         {"fp32_fixed_order", "bf16_sliced8"});
+  s.bind(
+      "run.numerics", &c.run.numerics,
+      "what fixes the bits: kernels in fp32, or on weights, inputs, keys and values rounded to bf16, of processors or of CUDA devices; sums and optimizer are "
+      "fp32",
+      {}, {"fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
   s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
   s.bind("run.watch_s", &c.run.watch_s, "time without progress until log and status name the silent rank, with its stack [s]; 0: off", {0, kBig});

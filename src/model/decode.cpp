@@ -2,7 +2,7 @@
 #include "model/decode.hpp"
 
 #include "base/error.hpp"
-#include "model/packed_policy.hpp"
+#include "model/engine.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -57,7 +57,9 @@ std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span
     results.emplace_back(request.count);
     samples += request.count;
   }
-  const auto [most, rows] = decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
+  // A device works for one session at a time.
+  const auto [most, rows] =
+      runs_on_device(policy.packed()) ? DecodeShape{1, DecodeSession::kLiveRows} : decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
   const int sessions = int(std::clamp<std::int64_t>(samples, 1, most));
   const std::int64_t share = (samples + sessions - 1) / sessions, live = std::clamp<std::int64_t>(share, 1, rows);
   Waiting waiting(requests);

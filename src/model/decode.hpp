@@ -9,6 +9,7 @@
 namespace rollcall::model {
 
 constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;  ///< keys and values of one call of decode(), unless it is given another bound
+constexpr std::int64_t kAllOfADevice = std::int64_t(1) << 60;    ///< a bound that leaves it to the device's memory
 
 /// What decoding may use. Bits do not depend on it.
 struct DecodeOptions {

@@ -4,8 +4,7 @@
 
 #include "base/error.hpp"
 #include "model/backend.hpp"
-#include "model/drawer.hpp"
-#include "model/sequence_rows.hpp"
+#include "model/engine.hpp"
 
 #include <fmt/format.h>
 
@@ -22,10 +21,10 @@ namespace {
 using kernels::kPageKeys;
 using kernels::pages_of;
 
-/// A hidden state and the sequences that draw from what it predicts: several where they begin with one prompt.
-struct Draw {
+/// A sequence and the hidden state that it draws from: those that begin with one prompt stand side by side.
+struct Drawing {
   const float* hidden;
-  std::vector<Sequence*> sequences;
+  Sequence* sequence;
 };
 
 }  // namespace
@@ -37,13 +36,12 @@ struct DecodeSession::State {
         shape(page_shape(first.packed())),
         layers(first.config().num_hidden_layers),
         most_live(live_rows),
-        pool(layers * shape.bytes(), cache_bytes / (layers * shape.bytes())),
-        backend(first.config(), members, live_rows + kPrefillRows),
+        engine(make_decode_engine(first.packed(), params, members, live_rows + kPrefillRows)),
+        pool(layers * shape.bytes(), std::min(cache_bytes, engine->most_page_bytes()) / (layers * shape.bytes()), engine->page_memory()),
         step(shape) {
     expect(live_rows > 0, "a session advances one sequence or more");
     require<ConfigError>(params.max_new_tokens > 0, fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens), "nothing would be sampled",
                          "choose 1 or more");
-    for (int member = 0; member < members.size(); ++member) drawers.emplace_back(params, config.vocab_size, *shape.kernels);
   }
 
   Sequence& of(Id id) {
@@ -72,18 +70,17 @@ struct DecodeSession::State {
   void admit();
   bool begin(Sequence& sequence);
   void share_pages(std::int64_t& room);
-  std::vector<Draw> run_rows(const Policy::Packed& policy);
-  std::vector<Id> choose(const Policy& policy, std::span<const Draw> draws);
-  bool take_token(const Policy& policy, Sequence& sequence, std::int32_t token, float logprob, float entropy);
+  std::vector<Drawing> run_rows(const Policy::Packed& policy);
+  std::vector<Id> choose(const Policy& policy, std::span<const Drawing> drawings);
+  bool take_token(const Policy& policy, Sequence& sequence, const Drawn& drawn);
 
   const ModelConfig config;
   const SamplingParams sampling;
   PageShape shape;
   std::int64_t layers, most_live;
+  std::unique_ptr<DecodeEngine> engine;
   PagePool pool;  // before all that holds pages of it
-  Backend backend;
   StepRows step;
-  std::vector<Drawer> drawers;  ///< [member]
   std::map<std::vector<std::int32_t>, std::weak_ptr<Stem>> stems;
   std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
   std::deque<Sequence*> queue;                                                    ///< in the order in which they begin
@@ -165,10 +162,7 @@ bool DecodeSession::State::begin(Sequence& sequence) {
   for (std::int64_t p = 0; p < whole; ++p) sequence.run.push(stem.run.pages[std::size_t(p)]);
   if (rest > 0) {
     sequence.run.push(pool.take());
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
-      const std::int64_t at = layer * shape.bytes();
-      shape.kernels->copy_positions(stem.run.pages.back().get() + at, shape.heads, rest, sequence.run.pages.back().get() + at);
-    }
+    engine->copy_positions(stem.run.pages.back().get(), rest, sequence.run.pages.back().get());
   }
   sequence.run.computed = stem.length();
   --stem.waiting;
@@ -221,7 +215,7 @@ void DecodeSession::State::share_pages(std::int64_t& room) {
 }
 
 /// Runs the rows of this step, of live sequences first, then of prompts. Returns what tokens are drawn from.
-std::vector<Draw> DecodeSession::State::run_rows(const Policy::Packed& policy) {
+std::vector<Drawing> DecodeSession::State::run_rows(const Policy::Packed& policy) {
   std::int64_t room = kPrefillRows;
   share_pages(room);
   step.clear();
@@ -236,58 +230,43 @@ std::vector<Draw> DecodeSession::State::run_rows(const Policy::Packed& policy) {
     if (count > 0) prompts.emplace_back(step.add(stem->run, count, [&](std::int64_t p) { return stem->tokens[std::size_t(p)]; }), stem.get());
   }
   const std::int64_t width = policy.config.hidden_size;
-  const float* hidden = step.tokens.empty() ? nullptr : backend.hidden(policy, step.tokens, step.positions, step);
+  const float* hidden = step.tokens.empty() ? nullptr : engine->hidden(policy, step);
   const auto last_of = [&](const Piece& piece) {
     piece.run->computed += piece.count;
     return hidden + (piece.first_row + piece.count - 1) * width;
   };
-  std::vector<Draw> draws;
+  std::vector<Drawing> drawings;
   for (Sequence* sequence : live) {  // those that have begun with this step draw from what their prompt predicts
     if (sequence->rows > 0 || !sequence->own.empty() || sequence->run.computed < sequence->known()) continue;
-    const float* from = sequence->stem->last_hidden.data();
-    if (draws.empty() || draws.back().hidden != from) draws.push_back({from, {}});
-    draws.back().sequences.push_back(sequence);
+    drawings.push_back({sequence->stem->last_hidden.get(), sequence});
   }
   for (const auto& [piece, sequence] : pieces) {
     const float* last = last_of(piece);
-    if (sequence->run.computed == sequence->known()) draws.push_back({last, {sequence}});
+    if (sequence->run.computed == sequence->known()) drawings.push_back({last, sequence});
   }
   for (const auto& [piece, stem] : prompts) {
     const float* last = last_of(piece);
-    if (stem->ready()) stem->last_hidden.assign(last, last + width);
+    if (stem->ready()) stem->last_hidden = engine->keep(last);
   }
-  return draws;
+  return drawings;
 }
 
 /// Draws a token for each; returns the sequences whose turn it ended.
-std::vector<DecodeSession::Id> DecodeSession::State::choose(const Policy& policy, std::span<const Draw> draws) {
-  const std::int64_t vocab = policy.config().vocab_size;
-  const float scale = inverse_temperature(sampling.temperature);
-  std::vector<std::vector<Drawn>> drawn(draws.size());
-  std::vector<const float*> rows;
-  for (const Draw& draw : draws) rows.push_back(draw.hidden);
-  backend.logits(policy.packed(), rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
-    backend.team().deal(std::int64_t(count), [&](int member, std::int64_t i) {  // what the columns leave of a row is in the cache when its token is drawn
-      Drawer& with = drawers[std::size_t(member)];
-      with.read(backend.context(member), logits + i * vocab, scale);
-      for (const Sequence* sequence : draws[first + std::size_t(i)].sequences)
-        drawn[first + std::size_t(i)].push_back(with.draw(sequence->stream.uniform(sequence->result.tokens.size())));
-    });
-  });
+std::vector<DecodeSession::Id> DecodeSession::State::choose(const Policy& policy, std::span<const Drawing> drawings) {
+  std::vector<Draw> draws;
+  for (const auto& [hidden, sequence] : drawings) draws.push_back({hidden, sequence->stream.uniform(sequence->result.tokens.size())});
+  const std::vector<Drawn> drawn = engine->draw(policy.packed(), draws);
   std::vector<Id> ended;
-  for (std::size_t i = 0; i < draws.size(); ++i) {
-    for (std::size_t s = 0; s < draws[i].sequences.size(); ++s) {
-      Sequence& sequence = *draws[i].sequences[s];
-      const auto& [token, logprob, entropy] = drawn[i][s];
-      if (take_token(policy, sequence, token, logprob, entropy)) ended.push_back(sequence.id);
-    }
+  for (std::size_t i = 0; i < drawings.size(); ++i) {
+    if (take_token(policy, *drawings[i].sequence, drawn[i])) ended.push_back(drawings[i].sequence->id);
   }
   std::erase_if(live, [](const Sequence* sequence) { return sequence->stage == Stage::ended; });
   return ended;
 }
 
 /// True when it ends the turn.
-bool DecodeSession::State::take_token(const Policy& policy, Sequence& sequence, std::int32_t token, float logprob, float entropy) {
+bool DecodeSession::State::take_token(const Policy& policy, Sequence& sequence, const Drawn& drawn) {
+  const auto& [token, logprob, entropy] = drawn;
   DecodedSequence& result = sequence.result;
   result.tokens.push_back(token);
   result.logprob.push_back(logprob);

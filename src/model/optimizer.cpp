@@ -119,6 +119,19 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
   largest_[t] = std::max(largest_[t], double(largest));
 }
 
+void GradientSum::add(std::size_t t, std::int64_t first, std::span<const std::int64_t> sum, float largest) {
+  const Slice& slice = layout_.slices.at(t);
+  expect(first >= 0 && first + std::int64_t(sum.size()) <= slice.count, "a part lies inside its tensor");
+  const std::int64_t begin = slice.offset + first, end = begin + std::int64_t(sum.size());
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t stripe = at / kStripe, until = std::min(end, (stripe + 1) * kStripe);
+    const std::lock_guard lock(locks_[std::size_t(stripe) % kLocks]);
+    for (; at < until; ++at) sum_[std::size_t(at)] = std::int64_t(std::uint64_t(sum_[std::size_t(at)]) + std::uint64_t(sum[std::size_t(at - begin)]));
+  }
+  const std::lock_guard lock(*facts_);
+  largest_[t] = std::max(largest_[t], double(largest));
+}
+
 void GradientSum::end_leaf() {
   const std::lock_guard lock(*facts_);
   ++leaves_;

@@ -65,6 +65,8 @@ class GradientSum {
   /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe: leaves and parts of one may come at the same time.
   void add(std::size_t slice, std::int64_t first, std::span<const float> values);
   void end_leaf();
+  /// A part of a sum that was made elsewhere with these exponents, and the largest |element| of what was added there to the slice.
+  void add(std::size_t slice, std::int64_t first, std::span<const std::int64_t> sum, float largest);
   void add(std::span<const float> leaf_gradient);  ///< a whole leaf in one, layout order
   enum class Outcome { ready, repeat, nonfinite };
   Outcome finish(Collectives& ranks);           ///< collective over the update ranks

@@ -57,6 +57,8 @@ struct PackedPart {
   std::byte* panels = nullptr;
 };
 
+struct OnDevice;  ///< weights as a device reads them (device/device_policy.hpp)
+
 struct Policy::Packed {
   ModelConfig config;
   PolicyVersion version;
@@ -73,6 +75,8 @@ struct Policy::Packed {
   std::vector<PackedPart> parts;
   std::vector<std::int64_t> cuts;     ///< [parts + 1] of the layout
   std::vector<std::uint8_t> renewed;  ///< [parts] 1: packed for the next version
+  std::uint64_t revision = 0;         ///< how often they were packed anew
+  mutable std::shared_ptr<OnDevice> on_device;
 
   std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
   std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }

@@ -7,7 +7,7 @@
 
 namespace rollcall::model {
 
-PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents)
+PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents, const PageMemory& memory)
     : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), shape_(shape), rows_(std::size_t(offsets.back())) {
   positions_.reserve(rows_.size());
   std::vector<std::int64_t> table{0}, own_page{0};  // where each sequence's begin
@@ -18,7 +18,7 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
     table.push_back(table.back() + kernels::pages_of(own.length()));
   }
   tables_.resize(std::size_t(table.back()));
-  memory_ = AlignedArray<std::byte>(std::size_t(own_page.back() * shape_.bytes()));
+  memory_ = memory.make(std::size_t(own_page.back() * shape_.bytes()));
   for (std::size_t s = 0; s < sequences(); ++s) {
     const Stretch own = stretch(s);
     const void** pages = tables_.data() + table[s];
@@ -50,6 +50,18 @@ void PackedSequences::store(std::size_t, std::int64_t sequence, const float* k, 
     std::byte* page = own_[std::size_t(sequence)] + (position / kernels::kPageKeys - own.shared_pages()) * bytes;
     shape_.kernels->store_position(k + row * width, v + row * width, shape_.heads, position % kernels::kPageKeys, page);
   }
+}
+
+std::vector<KeyValues::Again> PackedSequences::again() const {
+  std::vector<Again> all;
+  for (std::size_t s = 0; s < sequences(); ++s) {
+    const Stretch own = stretch(s);
+    if (own.rows == 0) continue;
+    const void* const* pages = rows_[std::size_t(own.begin)].pages;
+    for (std::int64_t position = own.shared_pages() * kernels::kPageKeys; position < own.parent_rows; ++position)
+      all.push_back({std::int32_t(own.parent_begin + position), {pages, position + 1}});
+  }
+  return all;
 }
 
 void expect_leaf(const Policy::Packed& policy, const Leaf& leaf) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/packed_policy.hpp"
+#include "model/page_pool.hpp"
 
 #include <cstdint>
 #include <span>
@@ -20,6 +21,12 @@ class KeyValues {
   /// Stores k, v [n, kv_width] of one layer unit by unit: no two units touch the same page.
   virtual std::int64_t units() const = 0;
   virtual void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) = 0;
+  /// Rows that stand in a second place, too.
+  struct Again {
+    std::int32_t row;
+    kernels::AttentionRow place;  ///< its last position
+  };
+  virtual std::vector<Again> again() const { return {}; }
 };
 
 /// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that continues another shares its parent's whole pages; what its
@@ -27,11 +34,12 @@ class KeyValues {
 class PackedSequences : public KeyValues {
  public:
   /// offsets [S+1]: sequence s is rows [offsets[s], offsets[s+1]). parents [S] or empty, as in Leaf.
-  PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents = {});
+  PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents = {}, const PageMemory& memory = {});
   std::span<const kernels::AttentionRow> rows() const override { return rows_; }
   std::int64_t offset(std::size_t) const override { return 0; }  // pages hold the layer at hand alone
   std::int64_t units() const override { return std::int64_t(sequences()); }
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
+  std::vector<Again> again() const override;                              ///< what a parent has in the first own page of its children
   std::span<const std::int32_t> positions() const { return positions_; }  ///< [n] inside the sequence, its parent's rows counted
   std::span<const std::int64_t> offsets() const { return offsets_; }
 

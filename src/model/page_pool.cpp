@@ -4,17 +4,11 @@
 #include "base/error.hpp"
 
 namespace rollcall::model {
-namespace {
-
-constexpr std::int64_t kChunk = std::int64_t(8) << 20;  // bytes made at a time: whole huge pages
-
-}  // namespace
-
 PagePool::Page PagePool::take() {
   expect(free() > 0, "a page is taken when there is a free one");
   if (idle_.empty()) {
-    const std::int64_t count = std::clamp<std::int64_t>(kChunk / bytes_, 1, most_ - made_);
-    memory_.emplace_back(std::size_t(count * bytes_));
+    const std::int64_t count = std::clamp<std::int64_t>(source_.chunk / bytes_, 1, most_ - made_);
+    memory_.push_back(source_.make(std::size_t(count * bytes_)));
     for (std::int64_t i = count; i-- > 0;) idle_.push_back(memory_.back().data() + i * bytes_);
     made_ += count;
     idle_.reserve(std::size_t(made_));  // a page comes back without an allocation

@@ -244,7 +244,7 @@ void Policy::renew(PolicyVersion version, const Threads& threads) { renew(versio
 
 void Policy::renew(PolicyVersion version, std::span<const std::size_t> parts, const Threads& threads) {
   expect(packed_->weights != nullptr, "only a policy over weights has a next version");
-  packed_->version = version;
+  packed_->version = version, ++packed_->revision;
   Packer(*packed_, nullptr, threads).pack_parts(parts);
 }
 

@@ -118,9 +118,10 @@ struct ColumnGradient {
 /// threads of the team.
 using GradientSink = std::function<void(std::size_t slice, std::int64_t first, std::span<const float> values)>;
 constexpr std::int64_t kGradientParts = 2;
+class GradientSum;
 
-/// Runs leaves one after the other through the kernels, each operation shared out among a team, with memory that it keeps from leaf to leaf. The bits depend
-/// on the leaf alone: not on the team, nor on what else is computed.
+/// Runs leaves one after the other where their policy runs: through the kernels, each operation shared out among a team, or on a device. Keeps its memory from leaf
+/// to leaf. The bits depend on the leaf alone: not on the team, nor on what else is computed.
 class LeafRunner {
  public:
   static constexpr std::int64_t kKeptBytes = std::int64_t(1) << 30;  ///< most that rows of blocks take: more spare little
@@ -140,6 +141,9 @@ class LeafRunner {
   /// Forward, then backward from the loss's derivative by each column, block by block; weight gradients go to `sink` as they are made. Returns the columns of
   /// this forward.
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
+  /// The same, the gradients added to `sum`. A device keeps what it adds until collect(), which must come before the sum's finish(), also before a repeat.
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum);
+  void collect(GradientSum& sum);
 
   /// What forward() and forward_backward() of a leaf of so many tokens take.
   static std::int64_t forward_bytes(const ModelConfig& config, std::int64_t tokens);
@@ -147,8 +151,8 @@ class LeafRunner {
                                      std::int64_t leaf_bytes = kNoLimit);
 
  private:
-  struct Memory;
-  std::unique_ptr<Memory> memory_;
+  struct Engines;
+  std::unique_ptr<Engines> engines_;
 };
 
 // The same for a single leaf, on the calling thread.

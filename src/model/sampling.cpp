@@ -48,6 +48,14 @@ std::int64_t find_token(const float* e, std::int64_t count, float factor, float 
 
 }  // namespace
 
+void check_sampling(const SamplingParams& params) {
+  require<ConfigError>(std::isfinite(params.temperature) && params.temperature >= 0.0, fmt::format("sampling.temperature is {}", params.temperature),
+                       "it divides the logits", "choose 0 (greedy) or a positive number");
+  require<ConfigError>(params.top_k >= 0, fmt::format("sampling.top_k is {}", params.top_k), "it counts tokens", "choose 0 (off) or more");
+  require<ConfigError>(params.top_p > 0.0 && params.top_p <= 1.0, fmt::format("sampling.top_p is {}", params.top_p), "it is a share of the probability",
+                       "choose a number above 0 and up to 1, which turns it off");
+}
+
 TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size, const kernels::KernelSet& kernels)
     : kernels_(&kernels),
       greedy_(params.temperature == 0.0),
@@ -56,11 +64,7 @@ TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size
       top_k_(params.top_k > 0 ? std::min(params.top_k, drawn_) : drawn_),
       top_p_(params.top_p),
       scale_(greedy_ ? 1.0F : float(1.0 / params.temperature)) {
-  require<ConfigError>(std::isfinite(params.temperature) && params.temperature >= 0.0, fmt::format("sampling.temperature is {}", params.temperature),
-                       "it divides the logits", "choose 0 (greedy) or a positive number");
-  require<ConfigError>(params.top_k >= 0, fmt::format("sampling.top_k is {}", params.top_k), "it counts tokens", "choose 0 (off) or more");
-  require<ConfigError>(params.top_p > 0.0 && params.top_p <= 1.0, fmt::format("sampling.top_p is {}", params.top_p), "it is a share of the probability",
-                       "choose a number above 0 and up to 1, which turns it off");
+  check_sampling(params);
   const auto blocks = std::size_t(kernels::vocabulary_blocks(drawn_));
   blocks_.resize(blocks + 1);
   block_sum_.resize(blocks);

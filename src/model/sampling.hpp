@@ -18,6 +18,9 @@ struct RowOfLogits {
   const float* e;                    ///< [vocab]; only where needs_exponentials()
 };
 
+/// Throws ConfigError where nothing can be drawn with these settings.
+void check_sampling(const SamplingParams& params);
+
 /// Draws by inverse CDF, from ids that the tokenizer has. A draw picks the block of the vocabulary by its mass, then the token inside. Top-k and top-p keep the
 /// tokens above a threshold, which is searched for by count and mass; of equals, the lower ids. Not shared between threads (holds scratch).
 class TokenSampler {

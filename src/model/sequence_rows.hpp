@@ -34,8 +34,8 @@ struct Stem {
   std::vector<std::int32_t> tokens;
   std::uint64_t number = 0;
   Run run;
-  std::vector<float> last_hidden;  ///< [hidden] of its last token, before the final norm, once it is computed
-  std::int64_t waiting = 0;        ///< sequences that will begin with it
+  std::shared_ptr<const float> last_hidden;  ///< [hidden] of its last token, before the final norm, once it is computed
+  std::int64_t waiting = 0;                  ///< sequences that will begin with it
 
   std::int64_t length() const { return std::int64_t(tokens.size()); }
   bool ready() const { return run.computed == length(); }

@@ -10,6 +10,7 @@
 #include "model/optimizer.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/group_training.hpp"
+#include "stages/numerics.hpp"
 #include "stages/results.hpp"
 
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   else state_.archive_digest = archive_digest(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = job.format->fingerprint();
   state_.judge_digest = job.judge_digest;
-  state_.examples_hash = job.examples_hash, state_.arithmetic = method::library().arithmetic();
+  state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);

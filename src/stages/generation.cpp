@@ -49,7 +49,7 @@ model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<
 
 model::DecodeOptions decode_options(const Job& job) {
   return {.threads = job.memory.decoding_threads > 0 ? job.memory.decoding_threads : job.workers->threads(),
-          .cache_bytes = job.memory.cache_bytes,
+          .cache_bytes = job.config.run.numerics == kernels::kCudaBf16Sliced8 ? model::kAllOfADevice : job.memory.cache_bytes,
           .side_by_side = job.workers->side_by_side()};
 }
 

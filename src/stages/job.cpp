@@ -256,7 +256,9 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
     return use;
   };
   job.memory = fit(rank);
-  job.leaves->fit(job.memory.leaves_at_once, job.memory.leaf_bytes);
+  // A device runs one leaf at a time.
+  const bool on_device = job.config.run.numerics == kernels::kCudaBf16Sliced8;
+  job.leaves->fit(on_device ? 1 : job.memory.leaves_at_once, job.memory.leaf_bytes);
   if (rank != 0) return;
   for (int r = 1; r < job.layout.ranks; ++r) fit(r);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());

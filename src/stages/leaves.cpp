@@ -30,4 +30,10 @@ void Leaves::run(std::int64_t count, const std::function<void(model::LeafRunner&
   });
 }
 
+void Leaves::collect(model::GradientSum& sum) {
+  for (auto& member : apart_)
+    if (member) member->runner.collect(sum);
+  if (together_) together_->runner.collect(sum);
+}
+
 }  // namespace rollcall::stages

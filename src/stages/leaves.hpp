@@ -20,6 +20,8 @@ class Leaves {
   void fit(int at_once, std::int64_t leaf_bytes) { at_once_ = at_once, leaf_bytes_ = leaf_bytes; }
   /// Calls work(runner, i) for every i in [0, count), each once, in any order; a runner serves one call at a time. Rethrows what one threw.
   void run(std::int64_t count, const std::function<void(model::LeafRunner& runner, std::int64_t i)>& work);
+  /// What runners have kept of a sum: after the run that made it.
+  void collect(model::GradientSum& sum);
 
  private:
   struct Member {

@@ -28,7 +28,7 @@ constexpr std::uint64_t kJudgedTokens = 4;            // the judge's own words, 
 constexpr std::uint64_t kLeafShare = 8;               // of a limit
 
 /// The plain set of the run's numerics: all of them pack alike, and where a run is planned others may be runnable.
-const kernels::KernelSet& any_kernels(const RunConfig& c) { return *kernels::kernels_by_name("scalar", c.run.numerics); }
+const kernels::KernelSet& any_kernels(const RunConfig& c) { return kernels::plain_kernels(c.run.numerics); }
 
 /// fp32 weights, which the optimizer changes, and their copy as the kernels read it.
 std::uint64_t model_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels) {
@@ -146,6 +146,10 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       need.leaf_thread_bytes = bytes(2, 0) - bytes(1, 0);
       need.kept_bytes = std::max(bytes(1, model::LeafRunner::kNoLimit), need.leaf_bytes) - need.leaf_bytes;
     }
+  }
+  if (kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8)) {  // rows, keys and values stand in the memory of a device, which sees to its own limit
+    need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = 0;
+    need.apart = false;
   }
   if (trains) {
     const bool updates = layout.hosts_stage(rank, comm::Stage::update);

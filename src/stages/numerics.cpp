@@ -2,16 +2,26 @@
 #include "stages/numerics.hpp"
 
 #include "base/error.hpp"
+#include "method/method.hpp"
+#include "model/device_choice.hpp"
 #include "model/model_folder.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 namespace rollcall::stages {
 
 const kernels::KernelSet& find_kernels(const std::string& numerics) {
+  if (numerics == kernels::kCudaBf16Sliced8) {
+    const std::string problem = model::device_problem();
+    require<EnvironmentError>(problem.empty(), fmt::format("the numerics are {}, but {}", numerics, problem), "a CUDA device computes them",
+                              "build with cmake --preset cuda and start on a node with a free NVIDIA GPU, or choose bf16_sliced8 or fp32_fixed_order");
+  }
   try {
     return kernels::selected_kernels(numerics);
   } catch (const std::runtime_error& e) {  // the kernels name no error type of ours: they depend on nothing
@@ -30,6 +40,24 @@ std::string numerics_of(const std::string& reference) {
   const auto run = run_with(reference);
   if (!run.empty()) return read_run_folder(run).run.numerics;
   return model::stored_dtype(checkpoint_folder(reference)) == "bfloat16" ? kernels::kBf16Sliced8 : kernels::kFp32FixedOrder;
+}
+
+std::string arithmetic_of(const std::string& numerics) {
+  const std::string host = method::library().arithmetic();
+  return numerics == kernels::kCudaBf16Sliced8 ? host + " with " + model::device_name() : host;
+}
+
+int device_place(int rank_on_node) {
+  // mpirun's own first: inside a batch job its ranks inherit the batch shell's SLURM_LOCALID.
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    int place = 0;
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), place);
+    if (error != std::errc() || *end != '\0' || place < 0) continue;
+    return place;
+  }
+  return rank_on_node;
 }
 
 }  // namespace rollcall::stages

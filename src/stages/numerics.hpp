@@ -17,4 +17,11 @@ const kernels::KernelSet& run_kernels(const std::string& numerics);
 /// says is stored in bfloat16 in bf16_sliced8, any other in fp32_fixed_order.
 std::string numerics_of(const std::string& reference);
 
+/// What a run's bits depend on beside its settings: processor and LibTorch, and the device where one computes.
+std::string arithmetic_of(const std::string& numerics);
+
+/// This rank's number on its node, by which it takes one of several devices: the launcher's where its environment has one, else that among the ranks that share
+/// memory, which may be fewer (each in a container of its own).
+int device_place(int rank_on_node);
+
 }  // namespace rollcall::stages

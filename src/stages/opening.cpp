@@ -11,6 +11,7 @@
 #include "stages/experts.hpp"
 #include "stages/guide.hpp"
 #include "stages/judging.hpp"
+#include "stages/numerics.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 
@@ -71,8 +72,8 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
 }
 
 /// Not refused: what is trained is right, only not the bits of a run that was never interrupted.
-void tell_other_arithmetic(const CoordinatorState& state) {
-  const std::string now = method::library().arithmetic();
+void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& state) {
+  const std::string now = arithmetic_of(config.run.numerics);
   if (!state.arithmetic.empty() && state.arithmetic != now)
     spdlog::warn("the run was on {} and continues on {}: its bits no longer match those of a run on either alone", state.arithmetic, now);
 }
@@ -137,7 +138,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
-  if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state), tell_other_arithmetic(state);
+  if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
   const bool compared = open_run_folder(config, request.resume);
   keep_text_files(text_source(config), *opening.job->format, config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed
@@ -155,7 +156,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
   opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;
   opening.preamble.judge = opening.job->identity.judge;
-  opening.preamble.arithmetic = method::library().arithmetic();
+  opening.preamble.arithmetic = arithmetic_of(config.run.numerics);
   opening.preamble.toml = bind(config).to_toml();
   return opening;
 }

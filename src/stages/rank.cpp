@@ -6,12 +6,15 @@
 #include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
+#include "kernels/library.hpp"
 #include "method/method.hpp"
+#include "model/device_choice.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/failure.hpp"
 #include "stages/generation.hpp"
 #include "stages/judging.hpp"
+#include "stages/numerics.hpp"
 #include "stages/opening.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
@@ -92,7 +95,8 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   }
   std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
-  auto chosen = comm::choose_carrier(world, job_.config.run.comm, std::nullopt);
+  const bool on_device = kernels::built_with_cuda() && job_.config.run.numerics == kernels::kCudaBf16Sliced8;
+  auto chosen = comm::choose_carrier(world, job_.config.run.comm, on_device ? std::optional(model::device_index()) : std::nullopt);
   job_.carrier = std::move(chosen.carrier);
   if (rank == 0 && chosen.choice.transport != comm::Transport::mpi) spdlog::info("sums and weights travel by {}", comm::describe(chosen.choice));
   transfer_ = std::make_unique<comm::WeightTransfer>(world, plan, job_.carrier);
@@ -308,6 +312,7 @@ void require_same_start(const io::RunIdentity& own, const Preamble& first) {
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
   const auto node = world.split_by_node();  // collective, like what follows: before anything only rank 0 does
   const auto share = comm::node_share(world, *node);
+  model::prefer_device(device_place(node->rank()));
   Opening opening;
   if (world.rank() == 0) {
     try {
@@ -330,7 +335,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job.emplace(make_job(config, {world.size(), thread_count(config, share), node->rank() == 0}, request.binary_version));
       opening.job->layout.nodes = share.nodes;
       require_same_start(opening.job->identity, opening.preamble);
-      if (const std::string own = method::library().arithmetic(); own != opening.preamble.arithmetic)
+      if (const std::string own = arithmetic_of(config.run.numerics); own != opening.preamble.arithmetic)
         spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
       opening.job->identity.weights_hash = opening.preamble.weights_hash, opening.job->identity.judge = opening.preamble.judge;
       fit_memory(*opening.job, world.rank(), share.memory);
@@ -345,6 +350,12 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
           "{} of the {} ranks on this node can reach memory of the others: weights and gradient sums stand there more than once (process namespaces, as of "
           "a container for each rank, have this effect)",
           node->size(), neighbours);
+    if (config.run.numerics == kernels::kCudaBf16Sliced8) {
+      spdlog::info("rank {} computes on {}", world.rank(), model::device_text());
+      if (const int place = device_place(node->rank()); place != node->rank())
+        spdlog::warn("the launcher numbers rank {} {} on its node, but {} ranks before it share its memory: its device is chosen by the launcher's number",
+                     world.rank(), place, node->rank());
+    }
     opening.job->workers->report_to(world.activity());
     std::optional<Watcher> watcher;
     if (request.kind == JobKind::train && config.run.watch_s > 0)

@@ -91,10 +91,10 @@ std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& leaves,
     sum_.start();
     job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) {
       const auto& [leaf, derivative, logprob, repeated] = leaves[std::size_t(own[std::size_t(i)])];
-      const auto sink = [this](std::size_t slice, std::int64_t first, std::span<const float> values) { sum_.add(slice, first, values); };
-      see(own[std::size_t(i)], runner.forward_backward(job_->store->policy(), leaf, temperature, derivative, sink));
+      see(own[std::size_t(i)], runner.forward_backward(job_->store->policy(), leaf, temperature, derivative, sum_));
       sum_.end_leaf();
     });
+    job_->leaves->collect(sum_);
     const auto outcome = sum_.finish(*ranks_);
     if (outcome == model::GradientSum::Outcome::nonfinite) return std::nullopt;
     if (outcome == model::GradientSum::Outcome::ready) return attempt + 1;

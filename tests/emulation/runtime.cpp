@@ -268,6 +268,16 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   attributes->type = inside(machine().device) ? cudaMemoryTypeDevice : inside(machine().managed) ? cudaMemoryTypeManaged : cudaMemoryTypeUnregistered;
   return cudaSuccess;
 }
+cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) { return std::strcpy(properties->name, "emulated device"), cudaSuccess; }
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  *all = *free = kMemory;
+  for (const auto& [place, bytes] : machine().device.pieces) *free -= bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) { return *pool = nullptr, cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }  // emulated memory costs nothing to take
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return take(machine().device, memory, bytes); }
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return take(machine().device, memory, bytes); }

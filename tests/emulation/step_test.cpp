@@ -62,9 +62,9 @@ Rollouts generated(const Parameters& weights, std::int64_t batch) {
       const OnDevice<std::int32_t> none(std::vector<std::int32_t>(std::size_t(n), -1)), token(n);
       const OnDevice<BlockMass> blocks(n * 2);
       cuda::token_columns(context, on_logits, n, kVocabulary, 1.0F, none, logprob, entropy, lse, blocks);
-      cuda::sample(context, on_logits, n, kVocabulary, 1.0F, blocks, on_u, token);
+      cuda::sample(context, on_logits, n, kVocabulary, {kVocabulary, 1.0F}, blocks, on_u, token, logprob);
       const auto drawn = token.values();
-      const Floats logprobs = columns_of(device, logits, drawn).logprob;
+      const Floats logprobs = logprob.values();
       for (std::size_t i = 0; i < drawn.size(); ++i)
         all.tokens[std::size_t(rows.sequence[i])].push_back(drawn[i]), all.logprob[std::size_t(rows.sequence[i])].push_back(logprobs[i]);
     }

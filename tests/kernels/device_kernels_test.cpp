@@ -1,4 +1,4 @@
-// The device's own kernels: products, attention, embedding, draws and AdamW against plain loops; rows that know nothing of their batch; the same bits each time.
+// The device's own kernels: products, attention, embedding and AdamW against plain loops; rows that know nothing of their batch; the same bits each time.
 #include "on_device.hpp"
 
 #include "kernels/parameter_kernels.hpp"
@@ -240,11 +240,11 @@ TEST(DeviceRows, EmbeddingAndItsBackward) {
   for (std::int64_t i = 0; i < n; ++i) token.push_back(std::int32_t(i * i % v));
   const OnDevice<Bf16> on_table = rounded_rows(table, v, d);
   const OnDevice<std::int32_t> on_token(token);
-  const OnDevice<float> x(n * d), on_dx(dx);
+  const OnDevice<float> x(n * d), on_dx(dx), largest(Floats{0.25F});
   const OnDevice<std::int64_t> sum(std::vector<std::int64_t>(std::size_t(v * d), 5));
   ExecutionContext context;
   cuda::embed(context, {on_table, v, d}, on_token, n, x);
-  cuda::embed_backward(context, on_dx, on_token, n, d, 0x1p30, sum);
+  cuda::embed_backward(context, on_dx, on_token, n, d, 0x1p30, sum, largest);
   cuda::add(context, on_dx, n * d, x);
   const Floats got = x.values();
   std::vector<std::int64_t> expected(std::size_t(v * d), 5);
@@ -254,34 +254,48 @@ TEST(DeviceRows, EmbeddingAndItsBackward) {
     expected[at] += std::int64_t(std::nearbyint(double(dx[std::size_t(i)]) * 0x1p30));
   }
   EXPECT_EQ(sum.values(), expected);
+  float most = 0.25F;
+  for (const float value : dx) most = std::max(most, std::abs(value));
+  EXPECT_EQ(largest.values()[0], most);
 }
 
-/// Each u draws the token at which the running sum of probabilities passes it; next to a border either side is right.
-TEST(DeviceSample, DrawsByInverseCdf) {
-  for (const std::int64_t v : {1, 5, 1024, 2100}) {
-    const std::int64_t n = 12;
-    Floats logits = random_floats(n * v, 6, 2.0F), u;
-    for (std::int64_t i = 0; i < n; ++i) u.push_back(float(i) / float(n));
-    if (v > 2)
-      for (std::int64_t i = 0; i < n; ++i) logits[std::size_t(i * v + 1)] = -std::numeric_limits<float>::infinity();
-    const OnDevice<float> on_logits(logits), on_u(u), logprob(n), entropy(n), lse(n);
-    const OnDevice<std::int32_t> target(std::vector<std::int32_t>(std::size_t(n), 0)), token(n);
-    const OnDevice<BlockMass> blocks(n * (vocabulary_blocks(v) + 1));
-    ExecutionContext context;
-    cuda::token_columns(context, on_logits, n, v, 0.8F, target, logprob, entropy, lse, blocks);
-    cuda::sample(context, on_logits, n, v, 0.8F, blocks, on_u, token);
-    const auto drawn = token.values();
-    for (std::int64_t i = 0; i < n; ++i) {
-      double all = 0, before = 0;
-      const auto weight = [&](std::int64_t j) { return std::exp(0.8 * logits[std::size_t(i * v + j)]); };
-      for (std::int64_t j = 0; j < v; ++j) all += weight(j);
-      const std::int32_t chosen = drawn[std::size_t(i)];
-      ASSERT_TRUE(chosen >= 0 && chosen < v && weight(chosen) > 0) << chosen;
-      for (std::int64_t j = 0; j < chosen; ++j) before += weight(j);
-      EXPECT_LE(before / all, u[std::size_t(i)] + 1e-5) << v << ' ' << i;
-      EXPECT_GE((before + weight(chosen)) / all, u[std::size_t(i)] - 1e-5) << v << ' ' << i;
-    }
+TEST(DeviceRows, SumsOfRowsAndColumnsInOrder) {
+  const std::int64_t n = 9, d = 37;
+  const Floats x = random_floats(n * d, 3);
+  const OnDevice<float> on_x(x), rows(3 * d), copies(2 * d), columns(d);
+  const std::vector<std::int64_t> of{4, 0, 8, 4};  // of the first row three, of the second none, of the third one
+  std::vector<const float*> place;
+  for (const std::int64_t i : of) place.push_back(on_x + i * d);
+  const OnDevice<const float*> on_place(place);
+  const OnDevice<std::int32_t> begin(std::vector<std::int32_t>{0, 3, 3, 4});
+  ExecutionContext context;
+  cuda::sum_rows(context, on_place, begin, 3, d, rows);
+  cuda::sum_rows(context, on_place, nullptr, 2, d, copies);
+  cuda::sum_columns(context, on_x, n, d, columns);
+  const Floats got = rows.values(), copied = copies.values(), summed = columns.values();
+  for (std::int64_t j = 0; j < d; ++j) {
+    const auto at = [&](std::int64_t i) { return x[std::size_t(i * d + j)]; };
+    float column = 0.0F;
+    for (std::int64_t i = 0; i < n; ++i) column += at(i);
+    ASSERT_EQ(got[std::size_t(j)], at(4) + at(0) + at(8));
+    ASSERT_EQ(got[std::size_t(d + j)], 0.0F);
+    ASSERT_EQ(got[std::size_t(2 * d + j)], at(4));
+    ASSERT_EQ(copied[std::size_t(j)], at(4));
+    ASSERT_EQ(copied[std::size_t(d + j)], at(0));
+    ASSERT_EQ(summed[std::size_t(j)], column);
   }
+}
+
+TEST(DeviceProduct, TransposesWhatIsRounded) {
+  const std::int64_t n = 70, k = 41;
+  const Floats x = random_floats(n * k, 4);
+  const OnDevice<Bf16> on_x = rounded_rows(x, n, k), turned(k * stepped(n));
+  ExecutionContext context;
+  cuda::transpose(context, {on_x, n, k}, turned);
+  const auto got = turned.values();
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t i = 0; i < stepped(n); ++i)
+      ASSERT_EQ(got[std::size_t(j * stepped(n) + i)], i < n ? to_bf16(x[std::size_t(i * k + j)]) : 0) << i << ' ' << j;
 }
 
 TEST(DeviceParameters, AdamWIsTheHostsAndPublishes) {

@@ -59,6 +59,16 @@ void token_columns_backward(ExecutionContext& context, const float* logits, std:
   (in_place ? on_logits : own).read(dlogits);
 }
 
+void wide_columns(ExecutionContext& context, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature,
+                  const float* lse, const float* other_lse, float* squares, float* kl) {
+  const std::int64_t others = other == nullptr ? 0 : n;
+  const OnDevice<float> on_logits(logits, n * v), on_other(other, others * v), on_lse(lse, n), on_other_lse(other_lse, others), on_squares(n), on_kl(n);
+  cuda::wide_columns(context, on_logits, other == nullptr ? nullptr : static_cast<const float*>(on_other), n, v, inverse_temperature, on_lse, on_other_lse,
+                     on_squares, on_kl);
+  on_squares.read(squares);
+  if (other != nullptr) on_kl.read(kl);
+}
+
 float accumulate_fixed_point(const float* values, std::int64_t count, double scale, std::int64_t* sum) {
   ExecutionContext context;
   const OnDevice<float> on_values(values, count), largest(Floats{0.0F});
@@ -92,10 +102,10 @@ double sum_of_squares(const float* values, std::int64_t count) {
 const KernelSet& device_set() {
   static const KernelSet set = [] {
     KernelSet made{};
-    made.name = "device", made.numerics = cuda::kNumerics;
+    made.name = "device", made.numerics = kCudaBf16Sliced8;
     made.rms_norm = rms_norm, made.rms_norm_backward = rms_norm_backward, made.rope = rope;
     made.swiglu = swiglu, made.swiglu_backward = swiglu_backward;
-    made.token_columns = token_columns, made.token_columns_backward = token_columns_backward;
+    made.token_columns = token_columns, made.token_columns_backward = token_columns_backward, made.wide_columns = wide_columns;
     made.accumulate_fixed_point = accumulate_fixed_point, made.from_fixed_point = from_fixed_point, made.sum_of_squares = sum_of_squares;
     return made;
   }();

@@ -197,7 +197,6 @@ TEST(TokenColumns, BlocksAgreeWithReferenceAndAcrossSets) {
     }
 }
 
-#ifndef ROLLCALL_DEVICE_TESTS  // what follows is asked of hosts only
 TEST(TokenColumns, WideColumnsAgreeWithReferenceAndAcrossSets) {
   for (const std::int64_t v : {1, 5, 100, 1500}) {
     const ColumnCase p(4, v, 11, 2.0F), q(4, v, 12, 2.0F);
@@ -227,6 +226,7 @@ TEST(TokenColumns, WideColumnsAgreeWithReferenceAndAcrossSets) {
   }
 }
 
+#ifndef ROLLCALL_DEVICE_TESTS  // what follows is asked of hosts only
 TEST(TokenColumns, WhatADrawAsksForAgreesAcrossSets) {
   EXPECT_TRUE(rc::check([] {
     const auto v = *rc::gen::inRange<std::int64_t>(1, 2500);

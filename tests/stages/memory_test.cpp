@@ -65,6 +65,22 @@ TEST(Memory, TheLeafFollowsFromModelAndLimit) {
   EXPECT_EQ(leaf_tokens(RunConfig(), model::model_config(RunConfig().model, 20, 0)), 1024);
 }
 
+/// On a device stand rows, keys and values; the host has weights, moments and the sum.
+TEST(Memory, APolicyOnADeviceTakesNoRowsOfTheHost) {
+  RunConfig config;
+  const auto policy = model::model_config(config.model, 20, 0);
+  const auto need_in = [&](const char* numerics) {
+    config.run.numerics = numerics;
+    return memory_need(config, {policy, {}, {}}, comm::make_layout("colocated", 1), 0, {600, 0});
+  };
+  const auto host = need_in(kernels::kBf16Sliced8), device = need_in(kernels::kCudaBf16Sliced8);
+  EXPECT_GT(host.leaf_bytes, 0U);
+  EXPECT_GT(host.sequence_bytes, 0U);
+  EXPECT_EQ(device.leaf_bytes + device.leaf_thread_bytes + device.kept_bytes + device.decode_bytes + device.thread_bytes + device.sequence_bytes, 0U);
+  EXPECT_EQ(device.held.size(), host.held.size());
+  EXPECT_LT(fit_memory(device, 1 << 30, "", 2).bytes, fit_memory(host, 1 << 30, "", 2).bytes);
+}
+
 /// Also where a forward pass, whose memory a backward pass may use, is the larger of the two.
 TEST(Memory, RowsAreKeptWhereNothingLimitsThem) {
   for (const std::int64_t rollouts : {1, 32}) {

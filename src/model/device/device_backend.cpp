@@ -1,0 +1,114 @@
+// Calls of the device's kernels, and the tables that they read pages by.
+#include "model/device/device_backend.hpp"
+
+#include <algorithm>
+
+namespace rollcall::model {
+
+namespace cuda = kernels::cuda;
+
+/// Page tables of all sequences one after the other, then where each row, and each that stands in a second place, is stored.
+void DeviceBackend::upload_places(const KeyValues& memory) {
+  const auto rows = memory.rows();
+  std::vector<kernels::AttentionRow> places(rows.begin(), rows.end());
+  std::vector<std::int32_t> source;
+  for (std::int64_t i = 0; i < n_; ++i) source.push_back(std::int32_t(i));
+  for (const auto& [row, place] : memory.again()) places.push_back(place), source.push_back(row);
+  std::vector<const void*> table;
+  std::vector<std::size_t> begins;  // [places] of its table
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto needed = std::size_t(kernels::pages_of(places[i].keys));
+    if (i == 0 || places[i].pages != places[i - 1].pages) begins.push_back(table.size());
+    else begins.push_back(begins.back());
+    for (std::size_t p = table.size() - begins.back(); p < needed; ++p) table.push_back(places[i].pages[p]);
+  }
+  const void* const* on_device = device_->upload(std::span<const void* const>(table));
+  for (std::size_t i = 0; i < places.size(); ++i) places[i].pages = on_device + begins[i];
+  places_ = device_->upload(std::span<const kernels::AttentionRow>(places));
+  source_ = device_->upload(std::span<const std::int32_t>(source));
+  stored_ = std::int64_t(places.size());
+}
+
+DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
+                                         const KeyValues& memory, Keep keep) {
+  policy_ = &policy, memory_ = &memory, keep_ = keep;
+  n_ = std::int64_t(tokens.size());
+  upload_places(memory);
+  positions_ = device_->upload(positions);
+  const Rows x = take(policy.view.config.hidden_size);
+  cuda::embed(context(), policy.embedding, device_->upload(tokens), n_, x.values);
+  hold();
+  return x;
+}
+
+DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
+                                          const KeyValues& memory) {
+  Rows x = embed(policy, tokens, positions, memory, Keep::nothing);
+  for (std::size_t i = 0; i < policy.view.layers.size(); ++i) x = run_block(*this, policy.view, i, x).y;
+  return x;
+}
+
+void DeviceBackend::logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit) {
+  const Linear& head = policy.view.head;
+  const std::int64_t width = head.inputs, all = std::int64_t(rows.size());
+  for (std::int64_t first = 0; first < all; first += kHeadRows) {
+    const std::int64_t count = std::min(kHeadRows, all - first);
+    const auto mark = arena_.mark();
+    float *gathered = arena_.take<float>(count * width), *normed = arena_.take<float>(count * width), *logits = arena_.take<float>(count * head.outputs);
+    cuda::sum_rows(context(), device_->upload(rows.subspan(std::size_t(first), std::size_t(count))), nullptr, count, width, gathered);
+    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight, policy.view.eps(), normed);
+    cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias, head.slices, logits);
+    visit(first, count, logits, normed);
+    arena_.give_back(mark);
+  }
+}
+
+void DeviceBackend::columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale, const std::int32_t* targets, const Columns& to,
+                            kernels::BlockMass* blocks) {
+  const auto mark = arena_.mark();
+  if (blocks == nullptr) blocks = arena_.take<kernels::BlockMass>(count * (kernels::vocabulary_blocks(vocab) + 1));
+  cuda::token_columns(context(), logits, count, vocab, scale, targets, to.logprob, to.entropy, to.lse, blocks);
+  arena_.give_back(mark);
+}
+
+cuda::Rows16 DeviceBackend::rounded_rows(const float* x, std::int64_t n, std::int64_t width) {
+  auto* rounded = arena_.take<kernels::Bf16>(n * cuda::stepped(width));
+  cuda::round_rows(context(), x, n, width, rounded);
+  return {rounded, n, width};
+}
+
+DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
+  const Rows y = take(x.width);
+  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight, policy_->view.eps(), y.values);
+  return y;
+}
+
+void DeviceBackend::rope(Rows x, int direction) {
+  const std::int64_t head_dim = policy_->view.config.head_dim;
+  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, positions_, policy_->cos, policy_->sin, direction);
+}
+
+DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
+  const Rows out = take(q.width);
+  const kernels::HeadShape heads = policy_->view.heads();
+  const std::int64_t offset = memory_->offset(layer);
+  cuda::store_positions(context(), k.values, v.values, places_, stored_, heads, offset, source_);
+  cuda::attention(context(), q.values, places_, n_, heads, {offset, 0, heads.kv_heads}, out.values);
+  return out;
+}
+
+DeviceBackend::Rows DeviceBackend::swiglu(Rows gate, Rows up) {
+  const Rows y = take(gate.width);
+  cuda::swiglu(context(), gate.values, up.values, n_, gate.width, y.values);
+  return y;
+}
+
+DeviceBackend::Rows DeviceBackend::add(Rows x, Rows y) {
+  const bool keeps = keep_ == Keep::rows;
+  const Rows into = keeps ? y : x, other = keeps ? x : y;
+  cuda::add(context(), other.values, n_ * x.width, into.values);
+  if (!keeps) release();
+  return into;
+}
+
+}  // namespace rollcall::model

@@ -1,0 +1,82 @@
+// Private to the model: the forward operations of a policy on the device: what backend.hpp is for the host.
+#pragma once
+
+#include "model/device/device_policy.hpp"
+#include "model/packed_rows.hpp"
+#include "model/transformer.hpp"
+
+#include <array>
+#include <functional>
+
+namespace rollcall::model {
+
+/// Runs rows of tokens through the blocks and the head. All memory is the arena's: a pass begins with embed(), and what it took is given back by the next one.
+class DeviceBackend {
+ public:
+  static constexpr std::int64_t kHeadRows = 256;  ///< logits exist for so many rows at a time, as on the host
+
+  explicit DeviceBackend(Device& device) : device_(&device) {}
+  Device& device() { return *device_; }
+  kernels::ExecutionContext& context() { return device_->context(); }
+  DeviceArena& arena() { return arena_; }
+
+  struct Rows {
+    float* values;
+    std::int64_t width;
+  };
+  enum class Keep { nothing, rows };  ///< whether a residual add drops all rows but its result
+  /// Begins a pass.
+  Rows embed(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory, Keep keep);
+  /// Output of the last block, before the final norm: [n, hidden].
+  Rows hidden(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory);
+  /// What was taken since embed() or hold().
+  void release() { arena_.give_back(begin_); }
+  void hold() { begin_ = arena_.mark(); }
+
+  /// Final norm and head over `rows` (pointers to [hidden] on the device), at most kHeadRows at a time, queued: visit(first, count, logits [count, V],
+  /// normed [count, hidden]).
+  using VisitLogits = std::function<void(std::int64_t first, std::int64_t count, const float* logits, const float* normed)>;
+  void logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit);
+  /// token_columns of logits [count, V]; `blocks` is scratch, or [count, vocabulary_blocks + 1].
+  struct Columns {
+    float *logprob, *entropy, *lse;
+  };
+  void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale, const std::int32_t* targets, const Columns& to,
+               kernels::BlockMass* blocks = nullptr);
+
+  // Operations for run_block.
+  template <class... Linears>
+  std::array<Rows, sizeof...(Linears)> linear(Rows x, const Linears&... linears) {
+    const std::array<Rows, sizeof...(Linears)> y{take(linears.outputs)...};
+    const auto mark = arena_.mark();
+    const kernels::cuda::Rows16 rounded = rounded_rows(x.values, n_, x.width);
+    std::size_t i = 0;
+    (kernels::cuda::product(context(), rounded, rows_of(linears), linears.bias, linears.slices, y[i++].values), ...);
+    arena_.give_back(mark);
+    return y;
+  }
+  Rows rms_norm(Rows x, const Norm& norm);
+  void rope(Rows x, int direction);  ///< in place
+  Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
+  Rows swiglu(Rows gate, Rows up);
+  Rows add(Rows x, Rows y);
+
+  kernels::cuda::Rows16 rounded_rows(const float* x, std::int64_t n, std::int64_t width);
+
+ private:
+  Rows take(std::int64_t width) { return {arena_.take<float>(n_ * width), width}; }
+  void upload_places(const KeyValues& memory);
+
+  Device* device_;
+  DeviceArena arena_;
+  // Of the pass at hand:
+  const OnDevice* policy_ = nullptr;
+  Keep keep_ = Keep::nothing;
+  DeviceArena::Mark begin_{};
+  std::int64_t n_ = 0, stored_ = 0;
+  const std::int32_t *positions_ = nullptr, *source_ = nullptr;  ///< [n]; [stored] row of each place
+  const kernels::AttentionRow* places_ = nullptr;                ///< [stored], of which the first n are the rows in order
+  const KeyValues* memory_ = nullptr;
+};
+
+}  // namespace rollcall::model

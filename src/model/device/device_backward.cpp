@@ -1,0 +1,211 @@
+// Each operation's gradient, in the order of the pass; all of it is queued, nothing is waited for.
+#include "model/device/device_backward.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rollcall::model {
+namespace {
+
+namespace cuda = kernels::cuda;
+
+constexpr std::int64_t kHeadOutputs = 2048;                    // tokens of the vocabulary whose logits exist at a time
+constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;  // of a weight's gradient that exist at a time
+
+}  // namespace
+
+DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients& gradients)
+    : policy_(&policy.view), backend_(&backend), sequences_(&sequences), gradients_(&gradients), n_(std::int64_t(sequences.positions().size())) {
+  dx_ = take(n_, policy_->config.hidden_size);
+}
+
+float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
+  float* made = take(rows, width);
+  cuda::fill_zeros(context(), made, std::size_t(rows * width) * sizeof(float));
+  return made;
+}
+
+/// x^T rounded: the operand that a weight's gradient has in common for all its outputs.
+cuda::Rows16 DeviceBackward::turned(const float* x, std::int64_t rows, std::int64_t width) {
+  auto* to = backend_->arena().take<kernels::Bf16>(width * cuda::stepped(rows));
+  cuda::round_transposed(context(), x, rows, width, to);
+  return {to, width, rows};
+}
+
+/// dy [rows, linear.outputs], of the weight's outputs from first_output on.
+void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, const float* dy, const cuda::Rows16& turned_x) {
+  const auto mark = backend_->arena().mark();
+  const cuda::Rows16 turned_dy = turned(dy, turned_x.columns, linear.outputs);
+  const std::int64_t most = std::min(std::max<std::int64_t>(kWeightFloats / linear.inputs, 1), linear.outputs);
+  float* made = take(most, linear.inputs);
+  for (std::int64_t first = 0; first < linear.outputs; first += most) {
+    const std::int64_t count = std::min(most, linear.outputs - first);
+    cuda::product(context(), {turned_dy.rows + first * cuda::stepped(turned_dy.columns), count, turned_dy.columns}, turned_x, nullptr, 1, made);
+    gradients_->add(std::size_t(linear.weight_slice), (first_output + first) * linear.inputs, made, count * linear.inputs);
+  }
+  backend_->arena().give_back(mark);
+}
+
+/// dx [rows, inputs] = dy [rows, outputs] W.
+void DeviceBackward::inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx) {
+  const auto mark = backend_->arena().mark();
+  auto* turned_w = backend_->arena().take<kernels::Bf16>(linear.inputs * cuda::stepped(linear.outputs));
+  cuda::transpose(context(), rows_of(linear), turned_w);
+  cuda::product(context(), backend_->rounded_rows(dy, rows, linear.outputs), {turned_w, linear.inputs, linear.outputs}, nullptr, 1, dx);
+  backend_->arena().give_back(mark);
+}
+
+float* DeviceBackward::linears(const float* x, std::span<const Through> all) {
+  const std::int64_t width = all.front().linear.inputs;
+  float* const dx = take(n_, width);
+  const auto mark = backend_->arena().mark();
+  const cuda::Rows16 turned_x = turned(x, n_, width);
+  for (const auto& [linear, dy] : all) {
+    weights(linear, 0, dy, turned_x);
+    if (linear.bias == nullptr) continue;
+    float* sum = take(1, linear.outputs);
+    cuda::sum_columns(context(), dy, n_, linear.outputs, sum);
+    gradients_->add(std::size_t(linear.bias_slice), 0, sum, linear.outputs);
+  }
+  float* const more = all.size() > 1 ? take(n_, width) : nullptr;
+  for (const Through& through : all) {
+    const bool first = &through == &all.front();
+    inputs(through.linear, through.dy, n_, first ? dx : more);
+    if (!first) cuda::add(context(), more, n_ * width, dx);
+  }
+  backend_->arena().give_back(mark);
+  return dx;
+}
+
+void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx, bool added) {
+  const auto mark = backend_->arena().mark();
+  float *dweight = zeros(1, norm.width), *made = added ? take(rows, norm.width) : dx;
+  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, policy_->eps(), dy, made, dweight);
+  if (added) cuda::add(context(), made, rows * norm.width, dx);
+  gradients_->add(std::size_t(norm.slice), 0, dweight, norm.width);
+  backend_->arena().give_back(mark);
+}
+
+void DeviceBackward::head(const float* hidden, const Predictions& p, float scale) {
+  const Linear& head = policy_->head;
+  Device& device = backend_->device();
+  const std::int64_t width = head.inputs, blocks = (head.outputs + kHeadOutputs - 1) / kHeadOutputs;
+  const auto m = std::int64_t(p.rows.size());
+  const auto mark = backend_->arena().mark();
+  std::vector<std::int32_t> targets;  // [blocks, m] counted from the block's first token
+  for (std::int64_t b = 0; b < blocks; ++b)
+    for (const std::int32_t target : p.targets) targets.push_back(std::int32_t(target - b * kHeadOutputs));
+  const std::int32_t* shifted = device.upload(std::span<const std::int32_t>(targets));
+  float *dnormed = zeros(m, width), *part = take(m, width), *z = take(m, std::min(kHeadOutputs, head.outputs)), *last = take(m, width);
+  const cuda::Rows16 normed = backend_->rounded_rows(p.normed, m, width), turned_normed = turned(p.normed, m, width);
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    Linear block = head;
+    const std::int64_t first = b * kHeadOutputs;
+    block.outputs = std::min(kHeadOutputs, head.outputs - first);
+    block.panels = rows_of(head).rows + first * cuda::stepped(width);
+    cuda::product(context(), normed, rows_of(block), nullptr, head.slices, z);
+    cuda::token_columns_backward(context(), z, m, block.outputs, scale, shifted + b * m, p.lse, p.entropy, p.dlogprob, p.dentropy, z);
+    weights(block, first, z, turned_normed);
+    inputs(block, z, m, part);
+    cuda::add(context(), part, m * width, dnormed);
+  }
+  // The last token of a prompt predicts the first of all its answers: its gradient is their sum.
+  std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
+  std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
+  for (const std::int64_t row : p.rows) predicting.push_back(hidden + row * width), ++begin[std::size_t(row + 1)];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int32_t> next = begin;
+  for (std::int64_t i = 0; i < m; ++i) own[std::size_t(next[std::size_t(p.rows[std::size_t(i)])]++)] = dnormed + i * width;
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(predicting)), nullptr, m, width, last);
+  norm(policy_->final_norm, last, m, dnormed, part, false);
+  for (const float*& row : own) row = part + (row - dnormed);
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(own)), device.upload(std::span<const std::int32_t>(begin)), n_, width, dx_);
+  backend_->arena().give_back(mark);
+}
+
+/// Sequence by sequence: one with a prompt has its keys and values, and their gradients, in one piece of memory for the time being.
+DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
+  const std::int64_t wide = rows.q.width, narrow = rows.k.width;
+  const Heads d{take(n_, wide), take(n_, narrow), take(n_, narrow)};
+  const kernels::HeadShape heads = policy_->heads();
+  const auto bytes = [&](std::int64_t count) { return std::size_t(count * narrow) * sizeof(float); };
+  for (std::size_t s = 0; s < sequences_->sequences(); ++s) {
+    const auto [parent, before, begin, own] = sequences_->stretch(s);
+    const auto call = [&, begin = begin, own = own, all = before + own](const float* k, const float* v, float* dk, float* dv) {
+      cuda::attention_backward(context(), rows.q.values + begin * wide, k, v, dout + begin * wide, own, all, heads, 0, heads.kv_heads, d.q + begin * wide, dk,
+                               dv);
+    };
+    const std::int64_t at = begin * narrow, of_parent = parent * narrow;
+    if (own == 0) continue;
+    if (before == 0) {
+      call(rows.k.values + at, rows.v.values + at, d.k + at, d.v + at);
+      continue;
+    }
+    const auto mark = backend_->arena().mark();
+    const auto whole = [&, before = before, own = own](const float* from) {
+      float* made = take(before + own, narrow);
+      cuda::copy_on_device(context(), made, from + of_parent, bytes(before));
+      cuda::copy_on_device(context(), made + before * narrow, from + at, bytes(own));
+      return made;
+    };
+    const float *k = whole(rows.k.values), *v = whole(rows.v.values);
+    float *dk = take(before + own, narrow), *dv = take(before + own, narrow);
+    call(k, v, dk, dv);
+    for (const auto& [from, into] : {std::pair(dk, d.k), std::pair(dv, d.v)}) {
+      cuda::add(context(), from, before * narrow, into + of_parent);  // in the order of sequences
+      cuda::copy_on_device(context(), into + at, from + before * narrow, bytes(own));
+    }
+    backend_->arena().give_back(mark);
+  }
+  return d;
+}
+
+void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
+  const Layer& layer = policy_->layers[i];
+  const auto mark = backend_->arena().mark();
+  const std::int64_t inner = layer.gate.outputs, dim = policy_->config.head_dim;
+
+  const float* dactivated = linears(rows.activated.values, std::array{Through{layer.down, dx_}});
+  float *dgate = take(n_, inner), *dup = take(n_, inner);
+  cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate, dup);
+  const float* dnormed = linears(rows.middle_normed.values, std::array{Through{layer.gate, dgate}, Through{layer.up, dup}});
+  norm(layer.post_attention_norm, rows.middle.values, n_, dnormed, dx_, true);
+  backend_->arena().give_back(mark);
+
+  const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
+  Heads d = attention(rows, dattended);
+  if (policy_->config.has_rope(std::int64_t(i))) backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
+  if (policy_->config.qk_norm) {
+    float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
+    norm(layer.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);
+    norm(layer.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, k, false);
+    d.q = q, d.k = k;
+  }
+  dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k}, Through{layer.v, d.v}});
+  norm(layer.input_norm, rows.x.values, n_, dnormed, dx_, true);
+  backend_->arena().give_back(mark);
+}
+
+/// Rows of equal tokens are added in row order.
+void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
+  const std::int64_t width = policy_->config.hidden_size;
+  std::vector<std::int64_t> order(tokens.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return tokens[std::size_t(a)] < tokens[std::size_t(b)]; });
+  std::vector<std::int32_t> distinct, begin;
+  std::vector<const float*> row;
+  for (const std::int64_t i : order) {
+    if (distinct.empty() || distinct.back() != tokens[std::size_t(i)]) distinct.push_back(tokens[std::size_t(i)]), begin.push_back(std::int32_t(row.size()));
+    row.push_back(dx_ + i * width);
+  }
+  begin.push_back(std::int32_t(row.size()));
+  Device& device = backend_->device();
+  const auto mark = backend_->arena().mark();
+  float* sums = take(std::int64_t(distinct.size()), width);
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(row)), device.upload(std::span<const std::int32_t>(begin)),
+                 std::int64_t(distinct.size()), width, sums);
+  gradients_->add_rows(distinct, sums, width);
+  backend_->arena().give_back(mark);
+}
+
+}  // namespace rollcall::model

@@ -1,0 +1,278 @@
+// Leaves on the device: columns come back, gradients stay in integers until they are collected.
+#include "base/error.hpp"
+#include "model/device/device_backward.hpp"
+#include "model/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace rollcall::model {
+namespace {
+
+namespace cuda = kernels::cuda;
+
+constexpr std::int64_t kFetched = std::int64_t(1) << 22;  // elements of a sum that are fetched at a time
+
+/// The fixed-point sum of leaves, where they run.
+class DeviceSum final : public DeviceGradients {
+ public:
+  /// The exponents are those of the sum at hand, which takes what is here before they change.
+  void begin(Device& device, const WeightLayout& layout, const GradientSum& sum) {
+    device_ = &device;
+    if (begun_) return;
+    begun_ = true, exponents_ = sum.exponents();
+    if (layout_.size != layout.size) {
+      layout_ = layout, memory_.reset();  // or both would be in memory
+      memory_ = cuda::device_memory(bytes() + layout.slices.size() * sizeof(float));
+    }
+    cuda::fill_zeros(device.context(), memory_.get(), bytes() + layout.slices.size() * sizeof(float));
+  }
+  void add(std::size_t slice, std::int64_t first, const float* values, std::int64_t count) override {
+    cuda::accumulate_fixed_point(device_->context(), values, count, int(exponents_[slice]), sums(slice) + first, largest() + slice);
+  }
+  void add_rows(std::span<const std::int32_t> tokens, const float* rows, std::int64_t width) override {
+    cuda::embed_backward(device_->context(), rows, device_->upload(tokens), std::int64_t(tokens.size()), width, std::ldexp(1.0, int(exponents_[0])), sums(0),
+                         largest());
+  }
+  void collect(GradientSum& sum) {
+    if (!std::exchange(begun_, false)) return;
+    std::vector<float> most(layout_.slices.size());
+    device_->download(largest(), std::span(most));
+    device_->wait();
+    std::vector<std::int64_t> part;
+    for (std::size_t s = 0; s < layout_.slices.size(); ++s) {
+      for (std::int64_t first = 0; first < layout_.slices[s].count; first += kFetched) {
+        part.resize(std::size_t(std::min(kFetched, layout_.slices[s].count - first)));
+        device_->download(sums(s) + first, std::span(part));
+        device_->wait();
+        sum.add(s, first, part, most[s]);
+      }
+    }
+  }
+
+ private:
+  std::size_t bytes() const { return std::size_t(layout_.size) * sizeof(std::int64_t); }
+  std::int64_t* sums(std::size_t slice) const { return reinterpret_cast<std::int64_t*>(memory_.get()) + layout_.slices[slice].offset; }
+  float* largest() const { return reinterpret_cast<float*>(memory_.get() + bytes()); }
+
+  Device* device_ = nullptr;
+  WeightLayout layout_{};
+  std::shared_ptr<std::byte> memory_;  ///< sums in the layout's places, then the largest |element| of each slice
+  std::vector<std::int64_t> exponents_;
+  bool begun_ = false;
+};
+
+/// Each gradient fetched as it is made.
+class Fetched final : public DeviceGradients {
+ public:
+  Fetched(Device& device, const GradientSink& sink) : device_(&device), sink_(&sink) {}
+  void add(std::size_t slice, std::int64_t first, const float* values, std::int64_t count) override { (*sink_)(slice, first, fetch(values, count)); }
+  void add_rows(std::span<const std::int32_t> tokens, const float* rows, std::int64_t width) override {
+    const auto all = fetch(rows, std::int64_t(tokens.size()) * width);
+    for (std::size_t i = 0; i < tokens.size(); ++i) (*sink_)(0, tokens[i] * width, all.subspan(i * std::size_t(width), std::size_t(width)));
+  }
+
+ private:
+  std::span<const float> fetch(const float* values, std::int64_t count) {
+    fetched_.resize(std::size_t(count));
+    device_->download(values, std::span(fetched_));
+    device_->wait();
+    return fetched_;
+  }
+  Device* device_;
+  const GradientSink* sink_;
+  std::vector<float> fetched_;
+};
+
+class DeviceLeaves final : public LeafEngine {
+ public:
+  Columns forward(const Policy& policy, const Leaf& leaf, double temperature) override;
+  WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) override;
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) override {
+    const auto turn = device_.turn();
+    Fetched fetched(device_, sink);
+    return forward_backward(policy, leaf, temperature, derivative, fetched);
+  }
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) override {
+    const auto turn = device_.turn();
+    sum_.begin(device_, policy.packed().layout, sum);
+    return forward_backward(policy, leaf, temperature, derivative, sum_);
+  }
+  void collect(GradientSum& sum) override {
+    const auto turn = device_.turn();
+    sum_.collect(sum);
+  }
+
+ private:
+  /// A leaf as the device reads it, with its pages and columns in the arena.
+  struct Run {
+    const OnDevice& policy;
+    PackedSequences sequences;
+    std::vector<std::int64_t> rows;     ///< [M] at which targets are predicted
+    std::vector<std::int32_t> targets;  ///< [M]
+    float *logprob, *entropy, *lse, *normed;
+    std::int64_t count() const { return std::int64_t(rows.size()); }
+    std::vector<const float*> pointers(const float* hidden) const {
+      std::vector<const float*> all;
+      for (const std::int64_t row : rows) all.push_back(hidden + row * policy.view.config.hidden_size);
+      return all;
+    }
+  };
+  Run begin(const Policy& policy, const Leaf& leaf);
+  void read_columns(const Run& run, const float* hidden, double temperature);
+  Columns fetch(const Run& run, const Leaf& leaf);
+  std::int64_t kept_blocks(const ModelConfig& config, std::int64_t n);
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, DeviceGradients& gradients);
+
+  Device& device_ = Device::own();
+  DeviceBackend backend_{device_};
+  DeviceSum sum_;
+  std::int64_t kept_bytes_ = -1;
+};
+
+DeviceLeaves::Run DeviceLeaves::begin(const Policy& policy, const Leaf& leaf) {
+  expect_leaf(policy.packed(), leaf);
+  DeviceArena& arena = backend_.arena();
+  static const std::shared_ptr<const void> owner = std::make_shared<int>();  // pages are the arena's
+  const PageMemory pages{[&](std::size_t bytes) { return AlignedArray<std::byte>(std::span(arena.take<std::byte>(std::int64_t(bytes)), bytes), owner); }};
+  const OnDevice& model = on_device(device_, policy.packed());
+  Run run{model,  PackedSequences(leaf.offsets, page_shape(policy.packed()), leaf.parents, pages), predicting_rows(leaf), {}, nullptr, nullptr, nullptr,
+          nullptr};
+  for (const std::int64_t target : leaf.targets) run.targets.push_back(leaf.tokens[std::size_t(target)]);
+  const std::int64_t m = run.count();
+  run.logprob = arena.take<float>(m), run.entropy = arena.take<float>(m), run.lse = arena.take<float>(m);
+  run.normed = arena.take<float>(m * model.view.config.hidden_size);
+  return run;
+}
+
+/// Columns of all targets, and the normed states that they were predicted from; all of it stays on the device.
+void DeviceLeaves::read_columns(const Run& run, const float* hidden, double temperature) {
+  const std::int64_t width = run.policy.view.config.hidden_size, vocab = run.policy.view.config.vocab_size;
+  const std::int32_t* targets = device_.upload(std::span<const std::int32_t>(run.targets));
+  const auto rows = run.pointers(hidden);
+  backend_.logits(run.policy, rows, [&](std::int64_t first, std::int64_t count, const float* logits, const float* normed) {
+    backend_.columns(logits, count, vocab, inverse_temperature(temperature), targets + first, {run.logprob + first, run.entropy + first, run.lse + first});
+    cuda::copy_on_device(device_.context(), run.normed + first * width, normed, std::size_t(count * width) * sizeof(float));
+  });
+}
+
+Columns DeviceLeaves::fetch(const Run& run, const Leaf& leaf) {
+  const auto m = std::size_t(run.count());
+  Columns columns{std::vector<float>(m), std::vector<float>(m), std::vector<float>(leaf.hidden ? m * std::size_t(run.policy.view.config.hidden_size) : 0)};
+  device_.download(run.logprob, std::span(columns.logprob));
+  device_.download(run.entropy, std::span(columns.entropy));
+  device_.download(run.normed, std::span(columns.hidden));
+  device_.wait();
+  device_.recycle();
+  return columns;
+}
+
+Columns DeviceLeaves::forward(const Policy& policy, const Leaf& leaf, double temperature) {
+  const auto turn = device_.turn();
+  backend_.arena().give_back({});
+  const Run run = begin(policy, leaf);
+  read_columns(run, backend_.hidden(run.policy, leaf.tokens, run.sequences.positions(), run.sequences).values, temperature);
+  return fetch(run, leaf);
+}
+
+WideColumns DeviceLeaves::forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) {
+  const auto turn = device_.turn();
+  require<ConfigError>(
+      second == nullptr || second->config().vocab_size == policy.config().vocab_size,
+      fmt::format("the second model has {} tokens, the policy {}", second == nullptr ? 0 : second->config().vocab_size, policy.config().vocab_size),
+      "distributions over different vocabularies cannot be compared", "use a model with the policy's tokenizer");
+  DeviceArena& arena = backend_.arena();
+  arena.give_back({});
+  const float scale = inverse_temperature(temperature);
+  const std::int64_t m = std::int64_t(leaf.targets.size()), vocab = policy.config().vocab_size;
+  float *squares = arena.take<float>(m), *kl = arena.take<float>(m);
+  const Run run = begin(policy, leaf);
+  const float* hidden = backend_.hidden(run.policy, leaf.tokens, run.sequences.positions(), run.sequences).values;
+  read_columns(run, hidden, temperature);
+  std::optional<Run> other;
+  std::vector<const float*> other_rows;
+  if (second != nullptr) {
+    other.emplace(begin(*second, leaf));
+    const float* other_hidden = backend_.hidden(other->policy, leaf.tokens, other->sequences.positions(), other->sequences).values;
+    other_rows = other->pointers(other_hidden);
+    read_columns(*other, other_hidden, temperature);
+  }
+  backend_.logits(run.policy, run.pointers(hidden), [&](std::int64_t first, std::int64_t count, const float* logits, const float*) {
+    const auto visit = [&](const float* others) {
+      cuda::wide_columns(device_.context(), logits, others, count, vocab, scale, run.lse + first, others == nullptr ? nullptr : other->lse + first,
+                         squares + first, others == nullptr ? nullptr : kl + first);
+    };
+    if (!other) return visit(nullptr);
+    backend_.logits(other->policy, std::span(other_rows).subspan(std::size_t(first), std::size_t(count)),
+                    [&](std::int64_t, std::int64_t, const float* others, const float*) { visit(others); });
+  });
+  WideColumns wide{{}, std::vector<float>(std::size_t(m)), std::vector<float>(std::size_t(second == nullptr ? 0 : m))};
+  device_.download(squares, std::span(wide.sum_squares));
+  device_.download(kl, std::span(wide.second_kl));
+  wide.columns = fetch(run, leaf);
+  return wide;
+}
+
+/// Blocks whose rows stay from the forward to the backward pass; those before them are computed again. Only time and memory know.
+std::int64_t DeviceLeaves::kept_blocks(const ModelConfig& c, std::int64_t n) {
+  if (kept_bytes_ < 0) kept_bytes_ = cuda::free_bytes() / 2;
+  const std::int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim, norms = c.qk_norm ? q + kv : 0;
+  const std::int64_t each = n * (4 * c.hidden_size + 2 * q + 2 * kv + norms + 3 * c.intermediate_size) * std::int64_t(sizeof(float));
+  return std::clamp<std::int64_t>(kept_bytes_ / each, 1, c.num_hidden_layers);
+}
+
+Columns DeviceLeaves::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative,
+                                       DeviceGradients& gradients) {
+  expect_trainable(policy.packed(), leaf, derivative);
+  if (leaf.targets.empty()) return {};
+  const ModelConfig& config = policy.config();
+  const std::int64_t n = std::int64_t(leaf.tokens.size()), width = config.hidden_size, blocks = config.num_hidden_layers;
+  DeviceArena& arena = backend_.arena();
+  arena.give_back({});
+  const std::int64_t first_kept = blocks - kept_blocks(config, n);
+  const Run run = begin(policy, leaf);
+  float* const inputs = arena.take<float>((first_kept + 1) * n * width);
+
+  // Forward. Of blocks that are not kept stays what goes in.
+  using Rows = DeviceBackend::Rows;
+  std::vector<BlockRows<Rows>> kept;
+  const Rows embedded = backend_.embed(run.policy, leaf.tokens, run.sequences.positions(), run.sequences, DeviceBackend::Keep::rows);
+  const auto input = [&](std::int64_t i) { return i == 0 ? embedded : Rows{inputs + i * n * width, width}; };
+  Rows x = embedded;
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (i > 0 && i <= first_kept) {
+      cuda::copy_on_device(device_.context(), input(i).values, x.values, std::size_t(n * width) * sizeof(float));
+      x = input(i);
+      backend_.release();
+    }
+    const BlockRows<Rows> rows = run_block(backend_, run.policy.view, std::size_t(i), x);
+    if (i >= first_kept) kept.push_back(rows);
+    x = rows.y;
+  }
+  read_columns(run, x.values, temperature);
+
+  DeviceBackward backward(run.policy, backend_, run.sequences, gradients);
+  const auto loss = [&](const std::vector<float>& values) { return device_.upload(std::span<const float>(values)); };
+  backward.head(x.values, {run.rows, run.targets, run.lse, run.entropy, run.normed, loss(derivative.logprob), loss(derivative.entropy)},
+                inverse_temperature(temperature));
+  for (std::int64_t i = blocks - 1; i >= 0; --i) {
+    if (i >= first_kept) {
+      backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);
+      continue;
+    }
+    const auto mark = arena.mark();
+    backward.block(std::size_t(i), run_block(backend_, run.policy.view, std::size_t(i), input(i)));
+    arena.give_back(mark);
+  }
+  backward.embedding(leaf.tokens);
+  return fetch(run, leaf);
+}
+
+}  // namespace
+
+std::unique_ptr<LeafEngine> make_device_leaves() { return std::make_unique<DeviceLeaves>(); }
+
+}  // namespace rollcall::model

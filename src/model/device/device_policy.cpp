@@ -1,0 +1,106 @@
+// Panels go over in one piece; norms and biases are gathered; an embedding that is no head is rounded on the device.
+#include "model/device/device_policy.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace rollcall::model {
+namespace {
+
+namespace cuda = kernels::cuda;
+
+constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;  // of the embedding that are under way at a time
+
+/// The fp32 vectors of a policy, each with its length, in one order.
+template <class Visit>
+void each_vector(Policy::Packed& view, const Visit& visit) {
+  const auto norm = [&](Norm& n) {
+    if (n.weight != nullptr) visit(n.weight, n.width);
+  };
+  for (Layer& layer : view.layers) {
+    for (Norm* n : {&layer.input_norm, &layer.post_attention_norm, &layer.q_norm, &layer.k_norm}) norm(*n);
+    for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
+      if (linear->bias != nullptr) visit(linear->bias, linear->outputs);
+  }
+  norm(view.final_norm);
+}
+
+template <class Visit>
+void each_linear(Policy::Packed& view, const Visit& visit) {
+  for (Layer& layer : view.layers)
+    for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) visit(*linear);
+  visit(view.head);
+}
+
+/// Vectors begin on 16 bytes.
+std::int64_t padded(std::int64_t floats) { return (floats + 3) / 4 * 4; }
+
+void copy_parts(Policy::Packed& view, const Policy::Packed& host) { view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head; }
+
+}  // namespace
+
+OnDevice::OnDevice(Device& device, const Policy::Packed& host) : panels_(cuda::device_memory(host.panels.size())) {
+  view.config = host.config, view.kernels = host.kernels;
+  copy_parts(view, host);
+  each_vector(view, [&](const float*&, std::int64_t count) { vector_floats_ += padded(count); });
+  vectors_ = cuda::device_memory(std::size_t(vector_floats_) * sizeof(float));
+  if (!host.config.tie_word_embeddings)
+    table_ = cuda::device_memory(std::size_t(host.config.vocab_size * cuda::stepped(host.config.hidden_size)) * sizeof(kernels::Bf16));
+  rotary_ = cuda::device_memory(2 * host.rotary->cos.size() * sizeof(float));
+  place(device, host);
+  copy(device, host);
+}
+
+/// Turns the host's pointers into the device's, and copies what no version changes.
+void OnDevice::place(Device& device, const Policy::Packed& host) {
+  each_linear(view, [&](Linear& linear) {
+    linear.panels = panels_.get() + (static_cast<const std::byte*>(linear.panels) - host.panels.data());
+    linear.weight = nullptr;
+  });
+  auto* next = reinterpret_cast<const float*>(vectors_.get());
+  each_vector(view, [&](const float*& vector, std::int64_t count) { vector = next, next += padded(count); });
+  embedding = table_ == nullptr ? rows_of(view.head)
+                                : cuda::Rows16{reinterpret_cast<const kernels::Bf16*>(table_.get()), view.config.vocab_size, view.config.hidden_size};
+  const std::size_t bytes = host.rotary->cos.size() * sizeof(float);
+  cos = reinterpret_cast<const float*>(rotary_.get()), sin = cos + host.rotary->cos.size();
+  cuda::copy_to_device(device.context(), rotary_.get(), host.rotary->cos.data(), bytes);
+  cuda::copy_to_device(device.context(), rotary_.get() + bytes, host.rotary->sin.data(), bytes);
+}
+
+void OnDevice::copy(Device& device, const Policy::Packed& host) {
+  kernels::ExecutionContext& context = device.context();
+  cuda::copy_to_device(context, panels_.get(), host.panels.data(), host.panels.size());
+  std::vector<float> vectors;
+  Policy::Packed parts;
+  copy_parts(parts, host);
+  each_vector(parts, [&](const float*& vector, std::int64_t count) {
+    vectors.insert(vectors.end(), vector, vector + count);
+    vectors.resize(vectors.size() + std::size_t(padded(count) - count));
+  });
+  cuda::copy_to_device(context, vectors_.get(), vectors.data(), vectors.size() * sizeof(float));
+  device.wait();  // the host's memory may change
+  if (table_ != nullptr) copy_embedding(device, host);
+  revision = host.revision;
+}
+
+void OnDevice::copy_embedding(Device& device, const Policy::Packed& host) {
+  const std::int64_t width = host.config.hidden_size, most = std::max<std::int64_t>(kTableFloats / width, 1);
+  std::vector<float> rows(static_cast<std::size_t>(most * width));
+  const auto on_device = cuda::device_memory(rows.size() * sizeof(float));
+  auto* const floats = reinterpret_cast<float*>(on_device.get());
+  for (std::int64_t first = 0; first < host.config.vocab_size; first += most) {
+    const std::int64_t count = std::min(most, host.config.vocab_size - first);
+    for (std::int64_t i = 0; i < count; ++i) host.embedding.row(std::int32_t(first + i), rows.data() + i * width);
+    cuda::copy_to_device(device.context(), floats, rows.data(), std::size_t(count * width) * sizeof(float));
+    cuda::round_rows(device.context(), floats, count, width, reinterpret_cast<kernels::Bf16*>(table_.get()) + first * cuda::stepped(width));
+    device.wait();
+  }
+}
+
+const OnDevice& on_device(Device& device, const Policy::Packed& host) {
+  if (host.on_device == nullptr) host.on_device = std::make_shared<OnDevice>(device, host);
+  if (host.on_device->revision != host.revision) host.on_device->copy(device, host);
+  return *host.on_device;
+}
+
+}  // namespace rollcall::model

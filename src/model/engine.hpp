@@ -1,0 +1,60 @@
+// Private to the model: what a decode session and a leaf runner compute with: the host's team, or a CUDA device. The policy's numerics choose.
+#pragma once
+
+#include "model/drawer.hpp"
+#include "model/optimizer.hpp"
+#include "model/sequence_rows.hpp"
+#include "model/team.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace rollcall::model {
+
+inline bool runs_on_device(const Policy::Packed& policy) { return policy.kernels->numerics == std::string_view(kernels::kCudaBf16Sliced8); }
+
+/// A draw from what a hidden state predicts.
+struct Draw {
+  const float* hidden;
+  double u;  ///< in [0, 1)
+};
+
+/// Rows through the policies of a session, and draws. Hidden states and pages stand where it computes; the session hands pointers on and reads nothing there.
+class DecodeEngine {
+ public:
+  virtual ~DecodeEngine() = default;
+  virtual PageMemory page_memory() = 0;
+  virtual std::int64_t most_page_bytes() const = 0;  ///< that pages may take
+  /// At least the first `count` places of a page, in all layers.
+  virtual void copy_positions(const std::byte* from, std::int64_t count, std::byte* to) = 0;
+  /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
+  virtual const float* hidden(const Policy::Packed& policy, StepRows& rows) = 0;
+  virtual std::shared_ptr<const float> keep(const float* hidden) = 0;  ///< a copy of one row
+  /// A token for each; draws from the same hidden state stand side by side.
+  virtual std::vector<Drawn> draw(const Policy::Packed& policy, std::span<const Draw> draws) = 0;
+};
+
+/// Of policies like this one, for so many rows at a time. Throws ConfigError where nothing can be drawn with these settings.
+std::unique_ptr<DecodeEngine> make_decode_engine(const Policy::Packed& policy, const SamplingParams& sampling, Team& team, std::int64_t rows);
+
+/// What LeafRunner says, of one place.
+class LeafEngine {
+ public:
+  virtual ~LeafEngine() = default;
+  virtual Columns forward(const Policy& policy, const Leaf& leaf, double temperature) = 0;
+  virtual WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) = 0;
+  virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) = 0;
+  virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) = 0;
+  virtual void collect(GradientSum& sum) = 0;
+};
+
+std::unique_ptr<LeafEngine> make_host_leaves(Team& team, std::int64_t leaf_bytes);
+
+// Of the device: in src/model/device, or in a build without one in no_device.cpp, where making throws EnvironmentError.
+std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed& policy, const SamplingParams& sampling);
+std::unique_ptr<LeafEngine> make_device_leaves();
+
+/// The contract of a pass over a leaf with a derivative.
+void expect_trainable(const Policy::Packed& policy, const Leaf& leaf, const ColumnGradient& derivative);
+
+}  // namespace rollcall::model

@@ -1,0 +1,242 @@
+// Token columns of a leaf on the host, without and with gradient.
+#include "base/error.hpp"
+#include "model/backend.hpp"
+#include "model/backward.hpp"
+#include "model/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace rollcall::model {
+
+namespace {
+
+/// Operands that a thread's kernels turn and round (a part of the rows at a time), and a sequence's attention.
+std::int64_t workspace_bytes(const ModelConfig& config, std::int64_t rows) {
+  return (std::int64_t(4) << 20) + rows * (8 * config.head_dim + 3 * kernels::kPageKeys) * std::int64_t(sizeof(float));
+}
+
+/// Of a leaf's forward and backward pass where so many blocks' rows are kept, and the input of the others.
+std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t kept) {
+  const std::int64_t floats =
+      (config.num_hidden_layers - kept + 2) * rows * config.hidden_size + Backward::scratch_floats(config, kernels, rows, rows, members);
+  return Backend::scratch_bytes(config, rows, kept) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
+}
+
+/// Blocks whose rows stay from the forward to the backward pass, as many as `leaf_bytes` have room for; those before them are computed again. Only time and
+/// memory know.
+std::int64_t kept_blocks(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t leaf_bytes) {
+  const std::int64_t least = training_bytes(config, kernels, rows, members, 1), each = training_bytes(config, kernels, rows, members, 2) - least;
+  const std::int64_t whole = Backend::scratch_bytes(config, rows, 2) - Backend::scratch_bytes(config, rows, 1);
+  return std::clamp<std::int64_t>(std::min(1 + (leaf_bytes - least) / each, LeafRunner::kKeptBytes / whole), 1, config.num_hidden_layers);
+}
+
+}  // namespace
+
+namespace {
+
+struct Memory {
+  Memory(Team& given, std::int64_t bytes) : team(&given), leaf_bytes(bytes) {}
+
+  Team* team;
+  std::int64_t leaf_bytes;
+  std::optional<Backend> backend;  ///< of the model and the pass that ran last
+  std::int64_t shape = -1, kept = -1;
+  Arena gradients;
+  AlignedFloats inputs, normed;
+
+  /// For forward passes alone: what training took is given back.
+  Backend& forward(const ModelConfig& config, std::int64_t rows) {
+    if (!fits(config, rows) || kept > 0) {
+      gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats();
+      renew(config, rows, 0);
+    }
+    return *backend;
+  }
+  /// The largest leaf so far decides how many blocks are kept, so that leaves of many lengths use one memory.
+  Backend& training(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows) {
+    if (!fits(config, rows) || kept == 0) renew(config, rows, kept_blocks(config, kernels, rows, team->size(), leaf_bytes));
+    return *backend;
+  }
+
+ private:
+  bool fits(const ModelConfig& config, std::int64_t rows) const { return backend && shape == weight_layout(config).size && backend->max_rows() >= rows; }
+  void renew(const ModelConfig& config, std::int64_t rows, std::int64_t blocks) {
+    backend.reset();  // or both would be in memory
+    backend.emplace(config, *team, rows, blocks);
+    shape = weight_layout(config).size, kept = blocks;
+  }
+};
+
+/// A leaf as the engine reads it.
+struct PackedLeaf {
+  PackedLeaf(const Policy& policy, const Leaf& leaf)
+      : packed((expect_leaf(policy.packed(), leaf), policy.packed())), sequences(leaf.offsets, page_shape(packed), leaf.parents), rows(predicting_rows(leaf)) {
+    for (const std::int64_t target : leaf.targets) targets.push_back(leaf.tokens[std::size_t(target)]);
+  }
+  /// Pointers to the predicting rows of `hidden` [n, hidden].
+  std::vector<const float*> pointers(const float* hidden) const {
+    std::vector<const float*> all;
+    for (const std::int64_t row : rows) all.push_back(hidden + row * packed.config.hidden_size);
+    return all;
+  }
+  const Policy::Packed& packed;
+  PackedSequences sequences;
+  std::vector<std::int64_t> rows;  ///< [M] at which targets are predicted
+  std::vector<std::int32_t> targets;
+};
+
+/// token_columns of `count` rows of logits, shared out by rows.
+void columns_of(Backend& backend, const PackedLeaf& leaf, const float* logits, std::size_t count, float scale, const std::int32_t* targets, float* logprob,
+                float* entropy, float* lse) {
+  const std::int64_t vocab = leaf.packed.config.vocab_size;
+  backend.team().share(std::int64_t(count), 1, 1, [&](int member, std::int64_t first, std::int64_t last) {
+    leaf.packed.kernels->token_columns(backend.context(member), logits + first * vocab, last - first, vocab, scale, targets + first, logprob + first,
+                                       entropy + first, lse + first, nullptr, nullptr);
+  });
+}
+
+class HostLeaves final : public LeafEngine {
+ public:
+  HostLeaves(Team& team, std::int64_t leaf_bytes) : memory_(team, leaf_bytes) {}
+
+  Columns forward(const Policy& policy, const Leaf& leaf, double temperature) override;
+  WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) override;
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) override;
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) override {
+    const GradientSink sink = [&sum](std::size_t slice, std::int64_t first, std::span<const float> values) { sum.add(slice, first, values); };
+    return forward_backward(policy, leaf, temperature, derivative, sink);
+  }
+  void collect(GradientSum&) override {}  // it is all there
+
+ private:
+  Memory memory_;
+};
+
+Columns HostLeaves::forward(const Policy& policy, const Leaf& leaf, double temperature) {
+  PackedLeaf run(policy, leaf);
+  Backend& backend = memory_.forward(policy.config(), std::int64_t(leaf.tokens.size()));
+  const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
+  const std::size_t m = rows.size(), width = std::size_t(run.packed.config.hidden_size);
+  Columns columns{std::vector<float>(m), std::vector<float>(m), std::vector<float>(leaf.hidden ? m * width : 0)};
+  std::vector<float> lse(m);
+  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
+    columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
+               columns.entropy.data() + first, lse.data() + first);
+    if (leaf.hidden) std::copy_n(normed, count * width, columns.hidden.data() + first * width);
+  });
+  return columns;
+}
+
+WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) {
+  WideColumns wide{forward(policy, leaf, temperature), {}, {}};
+  PackedLeaf run(policy, leaf);
+  Backend& backend = memory_.forward(policy.config(), std::int64_t(leaf.tokens.size()));
+  const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
+  Memory beside(*memory_.team, LeafRunner::kNoLimit);
+  std::optional<PackedLeaf> other;
+  std::vector<const float*> other_rows;
+  if (second != nullptr) {
+    require<ConfigError>(second->config().vocab_size == policy.config().vocab_size,
+                         fmt::format("the second model has {} tokens, the policy {}", second->config().vocab_size, policy.config().vocab_size),
+                         "distributions over different vocabularies cannot be compared", "use a model with the policy's tokenizer");
+    other.emplace(*second, leaf);
+    Backend& second_backend = beside.forward(second->config(), std::int64_t(leaf.tokens.size()));
+    other_rows = other->pointers(second_backend.hidden(other->packed, leaf.tokens, other->sequences.positions(), other->sequences));
+    wide.second_kl.resize(rows.size());
+  }
+  wide.sum_squares.resize(rows.size());
+  const std::int64_t vocab = run.packed.config.vocab_size;
+  const float scale = inverse_temperature(temperature);
+  const std::vector<std::int32_t> none(Backend::kHeadRows, -1);
+  std::vector<float> unused(none.size()), entropy(none.size()), lse(none.size()), other_lse(none.size());
+  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
+    columns_of(backend, run, logits, count, scale, none.data(), unused.data(), entropy.data(), lse.data());
+    const auto visit = [&](const float* others) {
+      backend.team().share(std::int64_t(count), 1, 1, [&](int member, std::int64_t begin, std::int64_t end) {
+        run.packed.kernels->wide_columns(backend.context(member), logits + begin * vocab, others == nullptr ? nullptr : others + begin * vocab, end - begin,
+                                         vocab, scale, lse.data() + begin, other_lse.data() + begin, wide.sum_squares.data() + first + begin,
+                                         others == nullptr ? nullptr : wide.second_kl.data() + first + begin);
+      });
+    };
+    if (!other) return visit(nullptr);
+    Backend& second_backend = beside.forward(second->config(), std::int64_t(leaf.tokens.size()));
+    second_backend.logits(other->packed, std::span(other_rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) {
+      columns_of(second_backend, *other, others, count, scale, none.data(), unused.data(), entropy.data(), other_lse.data());
+      visit(others);
+    });
+  });
+  return wide;
+}
+
+Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) {
+  PackedLeaf run(policy, leaf);
+  expect_trainable(run.packed, leaf, derivative);
+  if (leaf.targets.empty()) return {};
+  const ModelConfig& config = policy.config();
+  const std::int64_t n = std::int64_t(leaf.tokens.size()), m = std::int64_t(leaf.targets.size()), width = config.hidden_size;
+  Backend& backend = memory_.training(config, *run.packed.kernels, n);
+  const std::int64_t blocks = config.num_hidden_layers, first_kept = blocks - memory_.kept;
+  const auto room = [](AlignedFloats& memory, std::int64_t floats) {
+    if (std::int64_t(memory.size()) < floats) memory = AlignedFloats(), memory = AlignedFloats(std::size_t(floats));
+    return memory.data();
+  };
+
+  // Forward. Of blocks that are not kept stays what goes in.
+  using Rows = BlockRows<Backend::Rows>;
+  float* const inputs = room(memory_.inputs, (first_kept + 1) * n * width);
+  std::vector<Rows> kept;
+  Backend::Rows x = backend.embed(run.packed, leaf.tokens, run.sequences.positions(), run.sequences);
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (i > 0 && i <= first_kept) {
+      x = {std::copy_n(x.values, n * width, inputs + i * n * width) - n * width, width};
+      backend.release();
+    }
+    const Rows rows = run_block(backend, run.packed, std::size_t(i), x);
+    if (i >= first_kept) kept.push_back(rows);
+    x = rows.y;
+  }
+  Columns columns{std::vector<float>(std::size_t(m)), std::vector<float>(std::size_t(m)), {}};
+  std::vector<float> lse(std::size_t(m), 0.0F);
+  float* const normed = room(memory_.normed, m * width);
+  backend.logits(run.packed, run.pointers(x.values), [&](std::size_t first, std::size_t count, const float* logits, const float* normed_rows) {
+    columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
+               columns.entropy.data() + first, lse.data() + first);
+    std::copy_n(normed_rows, std::int64_t(count) * width, normed + std::int64_t(first) * width);
+  });
+  if (leaf.hidden) columns.hidden.assign(normed, normed + m * width);
+
+  memory_.gradients.give_back(0);
+  memory_.gradients.grow(Backward::scratch_floats(config, *run.packed.kernels, n, m, memory_.team->size()));
+  Backward backward(run.packed, backend, run.sequences, memory_.gradients, sink);
+  backward.head(x.values, {run.rows, run.targets, lse, columns.entropy, normed}, temperature, derivative);
+  for (std::int64_t i = blocks - 1; i >= 0; --i) {
+    if (i >= first_kept) {
+      backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);
+      continue;
+    }
+    backend.release();
+    const Backend::Rows in =
+        i > 0 ? Backend::Rows{inputs + i * n * width, width} : backend.embed(run.packed, leaf.tokens, run.sequences.positions(), run.sequences);
+    backward.block(std::size_t(i), run_block(backend, run.packed, std::size_t(i), in));
+  }
+  backward.embedding(leaf.tokens);
+  return columns;
+}
+
+}  // namespace
+
+std::unique_ptr<LeafEngine> make_host_leaves(Team& team, std::int64_t leaf_bytes) { return std::make_unique<HostLeaves>(team, leaf_bytes); }
+
+std::int64_t LeafRunner::forward_bytes(const ModelConfig& config, std::int64_t tokens) { return Backend::scratch_bytes(config, tokens); }
+
+std::int64_t LeafRunner::backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
+                                        std::int64_t leaf_bytes) {
+  return training_bytes(config, kernels, tokens, members, kept_blocks(config, kernels, tokens, members, leaf_bytes));
+}
+
+}  // namespace rollcall::model

@@ -1,0 +1,220 @@
+// Policies on the emulated device: near the host's in fp32, the same bits in any company, and a training forward that repeats what generation stored.
+#include "base/error.hpp"
+#ifndef ROLLCALL_ON_HARDWARE  // the same program on a GPU
+#include "emulation.hpp"
+#endif
+#include "model/decode.hpp"
+#include "model/optimizer.hpp"
+#include "model/packed_policy.hpp"
+#include "model/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace rollcall::model::testing {
+namespace {
+
+Policy on_device(const ModelConfig& config, std::uint64_t seed) {
+  return {config, random_weights(config, seed), {}, &kernels::selected_kernels(kernels::kCudaBf16Sliced8)};
+}
+
+/// Prompts of 3 and 70 tokens, a page and a part of one, each with answers that continue it; once with the prompts shared and once apart.
+struct Prompts {
+  Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
+  explicit Prompts(const ModelConfig& config) {
+    std::uint64_t drawn = 0;
+    const RandomStream stream(5, RandomPurpose::test, 3);
+    const auto token = [&] { return std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size))); };
+    for (const int length : {3, 70}) {
+      std::vector<std::int32_t> prompt;
+      for (int i = 0; i < length; ++i) prompt.push_back(token());
+      const auto parent = std::int64_t(shared.parents.size());
+      add(shared, prompt, -1, false);
+      for (const int answer : {1, 5}) {
+        std::vector<std::int32_t> tokens;
+        for (int i = 0; i < answer; ++i) tokens.push_back(token());
+        add(shared, tokens, parent, true);
+        apart.tokens.insert(apart.tokens.end(), prompt.begin(), prompt.end());
+        add(apart, tokens, -1, true);
+      }
+    }
+    apart.parents.clear();
+  }
+  static void add(Leaf& leaf, const std::vector<std::int32_t>& tokens, std::int64_t parent, bool learnt) {
+    for (const std::int32_t token : tokens) {
+      if (learnt) leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
+      leaf.tokens.push_back(token);
+    }
+    leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
+    leaf.parents.push_back(parent);
+  }
+};
+
+ModelConfig config_of(Family family) {
+  ModelConfig config = small_config(family);
+  config.max_position_embeddings = 128;
+  return config;
+}
+
+double distance(std::span<const float> a, std::span<const float> b) {  // relative
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) error += std::pow(double(a[i]) - b[i], 2), size += std::pow(double(b[i]), 2);
+  return std::sqrt(error / size);
+}
+
+/// Of the device's threads.
+void take_another_order() {
+#ifndef ROLLCALL_ON_HARDWARE
+  emulation::seed(11);
+#endif
+}
+
+/// The host's bf16 numerics are held to the same distance from fp32 (model/Forward.Bf16StaysNearFp32): 8 bits an operand, and weights that are large for the model.
+TEST(DevicePolicy, ColumnsAndGradientsAreNearTheHosts) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = config_of(family);
+    const Policy host(config, random_weights(config, 5), {}), device = on_device(config, 5);
+    const Leaf leaf = Prompts(config).shared;
+    const ColumnGradient derivative = random_columns(leaf.targets.size(), 7);
+    Columns expected, got;
+    const auto reference = gradient_of(host, leaf, 0.9, derivative, &expected), gradient = gradient_of(device, leaf, 0.9, derivative, &got);
+    for (std::size_t i = 0; i < got.logprob.size(); ++i) {
+      EXPECT_NEAR(got.logprob[i], expected.logprob[i], 0.2) << name_of(family) << i;
+      EXPECT_NEAR(got.entropy[i], expected.entropy[i], 0.1) << name_of(family) << i;
+    }
+    for (const Slice& slice : weight_layout(config).slices) {
+      const auto part = [&](const std::vector<float>& all) { return std::span(all).subspan(std::size_t(slice.offset), std::size_t(slice.count)); };
+      if (slice.name.ends_with("k_proj.bias")) continue;  // softmax does not see what is added to all keys: rounding is all there is
+      EXPECT_LT(distance(part(gradient), part(reference)), 0.15) << name_of(family) << " " << slice.name;
+    }
+  }
+}
+
+TEST(DevicePolicy, TrainingRepeatsTheForwardAndSharedPromptsChangeNothing) {
+  const ModelConfig config = config_of(Family::qwen3);
+  const Policy device = on_device(config, 6);
+  const Prompts leaves(config);
+  const ColumnGradient derivative = random_columns(leaves.shared.targets.size(), 15);
+  const Columns columns = forward(device, leaves.shared, 0.7);
+  Columns trained, apart;
+  const auto shared = gradient_of(device, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(device, leaves.apart, 0.7, derivative, &apart);
+  EXPECT_EQ(trained.logprob, columns.logprob);
+  EXPECT_EQ(trained.entropy, columns.entropy);
+  EXPECT_EQ(apart.logprob, columns.logprob);
+  EXPECT_LT(distance(shared, plain), 1e-2) << "sums of rounded products in another order";
+}
+
+/// The sum that stays on the device until it is collected is the one that the host makes of gradients that are fetched.
+TEST(DevicePolicy, SumsOnTheDeviceAreTheHosts) {
+  const ModelConfig config = config_of(Family::llama);
+  const Policy device = on_device(config, 8);
+  const WeightLayout layout = weight_layout(config);
+  std::vector<Leaf> leaves;
+  for (std::uint64_t i = 0; i < 2; ++i) leaves.push_back(random_leaf(config, {4, 7}, 30 + i));
+  const auto summed = [&](bool fetched) {
+    GradientSum sum(layout);
+    Alone alone;
+    Team team;
+    LeafRunner runner(team);
+    int attempts = 0;
+    auto outcome = GradientSum::Outcome::repeat;
+    for (; outcome == GradientSum::Outcome::repeat; ++attempts) {
+      sum.start();
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        auto derivative = random_columns(leaves[i].targets.size(), i);
+        for (float& x : derivative.logprob) x *= 1e3F;  // beyond what the first exponents hold
+        if (fetched)
+          runner.forward_backward(device, leaves[i], 1.0, derivative,
+                                  [&](std::size_t s, std::int64_t first, std::span<const float> v) { sum.add(s, first, v); });
+        else runner.forward_backward(device, leaves[i], 1.0, derivative, sum);
+        sum.end_leaf();
+      }
+      runner.collect(sum);
+      outcome = sum.finish(alone);
+    }
+    EXPECT_EQ(outcome, GradientSum::Outcome::ready);
+    EXPECT_EQ(attempts, 2);
+    const auto gradient = sum.gradient();
+    EXPECT_GT(gradient.norm, 0.0);
+    return std::vector<float>(gradient.values.begin(), gradient.values.end());
+  };
+  const auto fetched = summed(true);
+  take_another_order();
+  EXPECT_EQ(summed(false), fetched);
+}
+
+std::vector<std::int32_t> prompt_of(const ModelConfig& config, std::size_t group) {
+  return random_leaf(config, {group == 1 ? 66 : 3 + std::int64_t(group)}, group).tokens;
+}
+
+std::vector<std::vector<DecodedSequence>> decoded(const Policy& policy, const SamplingParams& sampling, std::int64_t cache_bytes, std::size_t groups = 3) {
+  std::vector<DecodeRequest> requests;
+  for (std::size_t g = 0; g < groups; ++g) requests.push_back({.prompt = prompt_of(policy.config(), g), .seed = 7, .prompt_address = g, .count = 2});
+  return decode(policy, requests, sampling, {}, {.cache_bytes = cache_bytes});
+}
+
+/// What the training forward makes of a sequence.
+Columns repeated(const Policy& policy, const SamplingParams& sampling, std::size_t group, const DecodedSequence& sequence) {
+  Leaf leaf{.tokens = prompt_of(policy.config(), group)};
+  for (const std::int32_t token : sequence.tokens) leaf.targets.push_back(std::int64_t(leaf.tokens.size())), leaf.tokens.push_back(token);
+  leaf.offsets = {0, std::int64_t(leaf.tokens.size())};
+  return forward(policy, leaf, sampling.temperature > 0 ? sampling.temperature : 1.0);
+}
+
+constexpr std::int64_t kRoom = std::int64_t(1) << 22;
+
+/// Beside others, alone, and where there is room for one sequence at a time.
+TEST(DevicePolicy, GenerationHasTheSameBitsInAnyCompany) {
+  const Policy device = on_device(config_of(Family::qwen3), 9);
+  const SamplingParams sampling{.temperature = 0.8, .max_new_tokens = 5};
+  const auto together = decoded(device, sampling, kRoom), short_of_room = decoded(device, sampling, 1), first = decoded(device, sampling, kRoom, 1);
+  for (std::size_t g = 0; g < together.size(); ++g)
+    for (std::size_t i = 0; i < together[g].size(); ++i) {
+      EXPECT_EQ(together[g][i].tokens, short_of_room[g][i].tokens);
+      EXPECT_EQ(together[g][i].logprob, short_of_room[g][i].logprob);
+    }
+  for (std::size_t i = 0; i < first[0].size(); ++i) EXPECT_EQ(together[0][i].logprob, first[0][i].logprob);
+}
+
+TEST(DevicePolicy, TheTrainingForwardRepeatsWhatGenerationStores) {
+  const Policy device = on_device(config_of(Family::qwen3), 9);
+  for (const SamplingParams& sampling :
+       {SamplingParams{.temperature = 0.8, .max_new_tokens = 5}, SamplingParams{.max_new_tokens = 3, .vocab_size = 20},
+        SamplingParams{.temperature = 0.0, .max_new_tokens = 3}, SamplingParams{.top_k = 5, .top_p = 0.8, .max_new_tokens = 3}}) {
+    const auto all = decoded(device, sampling, kRoom);
+    for (std::size_t g = 0; g < all.size(); ++g) {
+      const Columns columns = repeated(device, sampling, g, all[g].back());
+      EXPECT_EQ(columns.logprob, all[g].back().logprob) << g;
+      EXPECT_EQ(columns.entropy, all[g].back().entropy) << g;
+      for (const std::int32_t token : all[g].back().tokens) EXPECT_TRUE(sampling.vocab_size == 0 || token < sampling.vocab_size);
+    }
+  }
+}
+
+TEST(DevicePolicy, ANewVersionIsWhatRuns) {
+  const ModelConfig config = config_of(Family::qwen2);
+  auto weights = std::make_shared<AlignedFloats>(std::span<const float>(random_weights(config, 1)));
+  Policy policy(config, std::shared_ptr<const AlignedFloats>(weights), PolicyVersion{1}, &kernels::selected_kernels(kernels::kCudaBf16Sliced8));
+  const Leaf leaf = random_leaf(config, {5}, 2);
+  const auto before = forward(policy, leaf, 1.0).logprob;
+  const auto others = random_weights(config, 3);
+  std::copy(others.begin(), others.end(), weights->data());
+  EXPECT_EQ(forward(policy, leaf, 1.0).logprob, before) << "weights that are not published yet";
+  policy.renew(PolicyVersion{2});
+  EXPECT_EQ(forward(policy, leaf, 1.0).logprob, forward(on_device(config, 3), leaf, 1.0).logprob);
+}
+
+TEST(DevicePolicy, WideColumnsAreNearTheHosts) {
+  const ModelConfig config = config_of(Family::llama);
+  const Leaf leaf = random_leaf(config, {6, 4}, 2);
+  const Policy host(config, random_weights(config, 1), {}), other(config, random_weights(config, 2), {});
+  const Policy device = on_device(config, 1), second = on_device(config, 2);
+  const WideColumns expected = forward_wide(host, &other, leaf, 0.9), got = forward_wide(device, &second, leaf, 0.9);
+  EXPECT_LT(distance(got.sum_squares, expected.sum_squares), 0.1);
+  EXPECT_LT(distance(got.second_kl, expected.second_kl), 0.1);
+  EXPECT_EQ(got.columns.logprob, forward(device, leaf, 0.9).logprob);
+}
+
+}  // namespace
+}  // namespace rollcall::model::testing
