@@ -77,6 +77,19 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
   return lines;
 }
 
+/// The samples whose verdicts took longest since the last start, where any took long enough to be worth a thought.
+std::vector<std::string> slow_verdicts(const nlohmann::json& status) {
+  constexpr double kSlow_s = 0.1;
+  std::vector<std::string> lines;
+  for (const auto& verdict : status.value("slowest_verdicts", nlohmann::json::array())) {
+    const double seconds = verdict.value("seconds", 0.0);
+    if (seconds < kSlow_s) break;
+    lines.push_back(fmt::format("{:<11} {} took the verifier {} {:.1f} s", lines.empty() ? "slowest" : "", verdict.value("sample", ""),
+                                status.value("verifier", ""), seconds));
+  }
+  return lines;
+}
+
 ExitCode show(const fs::path& dir) {
   const RunConfig config = stages::read_run_folder(dir);
   const bool running = FolderLock::is_held(dir);
@@ -97,6 +110,7 @@ ExitCode show(const fs::path& dir) {
                                                                  : ", but no process holds the folder",
                age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
                status.value("rollouts_total", std::uint64_t{0}));
+    for (const auto& line : slow_verdicts(status)) fmt::print("{}\n", line);
     for (const auto& said : status.value("diagnoses", nlohmann::json::array()))
       fmt::print("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""), said.value("advice", ""), said.value("name", ""));
   } else {

@@ -1,4 +1,5 @@
-// Verifiers: a group of responses in, named reward components out. They see whole groups (votes, diversity); most look at one response at a time.
+// Verifiers: a response in, named reward components out. What needs the whole group (votes, diversity) or remembers (moving statistics) is a piece of
+// objective/reward, which sees the step.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -6,7 +7,6 @@
 #include "reward/command/message.hpp"
 #include "text/extract.hpp"
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +42,6 @@ class Judge {
 
   /// `finished` is false when the token limit cut the response. reward = correct + format_weight * format. A verifier that throws comes to no verdict.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
-  std::vector<Score> score_group(const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished) const;
   /// What the command replied, as a score: reward = its score, components = correct and its own.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
   Score undecided(std::string reason) const;  ///< all zero

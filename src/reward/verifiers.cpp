@@ -109,12 +109,4 @@ Score Judge::undecided(std::string reason) const {
   return {.components = std::vector<double>(components_.size(), 0.0), .undecided = true, .reason = std::move(reason)};
 }
 
-std::vector<Score> Judge::score_group(const Prompt& prompt, std::span<const std::string> responses, std::span<const bool> finished) const {
-  expect(responses.size() == finished.size(), "one finished flag a response");
-  std::vector<Score> scores;
-  scores.reserve(responses.size());
-  for (std::size_t i = 0; i < responses.size(); ++i) scores.push_back(score(prompt, responses[i], finished[i]));
-  return scores;
-}
-
 }  // namespace rollcall::reward

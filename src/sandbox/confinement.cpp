@@ -23,25 +23,28 @@ constexpr int kOwnProcesses = 4;  // worker, warm interpreter, init and one that
 
 struct ResourceLimit {
   int resource;
-  rlim_t value;
+  rlimit limit;
 };
 
 std::vector<ResourceLimit> resource_limits(const Limits& limits, std::uint64_t own_size) {
-  std::vector<ResourceLimit> all = {{RLIMIT_CPU, rlim_t(limits.cpu_s)},
-                                    {RLIMIT_AS, limits.memory + own_size},
-                                    {RLIMIT_FSIZE, limits.files},
-                                    {RLIMIT_NPROC, rlim_t(limits.processes + kOwnProcesses)},
-                                    {RLIMIT_NOFILE, kDescriptors},
-                                    {RLIMIT_STACK, std::min<rlim_t>(kStack, limits.memory)},
-                                    {RLIMIT_CORE, 0},
-                                    {RLIMIT_MEMLOCK, 0},
-                                    {RLIMIT_MSGQUEUE, 0},
-                                    {RLIMIT_SIGPENDING, 256},
-                                    {RLIMIT_NICE, 0},
-                                    {RLIMIT_RTPRIO, 0}};
-  for (auto& [resource, value] : all) {
+  const auto at = [](rlim_t value) { return rlimit{value, value}; };
+  const rlim_t cpu_s = rlim_t(limits.cpu_s);
+  std::vector<ResourceLimit> all = {{RLIMIT_CPU, {cpu_s, cpu_s + 1}},  // SIGXCPU says what it is; SIGKILL a second later, for those who do not listen, does not
+                                    {RLIMIT_AS, at(limits.memory + own_size)},
+                                    {RLIMIT_FSIZE, at(limits.files)},
+                                    {RLIMIT_NPROC, at(rlim_t(limits.processes + kOwnProcesses))},
+                                    {RLIMIT_NOFILE, at(kDescriptors)},
+                                    {RLIMIT_STACK, at(std::min<rlim_t>(kStack, limits.memory))},
+                                    {RLIMIT_CORE, at(0)},
+                                    {RLIMIT_MEMLOCK, at(0)},
+                                    {RLIMIT_MSGQUEUE, at(0)},
+                                    {RLIMIT_SIGPENDING, at(256)},
+                                    {RLIMIT_NICE, at(0)},
+                                    {RLIMIT_RTPRIO, at(0)}};
+  for (auto& [resource, limit] : all) {
     rlimit now{};
-    if (::getrlimit(__rlimit_resource_t(resource), &now) == 0) value = std::min(value, now.rlim_max);  // a site's own limit may be the lower one
+    if (::getrlimit(__rlimit_resource_t(resource), &now) != 0) continue;
+    limit = {std::min(limit.rlim_cur, now.rlim_max), std::min(limit.rlim_max, now.rlim_max)};  // a site's own limit may be the lower one
   }
   return all;
 }
@@ -54,9 +57,8 @@ int mount_private_folder(std::uint64_t bytes) {
 }
 
 int limit_resources(const Limits& limits, std::uint64_t own_size) {
-  for (const auto [resource, value] : resource_limits(limits, own_size)) {
-    const rlimit both{value, value};
-    if (::setrlimit(__rlimit_resource_t(resource), &both) != 0) return errno;
+  for (const auto& [resource, limit] : resource_limits(limits, own_size)) {
+    if (::setrlimit(__rlimit_resource_t(resource), &limit) != 0) return errno;
   }
   return 0;
 }
@@ -69,7 +71,7 @@ std::uint64_t address_space() {
 
 std::string resource_options(const Limits& limits) {
   std::string text;
-  for (const auto [resource, value] : resource_limits(limits, 0)) text += fmt::format("{} {} ", resource, value);
+  for (const auto& [resource, limit] : resource_limits(limits, 0)) text += fmt::format("{} {} {} ", resource, limit.rlim_cur, limit.rlim_max);
   return text;
 }
 

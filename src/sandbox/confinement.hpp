@@ -22,8 +22,9 @@ bool map_ids(pid_t child, unsigned number);
 
 // What a worker does in its namespaces once the ids are mapped. All throw EnvironmentError, whose message goes to whoever asked for the worker.
 void become_inside_user();
-void enter_minimal_root();      ///< read-only /usr, /bin, /lib*, bits of /etc, four devices, an empty /proc, an empty /tmp; the rest is unmounted
-void keep_only_mount_rights();  ///< CAP_SYS_ADMIN of the own user namespace, kept over exec, for the worker and the warm interpreter alone
+void enter_minimal_root();        ///< read-only /usr, /bin, /lib*, bits of /etc, four devices, an empty /proc, an empty /tmp; the rest is unmounted
+void demand_limited_processes();  ///< the kernel does not count those of the machine's root, whatever it calls itself
+void keep_only_mount_rights();    ///< CAP_SYS_ADMIN of the own user namespace, kept over exec, for the worker and the warm interpreter alone
 
 /// The second tier's worker: everything but reading system folders and writing beneath `folder` is denied from here on. Gives up root where it has it.
 void restrict_by_landlock(const std::string& folder, unsigned number);
@@ -38,6 +39,6 @@ int install(const std::vector<sock_filter>& filter);  ///< no_new_privs first
 
 std::uint64_t address_space();  ///< of this process, in bytes; reads /proc
 
-std::string resource_options(const Limits& limits);  ///< the same limits as text for the warm interpreter: "name value" pairs
+std::string resource_options(const Limits& limits);  ///< the same limits as text for the warm interpreter: "NUMBER SOFT HARD" each
 
 }  // namespace rollcall::sandbox

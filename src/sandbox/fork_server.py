@@ -1,18 +1,19 @@
 """A warm interpreter of a worker: forks for every test, and the child gives up all rights before it reads a line of the code it runs.
 
 argv: server socket, own pid namespace (-1: second tier), file with the filter of system calls, working folder. The worker is the other side of the socket.
-A request is the text "RESOURCE VALUE ... files BYTES" with five descriptors: stdin, stdout, stderr, program, report. The answer is the child's pid, then
+A request is the text "RESOURCE SOFT HARD ... files BYTES" with five descriptors: stdin, stdout, stderr, program, report. The answer is the child's pid, then
 its wait status, processor time in microseconds and peak memory in KiB.
 """
 import ast, atexit, bisect, builtins, collections, copy, ctypes, datetime, decimal, fractions, functools, gc, heapq, io, itertools, json, math, operator, os, random, re
-import resource, socket, statistics, string, struct, sys, threading, time, traceback, types, typing
+import resource, signal, socket, statistics, string, struct, sys, threading, time, traceback, types, typing
 
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
 MS_NOSUID, MS_NODEV = 2, 4
-PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 22, 38, 47, 4
-OUT_OF_MEMORY = 86  # exit status; the worker knows it
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 4, 22, 38, 47, 4
+OUT_OF_MEMORY, OUT_OF_TIME = 86, 87  # exit statuses; the worker knows them
 
 libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # no program may open this interpreter's pipes by /proc/PID/fd
 server = socket.socket(fileno=int(sys.argv[1]))
 own_pid_namespace, folder = int(sys.argv[2]), sys.argv[4]
 with os.fdopen(int(sys.argv[3]), "rb") as file:
@@ -43,8 +44,8 @@ def confine(words, descriptors):
     for target, descriptor in enumerate(descriptors):
         os.dup2(descriptor, target)
     os.closerange(len(descriptors), 4096)
-    for number, value in zip(words[: words.index("files") : 2], words[1::2]):
-        resource.setrlimit(int(number), (int(value), int(value)))
+    for number, soft, hard in zip(words[: words.index("files") : 3], words[1::3], words[2::3]):
+        resource.setrlimit(int(number), (int(soft), int(hard)))
     demand(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
     demand(libc.capset(capability_header, no_capabilities))
     demand(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -112,6 +113,7 @@ def run():
 def child(words, descriptors):
     status = 1
     try:
+        signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_TIME))  # the first process of a pid namespace is spared what it does not handle
         confine(words, descriptors)
     except BaseException as error:
         os.write(descriptors[4], b"broken: " + str(error).encode())

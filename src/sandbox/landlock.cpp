@@ -64,6 +64,7 @@ void restrict_by_landlock(const std::string& folder, unsigned number) {
            "cannot become another user");
   }
   demand(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::syscall(SYS_landlock_restrict_self, rules, 0) == 0, "Landlock cannot be entered");
+  demand(::prctl(PR_SET_DUMPABLE, 0) == 0, "the worker cannot be closed to its programs");  // Landlock lets them open its pipes by /proc/PID/fd
   ::close(rules);
 }
 

@@ -10,9 +10,11 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +22,8 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 namespace rollcall::sandbox {
 namespace {
@@ -44,15 +48,28 @@ bool write_file(const std::string& path, const std::string& text) {
   return ok;
 }
 
-/// What is mounted at or beneath `root`, as /proc/self/mountinfo lists it.
+/// What is mounted beneath the newest mount at `root`, as /proc/self/mountinfo lists it, parents first: "ID PARENT DEVICE ROOT PATH ...". What an older mount
+/// there held is listed too, but hidden.
 std::vector<std::string> mounts_under(const std::string& root) {
-  std::vector<std::string> found;
+  struct Mount {
+    int id = 0, parent = 0;
+    std::string path;
+  };
+  std::vector<Mount> all;
   std::ifstream lines("/proc/self/mountinfo");
-  for (std::string line, field; std::getline(lines, line);) {
-    std::size_t from = 0;
-    for (int skipped = 0; skipped < 4; ++skipped) from = line.find(' ', from) + 1;
-    std::string path = line.substr(from, line.find(' ', from) - from);
-    if (path.starts_with(root + "/")) found.push_back(path);  // a name with a space is escaped here, is not found and ends the set-up with an error
+  for (std::string line, skipped; std::getline(lines, line);) {
+    Mount& mount = all.emplace_back();
+    std::istringstream(line) >> mount.id >> mount.parent >> skipped >> skipped >> mount.path;
+  }
+  std::set<int> within;
+  for (const Mount& mount : all) {
+    if (mount.path == root) within = {mount.id};
+  }
+  std::vector<std::string> found;
+  for (const Mount& mount : all) {
+    if (!within.contains(mount.parent)) continue;
+    within.insert(mount.id);
+    found.push_back(mount.path);  // a name with a space is escaped here, is not found and ends the set-up with an error
   }
   return found;
 }
@@ -119,6 +136,21 @@ bool map_ids(pid_t child, unsigned number) {
 void become_inside_user() {
   if (::setgroups(0, nullptr) != 0) demand(errno == EPERM, "cannot drop supplementary groups");  // EPERM: "deny" above
   demand(::setresgid(kInsideId, kInsideId, kInsideId) == 0 && ::setresuid(kInsideId, kInsideId, kInsideId) == 0, "cannot become the sandbox's user");
+}
+
+void demand_limited_processes() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(1);
+    const pid_t beyond = ::fork();
+    ::_exit(beyond < 0 && errno == EAGAIN ? 0 : 1);
+  }
+  int status = 1;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  require<EnvironmentError>(child > 0 && status == 0,
+                            "the kernel does not limit the processes of this user: it is the machine's root, and no other id can be mapped",
+                            "a program could start processes without end", "run as another user, or as root with CAP_SETUID and CAP_SETGID");
 }
 
 void enter_minimal_root() {

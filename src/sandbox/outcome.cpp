@@ -12,15 +12,19 @@
 namespace rollcall::sandbox {
 namespace {
 
-/// An allocation beyond RLIMIT_AS fails inside the program; that it ended of this only its last words tell. No verdict hangs on it: the program has not passed.
-bool speaks_of_memory(const std::string& err) {
-  constexpr std::array words = {"MemoryError", "bad_alloc", "Cannot allocate memory", "emory exhausted", "ut of memory"};
+/// An allocation beyond RLIMIT_AS or a process beyond RLIMIT_NPROC fails inside the program; that it ended of this only its last words tell. No verdict hangs on
+/// them: the program has not passed.
+constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory", "emory exhausted", "ut of memory"};
+constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry", "Resource temporarily unavailable"};
+
+template <std::size_t N>
+bool speaks(const std::string& err, const std::array<const char*, N>& words) {
   const std::string_view tail = std::string_view(err).substr(err.size() - std::min<std::size_t>(err.size(), 4096));
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return tail.find(word) != std::string_view::npos; });
 }
 
 void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
-  // The limit counts in ticks; what is told as used may be less by some tenths on a virtual machine.
+  // The limit counts in ticks, and what is told as used may be less by some tenths on a virtual machine. A second beyond it ends what ignores SIGXCPU.
   const bool at_limit = outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;
   outcome.exit = 128 + signal;
   if (signal == SIGXCPU || (signal == SIGKILL && at_limit)) {
@@ -54,10 +58,19 @@ void settle(Outcome& outcome, const Request& request, End forced, const Ending& 
     outcome.exit = WEXITSTATUS(status);
     outcome.end = outcome.exit == 0 ? End::passed : End::failed;
   }
-  const bool memory = request.program.kind == Program::Kind::python && outcome.exit == kOutOfMemory;
-  if (memory || ((outcome.end == End::failed || outcome.end == End::crashed) && speaks_of_memory(outcome.err))) {
+  const bool is_python = request.program.kind == Program::Kind::python;
+  if (is_python && outcome.exit == kOutOfTime) {
+    outcome.end = End::timed_out;
+    outcome.reason = fmt::format("processor time: {} s", limits.cpu_s);
+    return;
+  }
+  const bool memory = is_python && outcome.exit == kOutOfMemory;
+  const bool lost = outcome.end == End::failed || outcome.end == End::crashed;
+  if (memory || (lost && speaks(outcome.err, kOfMemory))) {
     outcome.end = End::out_of_memory;
     outcome.reason = fmt::format("memory: {} bytes", limits.memory);
+  } else if (lost && speaks(outcome.err, kOfProcesses)) {
+    outcome.reason = fmt::format("processes: {}", limits.processes);
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace rollcall::sandbox {
 
-constexpr int kOutOfMemory = 86;  ///< exit status of fork_server.py after a MemoryError
+constexpr int kOutOfMemory = 86, kOutOfTime = 87;  ///< exit statuses of fork_server.py after a MemoryError and SIGXCPU
 
 /// Fills end, exit, counts and reason; output is there already. `forced`: what the worker ended it for, or End::passed.
 void settle(Outcome& outcome, const Request& request, End forced, const Ending& ending);

@@ -58,6 +58,7 @@ template <class Prepare>
   close_all_but(socket);
   try {
     setup.own_size = address_space();
+    setup.memory_events = ::open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
     prepare(setup);
     setup.filter = allowed_system_calls(setup.tier);
   } catch (const std::exception& problem) {
@@ -73,6 +74,7 @@ void enter_namespaces(WorkerSetup& setup) {
   setup.own_pid_namespace = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   require<EnvironmentError>(setup.own_pid_namespace >= 0, "cannot open /proc/self/ns/pid", "tests could not have pid namespaces of their own", "mount /proc");
   become_inside_user();
+  demand_limited_processes();
   enter_minimal_root();
   keep_only_mount_rights();
 }
@@ -86,7 +88,7 @@ std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
     char byte = 0;
     if (::read(mapped.theirs, &byte, 1) != 1) ::_exit(1);  // no ids, no worker: the parent knows why
     close_descriptor(mapped.theirs);
-    be_worker(socket, {Tier::namespaces, number, -1, {}, 0, "/tmp"}, enter_namespaces);
+    be_worker(socket, {Tier::namespaces, number}, enter_namespaces);
   }
   const int error = errno;
   close_descriptor(mapped.theirs);
@@ -100,7 +102,7 @@ std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
 
 void start_behind_landlock(int socket, unsigned number, const std::string& folder) {
   if (::fork() != 0) return;
-  be_worker(socket, {Tier::landlock, number, -1, {}, 0, folder}, [](WorkerSetup& setup) {
+  be_worker(socket, {.tier = Tier::landlock, .number = number, .folder = folder}, [](WorkerSetup& setup) {
     require<EnvironmentError>(landlock_is_complete(), "the kernel has no Landlock that covers truncation (ABI 3)",
                               "files of this user could be cut by untrusted code", "use a system with user namespaces or Linux 6.2");
     restrict_by_landlock(setup.folder, setup.number);

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,8 +32,7 @@ access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd chdir
 link linkat symlink symlinkat truncate ftruncate fallocate umask fsync fdatasync flock sendfile copy_file_range fadvise64 mmap mprotect munmap mremap
 madvise brk msync rt_sigaction rt_sigprocmask rt_sigreturn rt_sigsuspend rt_sigpending rt_sigtimedwait sigaltstack pause alarm setitimer getitimer
 nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time times futex set_robust_list get_robust_list set_tid_address rseq arch_prctl
-membarrier sched_yield sched_getaffinity sched_getscheduler sched_getparam getcpu getpriority getpid gettid getppid getuid geteuid getgid getegid
-getresuid getresgid getgroups getpgrp getpgid getsid uname sysinfo getrlimit setrlimit getrusage pipe pipe2 poll ppoll select pselect6 epoll_create
+membarrier sched_yield getcpu getpid gettid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp uname sysinfo getrlimit setrlimit getrusage pipe pipe2 poll ppoll select pselect6 epoll_create
 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2 sendto recvfrom sendmsg recvmsg shutdown getsockopt getsockname getpeername execve
 exit exit_group wait4 waitid getrandom restart_syscall
 )";
@@ -40,6 +40,8 @@ exit exit_group wait4 waitid getrandom restart_syscall
 constexpr const char* kInNamespaces = R"(
 fork vfork kill tkill tgkill setpgid setsid chmod fchmod fchmodat utime utimes utimensat
 )";
+// They tell of a process by its number: anybody's, where there is no pid namespace. There only a process's own, which is 0.
+constexpr std::array kOfAProcess = {"sched_getaffinity", "sched_getscheduler", "sched_getparam", "getpgid", "getsid"};
 
 constexpr std::array<std::uint64_t, 12> kFcntl = {
     F_DUPFD, F_GETFD,  F_SETFD,         F_GETFL,     F_SETFL,     F_GETLK,
@@ -106,8 +108,12 @@ std::vector<sock_filter> allowed_system_calls(Tier tier) {
                scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, 0xFFFFFFFFULL & ~kSocketFlags, SOCK_STREAM});  // streams: a datagram could be sent to a name
   if (tier == Tier::namespaces) {
     for (const auto& name : words(kInNamespaces)) filter.allow(name.c_str());
+    for (const char* name : kOfAProcess) filter.allow(name);
+    filter.allow("getpriority");
     filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces, 0});
   } else {
+    for (const char* name : kOfAProcess) filter.allow(name, scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});
+    filter.allow("getpriority", scmp_arg_cmp{0, SCMP_CMP_EQ, PRIO_PROCESS, 0}, scmp_arg_cmp{1, SCMP_CMP_EQ, 0, 0});
     filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces | CLONE_THREAD, CLONE_THREAD});  // threads end with their process
   }
   for (const char* name : {"socket", "chown", "fchown", "lchown", "fchownat", "setuid", "setgid", "setpriority", "sched_setaffinity"}) {

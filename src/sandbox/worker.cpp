@@ -4,10 +4,14 @@
 #include "sandbox/interpreter.hpp"
 #include "sandbox/process.hpp"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 
 namespace rollcall::sandbox {
 namespace {
@@ -17,7 +21,28 @@ void bury_orphans() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
 }
 
+/// A job's control group or a whole machine that is short of memory is no property of a program, and which process the kernel ends is chance. So a run that did
+/// not pass meanwhile says nothing, even if what ended was another's.
+void blame_memory(Outcome& outcome, std::uint64_t ended) {
+  if (ended == 0 || outcome.end == End::passed || outcome.end == End::out_of_memory || outcome.end == End::sandbox_error) return;
+  outcome.end = End::sandbox_error;
+  outcome.reason = fmt::format("memory of the job or the machine ran out: meanwhile the kernel ended {} processes", ended);
+}
+
 }  // namespace
+
+std::uint64_t ended_for_memory(int memory_events) {
+  constexpr std::string_view kKey = "\noom_kill ";
+  std::string all;
+  std::array<char, 8192> part{};
+  for (ssize_t size = 1; size > 0; all.append(part.data(), std::size_t(size))) {
+    size = std::max<ssize_t>(0, ::pread(memory_events, part.data(), part.size(), off_t(all.size())));  // a page at a time comes back
+  }
+  const std::size_t at = all.find(kKey);
+  std::uint64_t count = 0;
+  if (at != std::string::npos) std::from_chars(all.data() + at + kKey.size(), all.data() + all.size(), count);
+  return count;
+}
 
 void work(int socket, WorkerSetup setup) {
   Interpreter interpreter(setup, socket);
@@ -25,9 +50,11 @@ void work(int socket, WorkerSetup setup) {
     const auto frame = receive_frame(socket);
     if (!frame) ::_exit(0);  // first of its pid namespace, so all that it started goes with it
     const Request request = decode_request(*frame);
+    const std::uint64_t before = ended_for_memory(setup.memory_events);
     Outcome outcome = request.program.kind == Program::Kind::python ? interpreter.run(request) : run_process(request, setup, socket);
     bury_orphans();
     tidy(setup);
+    blame_memory(outcome, ended_for_memory(setup.memory_events) - before);
     if (!send_frame(socket, encode(outcome))) ::_exit(0);
   }
 }

@@ -96,7 +96,7 @@ std::optional<JudgedShard> CommandScoring::take() {
     const Rollout& rollout = judged.shard.groups[g].rollouts[i];
     judged.scores.scores[g][i] = job_->judge->score(verdict.reply, rollout.text, rollout.finish == FinishReason::stop);
     facts.ended += verdict.cause == reward::Cause::clock ? 1 : 0;
-    note(facts, verdict.seconds, sample_id(judged.shard.purpose, judged.shard.groups[g].id, rollout.sample));
+    note(facts, verdict.seconds, [&, g = g] { return sample_id(judged.shard.purpose, judged.shard.groups[g].id, rollout.sample); });
   }
   judged.scoring_s = open.mapped().clock.seconds();
   return std::move(judged);

@@ -49,7 +49,7 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
   if (seconds.empty()) return;
   std::nth_element(seconds.begin(), seconds.begin() + std::ptrdiff_t(seconds.size() / 2), seconds.end());
   row.values.emplace_back(fmt::format("timing_s/{}_median", verifier), double(seconds[seconds.size() / 2]));
-  row.values.emplace_back(fmt::format("timing_s/{}_max", verifier), verdicts.slowest_s);
+  row.values.emplace_back(fmt::format("timing_s/{}_max", verifier), verdicts.slowest.front().seconds);
   row.values.emplace_back(fmt::format("perf/{}_verdicts_per_s", verifier), double(seconds.size()) / std::max(scoring_s, 1e-9));
 }
 
@@ -342,7 +342,7 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
 void Coordinator::write_status(const std::string& phase, bool force) {
   if (!force && since_status_.seconds() < kStatusInterval_s) return;
   since_status_.restart();
-  write_status_file(*job_, state_, diagnoses_, phase);
+  write_status_file(*job_, state_, diagnoses_, slowest_, phase);
 }
 
 }  // namespace rollcall::stages

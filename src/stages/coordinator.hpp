@@ -130,6 +130,7 @@ class Coordinator {
   report::RecentSteps recent_;
   report::DiagnosisLog diagnosis_log_;
   std::vector<report::Diagnosis> diagnoses_;  ///< that hold after the step just done
+  std::vector<SlowVerdict> slowest_;          ///< of this start
   std::string policy_sha256_;
 };
 

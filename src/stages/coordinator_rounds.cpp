@@ -54,6 +54,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     generation_s[notice.report.producer] += notice.generation_s;  // a rank may generate for two plans
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     add(round.verdicts, notice.verdicts);
+    add(slowest_, notice.verdicts.slowest);
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
   }
@@ -67,9 +68,9 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   });
   for (const auto& report : round.reports) state_.rollouts_total += std::uint64_t(drawn(report));
   if (const auto& v = round.verdicts; v.undecided > 0)
-    spdlog::warn(
-        "{} step {}: {} of {} verdicts are undecided, {} of them ended by the clock and {} repeated from before the stop; the first: {}; the slowest: {} ({:.1f} s)",
-        purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason, v.slowest, v.slowest_s);
+    spdlog::warn("{} step {}: {} of {} verdicts are undecided, {} of them ended by the clock and {} repeated from before the stop; the first: {}{}",
+                 purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason,
+                 v.slowest.empty() ? "" : fmt::format("; the slowest: {} ({:.1f} s)", v.slowest.front().sample, v.slowest.front().seconds));
   return round;
 }
 

@@ -54,15 +54,13 @@ void check_experts(const Job& job, const method::Method& objective) {
 }
 
 void add_experts(StepBatch& batch, const Job& job, std::uint64_t step) {
-  const bool finished[] = {true};
   for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
     Group& group = batch.groups[g];
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::experts, step, group.id.prompt.value, group.id.draw);
     if (stream.uniform(0) >= job.config.experts.share) continue;
     const Prompt& prompt = job.prompts.train.at(group.id.prompt.value);
-    const std::string response[] = {prompt.solution};
     group.rollouts.push_back(expert_rollout(job, prompt, batch.policy));
-    batch.scores[g].push_back(job.judge->score_group(prompt, response, finished).front());
+    batch.scores[g].push_back(job.judge->score(prompt, prompt.solution, true));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "scheduling/policy.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,22 +44,27 @@ struct ScoredFile {
   io::PublishedFile shard, scores;
 };
 
+struct SlowVerdict {
+  std::string sample;
+  double seconds = 0.0;
+};
+
 /// How the verdicts of a shard came about.
 struct VerdictFacts {
-  std::vector<float> seconds{};  ///< of each verdict that was asked for
-  std::uint64_t repeated = 0;    ///< undecided ones taken from files of steps that were set aside
-  std::uint64_t undecided = 0;   ///< these included
-  std::uint64_t ended = 0;       ///< by the clock, in this start
-  std::string slowest{};         ///< the sample that took longest ...
-  double slowest_s = 0.0;        ///< ... and how long
-  std::string reason{};          ///< of the first undecided one
+  std::vector<float> seconds{};        ///< of each verdict that was asked for
+  std::uint64_t repeated = 0;          ///< undecided ones taken from files of steps that were set aside
+  std::uint64_t undecided = 0;         ///< these included
+  std::uint64_t ended = 0;             ///< by the clock, in this start
+  std::vector<SlowVerdict> slowest{};  ///< that took longest, the longest first; few
+  std::string reason{};                ///< of the first undecided one
   // Of the model that judges beside the verifier:
   std::uint64_t judged = 0;            ///< answers that it was asked about
   std::uint64_t judged_known = 0;      ///< of them, those whose judgement it remembered
   std::uint64_t judged_undecided = 0;  ///< of them, those that it gave no verdict on
   double judging_s = 0.0;              ///< waited for it
 };
-void note(VerdictFacts& facts, double seconds, const std::string& sample);  ///< one more verdict
+void note(VerdictFacts& facts, double seconds, const std::function<std::string()>& sample);  ///< one more verdict
+void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);           ///< keeps the longest of both
 void add(VerdictFacts& all, const VerdictFacts& more);
 
 struct ScoredNotice {
@@ -153,8 +159,12 @@ void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
   ar& v.shard& v.scores;
 }
 template <class A>
+void serialize(A& ar, rollcall::stages::SlowVerdict& v, unsigned) {
+  ar& v.sample& v.seconds;
+}
+template <class A>
 void serialize(A& ar, rollcall::stages::VerdictFacts& v, unsigned) {
-  ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.slowest_s& v.reason;
+  ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.reason;
   ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>

@@ -115,7 +115,8 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
   std::fflush(stdout);
 }
 
-void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::string& phase) {
+void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::vector<SlowVerdict>& slowest,
+                       const std::string& phase) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   json told = json::array();
   for (const auto& diagnosis : diagnoses)
@@ -123,6 +124,8 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"name", diagnosis.name},
                     {"what", diagnosis.what},
                     {"advice", diagnosis.advice}});
+  json slow = json::array();
+  for (const auto& verdict : slowest) slow.push_back({{"sample", verdict.sample}, {"seconds", verdict.seconds}});
   const json status{{"phase", phase},
                     {"sft_steps", state.sft_steps},
                     {"sft_steps_wanted", job.config.sft.steps},
@@ -132,6 +135,8 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"layout", job.layout.name},
                     {"rollouts_total", state.rollouts_total},
                     {"diagnoses", told},
+                    {"verifier", job.judge->name()},
+                    {"slowest_verdicts", slow},
                     {"updated_unix_s", now},
                     {"seconds", state.seconds}};
   // For people only: renamed into place, not fsynced, because a lost line costs nothing and an fsync a step costs half a millisecond.

@@ -4,6 +4,7 @@
 #include "report/diagnoses.hpp"
 #include "stages/coordinator_state.hpp"
 #include "stages/job.hpp"
+#include "stages/messages.hpp"
 
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ namespace rollcall::stages {
 void write_results(const Job& job, const CoordinatorState& state, const std::string& policy_sha256, const std::string& checkpoint);
 
 /// RUN/status.json, replaced whole.
-void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::string& phase);
+void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::vector<SlowVerdict>& slowest,
+                       const std::string& phase);
 
 }  // namespace rollcall::stages

@@ -5,20 +5,37 @@
 #include "base/error.hpp"
 #include "stages/step_batch.hpp"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace rollcall::stages {
 
-void note(VerdictFacts& facts, double seconds, const std::string& sample) {
+namespace {
+
+constexpr std::size_t kNamed = 5;  // of the slowest verdicts: a line in `rollcall status`
+
+bool is_slower(const SlowVerdict& one, const SlowVerdict& other) { return std::tie(one.seconds, other.sample) > std::tie(other.seconds, one.sample); }
+
+}  // namespace
+
+void note(VerdictFacts& facts, double seconds, const std::function<std::string()>& sample) {
   facts.seconds.push_back(float(seconds));
-  if (seconds > facts.slowest_s || facts.slowest.empty()) facts.slowest = sample, facts.slowest_s = seconds;
+  if (facts.slowest.size() == kNamed && seconds <= facts.slowest.back().seconds) return;
+  add(facts.slowest, {{sample(), seconds}});
+}
+
+void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more) {
+  slowest.insert(slowest.end(), more.begin(), more.end());
+  std::sort(slowest.begin(), slowest.end(), is_slower);
+  if (slowest.size() > kNamed) slowest.resize(kNamed);
 }
 
 void add(VerdictFacts& all, const VerdictFacts& more) {
   all.seconds.insert(all.seconds.end(), more.seconds.begin(), more.seconds.end());
   all.judged += more.judged, all.judged_known += more.judged_known, all.judged_undecided += more.judged_undecided, all.judging_s += more.judging_s;
   all.repeated += more.repeated, all.undecided += more.undecided, all.ended += more.ended;
-  if (more.slowest_s > all.slowest_s || all.slowest.empty()) all.slowest = more.slowest, all.slowest_s = more.slowest_s;
+  add(all.slowest, more.slowest);
   if (all.reason.empty()) all.reason = more.reason;
 }
 
@@ -40,8 +57,7 @@ ScoredShard score(const Job& job, const RolloutShard& shard, VerdictFacts& facts
   });
   for (std::size_t at = 0; at < rollouts.size(); ++at) {
     const auto [g, i] = rollouts[at];
-    const bool slower = facts.slowest.empty() || seconds[at] > facts.slowest_s;
-    note(facts, seconds[at], slower ? sample_id(shard.purpose, shard.groups[g].id, shard.groups[g].rollouts[i].sample) : std::string());
+    note(facts, seconds[at], [&, g = g, i = i] { return sample_id(shard.purpose, shard.groups[g].id, shard.groups[g].rollouts[i].sample); });
   }
   return scores;
 }

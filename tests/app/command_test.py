@@ -82,6 +82,8 @@ def failures_cost_their_own_verdicts(harness):
     check(0 < len(flagged) == undecided < len(lines) / 2, f"{len(flagged)} flagged, {undecided} counted")
     check(all(not line["correct"] and line["reward"] == 0 for line in flagged), "an undecided answer has a verdict")
     reasons = {line["reason"][:40] for line in flagged}
+    told = harness.succeed("status", folders[0])
+    check("slowest     train/2/" in told and " took the verifier command 8." in told, told)
     check(any("signal 9" in reason for reason in reasons) and any("not a JSON object" in reason for reason in reasons), reasons)
     decided = [line for line in lines if line["step"] == 1 and not line["undecided"]]
     share = sum(line["correct"] for line in decided) / len(decided)

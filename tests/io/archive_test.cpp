@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "io/sample_run.hpp"
+#include "io/source.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -145,20 +145,15 @@ TEST(Verifiers, UnknownNameNamesTheNearest) {
   }
 }
 
-TEST(ScoreGroup, RewardIsCorrectPlusWeightedFormat) {
+TEST(Judge, RewardIsCorrectPlusWeightedFormat) {
   TaskSection section;
   section.format_weight = 0.25;
-  const std::vector<std::string> responses = {"1379", "1397", "abc", "1379"};
-  const std::array<bool, 4> finished = {true, true, true, false};
   const Judge judge(find_verifier("exact_match"), section);
-  const auto scores = judge.score_group(prompt_of("1379"), responses, finished);
-  ASSERT_EQ(scores.size(), 4U);
-  EXPECT_DOUBLE_EQ(scores[0].reward, 1.25);
-  EXPECT_DOUBLE_EQ(scores[1].reward, 0.25);
-  EXPECT_DOUBLE_EQ(scores[2].reward, 0.0);
-  EXPECT_DOUBLE_EQ(scores[3].reward, 0.0);
-  EXPECT_THROW(judge.score_group(prompt_of("1"), responses, std::span(finished).first(3)), std::logic_error);
-  EXPECT_TRUE(judge.score_group(prompt_of("1"), {}, {}).empty());
+  const auto reward = [&](const char* response, bool finished) { return judge.score(prompt_of("1379"), response, finished).reward; };
+  EXPECT_DOUBLE_EQ(reward("1379", true), 1.25);
+  EXPECT_DOUBLE_EQ(reward("1397", true), 0.25);
+  EXPECT_DOUBLE_EQ(reward("abc", true), 0.0);
+  EXPECT_DOUBLE_EQ(reward("1379", false), 0.0);
 }
 
 TEST(Extraction, AnswersWithinALongerResponse) {

@@ -1,17 +1,23 @@
 // What runs come to: every outcome, both tiers, many at a time, and what a run may not leave to the next.
 #include "sandbox/sandbox.hpp"
 
+#include "attacks/needs.hpp"
 #include "bait.hpp"
 #include "base/error.hpp"
+#include "sandbox/confinement.hpp"
 
 #include <gtest/gtest.h>
 
+#include <linux/capability.h>
 #include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 namespace rollcall::sandbox {
@@ -52,7 +58,8 @@ TEST(Sandbox, InputLargerThanAPipePassesThrough) {
 
 TEST(Sandbox, LimitsAreNamed) {
   const Sandbox sandbox(small());
-  EXPECT_EQ(told(shell(sandbox, "while :; do :; done")), "timed_out 137");
+  EXPECT_EQ(told(shell(sandbox, "while :; do :; done")), "timed_out 152");  // SIGXCPU
+  EXPECT_EQ(told(shell(sandbox, "trap '' XCPU; while :; do :; done")), "timed_out 137");
   EXPECT_EQ(told(shell(sandbox, "yes")), "output_limit 137");
   EXPECT_EQ(shell(sandbox, "yes >&2").err.size(), 65536U);
   EXPECT_EQ(told(shell(sandbox, "exec head -c 2000000 /dev/zero > large")), "output_limit 153");
@@ -60,7 +67,16 @@ TEST(Sandbox, LimitsAreNamed) {
   EXPECT_EQ(told(sandbox.run(python("import os\nos.abort()"))), "crashed 139");  // the first process of a pid namespace: abort() ends it by its second way
   EXPECT_EQ(told(sandbox.run(python("x = bytearray(10**9)"))), "out_of_memory 86");
   EXPECT_EQ(told(sandbox.run(python("import ctypes\nctypes.string_at(0)"))), "crashed 139");
-  EXPECT_EQ(told(sandbox.run(python("while True: pass"))), "timed_out 137");
+  EXPECT_EQ(told(sandbox.run(python("while True: pass"))), "timed_out 87");  // SIGXCPU again
+  EXPECT_EQ(told(sandbox.run(python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"))), "timed_out 137");
+}
+
+TEST(Sandbox, TheLimitOfProcessesIsNamed) {
+  const Sandbox sandbox(small());
+  const Outcome python_forks = sandbox.run(python("import os\nfor i in range(40):\n  if os.fork() == 0: os.read(0, 1)"));
+  EXPECT_EQ(told(python_forks) + " " + python_forks.reason, "failed 1 processes: 8");
+  const Outcome shell_forks = shell(sandbox, "for i in $(seq 40); do sleep 5 & done; wait");
+  EXPECT_EQ(shell_forks.reason, "processes: 8") << told(shell_forks) << shell_forks.err;
 }
 
 int wait_for_ever(std::string_view, std::string&) {
@@ -164,24 +180,13 @@ TEST(Sandbox, EndsWithItsProcess) {
   EXPECT_EQ(alive(), 0U);
 }
 
-/// In a process of its own that may make no user namespaces.
-std::string without_namespaces(bool allow_landlock) {
+/// What `say` returns in a process of its own.
+std::string in_a_process(const std::function<std::string()>& say) {
   int told_by[2];
   EXPECT_EQ(::pipe(told_by), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    std::string said = "no user namespace";
-    if (::unshare(CLONE_NEWUSER) == 0) {
-      std::ofstream("/proc/sys/user/max_user_namespaces") << 0;
-      try {
-        sandbox::Setup setup = small();
-        setup.allow_landlock = allow_landlock;
-        const Outcome outcome = Sandbox(setup).run(python("print(len(open('/etc/passwd').read()))"));
-        said = std::string(name_of(outcome.tier)) + " " + told(outcome) + outcome.err.substr(outcome.err.find_last_of('\n', outcome.err.size() - 2));
-      } catch (const std::exception& e) {
-        said = e.what();
-      }
-    }
+    const std::string said = say();
     (void)!::write(told_by[1], said.data(), said.size());
     ::_exit(0);
   }
@@ -193,9 +198,75 @@ std::string without_namespaces(bool allow_landlock) {
   return {said.data(), std::size_t(std::max<ssize_t>(size, 0))};
 }
 
+std::string what_a_sandbox_says(const char* code, bool allow_landlock) {
+  try {
+    sandbox::Setup setup = small();
+    setup.allow_landlock = allow_landlock;
+    const Outcome outcome = Sandbox(setup).run(python(code));
+    return std::string(name_of(outcome.tier)) + " " + told(outcome) + outcome.out +
+           outcome.err.substr(outcome.err.find_last_of('\n', outcome.err.size() - 2) + 1);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+constexpr const char* kReads = "print(len(open('/etc/passwd').read()))";
+
+/// As a plain user, where no user namespaces may be made.
+std::string without_namespaces(bool allow_landlock, const char* code = kReads) {
+  return in_a_process([allow_landlock, code] {
+    if (::unshare(CLONE_NEWUSER) != 0) return std::string("no user namespace");
+    std::ofstream("/proc/sys/user/max_user_namespaces") << 0;
+    if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) return std::string("no plain user");
+    return what_a_sandbox_says(code, allow_landlock);
+  });
+}
+
 TEST(Sandbox, TheSecondTierServesOnlyWhereItIsAllowed) {
   EXPECT_NE(without_namespaces(false).find("no user namespaces: No space left on device"), std::string::npos) << without_namespaces(false);
-  EXPECT_EQ(without_namespaces(true), "landlock failed 1\nPermissionError: [Errno 13] Permission denied: '/etc/passwd'\n");
+  EXPECT_EQ(without_namespaces(true), "landlock failed 1PermissionError: [Errno 13] Permission denied: '/etc/passwd'\n");
+}
+
+TEST(Sandbox, TheSecondTiersInterpreterIsClosedToItsPrograms) {
+  const char* code = R"(
+import os
+opened = 0
+for pid in range(os.getppid() - 8, os.getppid() + 1):
+    for descriptor in range(3, 32):
+        try:
+            os.open(f'/proc/{pid}/fd/{descriptor}', os.O_RDONLY | os.O_NONBLOCK)
+            opened += 1
+        except OSError:
+            pass
+print('', opened, 'opened', end='')
+)";
+  EXPECT_EQ(without_namespaces(true, code), "landlock passed 0 0 opened");
+}
+
+TEST(Sandbox, TheMachinesRootIsRefusedWhereItCanBeNobodyElse) {
+  if (!attacks::absent({attacks::machine_capability(CAP_SYS_ADMIN)}).empty()) GTEST_SKIP() << "not the machine's root";
+  const std::string said = in_a_process([] {
+    if (::unshare(CLONE_NEWUSER) != 0) return std::string("no user namespace");
+    for (const auto& [file, text] : {std::pair{"setgroups", "deny"}, {"uid_map", "0 0 1"}, {"gid_map", "0 0 1"}})
+      std::ofstream(std::string("/proc/self/") + file) << text;
+    return what_a_sandbox_says("", false);
+  });
+  EXPECT_NE(said.find("the kernel does not limit the processes of this user"), std::string::npos) << said;
+}
+
+TEST(Sandbox, MountsBeneathTmpAreInNobodysWay) {
+  if (!attacks::absent({attacks::mounting()}).empty()) GTEST_SKIP() << "no right to mount";
+  EXPECT_EQ(in_a_process([] {
+              std::string folder = "/tmp/rollcall-mount-XXXXXX";
+              if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || ::mkdtemp(folder.data()) == nullptr ||
+                  ::mount("tmpfs", folder.c_str(), "tmpfs", 0, nullptr) != 0)
+                return std::string("no mount");
+              std::string said = what_a_sandbox_says("", false);
+              ::umount2(folder.c_str(), MNT_DETACH);
+              ::rmdir(folder.c_str());
+              return said;
+            }),
+            "namespaces passed 0");
 }
 
 TEST(Sandbox, LimitsMustBePositive) {

@@ -52,14 +52,26 @@ TEST(Scoring, EvaluationsKeepAllTheirSamples) {
 
 TEST(Scoring, FactsOfShardsAddUp) {
   VerdictFacts all, first, second;
-  note(first, 0.5, "train/1/0/0/0"), note(second, 2.0, "train/1/4/0/1"), note(second, 1.0, "train/1/5/0/0");
+  const auto named = [](const char* sample) { return [sample] { return std::string(sample); }; };
+  note(first, 0.5, named("train/1/0/0/0")), note(second, 2.0, named("train/1/4/0/1")), note(second, 1.0, named("train/1/5/0/0"));
   second.undecided = 1, second.ended = 1, second.reason = "no verdict after 2 s";
   add(all, first), add(all, second);
   EXPECT_EQ(all.seconds, (std::vector<float>{0.5F, 2.0F, 1.0F}));
-  EXPECT_EQ(all.slowest, "train/1/4/0/1");
-  EXPECT_EQ(all.slowest_s, 2.0);
+  ASSERT_EQ(all.slowest.size(), 3U);
+  EXPECT_EQ(all.slowest[0].sample + " " + all.slowest[1].sample + " " + all.slowest[2].sample, "train/1/4/0/1 train/1/5/0/0 train/1/0/0/0");
+  EXPECT_EQ(all.slowest[0].seconds, 2.0);
   EXPECT_EQ(all.undecided, 1U);
   EXPECT_EQ(all.reason, "no verdict after 2 s");
+}
+
+TEST(Scoring, TheSlowestVerdictsAreNamedInWhateverOrderTheyCome) {
+  std::vector<SlowVerdict> up, down;
+  for (int i = 0; i < 9; ++i) add(up, {{std::to_string(i), double(i / 2)}});
+  for (int i = 8; i >= 0; --i) add(down, {{std::to_string(i), double(i / 2)}});
+  std::string names;
+  for (const SlowVerdict& verdict : up) names += verdict.sample;
+  EXPECT_EQ(names, "86745");
+  for (std::size_t i = 0; i < up.size(); ++i) EXPECT_EQ(up[i].sample, down.at(i).sample);
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ class Comparison {
   std::optional<Region> region_of_list(const Node& node, std::string& variable);
   std::optional<Region> region_of_size(const Node& node, std::string& variable);
   Region common(const Region& a, const Region& b);
+  std::optional<std::vector<Form>> coefficients(const Node& left, const Node& right, std::string& variable);
+  std::optional<Region> between_roots(const Node& left, char sign, const Node& right, std::string& variable);
   std::optional<Stretch> half_line(const Node& left, char sign, const Node& right, std::string& variable);
   bool merge(Region& region);
   Verdict regions(Region a, Region b);

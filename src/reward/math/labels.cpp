@@ -36,8 +36,9 @@ bool is_application(const Node& node) {
 /// Whether a left side only names what the right side gives: no equation that x = ... would solve.
 bool is_label(const Node& left, const Node& right) {
   if (left.kind == Kind::words) return true;
-  if (left.kind == Kind::bracketed) return right.kind == Kind::bracketed && std::all_of(left.children.begin(), left.children.end(), is_name) &&
-                                           std::is_sorted(left.children.begin(), left.children.end(), [](const Node& a, const Node& b) { return a.text < b.text; });
+  if (left.kind == Kind::bracketed)
+    return right.kind == Kind::bracketed && std::all_of(left.children.begin(), left.children.end(), is_name) &&
+           std::is_sorted(left.children.begin(), left.children.end(), [](const Node& a, const Node& b) { return a.text < b.text; });
   if (is_application(left)) return true;
   const auto names = names_of(left);
   const bool names_functions = !names.empty() && std::all_of(names.begin(), names.end(), is_function_name);

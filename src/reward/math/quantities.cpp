@@ -46,7 +46,8 @@ Quantity Comparison::quantity(const Node& node) {
       for (std::size_t n = 1; n < node.children.size(); ++n) {
         const bool below = node.kind == Kind::divide;
         const Quantity next = quantity(node.children[n]);
-        if ((!all.unit && !next.words.empty()) || (!next.unit && !all.words.empty()) || (!next.unit && below)) unreadable("units that are not known, multiplied");
+        if ((!all.unit && !next.words.empty()) || (!next.unit && !all.words.empty()) || (!next.unit && below))
+          unreadable("units that are not known, multiplied");
         all.value = below ? algebra.divide(all.value, next.value) : algebra.multiply(all.value, next.value);
         all.unit = all.unit && next.unit ? std::optional(all.unit->times(next.unit->raised(below ? -1 : 1))) : std::nullopt;
         all.words += next.words;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace rollcall::reward::math {
 namespace {
@@ -25,32 +26,67 @@ bool is_region(const Node& node) {
   return node.kind == Kind::join || is_inequality(node);
 }
 
-/// What `left sign right` says of its one variable, where it is linear in it: x < a, 2x + 1 > 5.
-std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const Node& right, std::string& variable) {
+/// What `left sign right` says, as c0 + c1 x + c2 x^2 with constants c, the last of which is not zero: its coefficients, and its variable into `variable`, which
+/// must be that where it is not empty.
+std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, const Node& right, std::string& variable) {
   Algebra& algebra = values_.algebra();
   const Form difference = algebra.subtract(values_.form(left), values_.form(right));
   const auto variables = algebra.variables_of(difference);
   if (variables.size() != 1 || difference.bottom.size() != 1) return std::nullopt;
-  std::vector<Term> slope, rest;
+  std::array<std::vector<Term>, 3> parts;
   for (const Term& term : difference.top) {
     const auto at = std::find_if(term.factors.begin(), term.factors.end(), [&](const Factor& f) { return f.atom == variables[0]; });
     Term kept = term;
+    std::size_t degree = 0;
     if (at != term.factors.end()) {
-      if (at->exponent != Exponent{1, 1}) return std::nullopt;
+      if (at->exponent != Exponent{1, 1} && at->exponent != Exponent{2, 1}) return std::nullopt;
+      degree = std::size_t(at->exponent.num);
       kept.factors.erase(kept.factors.begin() + (at - term.factors.begin()));
     }
-    (at == term.factors.end() ? rest : slope).push_back(std::move(kept));
+    parts[degree].push_back(std::move(kept));
   }
-  const Form a{algebra.collect(std::move(slope)), {{{}, 1}}}, b{algebra.collect(std::move(rest)), {{{}, 1}}};
-  if (a.top.empty() || !algebra.variables_of(a).empty() || !algebra.variables_of(b).empty()) return std::nullopt;  // the variable stands within a function
-  const auto direction = values_.sign(a);
+  std::vector<Form> found;
+  for (auto& part : parts) {
+    found.push_back({algebra.collect(std::move(part)), {{{}, 1}}});
+    if (!algebra.variables_of(found.back()).empty()) return std::nullopt;  // the variable stands within a function
+  }
+  while (!found.empty() && found.back().top.empty()) found.pop_back();
   const std::string& name = algebra.atom(variables[0]).name;
-  if (!direction || (!variable.empty() && variable != name)) return std::nullopt;
+  if (found.size() < 2 || (!variable.empty() && variable != name)) return std::nullopt;
   variable = name;
-  const Form bound = algebra.negate(algebra.divide(b, a));
+  return found;
+}
+
+/// x < a, 2x + 1 > 5.
+std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const Node& right, std::string& variable) {
+  const auto line = coefficients(left, right, variable);
+  if (!line || line->size() != 2) return std::nullopt;
+  const auto direction = values_.sign((*line)[1]);
+  if (!direction || *direction == 0) return std::nullopt;
+  const Form bound = values_.algebra().negate(values_.algebra().divide((*line)[0], (*line)[1]));
   if (*direction < 0) sign = mirrored(sign);
   const bool is_open = sign == '<' || sign == '>';
   return sign == '<' || sign == 'l' ? Stretch{std::nullopt, bound, true, is_open} : Stretch{bound, std::nullopt, is_open, true};
+}
+
+/// x^2 - 2x < 3, by the roots.
+std::optional<Region> Comparison::between_roots(const Node& left, char sign, const Node& right, std::string& variable) {
+  const auto curve = coefficients(left, right, variable);
+  if (!curve || curve->size() != 3) return std::nullopt;
+  Algebra& algebra = values_.algebra();
+  const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
+  const Form discriminant = algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4));
+  const auto direction = values_.sign(a), roots = values_.sign(discriminant);
+  if (!direction || *direction == 0 || !roots) return std::nullopt;
+  if (*direction < 0) sign = mirrored(sign);
+  const bool is_within = sign == '<' || sign == 'l', is_open = sign == '<' || sign == '>' || sign == '!';
+  if (*roots < 0) return is_within ? Region{} : Region{{}};  // above zero everywhere
+  const Form root = algebra.power(discriminant, {{{{}, mpq_class(1, 2)}}, {{{}, 1}}}), twice = algebra.scale(a, *direction * 2),
+             middle = algebra.scale(b, -*direction);
+  const Form low = algebra.divide(algebra.subtract(middle, root), twice), high = algebra.divide(algebra.add(middle, root), twice);
+  if (is_within && *roots == 0 && is_open) return Region{};
+  if (is_within) return Region{{low, high, is_open, is_open}};
+  return Region{{std::nullopt, low, true, is_open}, {high, std::nullopt, is_open, true}};
 }
 
 /// |u| < a, which holds within -a < u < a, and |u| > a beyond.
@@ -70,6 +106,13 @@ std::optional<Region> Comparison::region_of_relation(const Node& node, std::stri
     if (!is_point || (!variable.empty() && variable != node.children[0].text)) return std::nullopt;
     variable = node.children[0].text;
     return Region{{values_.form(node.children[1]), values_.form(node.children[1]), false, false}};
+  }
+  if (node.text.size() == 1) {
+    std::string name = variable;
+    if (auto curve = between_roots(node.children[0], node.text[0], node.children[1], name)) {
+      variable = name;
+      return curve;
+    }
   }
   if (node.text == "!") {
     const auto below = half_line(node.children[0], '<', node.children[1], variable);

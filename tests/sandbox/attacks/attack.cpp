@@ -18,6 +18,8 @@ Bait Bait::parse(std::string_view text) {
   return bait;
 }
 
+std::string left_behind_by(pid_t host) { return "left-" + std::to_string(host); }  // up to 15 letters
+
 int got(bool success) { return success ? 0 : 1; }
 
 int reached(long result) { return got(result >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES)); }

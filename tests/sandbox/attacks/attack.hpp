@@ -1,6 +1,7 @@
 // An attack: code that tries to get at something outside, and says itself whether it did. The same code runs unconfined first, where it should succeed.
 #pragma once
 
+#include "attacks/needs.hpp"
 #include "sandbox/sandbox.hpp"
 
 #include <sys/types.h>
@@ -29,7 +30,7 @@ constexpr const char* kSecret = "what nobody inside may know";
 struct Attack {
   const char* name;
   Function run;
-  const char* unsafe_outside = nullptr;  ///< why it is not run unconfined; null: it is, and should succeed
+  std::vector<Need> needs = {};  ///< where one is absent it may fail outside too
 };
 
 int got(bool success);
@@ -44,8 +45,8 @@ std::vector<Attack> on_processes();
 std::vector<Attack> on_kernel();
 std::vector<Attack> on_resources();
 
-/// Those that leave a process behind, named kLeftBehind. Status says nothing: the host looks for the name.
-constexpr const char* kLeftBehind = "left-behind";
+/// Those that leave a process behind, so named. Status says nothing: the host looks for the name, which is its own.
+std::string left_behind_by(pid_t host);
 std::vector<Attack> outliving();
 
 }  // namespace rollcall::sandbox::attacks

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -75,9 +76,8 @@ int any_open_descriptor(Text, std::string&) {
 int device(mode_t kind, unsigned major, unsigned minor) {
   const std::string name = "device-" + std::to_string(::getpid());
   const bool made = ::mknod(name.c_str(), kind | 0666, ::makedev(major, minor)) == 0;
-  const int open = made ? ::open(name.c_str(), O_RDONLY) : -1;
   ::unlink(name.c_str());
-  return got(made && (open >= 0 || kind == S_IFBLK));
+  return got(made);  // whether it opens is the mount's affair
 }
 
 }  // namespace
@@ -87,9 +87,10 @@ std::vector<Attack> on_files() {
       {"read by path", [](Text in, std::string&) { return got(reads(Bait::parse(in).secret(), kSecret)); }},
       {"read by way of ..", [](Text in, std::string&) { return got(reads("../../../../../../.." + Bait::parse(in).secret(), kSecret)); }},
       {"read by the parent's root",
-       [](Text in, std::string&) { return got(reads("/proc/" + std::to_string(::getppid()) + "/root" + Bait::parse(in).secret(), kSecret)); }},
-      {"read by /proc/self/root", [](Text in, std::string&) { return got(reads("/proc/self/root" + Bait::parse(in).secret(), kSecret)); }},
-      {"read by /proc/HOST/cwd", [](Text in, std::string&) { return got(names_in("/proc/" + std::to_string(Bait::parse(in).host) + "/cwd", "")); }},
+       [](Text in, std::string&) { return got(reads("/proc/" + std::to_string(::getppid()) + "/root" + Bait::parse(in).secret(), kSecret)); },
+       {proc()}},
+      {"read by /proc/self/root", [](Text in, std::string&) { return got(reads("/proc/self/root" + Bait::parse(in).secret(), kSecret)); }, {proc()}},
+      {"read by /proc/HOST/cwd", [](Text in, std::string&) { return got(names_in("/proc/" + std::to_string(Bait::parse(in).host) + "/cwd", "")); }, {proc()}},
       {"read by a symbolic link",
        [](Text in, std::string&) {
          const std::string link = "link-" + std::to_string(::getpid());
@@ -105,7 +106,8 @@ std::vector<Attack> on_files() {
        [](Text in, std::string&) {
          std::array<std::uint64_t, 3> how{O_RDONLY, 0, 0};
          return got(::syscall(SYS_openat2, AT_FDCWD, Bait::parse(in).secret().c_str(), how.data(), sizeof how) >= 0);
-       }},
+       },
+       {call(SYS_openat2)}},
       {"read by the handle of a file",
        [](Text in, std::string&) {
          struct {
@@ -115,9 +117,10 @@ std::vector<Attack> on_files() {
          handle.head.handle_bytes = sizeof handle.rest;
          int mount = 0;
          if (::name_to_handle_at(AT_FDCWD, Bait::parse(in).secret().c_str(), &handle.head, &mount, 0) != 0) return 1;
-         const int root = ::open("/", O_RDONLY);
-         return got(::open_by_handle_at(root, &handle.head, O_RDONLY) >= 0);
-       }},
+         const int same = ::open(Bait::parse(in).folder.c_str(), O_RDONLY);  // of the same file system
+         return got(::open_by_handle_at(same, &handle.head, O_RDONLY) >= 0);
+       },
+       {machine_capability(CAP_DAC_READ_SEARCH), file_handles("/tmp"), call(SYS_name_to_handle_at), call(SYS_open_by_handle_at)}},
       {"name a handle of the root",
        [](Text, std::string&) {
          struct {
@@ -127,9 +130,10 @@ std::vector<Attack> on_files() {
          handle.head.handle_bytes = sizeof handle.rest;
          int mount = 0;
          return got(::name_to_handle_at(AT_FDCWD, "/usr", &handle.head, &mount, 0) == 0);
-       }},
-      {"win a race of links", race},
-      {"win a race of folders", folder_race},
+       },
+       {file_handles("/usr"), call(SYS_name_to_handle_at)}},
+      {"win a race of links", race, {processes(8)}},
+      {"win a race of folders", folder_race, {processes(8), exchange_of_names()}},
       {"list the folder", [](Text in, std::string&) { return got(names_in(Bait::parse(in).folder, "secret")); }},
       {"learn that a file exists",
        [](Text in, std::string&) {
@@ -155,28 +159,41 @@ std::vector<Attack> on_files() {
        }},
       {"change the mode", [](Text in, std::string&) { return got(::chmod(Bait::parse(in).open().c_str(), 0666) == 0); }},
       {"change the times", [](Text in, std::string&) { return got(::utimensat(AT_FDCWD, Bait::parse(in).open().c_str(), nullptr, 0) == 0); }},
-      {"set an attribute", [](Text in, std::string&) { return got(::setxattr(Bait::parse(in).open().c_str(), "user.attack", "x", 1, 0) == 0); }},
-      {"watch", [](Text in, std::string&) { return got(::inotify_add_watch(::inotify_init1(0), Bait::parse(in).folder.c_str(), IN_ALL_EVENTS) >= 0); }},
-      {"read passwords", [](Text, std::string&) { return got(::open("/etc/shadow", O_RDONLY) >= 0); }},
-      {"read the machine's name", [](Text, std::string&) { return got(::open("/etc/hostname", O_RDONLY) >= 0 || ::open("/etc/hosts", O_RDONLY) >= 0); }},
-      {"list root's home", [](Text, std::string&) { return got(::open("/root", O_RDONLY | O_DIRECTORY) >= 0); }},
-      {"list logs", [](Text, std::string&) { return got(names_in("/var", "log")); }},
-      {"list /sys", [](Text, std::string&) { return got(names_in("/sys", "")); }},
-      {"list processes", [](Text, std::string&) { return got(names_in("/proc", "1")); }},
-      {"list disks and terminals", [](Text, std::string&) { return got(names_in("/dev", "pts") || names_in("/dev", "tty") || names_in("/dev", "mem")); }},
-      {"find a terminal", [](Text, std::string&) { return got(::open("/dev/ptmx", O_RDWR) >= 0); }},
-      {"make a device of memory", [](Text, std::string&) { return device(S_IFCHR, 1, 11); }},
-      {"make a device of a disk", [](Text, std::string&) { return device(S_IFBLK, 254, 0); }},
-      {"write programs", [](Text, std::string&) { return got(::access("/usr/bin", W_OK) == 0 && ::access("/usr/bin/env", W_OK) == 0); }},
-      {"write libraries", [](Text, std::string&) { return got(::open("/usr/lib", O_TMPFILE | O_WRONLY, 0600) >= 0); }},
-      {"write the root", [](Text, std::string&) { return got(writes("/attack-made", O_CREAT) && ::unlink("/attack-made") == 0); }},
-      {"write /etc", [](Text, std::string&) { return got(writes("/etc/attack-made", O_CREAT) && ::unlink("/etc/attack-made") == 0); }},
-      {"touch a device", [](Text, std::string&) { return got(::utimensat(AT_FDCWD, "/dev/null", nullptr, 0) == 0); }},
+      {"set an attribute",
+       [](Text in, std::string&) { return got(::setxattr(Bait::parse(in).open().c_str(), "user.attack", "x", 1, 0) == 0); },
+       {user_attributes()}},
+      {"watch",
+       [](Text in, std::string&) { return got(::inotify_add_watch(::inotify_init1(0), Bait::parse(in).folder.c_str(), IN_ALL_EVENTS) >= 0); },
+       {inotify_instances()}},
+      {"read passwords", [](Text, std::string&) { return got(::open("/etc/shadow", O_RDONLY) >= 0); }, {may(R_OK, {"/etc/shadow"})}},
+      {"read the machine's name",
+       [](Text, std::string&) { return got(::open("/etc/hostname", O_RDONLY) >= 0 || ::open("/etc/hosts", O_RDONLY) >= 0); },
+       {may(R_OK, {"/etc/hostname", "/etc/hosts"})}},
+      {"list root's home", [](Text, std::string&) { return got(::open("/root", O_RDONLY | O_DIRECTORY) >= 0); }, {may(R_OK, {"/root"})}},
+      {"list logs", [](Text, std::string&) { return got(names_in("/var", "log")); }, {may(F_OK, {"/var/log"})}},
+      {"list /sys", [](Text, std::string&) { return got(names_in("/sys", "")); }, {may(R_OK, {"/sys/kernel"})}},
+      {"list processes", [](Text in, std::string&) { return got(names_in("/proc", std::to_string(Bait::parse(in).host))); }, {proc()}},
+      {"list disks and terminals",
+       [](Text, std::string&) { return got(names_in("/dev", "pts") || names_in("/dev", "tty") || names_in("/dev", "mem")); },
+       {may(F_OK, {"/dev/pts", "/dev/tty", "/dev/mem"})}},
+      {"find a terminal", [](Text, std::string&) { return got(::open("/dev/ptmx", O_RDWR) >= 0); }, {may(R_OK | W_OK, {"/dev/ptmx"})}},
+      {"make a device of memory", [](Text, std::string&) { return device(S_IFCHR, 1, 11); }, {machine_capability(CAP_MKNOD), device_files()}},
+      {"make a device of a disk", [](Text, std::string&) { return device(S_IFBLK, 254, 0); }, {machine_capability(CAP_MKNOD), device_files()}},
+      {"write programs",
+       [](Text, std::string&) { return got(writes("/usr/bin/attack-made", O_CREAT) && ::unlink("/usr/bin/attack-made") == 0); },
+       {owns("/usr/bin")}},
+      {"write libraries",
+       [](Text, std::string&) { return got(writes("/usr/lib/attack-made", O_CREAT) && ::unlink("/usr/lib/attack-made") == 0); },
+       {owns("/usr/lib")}},
+      {"write the root", [](Text, std::string&) { return got(writes("/attack-made", O_CREAT) && ::unlink("/attack-made") == 0); }, {owns("/")}},
+      {"write /etc", [](Text, std::string&) { return got(writes("/etc/attack-made", O_CREAT) && ::unlink("/etc/attack-made") == 0); }, {owns("/etc")}},
+      {"touch a device", [](Text, std::string&) { return got(::utimensat(AT_FDCWD, "/dev/null", nullptr, 0) == 0); }, {owns("/dev/null")}},
       {"give a file away",
        [](Text, std::string&) {
          ::close(::open("mine", O_CREAT | O_WRONLY, 0600));
          return got(::chown("mine", 1, 1) == 0);
-       }},
+       },
+       {capability(CAP_CHOWN), second_id()}},
       {"find an open descriptor", any_open_descriptor},
       {"use the host's descriptor",
        [](Text in, std::string&) {
@@ -184,8 +201,11 @@ std::vector<Attack> on_files() {
          return got(::pread(Bait::parse(in).descriptor, &c, 1, 0) == 1);
        }},
       {"use a descriptor by /dev/fd",
-       [](Text in, std::string&) { return got(::open(("/dev/fd/" + std::to_string(Bait::parse(in).descriptor)).c_str(), O_RDONLY) >= 0); }},
-      {"share memory by name", [](Text, std::string&) { return got(writes("/dev/shm/attack", O_CREAT) && ::unlink("/dev/shm/attack") == 0); }},
+       [](Text in, std::string&) { return got(::open(("/dev/fd/" + std::to_string(Bait::parse(in).descriptor)).c_str(), O_RDONLY) >= 0); },
+       {proc(), may(F_OK, {"/dev/fd"})}},
+      {"share memory by name",
+       [](Text, std::string&) { return got(writes("/dev/shm/attack", O_CREAT) && ::unlink("/dev/shm/attack") == 0); },
+       {may(W_OK, {"/dev/shm"})}},
   };
 }
 

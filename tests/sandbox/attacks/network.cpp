@@ -2,6 +2,7 @@
 #include "attacks/attack.hpp"
 
 #include <arpa/inet.h>
+#include <linux/capability.h>
 #include <linux/vm_sockets.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -49,25 +50,31 @@ socklen_t abstract(Text in, sockaddr_un& address) {
 
 std::vector<Attack> on_network() {
   return {
-      {"connect to the host", [](Text in, std::string&) { return got(connects(in, AF_INET)); }},
-      {"open a TCP socket", [](Text, std::string&) { return opens(AF_INET, SOCK_STREAM, 0); }},
-      {"open a TCP socket of version 6", [](Text, std::string&) { return opens(AF_INET6, SOCK_STREAM, 0); }},
+      {"connect to the host", [](Text in, std::string&) { return got(connects(in, AF_INET)); }, {loopback()}},
+      {"open a TCP socket", [](Text, std::string&) { return opens(AF_INET, SOCK_STREAM, 0); }, {protocol("TCP"), unfiltered()}},
+      {"open a TCP socket of version 6", [](Text, std::string&) { return opens(AF_INET6, SOCK_STREAM, 0); }, {protocol("TCPv6"), unfiltered()}},
       {"send by UDP",
        [](Text in, std::string&) {
          const sockaddr_in to = here(Bait::parse(in).port);
          return got(::sendto(::socket(AF_INET, SOCK_DGRAM, 0), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 1);
-       }},
+       },
+       {loopback()}},
       {"listen",
        [](Text, std::string&) {
          const sockaddr_in any = here(0);
          const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
          return got(socket >= 0 && ::bind(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 && ::listen(socket, 1) == 0);
-       }},
-      {"open a raw socket", [](Text, std::string&) { return opens(AF_INET, SOCK_RAW, IPPROTO_ICMP); }},
-      {"open a packet socket", [](Text, std::string&) { return opens(AF_PACKET, SOCK_RAW, 0); }},
-      {"open a netlink socket", [](Text, std::string&) { return opens(AF_NETLINK, SOCK_RAW, 0); }},
-      {"open a socket to the hypervisor", [](Text, std::string&) { return reached(::socket(AF_VSOCK, SOCK_STREAM, 0)); }},
-      {"open a socket of the kernel's ciphers", [](Text, std::string&) { return reached(::socket(AF_ALG, SOCK_SEQPACKET, 0)); }},
+       },
+       {loopback()}},
+      {"open a raw socket",
+       [](Text, std::string&) { return opens(AF_INET, SOCK_RAW, IPPROTO_ICMP); },
+       {protocol("RAW"), capability(CAP_NET_RAW), namespace_of_own("net")}},
+      {"open a packet socket",
+       [](Text, std::string&) { return opens(AF_PACKET, SOCK_RAW, 0); },
+       {protocol("PACKET"), capability(CAP_NET_RAW), namespace_of_own("net")}},
+      {"open a netlink socket", [](Text, std::string&) { return opens(AF_NETLINK, SOCK_RAW, 0); }, {protocol("NETLINK"), unfiltered()}},
+      {"open a socket to the hypervisor", [](Text, std::string&) { return reached(::socket(AF_VSOCK, SOCK_STREAM, 0)); }, {unfiltered()}},
+      {"open a socket of the kernel's ciphers", [](Text, std::string&) { return reached(::socket(AF_ALG, SOCK_SEQPACKET, 0)); }, {unfiltered()}},
       {"connect to a socket file",
        [](Text in, std::string&) {
          const sockaddr_un to = named(Bait::parse(in).folder + "/socket");
@@ -87,7 +94,7 @@ std::vector<Attack> on_network() {
          if (::socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) != 0) return 1;
          return got(::sendto(pair[0], "x", 1, 0, reinterpret_cast<const sockaddr*>(&to), size) == 1);
        }},
-      {"accept on a leaked socket", [](Text, std::string&) { return reached(::syscall(SYS_accept4, -1, nullptr, nullptr, 0)); }},
+      {"accept on a leaked socket", [](Text, std::string&) { return reached(::syscall(SYS_accept4, -1, nullptr, nullptr, 0)); }, {call(SYS_accept4)}},
       {"bind a socket file",
        [](Text, std::string&) {
          const sockaddr_un name = named("attack-" + std::to_string(::getpid()));

@@ -2,6 +2,7 @@
 #include "attacks/attack.hpp"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -26,7 +27,7 @@ pid_t host(Text in) { return Bait::parse(in).host; }
 int kill_parent(Text, std::string&) {
   const pid_t parent = ::getppid();
   ::kill(parent, SIGKILL);
-  for (int i = 0; i < 50 && ::getppid() == parent; ++i) ::usleep(1000);
+  for (int i = 0; i < 200 && ::getppid() == parent; ++i) ::usleep(1000);
   return got(::getppid() != parent);
 }
 
@@ -50,14 +51,22 @@ int write_parent(Text, std::string&) {
   return got(::process_vm_writev(::getppid(), &here, 1, &there, 1, 0) == sizeof mine);
 }
 
-/// A child that calls itself kLeftBehind and waits, after `detach`.
+int open_pipes_of_parent(Text, std::string&) {
+  const std::string folder = "/proc/" + std::to_string(::getppid()) + "/fd/";
+  for (int descriptor = 3; descriptor < 64; ++descriptor) {
+    if (::open((folder + std::to_string(descriptor)).c_str(), O_RDONLY | O_NONBLOCK) >= 0) return 0;
+  }
+  return 1;
+}
+
+/// A child that takes the name that the host looks for and waits, after `detach`.
 template <class Detach>
-int leave_behind(Detach detach) {
+int leave_behind(Text in, Detach detach) {
   const pid_t child = ::fork();
   if (child > 0) return 0;
   if (child < 0) return 1;
   detach();
-  ::prctl(PR_SET_NAME, kLeftBehind);
+  ::prctl(PR_SET_NAME, left_behind_by(host(in)).c_str());
   for (int i = 0; i < 30; ++i) ::sleep(1);
   ::_exit(0);
 }
@@ -75,20 +84,21 @@ std::vector<Attack> on_processes() {
       {"signal everybody", [](Text, std::string&) { return got(::kill(-1, 0) == 0); }},
       {"signal a thread of the host", [](Text in, std::string&) { return got(::syscall(SYS_tgkill, host(in), host(in), 0) == 0); }},
       {"queue a signal to the host", [](Text in, std::string&) { return got(::sigqueue(host(in), 0, {}) == 0); }},
-      {"take the host's descriptor of process", [](Text in, std::string&) { return got(::syscall(SYS_pidfd_open, host(in), 0) >= 0); }},
+      {"take the host's descriptor of process", [](Text in, std::string&) { return got(::syscall(SYS_pidfd_open, host(in), 0) >= 0); }, {call(SYS_pidfd_open)}},
       {"take a descriptor of the parent",
        [](Text in, std::string&) {
          const int parent = int(::syscall(SYS_pidfd_open, ::getppid(), 0));
          return got(::syscall(SYS_pidfd_getfd, parent, Bait::parse(in).descriptor, 0) >= 0);
-       }},
+       },
+       {call(SYS_pidfd_getfd), tracing()}},
       {"own the signals of a file",
        [](Text in, std::string&) {
          int pipe[2];
          return got(::pipe(pipe) == 0 && ::fcntl(pipe[0], F_SETOWN, host(in)) == 0);
        }},
-      {"trace the parent", [](Text, std::string&) { return got(::ptrace(PTRACE_SEIZE, ::getppid(), 0, 0) == 0); }},
-      {"trace the host", [](Text in, std::string&) { return got(::ptrace(PTRACE_SEIZE, host(in), 0, 0) == 0); }},
-      {"ask to be traced", [](Text, std::string&) { return got(::ptrace(PTRACE_TRACEME, 0, 0, 0) == 0); }},
+      {"trace the parent", [](Text, std::string&) { return got(::ptrace(PTRACE_SEIZE, ::getppid(), 0, 0) == 0); }, {tracing(), call(SYS_ptrace)}},
+      {"trace the host", [](Text in, std::string&) { return got(::ptrace(PTRACE_SEIZE, host(in), 0, 0) == 0); }, {tracing(), call(SYS_ptrace)}},
+      {"ask to be traced", [](Text, std::string&) { return got(::ptrace(PTRACE_TRACEME, 0, 0, 0) == 0); }, {tracing(), call(SYS_ptrace)}},
       {"trace a child",
        [](Text, std::string&) {
          const pid_t child = ::fork();
@@ -99,17 +109,27 @@ std::vector<Attack> on_processes() {
          const bool traced = ::ptrace(PTRACE_SEIZE, child, 0, 0) == 0;
          ::kill(child, SIGKILL);
          return got(traced);
-       }},
-      {"read the parent's memory", read_parent},
-      {"write the parent's memory", write_parent},
-      {"open the parent's memory", [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/mem").c_str(), O_RDWR) >= 0); }},
+       },
+       {tracing(), call(SYS_ptrace)}},
+      {"read the parent's memory", read_parent, {tracing(), call(SYS_process_vm_readv)}},
+      {"write the parent's memory", write_parent, {tracing(), call(SYS_process_vm_writev)}},
+      {"open the parent's memory",
+       [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/mem").c_str(), O_RDWR) >= 0); },
+       {proc(), tracing()}},
+      {"open the parent's pipes", open_pipes_of_parent, {proc()}},
       {"read the parent's environment",
-       [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/environ").c_str(), O_RDONLY) >= 0); }},
+       [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/environ").c_str(), O_RDONLY) >= 0); },
+       {proc()}},
       {"read the host's command line",
-       [](Text in, std::string&) { return got(::open(("/proc/" + std::to_string(host(in)) + "/cmdline").c_str(), O_RDONLY) >= 0); }},
-      {"compare with the parent", [](Text, std::string&) { return got(::syscall(SYS_kcmp, ::getpid(), ::getppid(), 1, 0, 0) >= 0); }},
-      {"move the parent's pages", [](Text, std::string&) { return got(::syscall(SYS_move_pages, ::getppid(), 0, nullptr, nullptr, nullptr, 0) >= 0); }},
-      {"advise the parent's memory", [](Text, std::string&) { return reached(::syscall(SYS_process_madvise, -1, nullptr, 0, 0, 0)); }},
+       [](Text in, std::string&) { return got(::open(("/proc/" + std::to_string(host(in)) + "/cmdline").c_str(), O_RDONLY) >= 0); },
+       {proc()}},
+      {"compare with the parent", [](Text, std::string&) { return got(::syscall(SYS_kcmp, ::getpid(), ::getppid(), 1, 0, 0) >= 0); }, {call(SYS_kcmp)}},
+      {"move the parent's pages",
+       [](Text, std::string&) { return got(::syscall(SYS_move_pages, ::getppid(), 0, nullptr, nullptr, nullptr, 0) >= 0); },
+       {call(SYS_move_pages)}},
+      {"advise the parent's memory",
+       [](Text, std::string&) { return reached(::syscall(SYS_process_madvise, -1, nullptr, 0, 0, 0)); },
+       {call(SYS_process_madvise)}},
       {"limit the host",
        [](Text in, std::string&) {
          rlimit now{};
@@ -125,21 +145,21 @@ std::vector<Attack> on_processes() {
          cpu_set_t set;
          return got(::sched_getaffinity(host(in), sizeof set, &set) == 0);
        }},
-      {"find the host's session", [](Text in, std::string&) { return got(::getsid(host(in)) > 0); }},
-      {"raise the own priority", [](Text, std::string&) { return got(::setpriority(PRIO_PROCESS, 0, -10) == 0); }},
+      {"find the host's session", [](Text in, std::string&) { return got(::getsid(host(in)) >= 0); }},
+      {"raise the own priority", [](Text, std::string&) { return got(::setpriority(PRIO_PROCESS, 0, -10) == 0); }, {machine_capability(CAP_SYS_NICE)}},
       {"run in real time",
        [](Text, std::string&) {
          const sched_param one{1};
          return got(::sched_setscheduler(0, SCHED_RR, &one) == 0);
-       }},
+       },
+       {real_time()}},
       {"choose processors",
        [](Text, std::string&) {
          cpu_set_t set;
-         CPU_ZERO(&set);
-         CPU_SET(0, &set);
+         if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // not every machine lets us have every processor
          return got(::sched_setaffinity(0, sizeof set, &set) == 0);
        }},
-      {"raise the priority of reading", [](Text, std::string&) { return got(::syscall(SYS_ioprio_set, 1, 0, (2 << 13) | 0) == 0); }},
+      {"raise the priority of reading", [](Text, std::string&) { return got(::syscall(SYS_ioprio_set, 1, 0, (2 << 13) | 0) == 0); }, {call(SYS_ioprio_set)}},
       {"adopt orphans", [](Text, std::string&) { return got(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); }},
       {"be told by no parent's death", [](Text, std::string&) { return got(::prctl(PR_SET_PDEATHSIG, 0) == 0); }},
       {"let anybody trace", [](Text, std::string&) { return got(::prctl(PR_SET_DUMPABLE, 1) == 0); }},
@@ -154,33 +174,33 @@ std::vector<Attack> on_processes() {
 
 std::vector<Attack> outliving() {
   return {
-      {"a child", [](Text, std::string&) { return leave_behind(let_go); }},
-      {"a child that holds the pipes", [](Text, std::string&) { return leave_behind([] {}); }},
+      {"a child", [](Text in, std::string&) { return leave_behind(in, let_go); }},
+      {"a child that holds the pipes", [](Text in, std::string&) { return leave_behind(in, [] {}); }},
       {"a session of its own",
-       [](Text, std::string&) {
-         return leave_behind([] {
+       [](Text in, std::string&) {
+         return leave_behind(in, [] {
            let_go();
            ::setsid();
          });
        }},
       {"a daemon",
-       [](Text, std::string&) {
-         return leave_behind([] {
+       [](Text in, std::string&) {
+         return leave_behind(in, [] {
            let_go();
            ::setsid();
            if (::fork() != 0) ::_exit(0);
          });
        }},
       {"a child deaf to signals",
-       [](Text, std::string&) {
-         return leave_behind([] {
+       [](Text in, std::string&) {
+         return leave_behind(in, [] {
            let_go();
            for (int s = 1; s < 32; ++s) ::signal(s, SIG_IGN);
          });
        }},
       {"a child with all signals blocked",
-       [](Text, std::string&) {
-         return leave_behind([] {
+       [](Text in, std::string&) {
+         return leave_behind(in, [] {
            let_go();
            sigset_t all;
            sigfillset(&all);
@@ -188,17 +208,18 @@ std::vector<Attack> outliving() {
          });
        }},
       {"a child behind many",
-       [](Text, std::string&) {
-         return leave_behind([] {
+       [](Text in, std::string&) {
+         return leave_behind(in, [] {
            let_go();
            for (int i = 0; i < 8; ++i) {
              if (::fork() != 0) ::_exit(0);
            }
          });
-       }},
+       },
+       {processes(12)}},
       {"a child after the parent was killed",
-       [](Text, std::string&) {
-         leave_behind(let_go);
+       [](Text in, std::string&) {
+         leave_behind(in, let_go);
          ::kill(::getpid(), SIGKILL);
          return 0;
        }},

@@ -2,6 +2,7 @@
 #include "attacks/attack.hpp"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -113,27 +114,38 @@ int many_descriptors(Text, std::string&) {
 
 std::vector<Attack> on_resources() {
   return {
-      {"much memory", [](Text, std::string&) { return maps(MAP_PRIVATE | MAP_ANONYMOUS); }},
-      {"much shared memory", [](Text, std::string&) { return maps(MAP_SHARED | MAP_ANONYMOUS); }},
-      {"much memory that grows", [](Text, std::string&) { return got(::sbrk(kManyBytes) != reinterpret_cast<void*>(-1)); }},
+      {"much memory",
+       [](Text, std::string&) { return maps(MAP_PRIVATE | MAP_ANONYMOUS); },
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
+      {"much shared memory",
+       [](Text, std::string&) { return maps(MAP_SHARED | MAP_ANONYMOUS); },
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
+      {"much memory that grows",
+       [](Text, std::string&) { return got(::sbrk(kManyBytes) != reinterpret_cast<void*>(-1)); },
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
       {"much memory in pieces",
        [](Text, std::string&) {
          for (std::size_t all = 0; all < kManyBytes; all += 64 << 10) {
            if (std::malloc(64 << 10) == nullptr) return 1;
          }
          return 0;
-       }},
-      {"a raised limit of memory", [](Text, std::string&) { return raises(RLIMIT_AS, RLIM_INFINITY); }},
-      {"a raised limit of processor time", [](Text, std::string&) { return raises(RLIMIT_CPU, RLIM_INFINITY); }},
-      {"a raised limit of processes", [](Text, std::string&) { return raises(RLIMIT_NPROC, 1000); }},
-      {"a raised limit of files", [](Text, std::string&) { return raises(RLIMIT_FSIZE, RLIM_INFINITY); }},
-      {"a raised limit of descriptors", [](Text, std::string&) { return raises(RLIMIT_NOFILE, 4096); }},
-      {"a memory image", [](Text, std::string&) { return raises(RLIMIT_CORE, 1 << 20); }},
-      {"many processes", many_processes},
-      {"a fork bomb", fork_bomb},
-      {"many files", many_files},
-      {"a large file", large_file},
-      {"many large files", many_large_files},
+       },
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
+      {"a raised limit of memory", [](Text, std::string&) { return raises(RLIMIT_AS, RLIM_INFINITY); }, {raisable(RLIMIT_AS, RLIM_INFINITY, "memory")}},
+      {"a raised limit of processor time",
+       [](Text, std::string&) { return raises(RLIMIT_CPU, RLIM_INFINITY); },
+       {raisable(RLIMIT_CPU, RLIM_INFINITY, "seconds")}},
+      {"a raised limit of processes", [](Text, std::string&) { return raises(RLIMIT_NPROC, 1000); }, {raisable(RLIMIT_NPROC, 1000, "processes")}},
+      {"a raised limit of files",
+       [](Text, std::string&) { return raises(RLIMIT_FSIZE, RLIM_INFINITY); },
+       {raisable(RLIMIT_FSIZE, RLIM_INFINITY, "bytes of a file")}},
+      {"a raised limit of descriptors", [](Text, std::string&) { return raises(RLIMIT_NOFILE, 4096); }, {raisable(RLIMIT_NOFILE, 4096, "descriptors")}},
+      {"a memory image", [](Text, std::string&) { return raises(RLIMIT_CORE, 1 << 20); }, {raisable(RLIMIT_CORE, 1 << 20, "bytes of an image")}},
+      {"many processes", many_processes, {processes(44)}},
+      {"a fork bomb", fork_bomb, {processes(160)}},
+      {"many files", many_files, {disk(64 << 20)}},
+      {"a large file", large_file, {disk(64 << 20), limit(RLIMIT_FSIZE, 64 << 20, "bytes of a file")}},
+      {"many large files", many_large_files, {disk(64 << 20)}},
       {"a file with a hole",
        [](Text, std::string&) {
          ::signal(SIGXFSZ, SIG_IGN);
@@ -141,13 +153,15 @@ std::vector<Attack> on_resources() {
          const bool made = ::ftruncate(::open(name.c_str(), O_CREAT | O_WRONLY, 0600), off_t(1) << 30) == 0;
          ::unlink(name.c_str());
          return got(made);
-       }},
-      {"many descriptors", many_descriptors},
+       },
+       {limit(RLIMIT_FSIZE, 1 << 30, "bytes of a file")}},
+      {"many descriptors", many_descriptors, {limit(RLIMIT_NOFILE, 600, "descriptors")}},
       {"a large pipe",
        [](Text, std::string&) {
          int ends[2];
          return got(::pipe(ends) == 0 && ::fcntl(ends[0], F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
-       }},
+       },
+       {setting("fs/pipe-max-size", 1 << 20, 1LL << 40, CAP_SYS_RESOURCE)}},
   };
 }
 
