@@ -78,7 +78,7 @@ std::vector<Finding> devices_found(const GpuFacts& facts) {
           : Finding{Level::ok, "NVIDIA driver", fmt::format("{}, CUDA {}", facts.driver.empty() ? "version unknown" : facts.driver, facts.driver_cuda), ""});
   findings.push_back({Level::ok, "CUDA runtime",
                       fmt::format("{}, {}", built ? "built in" : "not built in", facts.runtime.empty() ? "no libcudart here" : facts.runtime + " here"), ""});
-  if (facts.gpus.empty() && !facts.driver_cuda.empty()) findings.push_back({absent, "device", facts.no_devices, "start on a GPU node"});
+  if (facts.gpus.empty() && !facts.driver_cuda.empty()) findings.push_back({Level::note, "device", facts.no_devices, "start on a GPU node"});
   if (facts.gpus.empty() && facts.driver_cuda.empty()) findings.push_back({absent, "device", "none", ""});
   for (const Gpu& gpu : facts.gpus) {
     const std::string found =

@@ -36,7 +36,7 @@ def with_two_devices(harness):
 
 def a_driver_that_does_not_start(harness):
     told = harness.succeed("doctor", env={"LD_LIBRARY_PATH": FAKES, "FAKE_NO_DEVICE": "1"})
-    check(line(told, "device")[1] == "the driver does not start (cuInit: error 100)", told)
+    check(line(told, "device") == ("note", "the driver does not start (cuInit: error 100)"), told)
 
 
 def a_plan_for_gpus(harness):

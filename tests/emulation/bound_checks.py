@@ -31,7 +31,7 @@ CHECKS = [
     ("product", "= row + i < n && first + column < k ?", "= first + column < k ?"),
     ("product", "= row + i < n && first + column < k ?", "= row + i < n ?"),
     ("product", "if (first + i < k) to[", "to["),
-    ("attention", "slot < seen ? slot * a.width + c : 0), slot < seen);", "slot < seen ? slot * a.width + c : 0), true);"),
+    ("attention", "page + (slot < seen ? (kKeys + slot) * a.width + c : 0), slot < seen);", "page + (kKeys + slot) * a.width + c, true);"),
     ("attention", "packed_bf16(query < count && c < d ? q[0] : 0.0F, query < count && c + 1 < d ? q[1] : 0.0F)", "packed_bf16(c < d ? q[0] : 0.0F, c + 1 < d ? q[1] : 0.0F)"),
     ("attention", "packed_bf16(query < count && c < d ? q[0] : 0.0F, query < count && c + 1 < d ? q[1] : 0.0F)", "packed_bf16(query < count ? q[0] : 0.0F, query < count ? q[1] : 0.0F)"),
     ("attention", "if (p + 1 < pages) load_page", "load_page"),

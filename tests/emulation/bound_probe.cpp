@@ -38,10 +38,12 @@ void attention() {
   ExecutionContext context;
   const HeadShape shape{6, 2, 11};
   const std::int64_t width = cuda::head_width(shape), keys = 70;
-  // Zeros at positions that are there, NaNs behind them.
-  std::vector<Bf16> second(std::size_t(cuda::page_bytes(shape) / 2), 0xFFFF);
-  for (std::int64_t part = 0; part < 4; ++part) std::fill_n(second.begin() + part * kPageKeys * width, (keys - kPageKeys) * width, Bf16(0));
-  const OnDevice<Bf16> page(std::vector<Bf16>(second.size(), 0)), last(second);
+  // Numbers at positions that are there, NaNs behind them.
+  std::vector<Bf16> first;
+  for (const float x : some(cuda::page_bytes(shape) / 2, 8)) first.push_back(to_bf16(x));
+  std::vector<Bf16> second(first.size(), 0xFFFF);
+  for (std::int64_t part = 0; part < 4; ++part) std::copy_n(first.begin(), (keys - kPageKeys) * width, second.begin() + part * kPageKeys * width);
+  const OnDevice<Bf16> page(first), last(second);
   const OnDevice<const void*> table(std::vector<const void*>{page, last});
   const OnDevice<AttentionRow> rows(std::vector<AttentionRow>{{table, keys}, {table, 3}});
   const OnDevice<float> q(some(2 * 66, 1)), out(2 * 66);

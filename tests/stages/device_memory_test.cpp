@@ -32,10 +32,10 @@ TEST(DeviceMemory, OfSevenBillionWeights) {
   const auto need = device_need(config(), seven_b(), {Stage::generation, Stage::update}, 64);
   EXPECT_NEAR(double(item(need, "weights in bf16")), 2 * 7.6156e9 + 4 * 32768 * 128, 5e6);
   EXPECT_NEAR(double(item(need, "64-bit sum of gradients")), 8 * 7.6156e9, 5e6);
-  EXPECT_EQ(need.sequence_bytes, 1024u * 28 * 2 * 4 * 128 * 2);  // 57,344 bytes a token
+  EXPECT_EQ(need.sequence_bytes, std::uint64_t{1024} * 28 * 2 * 4 * 128 * 2);  // 57,344 bytes a token
   // A block's rows: 4 x 3584 + 2 x 3584 + 2 x 512 + 3 x 18944 floats a token.
-  EXPECT_EQ(need.kept_bytes, 27u * 1024 * (6 * 3584 + 1024 + 3 * 18944) * 4);
-  EXPECT_GT(need.leaf_bytes, 28u * 1024 * 3584 * 4 + 2 * 1024u * (6 * 3584 + 1024 + 3 * 18944) * 4);
+  EXPECT_EQ(need.kept_bytes, std::uint64_t{27} * 1024 * (6 * 3584 + 1024 + 3 * 18944) * 4);
+  EXPECT_GT(need.leaf_bytes, std::uint64_t{28} * 1024 * 3584 * 4 + std::uint64_t{2} * 1024 * (6 * 3584 + 1024 + 3 * 18944) * 4);
   const std::string text = device_text(need, 80'000'000'000);
   EXPECT_NE(text.find("does not fit"), std::string::npos) << text;
   EXPECT_NE(device_text(need, 141'000'000'000).find("fits, "), std::string::npos) << device_text(need, 141'000'000'000);
