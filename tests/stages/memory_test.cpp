@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace rollcall::stages {
 namespace {
 
@@ -121,6 +123,21 @@ TEST(Memory, CountsWhatEachStageHolds) {
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
+  }
+}
+
+TEST(Memory, JudgeRanksHoldTheJudge) {
+  RunConfig config;
+  config.train.leaf_tokens = 1024;
+  const auto policy = model::model_config(config.model, 20, 0), judge = model::model_config(config.model, 400, 0);
+  for (const int own : {0, 2}) {
+    const auto layout = comm::with_judges("disaggregated", 8, own);
+    for (int rank = 0; rank < 8; ++rank) {
+      const auto need = memory_need(config, {policy, {}, {}, {judge}}, layout, rank, {30, 0});
+      const bool judges = layout.hosts_stage(rank, comm::Stage::judge);
+      EXPECT_EQ(std::any_of(need.held.begin(), need.held.end(), [](const MemoryItem& item) { return item.what == "judge"; }), judges);
+      EXPECT_EQ(need.decode_bytes > 0, judges || layout.hosts_stage(rank, comm::Stage::generation)) << "what it takes to write a verdict";
+    }
   }
 }
 
