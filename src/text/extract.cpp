@@ -160,12 +160,22 @@ std::string_view last_formula(std::string_view text) {
   return last;
 }
 
+/// Without the clause that says why the answer is so, or what it is not.
+std::string_view until_remark(std::string_view answer) {
+  std::size_t end = answer.size();
+  for (const std::string_view remark : {" because ", " since ", " and not ", ", not ", " instead of ", " rather than "})
+    if (const std::size_t at = answer.find(remark); at > 0) end = std::min(end, at);
+  answer = trim(answer.substr(0, end));
+  while (answer.ends_with(',')) answer = trim(answer.substr(0, answer.size() - 1));
+  return answer;
+}
+
 /// What follows the last of the phrases that announce an answer, up to the end of its line or sentence.
 Found announced(std::string_view response, bool finished) {
   std::string lower(response);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return char(std::tolower(c)); });
   std::size_t from = std::string::npos;
-  for (const std::string_view phrase : {"answer is", "answer:", "answer :", "answer**:", "answer:**", "answer equals", "#### "}) {
+  for (const std::string_view phrase : {"answer is", "answer:", "answer :", "answer**:", "answer:**", "answer equals", "answer =", "result is", "#### "}) {
     const std::size_t at = lower.rfind(phrase);
     if (at != std::string::npos && (from == std::string::npos || at + phrase.size() > from)) from = at + phrase.size();
   }
@@ -175,7 +185,7 @@ Found announced(std::string_view response, bool finished) {
   const std::size_t line = std::min(rest.find('\n'), rest.size());
   const std::size_t sentence = std::min(rest.find(". "), line);
   const bool complete = finished || sentence < rest.size();
-  std::string_view answer = trim(rest.substr(0, sentence));
+  std::string_view answer = until_remark(trim(rest.substr(0, sentence)));
   const std::string_view formula = last_formula(answer);
   if (!formula.empty()) return Extracted{std::string(formula), complete};
   while (!answer.empty() && (answer.ends_with('.') || answer.ends_with('*'))) answer = trim(answer.substr(0, answer.size() - 1));

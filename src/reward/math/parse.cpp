@@ -1,6 +1,7 @@
 // The parser: recursive descent over tokens, its depth and its nodes counted. (long: one grammar, whose rules call one another)
 #include "reward/math/expression.hpp"
 #include "reward/math/limits.hpp"
+#include "reward/math/spelling.hpp"
 #include "reward/math/tokens.hpp"
 #include "reward/math/units.hpp"
 
@@ -177,9 +178,16 @@ class Parser {
     return exactly(std::move(sides), std::move(signs));
   }
 
+  /// Whether no variable stands in it.
+  static bool is_number(const Node& node) {
+    if (node.kind == Kind::symbol) return node.text == "pi" || node.text == "e" || node.text == "i";
+    return std::all_of(node.children.begin(), node.children.end(), is_number);
+  }
+
   /// Without what is about equal to a value before it; a name has no other value.
   Node exactly(std::vector<Node> sides, std::string signs) {
-    if (signs.starts_with('~') && (sides[0].kind == Kind::symbol || sides[0].kind == Kind::words)) signs[0] = '=';
+    const bool is_name = sides[0].kind == Kind::words || (sides[0].kind == Kind::symbol && !is_number(sides[0]));
+    if (signs.starts_with('~') && is_name) signs[0] = '=';
     if (const std::size_t about = signs.find('~'); about != std::string::npos) signs.resize(about), sides.resize(about + 1);
     return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
   }
@@ -197,7 +205,8 @@ class Parser {
       is_clock &= is_integer(token_) && minutes.size() == 2 && parts.size() == 1;
       parts.push_back(sum());
     }
-    return with(Kind::ratio, std::move(parts), !is_clock ? "" : minutes[0] == '0' ? "clock" : "either");
+    const bool last_is_unit = parts.back().kind == Kind::unit;  // 8:30 PM
+    return with(Kind::ratio, std::move(parts), !is_clock ? "" : minutes[0] == '0' || last_is_unit ? "clock" : "either");
   }
 
   Node join() {
@@ -264,8 +273,8 @@ class Parser {
       case TokenKind::words: return token_.text != "and" && token_.text != "or";
       case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
       case TokenKind::command: {
-        constexpr std::string_view kOthers[] = {"and",   "or",   "}",     "\\",  "end",    "cup",   "cap", "pm", "mp", "in", "rfloor",
-                                                "rceil", "cdot", "times", "div", "degree", "prime", "^2",  "^3", "^4", "%"};
+        constexpr std::string_view kOthers[] = {"and", "or",     "}",     "\\",   "end",   "cup", "cap",    "pm",    "mp",
+                                                "in",  "rfloor", "rceil", "cdot", "times", "div", "degree", "prime", "%"};
         return !holds(kOthers, token_.text) && relation_sign() == 0;
       }
       case TokenKind::end: return false;
@@ -292,8 +301,9 @@ class Parser {
       } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
         value = mixed(std::move(value));
       } else if (at_unit(value)) {
-        value = with_unit(std::move(value));
-        has_unit = value.kind == Kind::unit;
+        Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;  // 3 cm * 4 cm
+        behind = with_unit(std::move(behind));
+        has_unit |= behind.kind == Kind::unit;
       } else if (at_factor()) {
         if (token_.kind == TokenKind::number && after_number) unreadable("two numbers side by side");
         if (has_unit) {  // 1 hour 30 minutes
@@ -338,7 +348,9 @@ class Parser {
     if (token_.kind != TokenKind::letter || !token_.spaced) return false;
     const std::string_view run = tokens_.run(token_.begin);
     if (run == "AM" || run == "PM" || run == "am" || run == "pm") return value.kind == Kind::number;
-    if (!is_letter_unit(run) || (value.kind != Kind::number && value.kind != Kind::divide && value.kind != Kind::add)) return false;
+    if (!is_number(value)) return false;
+    if (run.size() > 1) return find_unit(run).has_value();
+    if (!is_letter_unit(run)) return false;
     saw_letter_unit_ = true;
     return reading_.letter_units;
   }
@@ -379,10 +391,6 @@ class Parser {
 
   /// m^2, m^{-1}, m².
   void take_unit_power(std::string& unit) {
-    if (is_command("^2") || is_command("^3")) {
-      unit += token_.text;
-      return advance();
-    }
     if (!take("^")) return;
     const bool braced = take("{");
     unit += '^';
@@ -455,9 +463,6 @@ class Parser {
         advance();
         if (is_command("prime")) unsupported("a derivative");
         value = node(Kind::power, std::move(value), exponent());
-      } else if (is_command("^2") || is_command("^3") || is_command("^4")) {
-        value = node(Kind::power, std::move(value), number(token_.text[1] - '0'));
-        advance();
       } else if (is_sign("!") && (relation_sign() == 0 || (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
         advance();
         if (is_sign("!") && relation_sign() == 0) unsupported("a double factorial");
@@ -697,10 +702,9 @@ class Parser {
   Node function(std::string name) {
     Node base, power;
     bool has_base = false, has_power = false;
-    while (is_sign("^") || is_sign("_") || is_command("^2") || is_command("^3")) {
+    while (is_sign("^") || is_sign("_")) {
       if (take("_")) base = argument(false), has_base = true;
-      else if (is_sign("^")) advance(), power = exponent(), has_power = true;
-      else power = number(token_.text[1] - '0'), has_power = true, advance();
+      else advance(), power = exponent(), has_power = true;
     }
     const bool inverse = has_power && power.kind == Kind::negate && power.children[0].kind == Kind::number && *power.children[0].value == 1;
     if (inverse && (name == "sin" || name == "cos" || name == "tan")) name = "arc" + name, has_power = false;
@@ -769,6 +773,9 @@ class Parser {
 
 }  // namespace
 
-Parsed parse_answer(std::string_view text, const Reading& reading) { return Parser(text, reading).whole(); }
+Parsed parse_answer(std::string_view text, const Reading& reading) {
+  const std::string plain = respelt(text);
+  return Parser(plain, reading).whole();
+}
 
 }  // namespace rollcall::reward::math

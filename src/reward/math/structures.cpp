@@ -48,6 +48,21 @@ bool is_chain(const Node& node) {
   return node.kind == Kind::relation && node.text.find_first_not_of('=') == std::string::npos && !has_two_signs(node.children.back());
 }
 
+/// A product or a quotient of one matrix and numbers, its factors within the matrix; none for anything else.
+std::optional<Node> scaled_matrix(const Node& node) {
+  const auto is_matrix = [](const Node& n) { return n.kind == Kind::matrix; };
+  const bool is_product = node.kind == Kind::multiply || node.kind == Kind::negate || (node.kind == Kind::divide && is_matrix(node.children[0]));
+  if (!is_product || std::count_if(node.children.begin(), node.children.end(), is_matrix) != 1) return std::nullopt;
+  const auto at = std::find_if(node.children.begin(), node.children.end(), is_matrix);
+  Node matrix = *at;
+  for (Node& cell : matrix.children) {
+    Node scaled = node;
+    scaled.children[std::size_t(at - node.children.begin())] = std::move(cell);
+    cell = std::move(scaled);
+  }
+  return matrix;
+}
+
 bool says_nothing(const Node& node) {
   constexpr std::string_view kNothing[] = {"none", "no solution", "no solutions", "empty set", "no real solution", "no real solutions", "the empty set"};
   return (node.kind == Kind::set && node.children.empty()) ||
@@ -100,6 +115,7 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
     if (is_region(a) && !left && a.kind == Kind::relation) return {Answer::undecided, "inequalities that are not linear are not solved"};
     return {Answer::different, is_region(b) && !right && b.kind == Kind::relation ? "an inequality that is not solved" : kKinds};
   }
+  if (const auto scaled_a = scaled_matrix(a), scaled_b = scaled_matrix(b); scaled_a || scaled_b) return compare(scaled_a.value_or(a), scaled_b.value_or(b));
   if (a.kind == Kind::matrix || b.kind == Kind::matrix) return matrices(a, b);
   if (a.kind == Kind::bracketed && b.kind == Kind::bracketed) return in_order(a.children, b.children);
   if (has_several(a) || has_several(b)) return lists(a, b);
@@ -212,8 +228,9 @@ Verdict Comparison::scalars(const Node& a, const Node& b) {
   const auto is_marked = [](const Node& n) { return n.kind == Kind::percent || n.kind == Kind::degrees; };
   if (is_marked(a) && is_marked(b)) return a.kind == b.kind ? scalars(a.children[0], b.children[0]) : values_.compare(values_.form(a), values_.form(b));
   Verdict verdict = quantities(a, b);
-  if (verdict.answer != Answer::equal && is_marked(a)) verdict = quantities(a.children[0], b);
-  if (verdict.answer != Answer::equal && is_marked(b)) verdict = quantities(a, b.children[0]);
+  const bool has_unit = a.kind == Kind::unit || b.kind == Kind::unit;  // no percents then
+  if (verdict.answer != Answer::equal && is_marked(a) && !has_unit) verdict = quantities(a.children[0], b);
+  if (verdict.answer != Answer::equal && is_marked(b) && !has_unit) verdict = quantities(a, b.children[0]);
   return verdict;
 }
 

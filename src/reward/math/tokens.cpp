@@ -21,11 +21,11 @@ struct Spelling {
 
 /// Characters of Unicode and the commands they stand for. A name of one character that is no letter is that sign.
 constexpr Spelling kUnicode[] = {
-    {"π", "pi"},    {"√", "sqrt"},   {"∞", "infty"},  {"×", "times"},  {"·", "cdot"},     {"⋅", "cdot"},   {"÷", "div"},   {"≤", "le"},
-    {"≥", "ge"},    {"≠", "ne"},     {"≈", "approx"}, {"∪", "cup"},    {"∈", "in"},       {"°", "degree"}, {"±", "pm"},    {"−", "-"},
-    {"–", "-"},     {"²", "^2"},     {"³", "^3"},     {"⁴", "^4"},     {"θ", "theta"},    {"α", "alpha"},  {"β", "beta"},  {"λ", "lambda"},
-    {"μ", "mu"},    {"φ", "varphi"}, {"γ", "gamma"},  {"⌊", "lfloor"}, {"⌋", "rfloor"},   {"⌈", "lceil"},  {"⌉", "rceil"}, {"∅", "emptyset"},
-    {"ω", "omega"}, {"σ", "sigma"},  {"δ", "delta"},  {"ρ", "rho"},    {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},    {"⩾", "ge"},
+    {"π", "pi"},     {"√", "sqrt"},     {"∞", "infty"},  {"×", "times"}, {"·", "cdot"},     {"⋅", "cdot"},   {"÷", "div"},    {"≤", "le"},
+    {"≥", "ge"},     {"≠", "ne"},       {"≈", "approx"}, {"∪", "cup"},   {"∈", "in"},       {"°", "degree"}, {"±", "pm"},     {"−", "-"},
+    {"–", "-"},      {"θ", "theta"},    {"α", "alpha"},  {"β", "beta"},  {"λ", "lambda"},   {"μ", "mu"},     {"φ", "varphi"}, {"γ", "gamma"},
+    {"⌊", "lfloor"}, {"⌋", "rfloor"},   {"⌈", "lceil"},  {"⌉", "rceil"}, {"∅", "emptyset"}, {"ω", "omega"},  {"σ", "sigma"},  {"δ", "delta"},
+    {"ρ", "rho"},    {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},    {"⩾", "ge"},
 };
 
 /// Commands that only lay out, and change nothing.
