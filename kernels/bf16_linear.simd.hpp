@@ -1,4 +1,5 @@
-// y = x W^T + bias of the numerics bf16_sliced8: x and W rounded to bf16, products exact, sums in fp32 with denormals flushed, in this order:
+// (long: one order of sums in two ways, tiles and vectors) y = x W^T + bias of the numerics bf16_sliced8: x and W rounded to bf16, products exact, sums in fp32
+// with denormals flushed, in this order:
 //   block of 32 inputs: two chains of FMAs from 0, over its even and over its odd inputs ascending; then even + odd
 //   slice:              from 0, its blocks ascending, each added
 //   output:             slices folded by a binary tree: ((0+1)+(2+3))+((4+5)+(6+7)); then the bias

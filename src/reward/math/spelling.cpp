@@ -15,10 +15,22 @@ struct Spelling {
 
 constexpr Spelling kSuperscripts[] = {{"⁰", "0"}, {"¹", "1"}, {"²", "2"}, {"³", "3"}, {"⁴", "4"}, {"⁵", "5"}, {"⁶", "6"},
                                       {"⁷", "7"}, {"⁸", "8"}, {"⁹", "9"}, {"⁻", "-"}, {"⁺", "+"}, {"ⁿ", "n"}};
-constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"}, {"⅓", "\\frac{1}{3}"}, {"⅔", "\\frac{2}{3}"}, {"¼", "\\frac{1}{4}"}, {"¾", "\\frac{3}{4}"},
-                                    {"⅕", "\\frac{1}{5}"}, {"⅛", "\\frac{1}{8}"}, {"⅙", "\\frac{1}{6}"}, {"∛", "\\cbrt "},      {"—", "-"},
-                                    {"∙", "\\cdot "}, {"•", "\\cdot "},        {"“", " "},
-                                    {"”", " "},            {"∖", "\\setminus "},  {"ℝ", "\\mathbb{R}"}};
+constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"},
+                                    {"⅓", "\\frac{1}{3}"},
+                                    {"⅔", "\\frac{2}{3}"},
+                                    {"¼", "\\frac{1}{4}"},
+                                    {"¾", "\\frac{3}{4}"},
+                                    {"⅕", "\\frac{1}{5}"},
+                                    {"⅛", "\\frac{1}{8}"},
+                                    {"⅙", "\\frac{1}{6}"},
+                                    {"∛", "\\cbrt "},
+                                    {"—", "-"},
+                                    {"∙", "\\cdot "},
+                                    {"•", "\\cdot "},
+                                    {"“", " "},
+                                    {"”", " "},
+                                    {"∖", "\\setminus "},
+                                    {"ℝ", "\\mathbb{R}"}};
 /// Commands with one argument that show nothing of the value.
 constexpr std::string_view kDropped[] = {"\\textcolor", "\\color", "\\hspace", "\\vspace", "\\phantom", "\\cancel"};
 
