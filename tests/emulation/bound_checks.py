@@ -35,7 +35,6 @@ CHECKS = [
     ("attention", "packed_bf16(query < count && c < d ? q[0] : 0.0F, query < count && c + 1 < d ? q[1] : 0.0F)", "packed_bf16(c < d ? q[0] : 0.0F, c + 1 < d ? q[1] : 0.0F)"),
     ("attention", "packed_bf16(query < count && c < d ? q[0] : 0.0F, query < count && c + 1 < d ? q[1] : 0.0F)", "packed_bf16(query < count ? q[0] : 0.0F, query < count ? q[1] : 0.0F)"),
     ("attention", "if (p + 1 < pages) load_page", "load_page"),
-    ("attention", "2 * lane < visible ? s.scores[query * kKeys + 2 * lane] * scale : kBelowAllScores", "s.scores[query * kKeys + 2 * lane] * scale"),
     ("attention", "if (query + i % 2 < count && c < a.shape.head_dim)", "if (c < a.shape.head_dim)"),
     ("attention", "if (query + i % 2 < count && c < a.shape.head_dim)", "if (query + i % 2 < count)"),
     ("attention_backward", "const bool inside = first + row < rows;", "const bool inside = true;"),
