@@ -73,7 +73,7 @@ TEST(Memory, APolicyOnADeviceTakesNoRowsOfTheHost) {
   const auto policy = model::model_config(config.model, 20, 0);
   const auto need_in = [&](const char* numerics) {
     config.run.numerics = numerics;
-    return memory_need(config, {policy, {}, {}}, comm::make_layout("colocated", 1), 0, {600, 0});
+    return memory_need(config, {policy, {}, {}, {}}, comm::make_layout("colocated", 1), 0, {600, 0});
   };
   const auto host = need_in(kernels::kBf16Sliced8), device = need_in(kernels::kCudaBf16Sliced8);
   EXPECT_GT(host.leaf_bytes, 0U);
@@ -103,7 +103,7 @@ TEST(Memory, CountsWhatEachStageHolds) {
   ModelSection guide = config.model;
   guide.hidden_size *= 2;
   const auto policy = model::model_config(config.model, 20, 0);
-  const RunModels models{.policy = policy, .companions = {policy, policy}, .guides = {model::model_config(guide, 20, 0)}};
+  const RunModels models{.policy = policy, .companions = {policy, policy}, .guides = {model::model_config(guide, 20, 0)}, .judges = {}};
   const auto layout = comm::make_layout("disaggregated", 8);
   const std::uint64_t weights = 4 * std::uint64_t(model::weight_layout(policy).size);
   const auto held = [](const model::ModelConfig& c) {
