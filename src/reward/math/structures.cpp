@@ -111,8 +111,12 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
     const auto left = region(a, name_a), right = region(b, name_b);
     if (left && right && !name_a.empty() && !name_b.empty() && name_a != name_b) return {Answer::different, "another variable"};
     if (left && right) return regions(*left, *right);
-    if (both_relations && reference.text.size() == answer.text.size()) return relations(reference, answer);
-    if (is_region(a) && !left && a.kind == Kind::relation) return {Answer::undecided, "inequalities that are not linear are not solved"};
+    const bool is_unsolved = is_region(a) && !left && a.kind == Kind::relation;
+    if (both_relations && reference.text.size() == answer.text.size()) {
+      Verdict verdict = relations(reference, answer);
+      if (verdict.answer != Answer::different || !is_unsolved || !right) return verdict;
+    }
+    if (is_unsolved) return {Answer::undecided, "inequalities that are not linear are not solved"};
     return {Answer::different, is_region(b) && !right && b.kind == Kind::relation ? "an inequality that is not solved" : kKinds};
   }
   if (const auto scaled_a = scaled_matrix(a), scaled_b = scaled_matrix(b); scaled_a || scaled_b) return compare(scaled_a.value_or(a), scaled_b.value_or(b));
