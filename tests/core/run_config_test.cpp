@@ -82,8 +82,8 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
   for (const auto& key : bind(config).keys()) {
     if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;  // tables
     int most = 0;
-    for (const char* value :
-         {"bf16_sliced8", "true", "false", "0.5", "2", "16", "[2]", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current", "wrong"}) {
+    for (const char* value : {"bf16_sliced8", "true", "false", "0.5", "2", "16", "[2]", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current",
+                              "wrong", "reward_model", "correct", "nccl"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
@@ -111,6 +111,12 @@ TEST(RunConfig, ContradictionsAreRefused) {
            Refused{{"reward.command=[\"\"]"}, "the first word of reward.command is empty"},
            Refused{{"reward.command=[\"./grade\"]", "task.format_weight=0.5"}, "task.format_weight is 0.5"},
            Refused{{"reward.command=[\"./grade\"]", "reward.components=[\"a\", \"correct\"]"}, "reward.components has correct twice"},
+           Refused{{"judge.ranks=1"}, "judge.ranks is 1, but judge.model is empty"},
+           Refused{{"judge.model=x", "judge.prompt=right?"}, "judge.prompt is \"right?\""},
+           Refused{{"judge.model=x", "judge.component=a/b"}, "judge.component is \"a/b\""},
+           Refused{{"judge.model=x", "judge.scale=[5, 1]"}, "judge.scale is [5, 1]"},
+           Refused{{"judge.model=x", "judge.votes=2"}, "judge.votes is 2 and judge.temperature 0"},
+           Refused{{"judge.model=x", "experts.share=1"}, "experts.share is 1, and judge.model is set"},
        }) {
     const std::string message = refusal(settings);
     EXPECT_NE(message.find(says), std::string::npos) << message;

@@ -62,14 +62,14 @@ TEST(Archive, HoldsTheShardsInCanonicalOrder) {
 }
 
 TEST(Archive, NamesTheModelThatJudged) {
-  const RunFolder run;
   RunIdentity judged = identity();
   judged.judge = R"({"model":"übung","votes":3})";
   for (const RunIdentity& who : {identity(), judged}) {
+    const RunFolder run;
     const PackInput input = write(run, sample(1, 3, 2), who);
     EXPECT_EQ(identity_of(run, input.shard).judge, who.judge);
     EXPECT_EQ(identity_of(run, input.scores).judge, who.judge);
-    EXPECT_EQ(identity_of(run, pack(*comm::alone(), run, who.judge.empty() ? "without" : "with", {input}, who).file).judge, who.judge);
+    EXPECT_EQ(identity_of(run, pack(*comm::alone(), run, "train", {input}, who).file).judge, who.judge);
   }
 }
 
