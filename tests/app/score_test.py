@@ -16,7 +16,8 @@ def verdicts(out):
 def mathematics(harness):
     given = [({"response": "so \\boxed{\\frac{2}{4}}", "answer": "0.5", "prompt": "half?"}, "correct", 1.0, "\\frac{2}{4}"),
              ({"response": "The answer is $x = 3$.", "answer": "4"}, "wrong", 0.0, "x = 3"),
-             ({"response": "\\boxed{\\int_0^1 x}", "answer": "1/2"}, "undecided", 0.0, "\\int_0^1 x"),
+             ({"response": "\\boxed{\\int_0^1 x}", "answer": "1/2"}, "wrong", 0.0, "\\int_0^1 x"),  # it cannot choose to be undecided
+             ({"response": "\\boxed{1/2}", "answer": "\\int_0^1 x"}, "undecided", 0.0, "1/2"),
              ({"response": "", "answer": "1/2"}, "wrong", 0.0, None)]
     file = harness.work / "answers.jsonl"
     file.write_text(lines_of(line for line, *_ in given), encoding="utf-8")

@@ -72,7 +72,7 @@ ROWS = [
     ("kernels that only other numerics have", TRAIN, 2, "no set of fp32_fixed_order that this processor runs (sets of other numerics give other bits)",
      {"env": {"ROLLCALL_KERNELS": "amx"}}),
     ("the reference for bf16", TRAIN + "--set run.numerics=bf16_sliced8", 2, "run.numerics is bf16_sliced8", {"env": {"ROLLCALL_KERNELS": "reference"}}),
-    ("unknown numerics of an answer", "generate {run} 21 --numerics bf16", 2, "bf16 not in {fp32_fixed_order,bf16_sliced8}"),
+    ("unknown numerics of an answer", "generate {run} 21 --numerics bf16", 2, "bf16 not in {fp32_fixed_order,bf16_sliced8,cuda_bf16_sliced8}"),
     ("unknown kernels for an answer", "logprob {run} --numerics bf16_sliced8", 2, "no set of bf16_sliced8", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
     # input files
     ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),

@@ -172,6 +172,9 @@ TEST(Extract, MathAnswer) {
                         {"reasoning\n17", "17"},
                         {"the answer is 4", "(cut) 4", false},
                         {"the answer is 4. And", "4", false},
+                        {"Therefore, the result is 42.", "42"},
+                        {"the answer is 5 because 2+3=5", "5"},
+                        {"the answer is $5$ and not $6$", "5"},
                         {"", "(none)"}});
   EXPECT_EQ(found("math_answer", std::string(300, 'a')), "(none)");
 }
