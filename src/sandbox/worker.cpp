@@ -21,14 +21,6 @@ void bury_orphans() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
 }
 
-/// A job's control group or a whole machine that is short of memory is no property of a program, and which process the kernel ends is chance. So a run that did
-/// not pass meanwhile says nothing, even if what ended was another's.
-void blame_memory(Outcome& outcome, std::uint64_t ended) {
-  if (ended == 0 || outcome.end == End::passed || outcome.end == End::out_of_memory || outcome.end == End::sandbox_error) return;
-  outcome.end = End::sandbox_error;
-  outcome.reason = fmt::format("memory of the job or the machine ran out: meanwhile the kernel ended {} processes", ended);
-}
-
 }  // namespace
 
 std::uint64_t ended_for_memory(int memory_events) {
@@ -44,6 +36,20 @@ std::uint64_t ended_for_memory(int memory_events) {
   return count;
 }
 
+namespace {
+
+/// A job's control group or a whole machine that is short of memory is no property of a program, and which process the kernel ends is chance. So a run that did
+/// not pass meanwhile says nothing, even if what ended was another's. `before`: how many had been ended when it began.
+void blame_memory(Outcome& outcome, int memory_events, std::uint64_t before) {
+  if (outcome.end == End::passed || outcome.end == End::out_of_memory || outcome.end == End::sandbox_error) return;
+  const std::uint64_t ended = ended_for_memory(memory_events) - before;
+  if (ended == 0) return;
+  outcome.end = End::sandbox_error;
+  outcome.reason = fmt::format("memory of the job or the machine ran out: meanwhile the kernel ended {} processes", ended);
+}
+
+}  // namespace
+
 void work(int socket, WorkerSetup setup) {
   Interpreter interpreter(setup, socket);
   for (;;) {
@@ -54,7 +60,7 @@ void work(int socket, WorkerSetup setup) {
     Outcome outcome = request.program.kind == Program::Kind::python ? interpreter.run(request) : run_process(request, setup, socket);
     bury_orphans();
     tidy(setup);
-    blame_memory(outcome, ended_for_memory(setup.memory_events) - before);
+    blame_memory(outcome, setup.memory_events, before);
     if (!send_frame(socket, encode(outcome))) ::_exit(0);
   }
 }

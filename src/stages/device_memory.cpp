@@ -97,15 +97,10 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const std::v
 }
 
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes) {
-  std::string text;
-  const auto add = [&](const std::string& what, std::uint64_t bytes) {
-    if (bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, bytes_text(bytes));
-  };
-  for (const auto& item : need.held) add(item.what, item.bytes);
-  add("a leaf", need.leaf_bytes);
-  add("rows that it keeps where there is room", need.kept_bytes);
-  add("sampling", need.decode_bytes);
-  add("the longest sequence", need.sequence_bytes);
+  const std::string text = items_text(need.held, {{"a leaf", need.leaf_bytes},
+                                                  {"rows that it keeps where there is room", need.kept_bytes},
+                                                  {"sampling", need.decode_bytes},
+                                                  {"the longest sequence", need.sequence_bytes}});
   const std::uint64_t least = need.least();
   std::string end = fmt::format("at least {}: does not fit, {} are missing", bytes_text(least), bytes_text(least - std::min(least, gpu_bytes)));
   if (least <= gpu_bytes) {

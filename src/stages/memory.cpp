@@ -189,18 +189,20 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   return use;
 }
 
-std::string items_text(const MemoryNeed& need) {
+std::string items_text(std::vector<MemoryItem> held, std::initializer_list<MemoryItem> more) {
+  held.insert(held.end(), more.begin(), more.end());
   std::string text;
-  const auto add = [&](const std::string& what, std::uint64_t bytes) {
-    if (bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, bytes_text(bytes));
-  };
-  for (const auto& item : need.held) add(item.what, item.bytes);
-  add("a leaf", need.leaf_bytes);
-  add("rows that it keeps where there is room", need.kept_bytes);
-  add(need.apart ? "a thread that samples" : "sampling", need.decode_bytes);
-  add("the longest sequence", need.sequence_bytes);
-  add("a checkpoint that is read", need.resume_bytes);
+  for (const auto& item : held)
+    if (item.bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", item.what, bytes_text(item.bytes));
   return text;
+}
+
+std::string items_text(const MemoryNeed& need) {
+  return items_text(need.held, {{"a leaf", need.leaf_bytes},
+                                {"rows that it keeps where there is room", need.kept_bytes},
+                                {need.apart ? "a thread that samples" : "sampling", need.decode_bytes},
+                                {"the longest sequence", need.sequence_bytes},
+                                {"a checkpoint that is read", need.resume_bytes}});
 }
 
 }  // namespace rollcall::stages

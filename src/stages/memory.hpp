@@ -9,6 +9,7 @@
 #include "text/tokenizer.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -72,5 +73,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
 
 /// "weights 1.1 GB, sum of gradients 1.1 GB, ..."
 std::string items_text(const MemoryNeed& need);
+/// The same of any list and what comes behind it; what takes nothing is left out.
+std::string items_text(std::vector<MemoryItem> held, std::initializer_list<MemoryItem> more);
 
 }  // namespace rollcall::stages

@@ -3,7 +3,6 @@ import hashlib
 import http.server
 import json
 import pathlib
-import signal
 import threading
 import time
 
@@ -92,20 +91,10 @@ def failures_cost_their_own_verdicts(harness):
     check(abs(metrics(wrong)[0]["train/pass_rate"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
 
 
-def kill_after_three_steps(harness, folder, words):
-    process = harness.start("train", harness.tiny, *words, start_new_session=True, stdout=None, stderr=None)
-    deadline = time.monotonic() + 100
-    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 3:
-        check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
-
 def stopped_and_killed(harness):
     folder = harness.work / "killed"
     words = [*SETTINGS, *grader(harness, "once"), *sets(reward__timeout_s=8, run__dir=folder, train__steps=6)]
-    kill_after_three_steps(harness, folder, words)
+    harness.kill_after(folder, *words)
     before = {row["step"]: row for row in metrics(folder)}
     harness.train(folder, *words, "--resume")
     hung = (harness.work / "once.notes.hung").read_text()
@@ -122,7 +111,7 @@ def a_kill_changes_no_bit(harness):
     """Deterministic failures, processes that die and are replaced, a kill in between."""
     folder, whole = harness.work / "hard_killed", harness.work / "hard_1"
     words = [*SETTINGS, *grader(harness, "hard"), *HARD, *sets(run__dir=folder)]
-    kill_after_three_steps(harness, folder, words)
+    harness.kill_after(folder, *words)
     harness.train(folder, *words, "--resume")
     check(bits(folder) == bits(whole), harness.run("archive", "diff", folder, whole)[1])
     left = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(harness.work / "grade.py").encode() in read(p)]

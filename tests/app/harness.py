@@ -8,6 +8,7 @@ import pathlib
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,16 @@ class Harness:
     def train(self, folder, *arguments, ranks=1, code=0, **options):
         """stdout of a tiny run in `folder`"""
         return self.succeed("train", self.tiny, "--set", f"run.dir={folder}", *arguments, ranks=ranks, code=code, **options)
+
+    def kill_after(self, folder, *arguments, steps=3):
+        """Trains in `folder` until so many steps are told, then SIGKILL."""
+        process = self.start("train", self.tiny, "--set", f"run.dir={folder}", *arguments, start_new_session=True, stdout=None, stderr=None)
+        deadline = time.monotonic() + LIMIT_S
+        while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < steps:
+            check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
 
 
 def check(condition, message):

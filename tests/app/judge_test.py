@@ -1,10 +1,7 @@
 """A second model that scores: the bits of any ranks and of a killed run, judges on ranks of their own, reward models, rows that read its component, wrong settings."""
 import json
-import pathlib
 import shutil
-import signal
 import struct
-import time
 
 from harness import check, main, metrics, result, sets
 
@@ -92,13 +89,7 @@ def its_identity_is_in_the_archive(harness):
 def a_kill_changes_no_bit(harness):
     folder = harness.work / "killed"
     words = [*SETTINGS, *judge(harness), *sets(run__dir=folder)]
-    process = harness.start("train", harness.tiny, *words, stdout=None, stderr=None)
-    deadline = time.monotonic() + 100
-    while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < 3:
-        check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    harness.kill_after(folder, *words)
     other = harness.work / "other_judge"
     shutil.copytree(harness.work / "judge", other)
     code, _, err, _ = harness.run("train", harness.tiny, *words, "--resume", *sets(judge__model=reward_model(harness), judge__kind="reward_model"))

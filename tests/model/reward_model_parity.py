@@ -6,15 +6,12 @@ Each sequence by itself, in fp32 with eager attention; scores within 1e-4. With 
 tests/model/reward_model_test.cpp holds Rollcall on every machine. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors.
 """
 
-import argparse
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
+import parity
 import torch
-import transformers
 from transformers import AutoModelForSequenceClassification
 
 TOLERANCE = 1e-4
@@ -35,21 +32,5 @@ def judge(folder: pathlib.Path) -> tuple[bool, dict]:
     return worst <= TOLERANCE, {"sequences": ours["sequences"], "scores": [round(value, 7) for value in theirs]}
 
 
-def main() -> int:
-    transformers.utils.logging.disable_progress_bar()
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", type=pathlib.Path, metavar="FIXTURE")
-    parser.add_argument("export_reward_models", type=pathlib.Path)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as work:
-        subprocess.run([arguments.export_reward_models, work], check=True)
-        judged = {folder.name: judge(folder) for folder in sorted(pathlib.Path(work).iterdir())}
-    if arguments.write:
-        versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, separators=(',', ':'))}" for name, (_, part) in judged.items())
-        arguments.write.write_text(json.dumps(versions)[:-1] + ', "models": {\n' + lines + "\n}}\n")
-    return 0 if all(ok for ok, _ in judged.values()) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(parity.compare(__doc__, "export_reward_models", judge))

@@ -8,16 +8,13 @@ has read and written it. With --write, what transformers computed goes to FIXTUR
 of a gradient that is the norm and four sums with random signs; also the log-probs of transformers in bf16. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors, numpy.
 """
 
-import argparse
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy
+import parity
 import torch
-import transformers
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -108,21 +105,5 @@ def judge(folder: pathlib.Path) -> tuple[bool, dict]:
                 "tokens": ours["tokens"], "greedy": theirs["greedy"], "gradients": gradients} | rounded
 
 
-def main() -> int:
-    transformers.utils.logging.disable_progress_bar()
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", type=pathlib.Path, metavar="FIXTURE")
-    parser.add_argument("export_reference", type=pathlib.Path)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as work:
-        subprocess.run([arguments.export_reference, work], check=True)
-        judged = {folder.name: judge(folder) for folder in sorted(pathlib.Path(work).iterdir())}
-    if arguments.write:
-        versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, separators=(',', ':'))}" for name, (_, part) in judged.items())
-        arguments.write.write_text(json.dumps(versions)[:-1] + ', "models": {\n' + lines + "\n}}\n")
-    return 0 if all(ok for ok, _ in judged.values()) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(parity.compare(__doc__, "export_reference", judge))

@@ -145,10 +145,11 @@ std::string who(const Flags& flags) {
 
 ExitCode rescore(Flags flags) {
   start_log("warn", 0, 1);  // to standard error: standard output is the table's
-  const bool both = !flags.verifier.empty() && !flags.reward.command.empty();
-  require<ConfigError>(both || flags.verifier.empty() != flags.reward.command.empty(), "neither --verifier nor --command is given", "nobody would judge",
+  const bool by_verifier = !flags.verifier.empty(), by_command = !flags.reward.command.empty();
+  require<ConfigError>(by_verifier || by_command, "neither --verifier nor --command is given", "nobody would judge",
                        "name a verifier, or a program that reads and writes JSON lines (jobs/README.md)");
-  require<ConfigError>(!both, "--verifier and --command are both given", "a verdict comes from one of them", "rescore twice, under two names");
+  require<ConfigError>(!by_verifier || !by_command, "--verifier and --command are both given", "a verdict comes from one of them",
+                       "rescore twice, under two names");
   if (flags.name.empty()) flags.name = flags.verifier.empty() ? std::filesystem::path(flags.reward.command.front()).stem().string() : flags.verifier;
   require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'), fmt::format("--name {} is no name of a folder", flags.name),
                        "the verdicts go to RUN/rescored/NAME", "choose letters and digits");
