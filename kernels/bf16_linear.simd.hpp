@@ -276,18 +276,27 @@ static inline void input_parts(const float* x, std::int64_t k, std::int64_t part
   for (std::int64_t j = 0; j < parts; j += kLanes) store(out + j, j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F));
 }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+inline constexpr bool kChainsInTurn = true;  // 16 registers: one chain of six rows hides the latency of FMA, both of two rows do not
+#else
+inline constexpr bool kChainsInTurn = false;
+#endif
+
 /// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
 template <int kRows>
 static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w, Vec (&even)[kRows], Vec (&odd)[kRows]) {
-  for (int pair = 0; pair < 16; ++pair) {
+  const auto step = [&](int pair, bool evens, bool odds) {
     Vec w_even, w_odd;
     load_pairs(w + pair * 32, w_even, w_odd);
 #pragma GCC unroll kUnroll
     for (int r = 0; r < kRows; ++r) {
-      even[r] = fma(splat(x[r * x_stride + 2 * pair]), w_even, even[r]);
-      odd[r] = fma(splat(x[r * x_stride + 2 * pair + 1]), w_odd, odd[r]);
+      if (evens) even[r] = fma(splat(x[r * x_stride + 2 * pair]), w_even, even[r]);
+      if (odds) odd[r] = fma(splat(x[r * x_stride + 2 * pair + 1]), w_odd, odd[r]);
     }
-  }
+  };
+  for (int pair = 0; pair < 16; ++pair) step(pair, true, !kChainsInTurn);
+  if constexpr (kChainsInTurn)
+    for (int pair = 0; pair < 16; ++pair) step(pair, false, true);
 }
 
 #endif
@@ -295,7 +304,7 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 #if defined(__AVX512F__)
 inline constexpr int kSlicedRows = 8;  // three sums a row and two of W: 26 of 32 registers
 #elif defined(__AVX2__)
-inline constexpr int kSlicedRows = 2;
+inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers, 2 for W, 1 for x
 #else
 inline constexpr int kSlicedRows = 4;
 #endif
