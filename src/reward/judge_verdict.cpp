@@ -23,7 +23,7 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
 Found number(std::string_view text) {
   double value = 0.0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  return fault == std::errc() && end == text.data() + text.size() ? Found(value) : std::nullopt;
+  return fault == std::errc() && end == text.data() + text.size() && std::isfinite(value) ? Found(value) : std::nullopt;  // "nan" is read as a number
 }
 
 /// The first word that is one of two; their case does not matter.
@@ -47,8 +47,8 @@ Found first_integer(std::string_view said, bool finished) {
   const auto first = std::find_if(said.begin(), said.end(), is_digit);
   if (first == said.end()) return std::nullopt;
   const auto end = std::find_if_not(first, said.end(), is_digit);
-  if (end == said.end() && !finished) return std::nullopt;
-  const bool is_part = end != said.end() && *end == '.' && end + 1 != said.end() && is_digit(end[1]);  // 7.5 is no whole number
+  if (!finished && (end == said.end() || (*end == '.' && end + 1 == said.end()))) return std::nullopt;  // a digit may follow
+  const bool is_part = end != said.end() && *end == '.' && end + 1 != said.end() && is_digit(end[1]);   // 7.5 is no whole number
   const auto value = number(std::string_view(&*first, std::size_t(end - first)));
   if (is_part || !value) return std::nullopt;
   return first != said.begin() && first[-1] == '-' ? -*value : *value;

@@ -40,9 +40,13 @@ TEST(JudgeVerdict, NumbersStandOnTheirScale) {
   EXPECT_EQ(first.read("7.5", true), kNone) << "no whole number";
   EXPECT_EQ(first.read("It is 1", false), kNone) << "a digit may be missing";
   EXPECT_EQ(first.read("It is 1 ", false), Found(0.1));
+  EXPECT_EQ(first.read("It is 7.", false), kNone) << "it may become 7.5";
+  EXPECT_EQ(first.read("It is 7.", true), Found(0.7));
+  EXPECT_EQ(first.read("It is 7. ", false), Found(0.7));
   EXPECT_EQ(tag.read("<score>1</score> no: <score> -0.5 </score>.", false), Found(0.25));
   EXPECT_EQ(tag.read("<score>high</score>", true), kNone);
   EXPECT_EQ(tag.read("<score>1", true), kNone);
+  for (const char* said : {"<score>nan</score>", "<score>-NaN</score>", "<score>inf</score>"}) EXPECT_EQ(tag.read(said, true), kNone) << said;
   EXPECT_EQ(last.read("2 and 50", true), Found(0.5));
   EXPECT_EQ(own.read("Rating: 3, or rather Rating: 4", true), Found(0.75));
   EXPECT_FALSE(tag.takes_first() || last.takes_first() || own.takes_first());
