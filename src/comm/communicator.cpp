@@ -14,7 +14,7 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
     const double waited = backoff.waited_s();
     if (waited >= deadline_s) {
       waited_s_ += waited;
-      throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
+      throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
                                         "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = backoff.pause_s();

@@ -25,6 +25,8 @@ struct Envelope {
 /// A group of ranks with a private message space (its own MPI communicator). One thread calls it (MPI_THREAD_FUNNELED).
 class Communicator : public Collectives {
  public:
+  /// This rank's number in the world that all its groups stem from: what messages and roll calls call it.
+  virtual int world_rank() const { return rank(); }
   /// Sends without waiting for the receiver; messages between two ranks arrive in the order sent. Sending to oneself is allowed.
   virtual void send(int destination, int tag, std::string bytes) = 0;
   /// Next message from anyone if one is here. Drives outstanding sends.

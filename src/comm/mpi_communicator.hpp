@@ -32,6 +32,7 @@ class MpiCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int world_rank() const override { return roll_->rank(); }
   void sum(std::span<std::int64_t> values) override;
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;

@@ -115,7 +115,7 @@ void NcclCollectives::take(const char* call, ncclResult_t code) {
   const char* more = comm_ == nullptr ? "" : ncclGetLastError(comm_);
   const std::string why = fmt::format("{}{}{}", ncclGetErrorString(code), more[0] == '\0' ? "" : ": ", more);
   abort();
-  throw ProtocolError(error_message(fmt::format("rank {} of {}: {} failed", rank(), size(), call), why, "set NCCL_DEBUG=INFO to see its reason"));
+  throw ProtocolError(error_message(fmt::format("rank {}: {} failed", group_->world_rank(), call), why, "set NCCL_DEBUG=INFO to see its reason"));
 }
 
 bool NcclCollectives::is_settled(const char* what) {

@@ -53,6 +53,7 @@ class ThreadCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return int(group_->offers.size()); }
+  int world_rank() const override { return world_rank_; }
   void sum(std::span<std::int64_t> values) override {
     reduce("sum", values, [](std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); });  // wraps like MPI's
   }
@@ -91,7 +92,7 @@ class ThreadCommunicator final : public Communicator {
 
 void ThreadCommunicator::check_peers() const {
   if (world_.failed_rank < 0) return;
-  throw ProtocolError(error_message(fmt::format("rank {} stops because rank {} failed", rank_, world_.failed_rank), "a job ends with its first error",
+  throw ProtocolError(error_message(fmt::format("rank {} stops because rank {} failed", world_rank_, world_.failed_rank), "a job ends with its first error",
                                     "see the error of that rank"));
 }
 

@@ -90,6 +90,22 @@ TEST(Messages, DeadlineNamesRankWaitAndTime) {
   });
 }
 
+/// In a group ranks have other numbers, but logs, nodes and roll calls know those of the world.
+TEST(Messages, AGroupsDeadlineNamesTheRankOfTheWorld) {
+  in_world([](Communicator& world) {
+    const auto odd = world.split(world.rank() % 2);
+    const auto own = odd->split(0);
+    EXPECT_EQ(own->world_rank(), world.rank());
+    try {
+      own->receive(0.01, "nothing");
+      ADD_FAILURE() << "nothing was sent";
+    } catch (const ProtocolError& error) {
+      EXPECT_EQ(std::string(error.what()).rfind(fmt::format("rank {} waited ", world.rank()), 0), 0u) << error.what();
+    }
+    world.barrier();
+  });
+}
+
 TEST(Messages, WaitingForALateOneIsCounted) {
   in_world([](Communicator& world) {
     world.barrier();
