@@ -174,13 +174,15 @@ void NcclCarrier::broadcast(std::span<const Broadcast> broadcasts) {
 }
 
 void NcclCarrier::run_round(std::span<const Leg> legs) {
+  bool grouped = false;
   try {
     work_->use();
     for (const Leg& leg : legs)
       if (leg.work != leg.part.data() && leg.ranks->rank() == leg.root) work_->copy(leg.work, leg.part.data(), leg.part.size());
-    ncclGroupStart();
+    ncclGroupStart(), grouped = true;
     for (const Leg& leg : legs) leg.ranks->post_broadcast(leg.work, leg.part.size(), leg.root);
     const ncclResult_t code = ncclGroupEnd();
+    grouped = false;
     require<ProtocolError>(code == ncclSuccess || code == ncclInProgress, "ncclGroupEnd failed", ncclGetErrorString(code),
                            "set NCCL_DEBUG=INFO to see its reason");
     for (const Leg& leg : legs) leg.ranks->settle("ncclBroadcast");
@@ -188,6 +190,7 @@ void NcclCarrier::run_round(std::span<const Leg> legs) {
       if (leg.work != leg.part.data() && leg.ranks->rank() != leg.root) work_->copy(leg.part.data(), leg.work, leg.part.size());
     legs.front().ranks->finish("broadcasts side by side");
   } catch (...) {
+    if (grouped) ncclGroupEnd();                     // or whatever is called from now on would wait for its end, unnoticed
     for (const Leg& leg : legs) leg.ranks->abort();  // the others' kernels wait on this device
     throw;
   }

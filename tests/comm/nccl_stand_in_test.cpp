@@ -93,6 +93,23 @@ TEST(Nccl, AnErrorOfTheNetworkAbortsAndIsNamed) {
   });
 }
 
+/// Calls of a group that is never ended are queued nowhere, and those behind them neither.
+TEST(Nccl, AnErrorAmongBroadcastsSideBySideEndsTheirGroup) {
+  in_world([](Communicator& world) {
+    const auto carrier = nccl_carrier(0, kWork);
+    auto ranks = carrier->over(world), broken = carrier->over(world);
+    std::vector<std::int64_t> values(10, 1), more(10, 1);
+    stand_in::fail_next(ncclRemoteError);
+    EXPECT_NE(error_of([&] { broken->sum(values); }), "no error");
+    const Broadcast both[] = {{ranks.get(), 0, std::as_writable_bytes(std::span(values))}, {broken.get(), 0, std::as_writable_bytes(std::span(more))}};
+    EXPECT_TRUE(has(error_of([&] { carrier->broadcast(both); }), "communicator of NCCL that an error has ended"));
+    const auto fresh = carrier->over(world);
+    std::vector<std::int64_t> one{1};
+    fresh->sum(one);
+    EXPECT_EQ(one[0], world.size());
+  });
+}
+
 /// On the way out of an exception the others may never come: no end in order is tried.
 TEST(Nccl, AnExceptionOnTheWayAbortsAndAnOrderlyEndDoesNot) {
   in_world([](Communicator& world) {
