@@ -87,6 +87,8 @@ void wide_columns(ExecutionContext&, const float* logits, const float* other, st
 /// As in parameter_kernels.hpp. largest[1]: becomes the larger of itself and the largest |value|, infinity where one is none.
 void accumulate_fixed_point(ExecutionContext&, const float* values, std::int64_t count, int exponent, std::int64_t* sum, float* largest);
 void from_fixed_point(ExecutionContext&, const std::int64_t* sum, std::int64_t count, int exponent, float* values);
+/// Adds to sum[1] a 64-bit number of each value's bits and its place first + i: what a buffer holds, however it is cut.
+void add_checksum(ExecutionContext&, const float* values, std::int64_t first, std::int64_t count, std::int64_t* sum);
 /// squares[i] = sum of squares of block i of kNormBlock values, in double.
 void sums_of_squares(ExecutionContext&, const float* values, std::int64_t count, double* squares);
 /// AdamW of the matrix weight[rows, columns], and the new weights, rounded, into `published` [rows, stepped(columns)] unless that is nullptr.

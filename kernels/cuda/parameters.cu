@@ -22,6 +22,21 @@ __global__ void from_fixed_point_each(std::int64_t count, const std::int64_t* su
   values[i] = static_cast<float>(static_cast<double>(fits ? value : odd) * (fits ? scale : scale * 2048.0));
 }
 
+/// Mixes place and bits until each bit of both reaches all of the number (the finalizer of SplitMix64; Steele, Lea and Flood 2014).
+__device__ unsigned long long place_and_bits(std::int64_t place, float value) {
+  unsigned long long mixed = static_cast<unsigned long long>(place) * 0x9E3779B97F4A7C15ULL + __float_as_uint(value);
+  mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9ULL;
+  mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBULL;
+  return mixed ^ mixed >> 31;
+}
+
+__global__ void add_checksum_each(std::int64_t count, const float* values, std::int64_t first, std::int64_t* sum) {
+  const std::int64_t i = element();
+  unsigned long long mixed = i < count ? place_and_bits(first + i, values[i]) : 0;
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) mixed += __shfl_xor_sync(0xFFFFFFFFU, mixed, distance);
+  if (threadIdx.x % kWarp == 0) add_atomically(sum, static_cast<std::int64_t>(mixed));
+}
+
 /// A thread is one of the eight interleaved sums of a block of kNormBlock values.
 __global__ void squares_block(const float* values, std::int64_t count, double* squares) {
   const std::int64_t begin = blockIdx.x * static_cast<std::int64_t>(kNormBlock);
@@ -69,6 +84,10 @@ void accumulate_fixed_point(ExecutionContext& context, const float* values, std:
 
 void from_fixed_point(ExecutionContext& context, const std::int64_t* sum, std::int64_t count, int exponent, float* values) {
   launch_each(context, "from_fixed_point", from_fixed_point_each, count, sum, std::ldexp(1.0, -exponent), values);
+}
+
+void add_checksum(ExecutionContext& context, const float* values, std::int64_t first, std::int64_t count, std::int64_t* sum) {
+  launch_each(context, "add_checksum", add_checksum_each, count, values, first, sum);
 }
 
 void sums_of_squares(ExecutionContext& context, const float* values, std::int64_t count, double* squares) {

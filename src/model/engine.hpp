@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/drawer.hpp"
-#include "model/optimizer.hpp"
+#include "model/policy.hpp"
 #include "model/sequence_rows.hpp"
 #include "model/team.hpp"
 
@@ -44,14 +44,14 @@ class LeafEngine {
   virtual Columns forward(const Policy& policy, const Leaf& leaf, double temperature) = 0;
   virtual WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) = 0;
   virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) = 0;
-  virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) = 0;
-  virtual void collect(GradientSum& sum) = 0;
+  virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative,
+                                   DeviceGradients& gradients) = 0;
 };
 
 std::unique_ptr<LeafEngine> make_host_leaves(Team& team, std::int64_t leaf_bytes);
 
 // Of the device: in src/model/device, or in a build without one in no_device.cpp, where making throws EnvironmentError.
-std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed& policy, const SamplingParams& sampling);
+std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed& policy, const SamplingParams& sampling, std::int64_t rows);
 std::unique_ptr<LeafEngine> make_device_leaves();
 
 /// The contract of a pass over a leaf with a derivative.

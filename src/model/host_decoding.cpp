@@ -57,7 +57,7 @@ class HostDecoding final : public DecodeEngine {
 }  // namespace
 
 std::unique_ptr<DecodeEngine> make_decode_engine(const Policy::Packed& policy, const SamplingParams& sampling, Team& team, std::int64_t rows) {
-  if (runs_on_device(policy)) return make_device_decoding(policy, sampling);
+  if (runs_on_device(policy)) return make_device_decoding(policy, sampling, rows);
   return std::make_unique<HostDecoding>(policy, sampling, team, rows);
 }
 

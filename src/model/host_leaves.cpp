@@ -107,11 +107,9 @@ class HostLeaves final : public LeafEngine {
   Columns forward(const Policy& policy, const Leaf& leaf, double temperature) override;
   WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) override;
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) override;
-  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) override {
-    const GradientSink sink = [&sum](std::size_t slice, std::int64_t first, std::span<const float> values) { sum.add(slice, first, values); };
-    return forward_backward(policy, leaf, temperature, derivative, sink);
+  Columns forward_backward(const Policy&, const Leaf&, double, const ColumnGradient&, DeviceGradients&) override {
+    throw ProtocolError("gradients of a policy on the host were to stay on a device");
   }
-  void collect(GradientSum&) override {}  // it is all there
 
  private:
   Memory memory_;

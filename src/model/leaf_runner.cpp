@@ -31,12 +31,8 @@ Columns LeafRunner::forward_backward(const Policy& policy, const Leaf& leaf, dou
   return engines_->of(policy).forward_backward(policy, leaf, temperature, derivative, sink);
 }
 
-Columns LeafRunner::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) {
-  return engines_->of(policy).forward_backward(policy, leaf, temperature, derivative, sum);
-}
-
-void LeafRunner::collect(GradientSum& sum) {
-  if (engines_->device) engines_->device->collect(sum);
+Columns LeafRunner::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, DeviceGradients& gradients) {
+  return engines_->of(policy).forward_backward(policy, leaf, temperature, derivative, gradients);
 }
 
 void expect_trainable(const Policy::Packed& policy, const Leaf& leaf, const ColumnGradient& derivative) {

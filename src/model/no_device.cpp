@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "model/device_choice.hpp"
 #include "model/engine.hpp"
+#include "model/policy_optimizer.hpp"
 
 namespace rollcall::model {
 namespace {
@@ -18,7 +19,9 @@ void prefer_device(int) {}
 int device_index() { refuse(); }
 std::string device_name() { refuse(); }
 std::string device_text() { refuse(); }
-std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed&, const SamplingParams&) { refuse(); }
+std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed&, const SamplingParams&, std::int64_t) { refuse(); }
 std::unique_ptr<LeafEngine> make_device_leaves() { refuse(); }
+std::unique_ptr<DeviceOptimizer> make_device_optimizer(const Policy&, std::vector<std::int64_t>, Collectives&) { refuse(); }
+std::span<float> device_weights(const Policy&) { refuse(); }
 
 }  // namespace rollcall::model

@@ -61,16 +61,64 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
   return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
 }
 
+SumExponents::SumExponents(std::size_t tensors) : exponent_(tensors, kInitialExponent), largest_(tensors, 0.0) {}
+
+void SumExponents::start() {
+  std::fill(largest_.begin(), largest_.end(), 0.0);
+  leaves_ = 0;
+}
+
+void SumExponents::note(std::size_t t, double largest) { largest_[t] = std::max(largest_[t], largest); }
+
+SumOutcome SumExponents::decide(Collectives& ranks) {
+  ranks.maximum(largest_);
+  ranks.sum(std::span(&leaves_, 1));
+  if (!std::all_of(largest_.begin(), largest_.end(), [](double value) { return std::isfinite(value); })) return SumOutcome::nonfinite;
+  // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
+  const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
+  const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits);
+  centre_ = std::min(kCentreBits, high - kSlackBits);
+  return fit(std::min(kLowBits, centre_ - kSlackBits), high, centre_) ? SumOutcome::repeat : SumOutcome::ready;
+}
+
+void SumExponents::centre() { fit(centre_ - kSlackBits, centre_ + kSlackBits, centre_); }
+
+/// Moves each exponent whose largest element is outside (low, high] bits to the centre; true when one moved. Zero tensors keep theirs.
+bool SumExponents::fit(std::int64_t low, std::int64_t high, std::int64_t centre) {
+  bool moved = false;
+  for (std::size_t t = 0; t < exponent_.size(); ++t) {
+    if (largest_[t] == 0.0) continue;
+    const std::int64_t bits = bits_of(largest_[t]) + exponent_[t];
+    if (bits > low && bits <= high) continue;
+    exponent_[t] += centre - bits;
+    moved = true;
+  }
+  return moved;
+}
+
+void SumExponents::set(std::span<const std::int64_t> exponents) {
+  require<StorageError>(exponents.size() == exponent_.size(), "a checkpoint's gradient exponents do not fit the model", "there is one for each weight tensor",
+                        "resume with the run file the checkpoint was written with");
+  exponent_.assign(exponents.begin(), exponents.end());
+}
+
+double norm_of_shares(Collectives& ranks, std::int64_t size, std::int64_t begin, std::span<const double> squares) {
+  std::vector<std::int64_t> bits(std::size_t((size + kBlock - 1) / kBlock), 0);
+  std::transform(squares.begin(), squares.end(), bits.begin() + begin / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
+  ranks.sum(bits);
+  return std::sqrt(std::accumulate(bits.begin(), bits.end(), 0.0, [](double sum, std::int64_t block) { return sum + std::bit_cast<double>(block); }));
+}
+
 std::size_t GradientSum::bytes(const WeightLayout& layout) { return kLocks * sizeof(ProcessMutex) + std::size_t(layout.size) * sizeof(std::int64_t); }
 
-GradientSum::GradientSum(const WeightLayout& layout, Threads threads) : layout_(layout), threads_(std::move(threads)) {
+GradientSum::GradientSum(const WeightLayout& layout, Threads threads) : layout_(layout), threads_(std::move(threads)), exponents_(layout.slices.size()) {
   const auto memory = std::make_shared<AlignedArray<std::byte>>(bytes(layout));
   shared_.memory = {memory->span(), memory};
   prepare(true);
 }
 
 GradientSum::GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads)
-    : layout_(layout), threads_(std::move(threads)), shared_(std::move(shared)) {
+    : layout_(layout), threads_(std::move(threads)), shared_(std::move(shared)), exponents_(layout.slices.size()) {
   const auto& begins = shared_.begins;
   expect(!begins.empty() && begins.front() == 0 && begins.back() == layout.size, "shares cover the layout");
   for (const std::int64_t begin : begins) expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");  // measure()
@@ -84,8 +132,6 @@ void GradientSum::prepare(bool first) {
   locks_ = shared_.memory.view<ProcessMutex>(0, kLocks);
   sum_ = shared_.memory.view<std::int64_t>(locks_.size_bytes(), std::size_t(layout_.size));
   if (first) std::uninitialized_default_construct(locks_.begin(), locks_.end());
-  exponent_.assign(layout_.slices.size(), kInitialExponent);
-  largest_.resize(layout_.slices.size());
   facts_ = std::make_unique<std::mutex>();
 }
 
@@ -98,8 +144,7 @@ void GradientSum::start() {
   };
   if (shared_.begins.empty()) zero(0, layout_.size);
   for (const auto& across : shared_.across) zero(across.begins.front(), across.begins.back());
-  std::fill(largest_.begin(), largest_.end(), 0.0);
-  leaves_ = 0;
+  exponents_.start();
   if (shared_.node != nullptr) shared_.node->barrier();
 }
 
@@ -111,71 +156,26 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
     const std::int64_t stripe = at / kStripe, count = std::min(end, (stripe + 1) * kStripe) - at;
     const std::lock_guard lock(locks_[std::size_t(stripe) % kLocks]);
     largest = std::max(largest,
-                       kernels::accumulate_fixed_point(values.first(std::size_t(count)), int(exponent_[t]), sum_.subspan(std::size_t(at), std::size_t(count))));
+                       kernels::accumulate_fixed_point(values.first(std::size_t(count)), exponents_.of(t), sum_.subspan(std::size_t(at), std::size_t(count))));
     values = values.subspan(std::size_t(count)), at += count;
   }
-  // Where a part was outside the window, the sum is undefined; finish() sees it from largest_ and asks for a repeat.
+  // Where a part was outside the window, the sum is undefined; finish() sees it from the largest element and asks for a repeat.
   const std::lock_guard lock(*facts_);
-  largest_[t] = std::max(largest_[t], double(largest));
-}
-
-void GradientSum::add(std::size_t t, std::int64_t first, std::span<const std::int64_t> sum, float largest) {
-  const Slice& slice = layout_.slices.at(t);
-  expect(first >= 0 && first + std::int64_t(sum.size()) <= slice.count, "a part lies inside its tensor");
-  const std::int64_t begin = slice.offset + first, end = begin + std::int64_t(sum.size());
-  for (std::int64_t at = begin; at < end;) {
-    const std::int64_t stripe = at / kStripe, until = std::min(end, (stripe + 1) * kStripe);
-    const std::lock_guard lock(locks_[std::size_t(stripe) % kLocks]);
-    for (; at < until; ++at) sum_[std::size_t(at)] = std::int64_t(std::uint64_t(sum_[std::size_t(at)]) + std::uint64_t(sum[std::size_t(at - begin)]));
-  }
-  const std::lock_guard lock(*facts_);
-  largest_[t] = std::max(largest_[t], double(largest));
+  exponents_.note(t, largest);
 }
 
 void GradientSum::end_leaf() {
   const std::lock_guard lock(*facts_);
-  ++leaves_;
+  exponents_.end_leaf();
 }
 
 void GradientSum::add(std::span<const float> leaf_gradient) {
   expect(std::int64_t(leaf_gradient.size()) == layout_.size, "a leaf gradient fills the layout");
-  for (std::size_t t = 0; t < exponent_.size(); ++t) {
+  for (std::size_t t = 0; t < layout_.slices.size(); ++t) {
     const Slice& slice = layout_.slices[t];
     add(t, 0, leaf_gradient.subspan(std::size_t(slice.offset), std::size_t(slice.count)));
   }
   end_leaf();
-}
-
-/// Largest elements and number of leaves over all ranks. False when any element is not finite.
-bool GradientSum::reduce_columns(Collectives& ranks) {
-  ranks.maximum(largest_);
-  ranks.sum(std::span(&leaves_, 1));
-  return std::all_of(largest_.begin(), largest_.end(), [](double value) { return std::isfinite(value); });
-}
-
-/// Moves each exponent whose largest element is outside (low, high] bits to the centre; true when one moved. Zero tensors keep theirs.
-bool GradientSum::fit_exponents(std::int64_t low, std::int64_t high, std::int64_t centre) {
-  bool moved = false;
-  for (std::size_t t = 0; t < exponent_.size(); ++t) {
-    if (largest_[t] == 0.0) continue;
-    const std::int64_t bits = bits_of(largest_[t]) + exponent_[t];
-    if (bits > low && bits <= high) continue;
-    exponent_[t] += centre - bits;
-    moved = true;
-  }
-  return moved;
-}
-
-/// The norm of all shares, from the squares of this one's blocks. Each block's comes from one rank, so that adding integers hands their bits on.
-void GradientSum::measure(Collectives& ranks, std::vector<double> squares) {
-  if (!shared_.begins.empty()) {
-    std::vector<std::int64_t> bits(std::size_t((layout_.size + kBlock - 1) / kBlock), 0);
-    std::transform(squares.begin(), squares.end(), bits.begin() + own_share().first / kBlock, [](double sum) { return std::bit_cast<std::int64_t>(sum); });
-    ranks.sum(bits);
-    squares.resize(bits.size());
-    std::transform(bits.begin(), bits.end(), squares.begin(), [](std::int64_t sum) { return std::bit_cast<double>(sum); });
-  }
-  norm_ = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
 /// The share's sums as floats, written over them from its beginning; returns the squares of its blocks. A float is half as wide as its sum: those of blocks
@@ -194,7 +194,7 @@ std::vector<double> GradientSum::convert() {
     for (std::int64_t at = first; at < last; ++t) {
       const std::int64_t until = std::min(t < layout_.slices.size() ? layout_.slices[t].offset : layout_.size, last);
       const auto count = std::size_t(until - at);
-      kernels::from_fixed_point(sum_.subspan(std::size_t(at), count), int(exponent_[t - 1]), std::span(piece).subspan(std::size_t(at - first), count));
+      kernels::from_fixed_point(sum_.subspan(std::size_t(at), count), exponents_.of(t - 1), std::span(piece).subspan(std::size_t(at - first), count));
       at = until;
     }
     const auto values = std::span<const float>(piece).first(std::size_t(last - first));
@@ -222,11 +222,7 @@ std::pair<std::int64_t, std::int64_t> GradientSum::own_share() const {
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*facts_);
   expect(shared_.begins.empty() || int(shared_.begins.size()) == ranks.size() + 1, "each rank has a share");
-  if (!reduce_columns(ranks)) return Outcome::nonfinite;  // behind it all ranks have added what they have
-  // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
-  const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
-  const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits), centre = std::min(kCentreBits, high - kSlackBits);
-  if (fit_exponents(std::min(kLowBits, centre - kSlackBits), high, centre)) return Outcome::repeat;
+  if (const auto outcome = exponents_.decide(ranks); outcome != Outcome::ready) return outcome;
   if (shared_.begins.empty()) ranks.sum(sum_);
   for (const auto& [others, begins] : shared_.across) {
     if (others->size() == 1) continue;
@@ -234,32 +230,31 @@ GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
     for (const std::int64_t begin : begins) from.push_back(begin - begins.front());
     others->sum_to_shares(sum_.subspan(std::size_t(begins.front()), std::size_t(from.back())), from);
   }
-  measure(ranks, convert());
-  fit_exponents(centre - kSlackBits, centre + kSlackBits, centre);  // the next step starts well inside the window
+  const auto squares = convert();
+  if (shared_.begins.empty()) norm_ = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+  else norm_ = norm_of_shares(ranks, layout_.size, own_share().first, squares);
+  exponents_.centre();
   return Outcome::ready;
 }
 
 GradientShare GradientSum::gradient() const { return {gradient_, own_share().first, norm_}; }
-std::vector<std::int64_t> GradientSum::exponents() const { return exponent_; }
 
-void GradientSum::set_exponents(std::span<const std::int64_t> exponents) {
-  require<StorageError>(exponents.size() == exponent_.size(), "a checkpoint's gradient exponents do not fit the model", "there is one for each weight tensor",
-                        "resume with the run file the checkpoint was written with");
-  exponent_.assign(exponents.begin(), exponents.end());
+kernels::AdamWStep next_step(const OptimizerSection& settings, double lr, double norm, std::int64_t& steps) {
+  const bool clip = settings.max_grad_norm > 0 && norm > settings.max_grad_norm;
+  return {.lr = lr,
+          .beta1 = settings.beta1,
+          .beta2 = settings.beta2,
+          .eps = settings.eps,
+          .weight_decay = 0.0,
+          .gradient_scale = clip ? settings.max_grad_norm / norm : 1.0,
+          .step = ++steps};
 }
 
 void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, double lr, const GradientShare& gradient, std::span<float> weights,
                  OptimizerState& state, const Threads& threads, const AdamWParts& parts) {
   state.m.resize(gradient.values.size());
   state.v.resize(gradient.values.size());
-  const bool clip = settings.max_grad_norm > 0 && gradient.norm > settings.max_grad_norm;
-  const kernels::AdamWStep step{.lr = lr,
-                                .beta1 = settings.beta1,
-                                .beta2 = settings.beta2,
-                                .eps = settings.eps,
-                                .weight_decay = 0.0,
-                                .gradient_scale = clip ? settings.max_grad_norm / gradient.norm : 1.0,
-                                .step = ++state.step};
+  const kernels::AdamWStep step = next_step(settings, lr, gradient.norm, state.step);
   std::vector<std::int64_t> even;  // where nobody asks for other cuts
   for (std::int64_t begin = 0; parts.cuts.empty() && begin < layout.size; begin += kPart) even.push_back(begin);
   even.push_back(layout.size);

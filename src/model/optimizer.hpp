@@ -5,6 +5,7 @@
 #include "core/collectives.hpp"
 #include "core/run_config.hpp"
 #include "core/shared_memory.hpp"
+#include "kernels/parameter_kernels.hpp"
 #include "model/aligned_floats.hpp"
 #include "model/team.hpp"
 #include "model/weights.hpp"
@@ -50,10 +51,39 @@ struct SharedSum {
   std::vector<Across> across{};  ///< exchanges with other nodes that this rank takes part in; together they cover what it zeroes, its share at least
 };
 
+/// What the exponents of a fixed-point sum come to, from all leaves of a step.
+enum class SumOutcome { ready, repeat, nonfinite };
+
+/// The exponents of a fixed-point sum, one a tensor, which follow the largest elements of leaves. Decisions come from those of all ranks, so every rank count
+/// repeats alike, and a repeat with the same leaves is always followed by `ready`.
+class SumExponents {
+ public:
+  explicit SumExponents(std::size_t tensors);
+  int of(std::size_t t) const { return int(exponent_[t]); }
+  void start();                              ///< nothing has been added
+  void note(std::size_t t, double largest);  ///< |element| of a part of a leaf; infinity when one is not finite
+  void end_leaf() { ++leaves_; }
+  /// Behind it all ranks have noted what they have. On `repeat` the exponents have been corrected. Collective.
+  SumOutcome decide(Collectives& ranks);
+  void centre();  ///< after `ready`, once nothing needs those of this sum: the next step starts well inside the window
+  const std::vector<std::int64_t>& all() const { return exponent_; }
+  void set(std::span<const std::int64_t> exponents);  ///< throws StorageError
+
+ private:
+  bool fit(std::int64_t low, std::int64_t high, std::int64_t centre);
+
+  std::vector<std::int64_t> exponent_;  ///< [tensors]
+  std::vector<double> largest_;         ///< [tensors]
+  std::int64_t leaves_ = 0, centre_ = 0;
+};
+
+/// The norm of a gradient in shares, from the squares of blocks of this rank's, which begins at `begin` of the buffer: kernels::kNormBlock elements each.
+/// Each block's comes from one rank, so that adding integers hands their bits on. Collective.
+double norm_of_shares(Collectives& ranks, std::int64_t size, std::int64_t begin, std::span<const double> squares);
+
 /// Sum of leaf gradients as 64-bit integers with one exponent per tensor (house rule: order-free, so the bits are the same for any thread or rank count).
 /// Usage: start(); add() each leaf; finish(). On `repeat` the exponents have been corrected: start and add the same leaves again (first step, or a gradient
-/// grew or shrank by much). Decisions come from the largest leaf element of each tensor over all ranks, so every rank count repeats alike, and a repeat
-/// with the same leaves is always followed by `ready`.
+/// grew or shrank by much).
 class GradientSum {
  public:
   /// Every rank sums by itself and gets the whole gradient. `threads`: for what goes over all elements.
@@ -65,22 +95,17 @@ class GradientSum {
   /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe: leaves and parts of one may come at the same time.
   void add(std::size_t slice, std::int64_t first, std::span<const float> values);
   void end_leaf();
-  /// A part of a sum that was made elsewhere with these exponents, and the largest |element| of what was added there to the slice.
-  void add(std::size_t slice, std::int64_t first, std::span<const std::int64_t> sum, float largest);
   void add(std::span<const float> leaf_gradient);  ///< a whole leaf in one, layout order
-  enum class Outcome { ready, repeat, nonfinite };
-  Outcome finish(Collectives& ranks);           ///< collective over the update ranks
-  GradientShare gradient() const;               ///< valid after `ready`
-  std::vector<std::int64_t> exponents() const;  ///< state for the checkpoint: what the next sum starts from
-  void set_exponents(std::span<const std::int64_t> exponents);
+  using Outcome = SumOutcome;
+  Outcome finish(Collectives& ranks);                                              ///< collective over the update ranks
+  GradientShare gradient() const;                                                  ///< valid after `ready`
+  const std::vector<std::int64_t>& exponents() const { return exponents_.all(); }  ///< state for the checkpoint: what the next sum starts from
+  void set_exponents(std::span<const std::int64_t> exponents) { exponents_.set(exponents); }
 
  private:
   void prepare(bool first);
-  bool reduce_columns(Collectives& ranks);
-  bool fit_exponents(std::int64_t low, std::int64_t high, std::int64_t centre);
   std::pair<std::int64_t, std::int64_t> own_share() const;
   std::vector<double> convert();
-  void measure(Collectives& ranks, std::vector<double> squares);
 
   WeightLayout layout_;
   Threads threads_;
@@ -90,10 +115,8 @@ class GradientSum {
   std::span<ProcessMutex> locks_;  ///< of stripes of the sum, dealt round
   std::span<const float> gradient_;
   double norm_ = 0.0;
-  std::vector<std::int64_t> exponent_;  ///< [tensors]
-  std::vector<double> largest_;         ///< [tensors] largest |element| of any part; infinity when one is not finite
-  std::int64_t leaves_ = 0;
-  std::unique_ptr<std::mutex> facts_;  ///< largest_ and leaves_; behind a pointer so that sums can be moved
+  SumExponents exponents_;
+  std::unique_ptr<std::mutex> facts_;  ///< of exponents_; behind a pointer so that sums can be moved
 };
 
 /// First and second moments of a rank's share, and the number of steps taken.
@@ -101,6 +124,9 @@ struct OptimizerState {
   std::vector<float> m, v;
   std::int64_t step = 0;
 };
+
+/// AdamW at the state's next step, of which it counts one: a gradient of this norm is clipped. The decay is the tensor's.
+kernels::AdamWStep next_step(const OptimizerSection& settings, double lr, double norm, std::int64_t& steps);
 
 /// Parts in which AdamW goes over a layout, [parts + 1] ascending, and what to do with one whose weights are new; called from any thread, once for each part
 /// that lies in the rank's share as a whole.

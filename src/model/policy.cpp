@@ -248,6 +248,8 @@ void Policy::renew(PolicyVersion version, std::span<const std::size_t> parts, co
   Packer(*packed_, nullptr, threads).pack_parts(parts);
 }
 
+void Policy::renewed_on_device(PolicyVersion version) { packed_->version = version; }
+
 std::span<const std::int64_t> Policy::cuts() const { return packed_->cuts; }
 
 void Policy::renew_part(std::size_t part) {

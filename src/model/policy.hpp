@@ -48,6 +48,8 @@ class Policy {
   void renew(PolicyVersion version, std::span<const std::size_t> parts, const Threads& threads = {});
   /// Where the layout is cut into parts that are packed by themselves, [parts + 1]: the optimizer packs what it has just written while it is in the cache.
   std::span<const std::int64_t> cuts() const;
+  /// The next version has been written where this policy's device reads its weights; those of the host stay behind.
+  void renewed_on_device(PolicyVersion version);
   /// Packs a part whose weights are those of the next version. Different parts from different threads; nothing runs the policy until it is renewed.
   void renew_part(std::size_t part);
 
@@ -118,7 +120,7 @@ struct ColumnGradient {
 /// threads of the team.
 using GradientSink = std::function<void(std::size_t slice, std::int64_t first, std::span<const float> values)>;
 constexpr std::int64_t kGradientParts = 2;
-class GradientSum;
+class DeviceGradients;  ///< takes them in the memory of a device (device/device_backward.hpp)
 
 /// Runs leaves one after the other where their policy runs: through the kernels, each operation shared out among a team, or on a device. Keeps its memory from leaf
 /// to leaf. The bits depend on the leaf alone: not on the team, nor on what else is computed.
@@ -141,9 +143,8 @@ class LeafRunner {
   /// Forward, then backward from the loss's derivative by each column, block by block; weight gradients go to `sink` as they are made. Returns the columns of
   /// this forward.
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
-  /// The same, the gradients added to `sum`. A device keeps what it adds until collect(), which must come before the sum's finish(), also before a repeat.
-  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum);
-  void collect(GradientSum& sum);
+  /// The same of a policy on a device, where the gradients stay.
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, DeviceGradients& gradients);
 
   /// What forward() and forward_backward() of a leaf of so many tokens take.
   static std::int64_t forward_bytes(const ModelConfig& config, std::int64_t tokens);

@@ -74,7 +74,7 @@ Companions::Companions(Job& job, const method::Method& objective, comm::Communic
   }
   if (wants(column::reference_logprob) && !job.config.reference.model.empty()) {
     auto loaded = model::read_model_folder(job.config.reference.model);
-    require<ConfigError>(loaded.weights.size() == job.store->weights().size() && loaded.config.vocab_size == job.store->config().vocab_size,
+    require<ConfigError>(std::int64_t(loaded.weights.size()) == job.store->layout().size && loaded.config.vocab_size == job.store->config().vocab_size,
                          fmt::format("reference.model = {} has a different shape from the policy", job.config.reference.model),
                          "the reference is kept beside the policy, weight by weight", "use a model of the same architecture");
     set_reference(std::move(loaded.weights));
@@ -88,8 +88,10 @@ void Companions::set_reference(model::AlignedFloats weights) {
   reference_.emplace(job_->store->config(), reference_weights_, PolicyVersion{0}, &job_->store->kernels());
 }
 
+bool Companions::takes_policy() const { return wants(column::reference_logprob) && !reference_weights_; }
+
 void Companions::begin_training() {
-  if (wants(column::reference_logprob) && !reference_weights_) set_reference(model::AlignedFloats(std::as_const(*job_->store).weights()));
+  if (takes_policy()) set_reference(model::AlignedFloats(std::as_const(*job_->store).weights()));
 }
 
 bool Companions::changes_reference(std::uint64_t step) const {

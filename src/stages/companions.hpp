@@ -39,6 +39,7 @@ class Companions {
   /// [groups] log-probs of all rollouts' policy tokens, one after the other, under the policy of this moment.
   std::vector<std::vector<float>> logprobs_now(StepBatch& batch);
 
+  bool takes_policy() const;                         ///< what begin_training() is about to do
   void begin_training();                             ///< the reference becomes the policy, unless it was read or restored
   bool changes_reference(std::uint64_t step) const;  ///< that after_step will write to it
   void after_step(std::uint64_t step);               ///< moving average or refresh

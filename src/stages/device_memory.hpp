@@ -1,4 +1,5 @@
-// What a rank holds in the memory of its GPU, item by item, in numerics cuda_bf16_sliced8. What lies on the host (fp32 weights, moments, the node's sum) is memory.hpp's.
+// What a rank holds in the memory of its GPU, item by item, in numerics cuda_bf16_sliced8. The sizes are those that src/model/device takes
+// (model/device_sizes.hpp). What lies on the host, fp32 weights and what a checkpoint is made of, is memory.hpp's.
 #pragma once
 
 #include "stages/forecast.hpp"
@@ -12,14 +13,19 @@ namespace rollcall::stages {
 
 struct DeviceNeed {
   std::vector<MemoryItem> held;      ///< from beginning to end
-  std::uint64_t leaf_bytes = 0;      ///< a leaf's forward and backward pass, all blocks but one computed again; 0: no update stage
+  std::uint64_t leaf_bytes = 0;      ///< a leaf's forward and backward pass, all blocks but one computed again; 0: nothing is trained
   std::uint64_t kept_bytes = 0;      ///< what sparing the second computation takes
   std::uint64_t decode_bytes = 0;    ///< rows and logits while a session samples; 0: no generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence
   std::uint64_t least() const;       ///< with one sequence at a time
 };
-/// Of a rank that hosts these stages. `config.train.leaf_tokens` as leaf_tokens() gave it; `longest_prompt` in tokens.
-DeviceNeed device_need(const RunConfig& config, const RunModels& models, const std::vector<comm::Stage>& stages, std::int64_t longest_prompt);
+struct DeviceRank {
+  std::vector<comm::Stage> stages;  ///< that it hosts
+  std::int64_t longest_prompt = 0;  ///< tokens
+  int update_ranks = 1;             ///< that share the optimizer
+};
+/// `config.train.leaf_tokens` as leaf_tokens() gave it.
+DeviceNeed device_need(const RunConfig& config, const RunModels& models, const DeviceRank& rank);
 
 /// "weights in bf16 15.2 GB, ...", then "at least 93 GB: does not fit, 13 GB are missing": what a GPU of so many bytes makes of it.
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes);

@@ -55,9 +55,20 @@ void PolicyStore::publish(PolicyVersion version, comm::Communicator& node, std::
   }
   policy_->renew(version, own, threads_);
   if (left > 0) node.barrier();  // all have packed
+  fetched();
 }
 
-void PolicyStore::take(PolicyVersion version) { policy_->renew(version, std::span<const std::size_t>()); }
+void PolicyStore::take(PolicyVersion version) {
+  policy_->renew(version, std::span<const std::size_t>());
+  fetched();
+}
+
+void PolicyStore::publish_on_device(PolicyVersion version) { policy_->renewed_on_device(version); }
+
+std::shared_ptr<const model::AlignedFloats> PolicyStore::shared_weights() const {
+  expect(is_fetched(), "weights are read where they are new");
+  return weights_;
+}
 
 model::AdamWParts PolicyStore::parts() {
   return {policy_->cuts(), [this](std::size_t part) { policy_->renew_part(part); }};
@@ -227,7 +238,7 @@ Job make_job(const RunConfig& config, const RankShape& shape, const std::string&
     job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(weights->span()))));
   }
   job.store = std::make_unique<PolicyStore>(job.models.policy, std::move(weights), kernels);
-  job.leaves = std::make_unique<Leaves>(*job.workers);
+  job.leaves = std::make_unique<Leaves>(*job.workers, job.store->on_device());
   fill_prompt_tokens(job);
   check_lengths(job);
   fill_examples(job, examples);
@@ -256,9 +267,7 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
     return use;
   };
   job.memory = fit(rank);
-  // A device runs one leaf at a time.
-  const bool on_device = job.config.run.numerics == kernels::kCudaBf16Sliced8;
-  job.leaves->fit(on_device ? 1 : job.memory.leaves_at_once, job.memory.leaf_bytes);
+  job.leaves->fit(job.memory.leaves_at_once, job.memory.leaf_bytes);
   if (rank != 0) return;
   for (int r = 1; r < job.layout.ranks; ++r) fit(r);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());

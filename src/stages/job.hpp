@@ -36,9 +36,11 @@ class PolicyStore {
   void open(comm::Communicator& node, PolicyVersion version, model::Threads threads);
   const model::ModelConfig& config() const { return config_; }
   const model::WeightLayout& layout() const { return layout_; }
-  std::span<float> weights() { return weights_->span(); }
-  std::span<const float> weights() const { return std::as_const(*weights_).span(); }
-  std::shared_ptr<const model::AlignedFloats> shared_weights() const { return weights_; }
+  std::span<float> weights() { return weights_->span(); }  ///< for what is written into them
+  std::span<const float> weights() const { return shared_weights()->span(); }
+  std::shared_ptr<const model::AlignedFloats> shared_weights() const;
+  /// Whether passes read the weights on a device, where an optimizer may have newer ones than the host.
+  bool on_device() const { return kernels_->numerics == std::string_view(kernels::kCudaBf16Sliced8); }
   const kernels::KernelSet& kernels() const { return *kernels_; }
   PolicyVersion version() const { return policy_->version(); }
   const model::Policy& policy() const { return *policy_; }
@@ -51,6 +53,10 @@ class PolicyStore {
   /// parts inside `packed`. Collective over `node`.
   void publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed = {});
   void take(PolicyVersion version);  ///< what others of the node have published
+  /// This version is on the device. The host's weights stay what they were, and may not be read, until fetched().
+  void publish_on_device(PolicyVersion version);
+  bool is_fetched() const { return fetched_ == version(); }
+  void fetched() { fetched_ = version(); }  ///< the host's weights are those of the version
   std::string sha256() const;
 
  private:
@@ -60,6 +66,7 @@ class PolicyStore {
   std::optional<model::AlignedFloats> first_;      ///< until open()
   std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them where they are
   std::unique_ptr<model::Policy> policy_;
+  PolicyVersion fetched_{};  ///< of the host's weights
   model::Threads threads_;
 };
 

@@ -6,7 +6,7 @@ namespace rollcall::stages {
 /// A leaf of its own for each thread spares waiting for one another, but takes the memory of as many, and the last leaves leave threads idle.
 bool Leaves::side_by_side(std::int64_t count) const {
   const int threads = pool_->threads();
-  return threads == 1 || ((at_once_ == 0 || at_once_ >= threads) && count >= 2 * threads);
+  return !on_device_ && (threads == 1 || ((at_once_ == 0 || at_once_ >= threads) && count >= 2 * threads));
 }
 
 void Leaves::run(std::int64_t count, const std::function<void(model::LeafRunner&, std::int64_t)>& work) {
@@ -21,19 +21,13 @@ void Leaves::run(std::int64_t count, const std::function<void(model::LeafRunner&
     return;
   }
   apart_.clear();
-  if (!together_) together_ = std::make_unique<Member>(pool_->threads(), leaf_bytes_);
+  if (!together_) together_ = std::make_unique<Member>(on_device_ ? 1 : pool_->threads(), leaf_bytes_);
   together_->team.lead(pool_->side_by_side(), [&] {
     for (std::int64_t i = 0; i < count; ++i) {
       work(together_->runner, i);
       pool_->progressed();
     }
   });
-}
-
-void Leaves::collect(model::GradientSum& sum) {
-  for (auto& member : apart_)
-    if (member) member->runner.collect(sum);
-  if (together_) together_->runner.collect(sum);
 }
 
 }  // namespace rollcall::stages

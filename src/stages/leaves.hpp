@@ -15,13 +15,12 @@ namespace rollcall::stages {
 /// way it is done.
 class Leaves {
  public:
-  explicit Leaves(WorkerPool& pool) : pool_(&pool) {}
+  /// `on_device`: all leaves of one after the other are the caller's, who may speak to other ranks on the way: a device needs no threads.
+  explicit Leaves(WorkerPool& pool, bool on_device = false) : pool_(&pool), on_device_(on_device) {}
   /// What a leaf may take, and how many may be in memory at a time (MemoryUse). Before the first run.
   void fit(int at_once, std::int64_t leaf_bytes) { at_once_ = at_once, leaf_bytes_ = leaf_bytes; }
   /// Calls work(runner, i) for every i in [0, count), each once, in any order; a runner serves one call at a time. Rethrows what one threw.
   void run(std::int64_t count, const std::function<void(model::LeafRunner& runner, std::int64_t i)>& work);
-  /// What runners have kept of a sum: after the run that made it.
-  void collect(model::GradientSum& sum);
 
  private:
   struct Member {
@@ -32,6 +31,7 @@ class Leaves {
   bool side_by_side(std::int64_t count) const;
 
   WorkerPool* pool_;
+  bool on_device_;
   int at_once_ = 0;  ///< 0: as many as there are threads
   std::int64_t leaf_bytes_ = model::LeafRunner::kNoLimit;
   std::vector<std::unique_ptr<Member>> apart_;  ///< [thread]

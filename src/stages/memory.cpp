@@ -94,7 +94,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
   const std::uint64_t prompt = std::uint64_t(given.prompt), longest = prompt + std::uint64_t(c.sampling.max_new_tokens);
   const auto& kernels = any_kernels(c);
-  const bool trains = c.train.steps > 0 || c.sft.steps > 0;
+  const bool trains = c.train.steps > 0 || c.sft.steps > 0, on_device = kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8);
   MemoryNeed need;
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
@@ -126,8 +126,9 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
-    if (trains) holds("sum of gradients", 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));  // 64 bits each, once a node
-    holds("share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
+    if (trains && !on_device)
+      holds("sum of gradients", 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));  // 64 bits each, once a node
+    holds(on_device ? "share of the moments in a checkpoint" : "share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
     holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
     if (trains) {
@@ -147,7 +148,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       need.kept_bytes = std::max(bytes(1, model::LeafRunner::kNoLimit), need.leaf_bytes) - need.leaf_bytes;
     }
   }
-  if (kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8)) {  // rows, keys and values stand in the memory of a device, which sees to its own limit
+  if (on_device) {  // rows, keys and values stand in the memory of a device, which sees to its own limit
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = 0;
     need.apart = false;
   }
@@ -155,7 +156,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     const bool updates = layout.hosts_stage(rank, comm::Stage::update);
     const std::uint64_t files = rank == 0 || updates ? (models.companions.empty() ? 3 : 4) * weights : weights;
     // At the start the sum's pages are not touched yet; a rollback comes later.
-    const std::uint64_t sum = updates && c.train.on_nonfinite != "rollback" ? 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)) : 0;
+    const std::uint64_t sum =
+        updates && !on_device && c.train.on_nonfinite != "rollback" ? 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)) : 0;
     need.resume_bytes = files - std::min(files, sum);
   }
   return need;

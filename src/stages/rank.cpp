@@ -6,9 +6,9 @@
 #include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
-#include "kernels/library.hpp"
 #include "method/method.hpp"
 #include "model/device_choice.hpp"
+#include "model/device_sizes.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/failure.hpp"
@@ -86,16 +86,22 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   const bool reads = hosts(comm::Stage::generation) && job_.layout.on_node_of(rank, comm::Stage::update) == 0;
   readers_ = world.split(reads ? job_.layout.node_of(rank) : -1);
   open_policy(job_, node);
+  const bool on_device = job_.store->on_device();
   std::vector<comm::WeightSlice> slices;
-  for (const auto& slice : job_.store->layout().slices) slices.push_back({slice.name, slice.offset, slice.count});
-  const auto plan = comm::plan_transfer(job_.layout, slices);
+  comm::StageLayout readers = job_.layout;
+  if (on_device) {  // as they stand there, to every device: no memory is in common
+    slices.push_back({"weights of the device", 0, model::device_weight_bytes(job_.store->config()).changing() / std::int64_t(sizeof(float))});
+    readers.nodes.clear();
+  } else {
+    for (const auto& slice : job_.store->layout().slices) slices.push_back({slice.name, slice.offset, slice.count});
+  }
+  const auto plan = comm::plan_transfer(readers, slices);
   for (const auto& batch : plan) transfer_ranks_.push_back(batch.root);
   for (const int other : job_.layout.of(comm::Stage::generation)) {
     if (!job_.layout.hosts_stage(other, comm::Stage::update)) transfer_ranks_.push_back(other);
   }
   std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
-  const bool on_device = kernels::built_with_cuda() && job_.config.run.numerics == kernels::kCudaBf16Sliced8;
   auto chosen = comm::choose_carrier(world, job_.config.run.comm, on_device ? std::optional(model::device_index()) : std::nullopt);
   job_.carrier = std::move(chosen.carrier);
   if (rank == 0 && chosen.choice.transport != comm::Transport::mpi) spdlog::info("sums and weights travel by {}", comm::describe(chosen.choice));
@@ -183,6 +189,11 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
       return true;
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
+      if (job_.store->on_device()) {
+        transfer_->run(model::device_weights(job_.store->policy()), version);
+        if (!update_) job_.store->publish_on_device(PolicyVersion{version});
+        return true;
+      }
       transfer_->run(job_.store->weights(), version);
       if (readers_) job_.store->publish(PolicyVersion{version}, *readers_);
       else if (!update_) job_.store->take(PolicyVersion{version});

@@ -1,9 +1,8 @@
-// Leaves over ranks and threads, exact sums, AdamW on every rank's share.
+// Leaves over ranks and threads, exact sums, the objective between them.
 #include "stages/update.hpp"
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "comm/weight_transfer.hpp"
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
@@ -60,13 +59,6 @@ std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicato
   return own;
 }
 
-/// The sum of this rank's node, and how its shares are fetched from others.
-model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeGroups& groups, const std::vector<std::int64_t>& begins) {
-  model::SharedSum sum{begins, groups.own, groups.node->share_memory(model::GradientSum::bytes(layout)), groups.node.get(), {}};
-  for (const auto& across : groups.across) sum.across.push_back({across.by_carrier.get(), begins_of(across, begins)});
-  return sum;
-}
-
 }  // namespace
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
@@ -79,70 +71,26 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
       drift_(companions_.wants(method::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
       groups_(comm::make_node_groups(ranks, *job.carrier)),
+      by_carrier_(job.carrier->over(ranks)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
-      sum_(job.store->layout(), shared_sum(job.store->layout(), groups_, begins_), {job.workers->threads(), job.workers->side_by_side()}) {
-  const auto own = std::size_t(begins_[std::size_t(groups_.own) + 1] - begins_[std::size_t(groups_.own)]);
-  optimizer_ = std::make_shared<model::OptimizerState>(model::OptimizerState{std::vector<float>(own, 0.0F), std::vector<float>(own, 0.0F), 0});
-}
+      optimizer_(make_optimizer()) {}
 
 std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see) {
   const auto own = own_leaves(std::int64_t(leaves.size()), *ranks_);
+  const auto most = std::int64_t(leaves.size() + std::size_t(ranks_->size()) - 1) / ranks_->size();  // that any rank has
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
-    sum_.start();
+    optimizer_->start();
     job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) {
       const auto& [leaf, derivative, logprob, repeated] = leaves[std::size_t(own[std::size_t(i)])];
-      see(own[std::size_t(i)], runner.forward_backward(job_->store->policy(), leaf, temperature, derivative, sum_));
-      sum_.end_leaf();
+      see(own[std::size_t(i)], optimizer_->add(runner, job_->store->policy(), leaf, temperature, derivative));
     });
-    job_->leaves->collect(sum_);
-    const auto outcome = sum_.finish(*ranks_);
-    if (outcome == model::GradientSum::Outcome::nonfinite) return std::nullopt;
-    if (outcome == model::GradientSum::Outcome::ready) return attempt + 1;
+    for (auto i = std::int64_t(own.size()); i < most; ++i) optimizer_->add_none();
+    const auto outcome = optimizer_->finish(*ranks_);
+    if (outcome == model::SumOutcome::nonfinite) return std::nullopt;
+    if (outcome == model::SumOutcome::ready) return attempt + 1;
   }
   throw NumericsError(error_message(fmt::format("the fixed-point gradient sum found no exponent in {} attempts", kMostRepeats),
                                     "the gradient cannot be summed exactly", "lower the learning rate or look at the data of this step"));
-}
-
-UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics) {
-  const model::GradientShare gradient = sum_.gradient();
-  metrics["actor/grad_norm"] = gradient.norm;
-  metrics["actor/lr"] = lr;
-  if (norm_limit > 0 && gradient.norm > norm_limit) return UpdateOutcome::spike;
-  await_writer();
-  model::apply_adamw(job_->store->layout(), settings, lr, gradient, job_->store->weights(), *optimizer_,
-                     {job_->workers->threads(), job_->workers->side_by_side()}, job_->store->parts());
-  const Stopwatch publishing;
-  gather_weights();
-  std::vector<PolicyStore::Stretch> packed;
-  for (const int share : groups_.shares) packed.push_back({begins_[std::size_t(share)], begins_[std::size_t(share) + 1]});
-  job_->store->publish(PolicyVersion{job_->store->version().value + 1}, *groups_.node, packed);
-  metrics["timing_s/publish"] = publishing.seconds();
-  return UpdateOutcome::applied;
-}
-
-void Update::gather_weights() {
-  for (const auto& across : groups_.across) {
-    if (across.ranks->size() == 1) continue;
-    auto begins = begins_of(across, begins_);
-    const std::int64_t start = begins.front();
-    for (std::int64_t& begin : begins) begin -= start;
-    const auto weights = job_->store->weights().subspan(std::size_t(start), std::size_t(begins.back()));
-    across.by_carrier->gather_shares(weights, begins);
-    for (int root = 0; root < across.ranks->size(); ++root) {
-      const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
-      if (first < last) comm::check_arrived(*across.ranks, root, std::as_bytes(weights.subspan(first, last - first)));
-    }
-  }
-}
-
-void Update::enter_phase(bool supervised) {
-  if (supervised == supervised_phase_) return;
-  // Moments of the supervised loss would set the size of the first policy-gradient steps.
-  await_writer();
-  std::fill(optimizer_->m.begin(), optimizer_->m.end(), 0.0F);
-  std::fill(optimizer_->v.begin(), optimizer_->v.end(), 0.0F);
-  optimizer_->step = 0;
-  supervised_phase_ = supervised;
 }
 
 void Update::finish(UpdateReport report) {
@@ -350,6 +298,7 @@ void Update::share_compute(UpdateReport& report, double own_s) const {
 
 void Update::on_update(const UpdatePlan& plan) {
   enter_phase(false);
+  if (companions_.takes_policy()) fetch_weights();
   companions_.begin_training();
   UpdateReport report;
   const Stopwatch reading;
@@ -379,7 +328,10 @@ void Update::on_update(const UpdatePlan& plan) {
     objective_state_.learn(batch, drift);
   drift_.remember(batch);
   if (replay_.on()) replay_.remember(std::move(batch));
-  if (companions_.changes_reference(plan.step)) await_writer();
+  if (companions_.changes_reference(plan.step)) {
+    await_writer();
+    fetch_weights();
+  }
   companions_.after_step(plan.step);
   share_compute(report, clock.seconds() - (ranks_->waited_s() - waited_before));
   report.update_s = clock.seconds();

@@ -4,7 +4,7 @@
 #include "comm/node_groups.hpp"
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
-#include "model/optimizer.hpp"
+#include "model/policy_optimizer.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/background_task.hpp"
 #include "stages/companions.hpp"
@@ -86,7 +86,9 @@ class Update {
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
   void gather_weights();  ///< what ranks of other nodes have made of theirs
-  void await_writer();    ///< before anything that a checkpoint is being written of changes. Collective
+  void fetch_weights();   ///< those of the device to the host, where it has older ones. Collective
+  std::unique_ptr<model::PolicyOptimizer> make_optimizer();
+  void await_writer();  ///< before anything that a checkpoint is being written of changes. Collective
   bool leader() const { return ranks_->rank() == 0; }
 
   Job* job_;
@@ -101,9 +103,11 @@ class Update {
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                              ///< of the step at hand
   comm::NodeGroups groups_;
-  std::vector<std::int64_t> begins_;  ///< of the shares of the optimizer
-  model::GradientSum sum_;
-  std::shared_ptr<model::OptimizerState> optimizer_;  ///< of this rank's share
+  std::unique_ptr<Collectives> by_carrier_;   ///< the update ranks, for what is large
+  std::vector<std::int64_t> begins_;          ///< of the shares of the optimizer
+  int own_ = 0;                               ///< this rank's share
+  model::DeviceOptimizer* device_ = nullptr;  ///< the optimizer where it is a device's
+  std::unique_ptr<model::PolicyOptimizer> optimizer_;
   BackgroundTask<SaveReport> saving_;
   std::optional<std::pair<std::string, std::int64_t>> saved_reference_;  ///< checkpoint that holds the reference, and its revision
   bool supervised_phase_ = true;                                         ///< which phase optimizer_ belongs to

@@ -47,14 +47,15 @@ std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std
 }  // namespace
 
 void Update::add_moments(io::CheckpointShare& share) const {
-  if (optimizer_->m.empty()) return;
+  if (begins_[std::size_t(own_)] == begins_[std::size_t(own_) + 1]) return;
+  const auto own = optimizer_->state();
   struct Moments {
     std::shared_ptr<const model::OptimizerState> state;
     std::vector<std::int64_t> exponents, counters;
   };
   const auto moments = std::make_shared<const Moments>(
-      Moments{optimizer_, sum_.exponents(), {optimizer_->step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)}});
-  share.files[moments_name(groups_.own, model::ranks_with_share(begins_))] = [moments] {
+      Moments{own, optimizer_->exponents(), {own->step, supervised_phase_ ? 1 : 0, std::int64_t(job_->store->version().value)}});
+  share.files[moments_name(own_, model::ranks_with_share(begins_))] = [moments] {
     const auto& [state, exponents, counters] = *moments;
     const std::vector<std::int64_t> shape{std::int64_t(state->m.size())};
     const std::vector<model::TensorView> tensors{{"m", model::Dtype::f32, shape, std::as_bytes(std::span(state->m))},
@@ -82,6 +83,7 @@ void Update::await_writer() {
 }
 
 void Update::on_save(const SaveRequest& request) {
+  fetch_weights();
   io::CheckpointShare share{.files = {}, .earlier = request.earlier, .unchanged = {}};
   add_moments(share);
   if (ranks_->rank() == 1 % ranks_->size()) {  // beside the leader, which has the weights to write
@@ -113,24 +115,28 @@ void Update::restore_optimizer(const std::map<std::string, std::string>& files, 
     return values;
   };
   // Written by any number of ranks: all slices one after the other, of which this rank takes its share.
-  const auto own = std::size_t(groups_.own);
-  for (auto [name, moments] : {std::pair("m", &optimizer_->m), std::pair("v", &optimizer_->v)}) {
+  const auto own = std::size_t(own_);
+  const auto read = [&](const char* name, std::span<float> moments) {
     std::int64_t at = 0;
     for (const auto& slice : slices) {
       const auto& tensor = slice.tensor(name);
       const auto count = std::int64_t(tensor.bytes.size() / sizeof(float));
       const std::int64_t first = std::max(at, begins_[own]), last = std::min(at + count, begins_[own + 1]);
       if (tensor.dtype == model::Dtype::f32 && first < last)
-        std::memcpy(moments->data() + (first - begins_[own]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float),
+        std::memcpy(moments.data() + (first - begins_[own]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float),
                     std::size_t(last - first) * sizeof(float));
       at += tensor.dtype == model::Dtype::f32 ? count : 0;
     }
     require<StorageError>(at == job_->store->layout().size, fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored",
                           "use a checkpoint of this run");
-  }
-  sum_.set_exponents(read_i64("exponents", sum_.exponents().size()));
+  };
   const auto counters = read_i64("counters", 3);
-  optimizer_->step = counters[0], supervised_phase_ = counters[1] != 0;
+  optimizer_->restore(read_i64("exponents", optimizer_->exponents().size()), counters[0], [&](std::span<float> m, std::span<float> v) {
+    read("m", m);
+    read("v", v);
+  });
+  supervised_phase_ = counters[1] != 0;
+  if (device_ != nullptr) device_->take(std::as_const(*job_->store).weights());
 }
 
 void Update::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
@@ -150,12 +156,12 @@ void Update::on_rollback(const std::string& name) {
   require<StorageError>(file != checkpoint.files.end(), fmt::format("checkpoint {} has no model.safetensors", name), "the run cannot go back to it",
                         "remove it to use the previous one");
   if (groups_.node->rank() == 0) model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors", job_->store->weights());
+  // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
+  job_->store->publish(PolicyVersion{job_->store->version().value + 1}, *groups_.node);
   // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the scheduler.
   const ObjectiveState seen = objective_state_;
   restore(checkpoint.files, name);
   objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
-  // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
-  job_->store->publish(PolicyVersion{job_->store->version().value + 1}, *groups_.node);
   finish({});
 }
 

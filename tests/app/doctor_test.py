@@ -42,7 +42,7 @@ def a_driver_that_does_not_start(harness):
 def a_plan_for_gpus(harness):
     told = harness.succeed("plan", harness.source / "jobs/runs/quickstart.toml", "--gpus", 4)
     check("on 4 ranks" in told and "GPUs of 85.9 GB, one a rank" in told, told)
-    check(re.search(r"weights in bf16 .*64-bit sum of gradients .*\n +at least .*: fits, \d+ sequences", told), told)
+    check(re.search(r"weights in bf16 .*share of weights, moments and sums .*\n +at least .*: fits, \d+ sequences", told), told)
     told = harness.succeed("plan", harness.tiny, "--gpus", 2, "--gpu-memory", "500M")
     check("does not fit, " in told, told)
 

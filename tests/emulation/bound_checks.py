@@ -47,6 +47,7 @@ CHECKS = [
     ("parameters", "const std::int64_t i = element();\n  if (i >= count) return;\n  constexpr", "const std::int64_t i = element();\n  constexpr"),
     ("parameters", "j < columns ? stepped_weight(a, step, row * columns + j) : 0.0F", "stepped_weight(a, step, row * columns + j)"),
     ("parameters", "j + 1 < columns ? stepped_weight(a, step, row * columns + j + 1) : 0.0F", "stepped_weight(a, step, row * columns + j + 1)"),
+    ("parameters", "i < count ? place_and_bits(first + i, values[i]) : 0", "place_and_bits(first + i, values[i])"),
     ("rows", "if (j >= d) return;", ""),
     ("rows", "if (i < count) y[i] = gate[i]", "y[i] = gate[i]"),
     ("token_columns", "if (i >= n) return;", ""),

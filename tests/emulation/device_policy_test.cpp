@@ -1,10 +1,6 @@
 // Policies on the emulated device: near the host's in fp32, the same bits in any company, and a training forward that repeats what generation stored.
 #include "base/error.hpp"
-#ifndef ROLLCALL_ON_HARDWARE  // the same program on a GPU
-#include "emulation.hpp"
-#endif
 #include "model/decode.hpp"
-#include "model/optimizer.hpp"
 #include "model/packed_policy.hpp"
 #include "model/small_models.hpp"
 
@@ -63,13 +59,6 @@ double distance(std::span<const float> a, std::span<const float> b) {  // relati
   return std::sqrt(error / size);
 }
 
-/// Of the device's threads.
-void take_another_order() {
-#ifndef ROLLCALL_ON_HARDWARE
-  emulation::seed(11);
-#endif
-}
-
 /// The host's bf16 numerics are held to the same distance from fp32 (model/Forward.Bf16StaysNearFp32): 8 bits an operand, and weights that are large for the model.
 TEST(DevicePolicy, ColumnsAndGradientsAreNearTheHosts) {
   for (const Family family : kFamilies) {
@@ -103,45 +92,6 @@ TEST(DevicePolicy, TrainingRepeatsTheForwardAndSharedPromptsChangeNothing) {
   EXPECT_EQ(trained.entropy, columns.entropy);
   EXPECT_EQ(apart.logprob, columns.logprob);
   EXPECT_LT(distance(shared, plain), 1e-2) << "sums of rounded products in another order";
-}
-
-/// The sum that stays on the device until it is collected is the one that the host makes of gradients that are fetched.
-TEST(DevicePolicy, SumsOnTheDeviceAreTheHosts) {
-  const ModelConfig config = config_of(Family::llama);
-  const Policy device = on_device(config, 8);
-  const WeightLayout layout = weight_layout(config);
-  std::vector<Leaf> leaves;
-  for (std::uint64_t i = 0; i < 2; ++i) leaves.push_back(random_leaf(config, {4, 7}, 30 + i));
-  const auto summed = [&](bool fetched) {
-    GradientSum sum(layout);
-    Alone alone;
-    Team team;
-    LeafRunner runner(team);
-    int attempts = 0;
-    auto outcome = GradientSum::Outcome::repeat;
-    for (; outcome == GradientSum::Outcome::repeat; ++attempts) {
-      sum.start();
-      for (std::size_t i = 0; i < leaves.size(); ++i) {
-        auto derivative = random_columns(leaves[i].targets.size(), i);
-        for (float& x : derivative.logprob) x *= 1e3F;  // beyond what the first exponents hold
-        if (fetched)
-          runner.forward_backward(device, leaves[i], 1.0, derivative,
-                                  [&](std::size_t s, std::int64_t first, std::span<const float> v) { sum.add(s, first, v); });
-        else runner.forward_backward(device, leaves[i], 1.0, derivative, sum);
-        sum.end_leaf();
-      }
-      runner.collect(sum);
-      outcome = sum.finish(alone);
-    }
-    EXPECT_EQ(outcome, GradientSum::Outcome::ready);
-    EXPECT_EQ(attempts, 2);
-    const auto gradient = sum.gradient();
-    EXPECT_GT(gradient.norm, 0.0);
-    return std::vector<float>(gradient.values.begin(), gradient.values.end());
-  };
-  const auto fetched = summed(true);
-  take_another_order();
-  EXPECT_EQ(summed(false), fetched);
 }
 
 std::vector<std::int32_t> prompt_of(const ModelConfig& config, std::size_t group) {

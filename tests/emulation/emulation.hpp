@@ -26,6 +26,13 @@ void push_work(cudaStream_t stream, std::function<bool()> advance);
 /// PCI bus id of the only device.
 void name_device(const std::string& bus_id);
 
+/// Bytes of device memory asked for and not given back, now and at most since begin_memory(). Without stream-ordered memory, which here is given back late.
+struct MemoryTaken {
+  std::size_t now, most;
+};
+MemoryTaken memory_taken();
+void begin_memory();
+
 /// Threads switched to, launches run, accesses watched: what a test cost.
 struct Counts {
   std::int64_t launches, switches, accesses;

@@ -60,6 +60,8 @@ struct Machine {
   std::set<Stream*> streams{};
   std::mt19937_64 random{1};
   std::map<const void*, int> shared_limits{};
+  std::map<const void*, std::size_t> asked{};  ///< by cudaMalloc
+  MemoryTaken taken{};
   cudaError_t last_error = cudaSuccess;
   int open = 0;
 
@@ -227,6 +229,8 @@ namespace {
 std::string device_name = "0000:01:00.0";
 }
 void name_device(const std::string& bus_id) { device_name = bus_id; }
+MemoryTaken memory_taken() { return machine().taken; }
+void begin_memory() { machine().taken.most = machine().taken.now; }
 void seed(std::uint64_t value) { machine().random.seed(value); }
 std::mt19937_64& random_engine() { return machine().random; }
 void push_work(cudaStream_t stream, std::function<bool()> advance) { append(stream, std::move(advance), nullptr); }
@@ -279,13 +283,20 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) { return *pool = nullptr, cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }  // emulated memory costs nothing to take
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return take(machine().device, memory, bytes); }
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  const cudaError_t error = take(machine().device, memory, bytes);
+  if (error != cudaSuccess) return error;
+  machine().asked[*memory] = bytes, machine().taken.now += bytes;
+  machine().taken.most = std::max(machine().taken.most, machine().taken.now);
+  return error;
+}
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return take(machine().device, memory, bytes); }
 cudaError_t cudaMallocManaged(void** memory, std::size_t bytes) { return take(machine().managed, memory, bytes); }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return *memory = std::malloc(bytes), cudaSuccess; }
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   complete_all();
+  if (const auto asked = machine().asked.find(memory); asked != machine().asked.end()) machine().taken.now -= asked->second, machine().asked.erase(asked);
   return give(memory);
 }
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {

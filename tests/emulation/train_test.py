@@ -1,5 +1,6 @@
 """A tiny run with generation and update on the emulated device: the same policy and archive on one rank and three, killed or not; refused by name where it cannot go on."""
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -20,15 +21,39 @@ def bits(folder):
     return end["policy_sha256"], end["archive_sha256"]
 
 
+def planned_bytes(harness, *wanted):
+    """Of one GPU: what `rollcall plan` says of each item that the emulated device is asked for."""
+    told = harness.succeed("plan", harness.tiny, *wanted, "--gpus", 1)
+    items = dict(re.findall(r"([a-z][a-z A-Z0-9-]*) ([0-9.]+ [kMG]?B)", told.split("in numerics cuda_bf16_sliced8")[1].split("at least")[0]))
+    left_out = ("CUDA and these kernels", "on the way to other ranks", "scratch of kernels")  # the driver's, the host's where ranks share a device, and stream-ordered
+    check(all(name in items for name in left_out), told)
+    units = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+    return sum(float(size.split()[0]) * units[size.split()[1]] for name, size in items.items() if name not in left_out)
+
+
 def ranks_agree(harness):
+    memory = harness.work / "memory"
     for ranks in (1, 3):
         folder = harness.work / f"ranks_{ranks}"
-        harness.train(folder, *DEVICE, *sets(run__layout="colocated"), ranks=ranks)
+        harness.train(folder, *DEVICE, *sets(run__layout="colocated"), ranks=ranks, env={"EMULATED_MEMORY": str(memory)} if ranks == 1 else None)
         rows = metrics(folder)
         check(len(rows) == STEPS, f"{len(rows)} training rows, not {STEPS}")
         check(all(row["actor/ratio_min"] == 1 == row["actor/ratio_max"] for row in rows), "the training forward does not repeat generation")
         check(any(row["actor/grad_norm"] > 0 for row in rows), "no step moved the weights, so equal bits say nothing")
     check(bits(harness.work / "ranks_1") == bits(harness.work / "ranks_3"), "one rank and three end differently")
+    planned, taken = planned_bytes(harness, *DEVICE), int(memory.read_text())
+    check(0.85 * planned < taken < 1.05 * planned, f"the device was asked for {taken} bytes, the plan has {planned:.0f}")
+
+
+def shares_agree(harness):
+    """So many weights that the optimizer has a share for each of two ranks of three, the third has none; one step."""
+    wide = (*DEVICE, *sets(model__intermediate_size=1400, sft__steps=1, train__steps=1, train__rollouts_per_prompt=2, run__layout="colocated"))
+    for ranks in (1, 3):
+        harness.train(harness.work / f"shares_{ranks}", *wide, ranks=ranks)
+    parts = sorted(path.name for path in (harness.work / "shares_3").glob("checkpoints/*/optimizer-*"))
+    check(any("of-00002" in name for name in parts), f"no two shares: {parts}")
+    check(bits(harness.work / "shares_1") == bits(harness.work / "shares_3"), "one share and two end differently")
+    check(metrics(harness.work / "shares_1")[-1]["actor/grad_norm"] > 0, "the step moved nothing")
 
 
 def a_killed_run_ends_alike(harness):
@@ -60,4 +85,4 @@ def a_build_without_cuda_says_so(harness):
 
 
 if __name__ == "__main__":
-    main(ranks_agree, a_killed_run_ends_alike, other_numerics_are_refused_by_name, a_build_without_cuda_says_so)
+    main(ranks_agree, shares_agree, a_killed_run_ends_alike, other_numerics_are_refused_by_name, a_build_without_cuda_says_so)

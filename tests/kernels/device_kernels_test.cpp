@@ -298,6 +298,27 @@ TEST(DeviceProduct, TransposesWhatIsRounded) {
       ASSERT_EQ(got[std::size_t(j * stepped(n) + i)], i < n ? to_bf16(x[std::size_t(i * k + j)]) : 0) << i << ' ' << j;
 }
 
+TEST(DeviceParameters, AChecksumTellsValuesAndPlacesApartHoweverItIsCut) {
+  const Floats x = random_floats(700, 9);
+  const auto checksum = [](const Floats& values, const std::vector<std::int64_t>& cuts) {
+    const OnDevice<float> on_values(values);
+    const OnDevice<std::int64_t> sum(std::vector<std::int64_t>{0});
+    ExecutionContext context;
+    for (std::size_t i = 0; i + 1 < cuts.size(); ++i) cuda::add_checksum(context, on_values + cuts[i], cuts[i], cuts[i + 1] - cuts[i], sum);
+    return sum.values()[0];
+  };
+  const std::int64_t whole = checksum(x, {0, 700});
+  EXPECT_EQ(checksum(x, {0, 1, 33, 699, 700}), whole);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{255}, std::size_t{699}}) {
+    Floats other = x;
+    other[i] = -other[i];
+    EXPECT_NE(checksum(other, {0, 700}), whole) << i;
+  }
+  Floats swapped = x;
+  std::swap(swapped[5], swapped[650]);
+  EXPECT_NE(checksum(swapped, {0, 700}), whole);
+}
+
 TEST(DeviceParameters, AdamWIsTheHostsAndPublishes) {
   static const KokkosScope kokkos;
   const std::int64_t rows = 5, columns = 37;

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "model/device_choice.hpp"
+#include "model/device_sizes.hpp"
 
 #include <fmt/format.h>
 
@@ -12,19 +13,25 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t(1) << 20, kLeastBlock = std::size_t(1) << 20, kAlign = 256;  // bytes
+using device_sizes::kChunk;
 int preferred_place = 0;
-std::size_t padded(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+std::size_t padded(std::size_t bytes) { return std::size_t(device_sizes::piece(std::int64_t(bytes))); }
 
 }  // namespace
 
+void DeviceArena::reserve(std::int64_t bytes) {
+  if (blocks_.size() == 1 && blocks_.front().bytes >= std::size_t(bytes)) return;
+  blocks_.clear();  // or both would be in memory
+  blocks_.push_back({kernels::cuda::device_memory(std::size_t(bytes)), std::size_t(bytes)});
+  at_ = {};
+}
+
+/// What the table did not foresee gets a block of its own: a pass is never ended for it.
 std::byte* DeviceArena::take_bytes(std::size_t bytes) {
   const std::size_t size = padded(bytes);
   while (at_.block < blocks_.size() && at_.used + size > blocks_[at_.block].bytes) at_ = {at_.block + 1, 0};
   if (at_.block == blocks_.size()) {
-    std::size_t all = kLeastBlock;
-    for (const Block& block : blocks_) all += block.bytes;
-    const std::size_t made = std::max(size, all);
+    const std::size_t made = std::max(size, std::size_t(kChunk));
     blocks_.push_back({kernels::cuda::device_memory(made), made});
   }
   std::byte* piece = blocks_[at_.block].memory.get() + at_.used;
@@ -49,7 +56,7 @@ Device::Device() {
 Device::Chunk& Device::chunk_for(std::vector<Chunk>& chunks, std::size_t bytes, bool both) {
   const auto found = std::find_if(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.used + bytes <= chunk.bytes; });
   if (found != chunks.end()) return *found;
-  const std::size_t made = std::max(bytes, kChunk);
+  const std::size_t made = std::max(bytes, std::size_t(kChunk));
   chunks.push_back({kernels::cuda::pinned_memory(made), both ? kernels::cuda::device_memory(made) : nullptr, made, 0});
   return chunks.back();
 }

@@ -11,10 +11,12 @@
 
 namespace rollcall::model {
 
-/// Memory for one pass after the other: pieces are taken from blocks that stay, and given back as they were taken. Work that is queued may still use what is
+/// Memory for one pass after the other: pieces are taken from a block that stays, and given back as they were taken. Work that is queued may still use what is
 /// given back, since who takes it queues behind.
 class DeviceArena {
  public:
+  /// One block of at least so many bytes, as device_sizes.hpp has them for the pass. While nothing is taken.
+  void reserve(std::int64_t bytes);
   struct Mark {
     std::size_t block = 0, used = 0;
   };

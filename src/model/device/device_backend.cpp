@@ -6,6 +6,7 @@
 namespace rollcall::model {
 
 namespace cuda = kernels::cuda;
+using device_sizes::kHeadRows;
 
 /// Page tables of all sequences one after the other, then where each row, and each that stands in a second place, is stored.
 void DeviceBackend::upload_places(const KeyValues& memory) {

@@ -13,8 +13,6 @@ namespace rollcall::model {
 /// Runs rows of tokens through the blocks and the head. All memory is the arena's: a pass begins with embed(), and what it took is given back by the next one.
 class DeviceBackend {
  public:
-  static constexpr std::int64_t kHeadRows = 256;  ///< logits exist for so many rows at a time, as on the host
-
   explicit DeviceBackend(Device& device) : device_(&device) {}
   Device& device() { return *device_; }
   kernels::ExecutionContext& context() { return device_->context(); }

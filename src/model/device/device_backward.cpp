@@ -8,11 +8,21 @@ namespace rollcall::model {
 namespace {
 
 namespace cuda = kernels::cuda;
-
-constexpr std::int64_t kHeadOutputs = 2048;                    // tokens of the vocabulary whose logits exist at a time
-constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;  // of a weight's gradient that exist at a time
+using device_sizes::kHeadOutputs, device_sizes::kWeightFloats;
 
 }  // namespace
+
+std::vector<SliceRange> backward_parts(const Policy::Packed& policy) {
+  const auto one = [](std::int64_t slice) { return SliceRange{std::size_t(slice), std::size_t(slice) + 1}; };
+  std::vector<SliceRange> parts{one(policy.head.weight_slice), one(policy.final_norm.slice)};
+  std::int64_t last = policy.final_norm.slice;
+  for (auto layer = policy.layers.rbegin(); layer != policy.layers.rend(); ++layer) {
+    parts.push_back({std::size_t(layer->input_norm.slice), std::size_t(last)});
+    last = layer->input_norm.slice;
+  }
+  parts.push_back(one(0));
+  return parts;
+}
 
 DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients& gradients)
     : policy_(&policy.view), backend_(&backend), sequences_(&sequences), gradients_(&gradients), n_(std::int64_t(sequences.positions().size())) {
@@ -98,6 +108,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   const std::int32_t* shifted = device.upload(std::span<const std::int32_t>(targets));
   float *dnormed = zeros(m, width), *part = take(m, width), *z = take(m, std::min(kHeadOutputs, head.outputs)), *last = take(m, width);
   const cuda::Rows16 normed = backend_->rounded_rows(p.normed, m, width), turned_normed = turned(p.normed, m, width);
+  gradients_->begin_part(0);
   for (std::int64_t b = 0; b < blocks; ++b) {
     Linear block = head;
     const std::int64_t first = b * kHeadOutputs;
@@ -109,6 +120,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
     inputs(block, z, m, part);
     cuda::add(context(), part, m * width, dnormed);
   }
+  gradients_->end_part();
   // The last token of a prompt predicts the first of all its answers: its gradient is their sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
@@ -117,7 +129,9 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   std::vector<std::int32_t> next = begin;
   for (std::int64_t i = 0; i < m; ++i) own[std::size_t(next[std::size_t(p.rows[std::size_t(i)])]++)] = dnormed + i * width;
   cuda::sum_rows(context(), device.upload(std::span<const float* const>(predicting)), nullptr, m, width, last);
+  gradients_->begin_part(1);
   norm(policy_->final_norm, last, m, dnormed, part, false);
+  gradients_->end_part();
   for (const float*& row : own) row = part + (row - dnormed);
   cuda::sum_rows(context(), device.upload(std::span<const float* const>(own)), device.upload(std::span<const std::int32_t>(begin)), n_, width, dx_);
   backend_->arena().give_back(mark);
@@ -165,6 +179,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   const auto mark = backend_->arena().mark();
   const std::int64_t inner = layer.gate.outputs, dim = policy_->config.head_dim;
 
+  gradients_->begin_part(policy_->layers.size() + 1 - i);
   const float* dactivated = linears(rows.activated.values, std::array{Through{layer.down, dx_}});
   float *dgate = take(n_, inner), *dup = take(n_, inner);
   cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate, dup);
@@ -183,6 +198,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   }
   dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k}, Through{layer.v, d.v}});
   norm(layer.input_norm, rows.x.values, n_, dnormed, dx_, true);
+  gradients_->end_part();
   backend_->arena().give_back(mark);
 }
 
@@ -204,7 +220,9 @@ void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
   float* sums = take(std::int64_t(distinct.size()), width);
   cuda::sum_rows(context(), device.upload(std::span<const float* const>(row)), device.upload(std::span<const std::int32_t>(begin)),
                  std::int64_t(distinct.size()), width, sums);
+  gradients_->begin_part(policy_->layers.size() + 2);
   gradients_->add_rows(distinct, sums, width);
+  gradients_->end_part();
   backend_->arena().give_back(mark);
 }
 

@@ -8,10 +8,20 @@
 
 namespace rollcall::model {
 
+/// Parts of a model, each of neighbouring slices [first, last) of the layout, in the order in which a backward pass comes to them: the head, the final norm,
+/// the blocks from the last to the first, the embedding.
+struct SliceRange {
+  std::size_t first = 0, last = 0;
+};
+std::vector<SliceRange> backward_parts(const Policy::Packed& policy);
+
 /// Where gradients of one leaf go; what it is given is in device memory and borrowed for work that is queued at once.
 class DeviceGradients {
  public:
   virtual ~DeviceGradients() = default;
+  // Around all that is added to a part. Every leaf has every part once.
+  virtual void begin_part(std::size_t part) = 0;
+  virtual void end_part() = 0;
   /// Of a slice of the layout from its element `first` on.
   virtual void add(std::size_t slice, std::int64_t first, const float* values, std::int64_t count) = 0;
   /// rows [tokens, width] of the embedding, slice 0.

@@ -22,7 +22,7 @@ float below_one(double u) { return std::min(float(u), std::nextafter(1.0F, 0.0F)
 
 class DeviceDecoding final : public DecodeEngine {
  public:
-  DeviceDecoding(const Policy::Packed& policy, const SamplingParams& sampling)
+  DeviceDecoding(const Policy::Packed& policy, const SamplingParams& sampling, std::int64_t rows)
       : shape_(page_shape(policy)),
         layers_(policy.config.num_hidden_layers),
         width_(policy.config.hidden_size),
@@ -34,10 +34,14 @@ class DeviceDecoding final : public DecodeEngine {
                .top_p = float(sampling.top_p)},
         backend_(Device::own()) {
     check_sampling(sampling);
+    const auto turn = backend_.device().turn();
+    backend_.arena().reserve(device_decode_bytes(policy.config, rows));
   }
 
-  PageMemory page_memory() override { return {device_pages, std::max(PageMemory().chunk, cuda::free_bytes() / kChunks)}; }
-  std::int64_t most_page_bytes() const override { return cuda::free_bytes() / 10 * 8; }  // the rest for activations, and what passes over leaves take
+  PageMemory page_memory() override { return {device_pages, std::max(device_sizes::kChunk, cuda::free_bytes() / kChunks)}; }
+  std::int64_t most_page_bytes() const override {
+    return cuda::free_bytes() / device_sizes::kPageShareOf * device_sizes::kPageShare;
+  }  // the rest for activations, and what passes over leaves take
   void copy_positions(const std::byte* from, std::int64_t, std::byte* to) override {
     const auto turn = backend_.device().turn();
     cuda::copy_on_device(backend_.context(), to, from, std::size_t(layers_ * shape_.bytes()));
@@ -104,8 +108,8 @@ class DeviceDecoding final : public DecodeEngine {
 
 }  // namespace
 
-std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed& policy, const SamplingParams& sampling) {
-  return std::make_unique<DeviceDecoding>(policy, sampling);
+std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed& policy, const SamplingParams& sampling, std::int64_t rows) {
+  return std::make_unique<DeviceDecoding>(policy, sampling, rows);
 }
 
 }  // namespace rollcall::model

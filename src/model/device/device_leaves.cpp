@@ -1,4 +1,4 @@
-// Leaves on the device: columns come back, gradients stay in integers until they are collected.
+// Leaves on the device: columns come back, gradients stay with who takes them.
 #include "base/error.hpp"
 #include "model/device/device_backward.hpp"
 #include "model/engine.hpp"
@@ -14,61 +14,12 @@ namespace {
 
 namespace cuda = kernels::cuda;
 
-constexpr std::int64_t kFetched = std::int64_t(1) << 22;  // elements of a sum that are fetched at a time
-
-/// The fixed-point sum of leaves, where they run.
-class DeviceSum final : public DeviceGradients {
- public:
-  /// The exponents are those of the sum at hand, which takes what is here before they change.
-  void begin(Device& device, const WeightLayout& layout, const GradientSum& sum) {
-    device_ = &device;
-    if (begun_) return;
-    begun_ = true, exponents_ = sum.exponents();
-    if (layout_.size != layout.size) {
-      layout_ = layout, memory_.reset();  // or both would be in memory
-      memory_ = cuda::device_memory(bytes() + layout.slices.size() * sizeof(float));
-    }
-    cuda::fill_zeros(device.context(), memory_.get(), bytes() + layout.slices.size() * sizeof(float));
-  }
-  void add(std::size_t slice, std::int64_t first, const float* values, std::int64_t count) override {
-    cuda::accumulate_fixed_point(device_->context(), values, count, int(exponents_[slice]), sums(slice) + first, largest() + slice);
-  }
-  void add_rows(std::span<const std::int32_t> tokens, const float* rows, std::int64_t width) override {
-    cuda::embed_backward(device_->context(), rows, device_->upload(tokens), std::int64_t(tokens.size()), width, std::ldexp(1.0, int(exponents_[0])), sums(0),
-                         largest());
-  }
-  void collect(GradientSum& sum) {
-    if (!std::exchange(begun_, false)) return;
-    std::vector<float> most(layout_.slices.size());
-    device_->download(largest(), std::span(most));
-    device_->wait();
-    std::vector<std::int64_t> part;
-    for (std::size_t s = 0; s < layout_.slices.size(); ++s) {
-      for (std::int64_t first = 0; first < layout_.slices[s].count; first += kFetched) {
-        part.resize(std::size_t(std::min(kFetched, layout_.slices[s].count - first)));
-        device_->download(sums(s) + first, std::span(part));
-        device_->wait();
-        sum.add(s, first, part, most[s]);
-      }
-    }
-  }
-
- private:
-  std::size_t bytes() const { return std::size_t(layout_.size) * sizeof(std::int64_t); }
-  std::int64_t* sums(std::size_t slice) const { return reinterpret_cast<std::int64_t*>(memory_.get()) + layout_.slices[slice].offset; }
-  float* largest() const { return reinterpret_cast<float*>(memory_.get() + bytes()); }
-
-  Device* device_ = nullptr;
-  WeightLayout layout_{};
-  std::shared_ptr<std::byte> memory_;  ///< sums in the layout's places, then the largest |element| of each slice
-  std::vector<std::int64_t> exponents_;
-  bool begun_ = false;
-};
-
 /// Each gradient fetched as it is made.
 class Fetched final : public DeviceGradients {
  public:
   Fetched(Device& device, const GradientSink& sink) : device_(&device), sink_(&sink) {}
+  void begin_part(std::size_t) override {}
+  void end_part() override {}
   void add(std::size_t slice, std::int64_t first, const float* values, std::int64_t count) override { (*sink_)(slice, first, fetch(values, count)); }
   void add_rows(std::span<const std::int32_t> tokens, const float* rows, std::int64_t width) override {
     const auto all = fetch(rows, std::int64_t(tokens.size()) * width);
@@ -92,19 +43,10 @@ class DeviceLeaves final : public LeafEngine {
   Columns forward(const Policy& policy, const Leaf& leaf, double temperature) override;
   WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) override;
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) override {
-    const auto turn = device_.turn();
     Fetched fetched(device_, sink);
     return forward_backward(policy, leaf, temperature, derivative, fetched);
   }
-  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, GradientSum& sum) override {
-    const auto turn = device_.turn();
-    sum_.begin(device_, policy.packed().layout, sum);
-    return forward_backward(policy, leaf, temperature, derivative, sum_);
-  }
-  void collect(GradientSum& sum) override {
-    const auto turn = device_.turn();
-    sum_.collect(sum);
-  }
+  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, DeviceGradients& gradients) override;
 
  private:
   /// A leaf as the device reads it, with its pages and columns in the arena.
@@ -125,11 +67,10 @@ class DeviceLeaves final : public LeafEngine {
   void read_columns(const Run& run, const float* hidden, double temperature);
   Columns fetch(const Run& run, const Leaf& leaf);
   std::int64_t kept_blocks(const ModelConfig& config, std::int64_t n);
-  Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, DeviceGradients& gradients);
+  void clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models = 1);
 
   Device& device_ = Device::own();
   DeviceBackend backend_{device_};
-  DeviceSum sum_;
   std::int64_t kept_bytes_ = -1;
 };
 
@@ -172,7 +113,7 @@ Columns DeviceLeaves::fetch(const Run& run, const Leaf& leaf) {
 
 Columns DeviceLeaves::forward(const Policy& policy, const Leaf& leaf, double temperature) {
   const auto turn = device_.turn();
-  backend_.arena().give_back({});
+  clear(policy.config(), leaf, 0);
   const Run run = begin(policy, leaf);
   read_columns(run, backend_.hidden(run.policy, leaf.tokens, run.sequences.positions(), run.sequences).values, temperature);
   return fetch(run, leaf);
@@ -185,7 +126,8 @@ WideColumns DeviceLeaves::forward_wide(const Policy& policy, const Policy* secon
       fmt::format("the second model has {} tokens, the policy {}", second == nullptr ? 0 : second->config().vocab_size, policy.config().vocab_size),
       "distributions over different vocabularies cannot be compared", "use a model with the policy's tokenizer");
   DeviceArena& arena = backend_.arena();
-  arena.give_back({});
+  clear(second != nullptr && device_block_bytes(second->config(), 1) > device_block_bytes(policy.config(), 1) ? second->config() : policy.config(), leaf, 0,
+        second == nullptr ? 1 : 2);
   const float scale = inverse_temperature(temperature);
   const std::int64_t m = std::int64_t(leaf.targets.size()), vocab = policy.config().vocab_size;
   float *squares = arena.take<float>(m), *kl = arena.take<float>(m);
@@ -219,20 +161,26 @@ WideColumns DeviceLeaves::forward_wide(const Policy& policy, const Policy* secon
 /// Blocks whose rows stay from the forward to the backward pass; those before them are computed again. Only time and memory know.
 std::int64_t DeviceLeaves::kept_blocks(const ModelConfig& c, std::int64_t n) {
   if (kept_bytes_ < 0) kept_bytes_ = cuda::free_bytes() / 2;
-  const std::int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim, norms = c.qk_norm ? q + kv : 0;
-  const std::int64_t each = n * (4 * c.hidden_size + 2 * q + 2 * kv + norms + 3 * c.intermediate_size) * std::int64_t(sizeof(float));
-  return std::clamp<std::int64_t>(kept_bytes_ / each, 1, c.num_hidden_layers);
+  return std::clamp<std::int64_t>(kept_bytes_ / device_block_bytes(c, n), 1, c.num_hidden_layers);
+}
+
+/// Begins a pass over `models` of this shape in memory for it.
+void DeviceLeaves::clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models) {
+  backend_.arena().give_back({});
+  const DeviceLeafShape shape{std::int64_t(leaf.tokens.size()), std::int64_t(leaf.targets.size()), std::int64_t(leaf.offsets.size()) - 1, kept};
+  backend_.arena().reserve(models * device_leaf_bytes(config, shape));
 }
 
 Columns DeviceLeaves::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative,
                                        DeviceGradients& gradients) {
+  const auto turn = device_.turn();
   expect_trainable(policy.packed(), leaf, derivative);
   if (leaf.targets.empty()) return {};
   const ModelConfig& config = policy.config();
   const std::int64_t n = std::int64_t(leaf.tokens.size()), width = config.hidden_size, blocks = config.num_hidden_layers;
   DeviceArena& arena = backend_.arena();
-  arena.give_back({});
   const std::int64_t first_kept = blocks - kept_blocks(config, n);
+  clear(config, leaf, blocks - first_kept);
   const Run run = begin(policy, leaf);
   float* const inputs = arena.take<float>((first_kept + 1) * n * width);
 

@@ -1,6 +1,8 @@
 // Panels go over in one piece; norms and biases are gathered; an embedding that is no head is rounded on the device.
 #include "model/device/device_policy.hpp"
 
+#include "model/policy_optimizer.hpp"
+
 #include <algorithm>
 #include <vector>
 
@@ -11,16 +13,16 @@ namespace cuda = kernels::cuda;
 
 constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;  // of the embedding that are under way at a time
 
-/// The fp32 vectors of a policy, each with its length, in one order.
+/// The fp32 vectors of a policy, each with its length and slice, in one order.
 template <class Visit>
 void each_vector(Policy::Packed& view, const Visit& visit) {
   const auto norm = [&](Norm& n) {
-    if (n.weight != nullptr) visit(n.weight, n.width);
+    if (n.weight != nullptr) visit(n.weight, n.width, n.slice);
   };
   for (Layer& layer : view.layers) {
     for (Norm* n : {&layer.input_norm, &layer.post_attention_norm, &layer.q_norm, &layer.k_norm}) norm(*n);
     for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
-      if (linear->bias != nullptr) visit(linear->bias, linear->outputs);
+      if (linear->bias != nullptr) visit(linear->bias, linear->outputs, linear->bias_slice);
   }
   norm(view.final_norm);
 }
@@ -39,28 +41,32 @@ void copy_parts(Policy::Packed& view, const Policy::Packed& host) { view.layers 
 
 }  // namespace
 
-OnDevice::OnDevice(Device& device, const Policy::Packed& host) : panels_(cuda::device_memory(host.panels.size())) {
+OnDevice::OnDevice(Device& device, const Policy::Packed& host)
+    : bytes_(device_weight_bytes(host.config)),
+      memory_(cuda::device_memory(std::size_t(bytes_.changing()))),
+      rotary_(cuda::device_memory(std::size_t(bytes_.angles))) {
   view.config = host.config, view.kernels = host.kernels;
   copy_parts(view, host);
-  each_vector(view, [&](const float*&, std::int64_t count) { vector_floats_ += padded(count); });
-  vectors_ = cuda::device_memory(std::size_t(vector_floats_) * sizeof(float));
-  if (!host.config.tie_word_embeddings)
-    table_ = cuda::device_memory(std::size_t(host.config.vocab_size * cuda::stepped(host.config.hidden_size)) * sizeof(kernels::Bf16));
-  rotary_ = cuda::device_memory(2 * host.rotary->cos.size() * sizeof(float));
+  cuda::fill_zeros(device.context(), memory_.get(), std::size_t(bytes_.changing()));
   place(device, host);
   copy(device, host);
 }
 
 /// Turns the host's pointers into the device's, and copies what no version changes.
 void OnDevice::place(Device& device, const Policy::Packed& host) {
+  places_.resize(host.layout.slices.size());
   each_linear(view, [&](Linear& linear) {
-    linear.panels = panels_.get() + (static_cast<const std::byte*>(linear.panels) - host.panels.data());
+    linear.panels = memory_.get() + (static_cast<const std::byte*>(linear.panels) - host.panels.data());
     linear.weight = nullptr;
+    places_[std::size_t(linear.weight_slice)] = {const_cast<kernels::Bf16*>(rows_of(linear).rows), linear.inputs, nullptr};
   });
-  auto* next = reinterpret_cast<const float*>(vectors_.get());
-  each_vector(view, [&](const float*& vector, std::int64_t count) { vector = next, next += padded(count); });
-  embedding = table_ == nullptr ? rows_of(view.head)
-                                : cuda::Rows16{reinterpret_cast<const kernels::Bf16*>(table_.get()), view.config.vocab_size, view.config.hidden_size};
+  float* next = vectors();
+  each_vector(view, [&](const float*& vector, std::int64_t count, std::int64_t slice) {
+    places_[std::size_t(slice)].vector = next;
+    vector = next, next += padded(count);
+  });
+  if (!view.config.tie_word_embeddings) places_[0] = {table(), view.config.hidden_size, nullptr};
+  embedding = {places_[0].rows, view.config.vocab_size, view.config.hidden_size};
   const std::size_t bytes = host.rotary->cos.size() * sizeof(float);
   cos = reinterpret_cast<const float*>(rotary_.get()), sin = cos + host.rotary->cos.size();
   cuda::copy_to_device(device.context(), rotary_.get(), host.rotary->cos.data(), bytes);
@@ -69,22 +75,28 @@ void OnDevice::place(Device& device, const Policy::Packed& host) {
 
 void OnDevice::copy(Device& device, const Policy::Packed& host) {
   kernels::ExecutionContext& context = device.context();
-  cuda::copy_to_device(context, panels_.get(), host.panels.data(), host.panels.size());
-  std::vector<float> vectors;
+  cuda::copy_to_device(context, memory_.get(), host.panels.data(), host.panels.size());
+  std::vector<float> floats;
   Policy::Packed parts;
   copy_parts(parts, host);
-  each_vector(parts, [&](const float*& vector, std::int64_t count) {
-    vectors.insert(vectors.end(), vector, vector + count);
-    vectors.resize(vectors.size() + std::size_t(padded(count) - count));
+  each_vector(parts, [&](const float*& vector, std::int64_t count, std::int64_t) {
+    floats.insert(floats.end(), vector, vector + count);
+    floats.resize(floats.size() + std::size_t(padded(count) - count));
   });
-  cuda::copy_to_device(context, vectors_.get(), vectors.data(), vectors.size() * sizeof(float));
+  cuda::copy_to_device(context, vectors(), floats.data(), floats.size() * sizeof(float));
   device.wait();  // the host's memory may change
-  if (table_ != nullptr) copy_embedding(device, host);
+  if (!view.config.tie_word_embeddings) copy_embedding(device, host);
   revision = host.revision;
 }
 
+void OnDevice::put(Device& device, std::size_t slice, std::int64_t first, const float* values, std::int64_t count) const {
+  const auto [rows, columns, vector] = places_[slice];
+  if (rows == nullptr) cuda::copy_on_device(device.context(), vector + first, values, std::size_t(count) * sizeof(float));
+  else cuda::round_rows(device.context(), values, count / columns, columns, rows + first / columns * cuda::stepped(columns));
+}
+
 void OnDevice::copy_embedding(Device& device, const Policy::Packed& host) {
-  const std::int64_t width = host.config.hidden_size, most = std::max<std::int64_t>(kTableFloats / width, 1);
+  const std::int64_t width = host.config.hidden_size, most = std::clamp<std::int64_t>(kTableFloats / width, 1, host.config.vocab_size);
   std::vector<float> rows(static_cast<std::size_t>(most * width));
   const auto on_device = cuda::device_memory(rows.size() * sizeof(float));
   auto* const floats = reinterpret_cast<float*>(on_device.get());
@@ -92,7 +104,7 @@ void OnDevice::copy_embedding(Device& device, const Policy::Packed& host) {
     const std::int64_t count = std::min(most, host.config.vocab_size - first);
     for (std::int64_t i = 0; i < count; ++i) host.embedding.row(std::int32_t(first + i), rows.data() + i * width);
     cuda::copy_to_device(device.context(), floats, rows.data(), std::size_t(count * width) * sizeof(float));
-    cuda::round_rows(device.context(), floats, count, width, reinterpret_cast<kernels::Bf16*>(table_.get()) + first * cuda::stepped(width));
+    cuda::round_rows(device.context(), floats, count, width, table() + first * cuda::stepped(width));
     device.wait();
   }
 }
@@ -101,6 +113,14 @@ const OnDevice& on_device(Device& device, const Policy::Packed& host) {
   if (host.on_device == nullptr) host.on_device = std::make_shared<OnDevice>(device, host);
   if (host.on_device->revision != host.revision) host.on_device->copy(device, host);
   return *host.on_device;
+}
+
+std::span<float> device_weights(const Policy& policy) {
+  Device& device = Device::own();
+  const auto turn = device.turn();
+  const auto weights = on_device(device, policy.packed()).weights();
+  device.wait();
+  return weights;
 }
 
 }  // namespace rollcall::model

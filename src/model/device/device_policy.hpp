@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/device_kernels.hpp"
 #include "model/device/device.hpp"
+#include "model/device_sizes.hpp"
 #include "model/packed_policy.hpp"
 
 namespace rollcall::model {
@@ -16,13 +17,26 @@ struct OnDevice {
 
   OnDevice(Device& device, const Policy::Packed& host);
   void copy(Device& device, const Policy::Packed& host);  ///< its weights
+  /// New weights of a slice of the layout from its element `first` on, whole rows of a matrix, in fp32 on the device.
+  void put(Device& device, std::size_t slice, std::int64_t first, const float* values, std::int64_t count) const;
+  /// All that versions change, in one piece.
+  std::span<float> weights() const { return {reinterpret_cast<float*>(memory_.get()), std::size_t(bytes_.changing()) / sizeof(float)}; }
 
  private:
+  /// Where a slice stands: a matrix rounded, a vector as it is.
+  struct Place {
+    kernels::Bf16* rows = nullptr;
+    std::int64_t columns = 0;
+    float* vector = nullptr;
+  };
   void place(Device& device, const Policy::Packed& host);
   void copy_embedding(Device& device, const Policy::Packed& host);
+  float* vectors() const { return reinterpret_cast<float*>(memory_.get() + bytes_.panels); }
+  kernels::Bf16* table() const { return reinterpret_cast<kernels::Bf16*>(memory_.get() + bytes_.panels + bytes_.vectors); }
 
-  std::shared_ptr<std::byte> panels_, vectors_, table_, rotary_;
-  std::int64_t vector_floats_ = 0;
+  DeviceWeightBytes bytes_;
+  std::shared_ptr<std::byte> memory_, rotary_;  ///< what versions change; angles
+  std::vector<Place> places_;                   ///< [slices]
 };
 
 /// The policy as it is now; the host's panels may change behind it. In a turn of the device's.

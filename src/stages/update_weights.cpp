@@ -1,0 +1,86 @@
+// The update stage's weights: the optimizer of this rank's share, its step, and how what it makes comes to other ranks and to the host.
+#include "stages/update.hpp"
+
+#include "base/clock.hpp"
+#include "comm/weight_transfer.hpp"
+
+namespace rollcall::stages {
+namespace {
+
+/// The sum of this rank's node, and how its shares are fetched from others.
+model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeGroups& groups, const std::vector<std::int64_t>& begins) {
+  model::SharedSum sum{begins, groups.own, groups.node->share_memory(model::GradientSum::bytes(layout)), groups.node.get(), {}};
+  for (const auto& across : groups.across) sum.across.push_back({across.by_carrier.get(), begins_of(across, begins)});
+  return sum;
+}
+
+}  // namespace
+
+/// On a device no rank stands for others of its node: shares go by rank.
+std::unique_ptr<model::PolicyOptimizer> Update::make_optimizer() {
+  const auto& store = *job_->store;
+  if (store.on_device()) {
+    own_ = ranks_->rank();
+    auto made = model::make_device_optimizer(store.policy(), begins_, *by_carrier_);
+    device_ = made.get();
+    return made;
+  }
+  own_ = groups_.own;
+  return model::make_host_optimizer(store.layout(), shared_sum(store.layout(), groups_, begins_), {job_->workers->threads(), job_->workers->side_by_side()},
+                                    {job_->store->weights(), job_->store->parts()});
+}
+
+UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics) {
+  const double norm = optimizer_->norm();
+  metrics["actor/grad_norm"] = norm;
+  metrics["actor/lr"] = lr;
+  if (norm_limit > 0 && norm > norm_limit) return UpdateOutcome::spike;
+  const PolicyVersion next{job_->store->version().value + 1};
+  if (device_ != nullptr) {
+    optimizer_->apply(settings, lr);
+    job_->store->publish_on_device(next);
+    return UpdateOutcome::applied;
+  }
+  await_writer();
+  optimizer_->apply(settings, lr);
+  const Stopwatch publishing;
+  gather_weights();
+  std::vector<PolicyStore::Stretch> packed;
+  for (const int share : groups_.shares) packed.push_back({begins_[std::size_t(share)], begins_[std::size_t(share) + 1]});
+  job_->store->publish(next, *groups_.node, packed);
+  metrics["timing_s/publish"] = publishing.seconds();
+  return UpdateOutcome::applied;
+}
+
+void Update::gather_weights() {
+  for (const auto& across : groups_.across) {
+    if (across.ranks->size() == 1) continue;
+    auto begins = begins_of(across, begins_);
+    const std::int64_t start = begins.front();
+    for (std::int64_t& begin : begins) begin -= start;
+    const auto weights = job_->store->weights().subspan(std::size_t(start), std::size_t(begins.back()));
+    across.by_carrier->gather_shares(weights, begins);
+    for (int root = 0; root < across.ranks->size(); ++root) {
+      const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
+      if (first < last) comm::check_arrived(*across.ranks, root, std::as_bytes(weights.subspan(first, last - first)));
+    }
+  }
+}
+
+void Update::fetch_weights() {
+  if (device_ == nullptr || job_->store->is_fetched()) return;
+  await_writer();
+  device_->fetch(groups_.node->rank() == 0 ? job_->store->weights() : std::span<float>());
+  groups_.node->barrier();
+  job_->store->fetched();
+}
+
+void Update::enter_phase(bool supervised) {
+  if (supervised == supervised_phase_) return;
+  // Moments of the supervised loss would set the size of the first policy-gradient steps.
+  await_writer();
+  optimizer_->forget();
+  supervised_phase_ = supervised;
+}
+
+}  // namespace rollcall::stages

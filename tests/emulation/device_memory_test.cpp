@@ -1,0 +1,77 @@
+// What the emulated device is asked for, against the table that plans are made of (model/device_sizes.hpp).
+#include "emulation.hpp"
+#include "model/decode.hpp"
+#include "model/decode_session.hpp"
+#include "model/device_sizes.hpp"
+#include "model/policy_optimizer.hpp"
+#include "model/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::model::testing {
+namespace {
+
+ModelConfig config_of(Family family) {
+  ModelConfig config = small_config(family);
+  config.vocab_size = 700, config.hidden_size = 40, config.intermediate_size = 72, config.max_position_embeddings = 128;
+  return config;
+}
+
+/// What `work` took at most beyond what stood there.
+template <class Work>
+double taken_by(const Work& work) {
+  emulation::begin_memory();
+  const std::size_t before = emulation::memory_taken().now;
+  work();
+  return double(emulation::memory_taken().most - before);
+}
+
+Policy policy_of(const ModelConfig& config) { return {config, random_weights(config, 1), {}, &kernels::selected_kernels(kernels::kCudaBf16Sliced8)}; }
+
+Leaf leaf_of(const ModelConfig& config) {
+  Leaf leaf = random_leaf(config, {70, 20}, 2);
+  leaf.targets.erase(leaf.targets.begin(), leaf.targets.begin() + 40);
+  return leaf;
+}
+
+TEST(DeviceMemory, WeightsOptimizerAndLeavesTakeWhatTheTableSays) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = config_of(family);
+    const Policy policy = policy_of(config);
+    const Leaf leaf = leaf_of(config);
+    Alone alone;
+    const WeightLayout layout = weight_layout(config);
+    const std::size_t before = emulation::memory_taken().now;
+    forward(policy, leaf, 1.0);
+    EXPECT_EQ(emulation::memory_taken().now - before, std::size_t(device_weight_bytes(config).all())) << name_of(family);
+    std::unique_ptr<DeviceOptimizer> optimizer;
+    const double of_optimizer = double(device_optimizer_sizes(layout, config.num_hidden_layers, layout.size, 1).all());
+    EXPECT_NEAR(taken_by([&] { optimizer = make_device_optimizer(policy, {0, layout.size}, alone); }), of_optimizer, 8) << name_of(family);
+    const auto rows = std::int64_t(leaf.tokens.size()), targets = std::int64_t(leaf.targets.size());
+    Team team;
+    LeafRunner runner(team);
+    optimizer->start();
+    const double planned = double(device_leaf_bytes(config, {rows, targets, 2, config.num_hidden_layers}));
+    const double taken = taken_by([&] { optimizer->add(runner, policy, leaf, 1.0, random_columns(leaf.targets.size(), 3)); });
+    EXPECT_EQ(taken, planned) << name_of(family) << ": more where a pass took more than the table has for it";
+    EXPECT_EQ(taken_by([&] { forward(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, 2, 0}))) << name_of(family);
+  }
+}
+
+TEST(DeviceMemory, SessionsTakeWhatTheTableSays) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = config_of(family);
+    const Policy policy = policy_of(config);
+    device_weights(policy);
+    std::vector<DecodeRequest> requests;
+    for (std::uint64_t g = 0; g < 3; ++g) requests.push_back({.prompt = random_leaf(config, {40}, g).tokens, .seed = 7, .prompt_address = g, .count = 2});
+    const double planned = double(device_decode_bytes(config, 6 + DecodeSession::kPrefillRows));
+    const double taken = taken_by([&] { decode(policy, requests, {.max_new_tokens = 3}, {}, {.cache_bytes = 1 << 20}); });
+    EXPECT_GE(taken, planned) << name_of(family);
+    EXPECT_LE(taken, planned + double(2 * device_sizes::kChunk))
+        << name_of(family) << ": a session took more than the table has for it, pages and tokens aside";
+  }
+}
+
+}  // namespace
+}  // namespace rollcall::model::testing
