@@ -4,7 +4,6 @@
 #include "reward/math/limits.hpp"
 #include "reward/math/units.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -73,11 +72,6 @@ constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", 
                                             "tue", "wed", "thu", "fri", "sat",  "Mon", "Sun", "if",  "of",  "to",   "per"};
 constexpr std::string_view kLetterUnits = "mgshLlNJWVK";
 constexpr std::string_view kTextCommands[] = {"text", "textbf", "textit", "textrm", "mbox", "hbox", "mathrm", "operatorname", "textnormal", "texttt", "textsf"};
-
-template <class Table>
-bool holds(const Table& table, std::string_view name) {
-  return std::find(std::begin(table), std::end(table), name) != std::end(table);
-}
 
 std::string_view same(std::string_view name) {
   const auto row = std::find_if(std::begin(kSameCommand), std::end(kSameCommand), [&](const Spelling& s) { return s.from == name; });

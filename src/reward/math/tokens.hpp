@@ -1,7 +1,9 @@
 // Cuts an answer in LaTeX or plain text into tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -45,6 +47,11 @@ class Tokens {
   std::string_view text_;
   bool thousands_, saw_thousands_ = false;
 };
+
+template <class Table>
+bool holds(const Table& table, std::string_view name) {
+  return std::find(std::begin(table), std::end(table), name) != std::end(table);
+}
 
 /// The end of the group whose "{" is at `at` (one behind its "}"); npos where it does not end.
 std::size_t group_end(std::string_view text, std::size_t at);

@@ -1,0 +1,224 @@
+// The parser's arithmetic: sums, products, powers, and what stands behind a value.
+#include "reward/math/parser.hpp"
+#include "reward/math/tree.hpp"
+
+#include <cctype>
+#include <charconv>
+
+namespace rollcall::reward::math {
+namespace {
+
+Node mixed_with(Node whole, Node fraction) {
+  const auto part = [&](std::size_t n) { return fraction.children[n].kind == Kind::number ? fraction.children[n].value : std::nullopt; };
+  const bool is_part = fraction.kind == Kind::divide && part(0) && part(1) && *part(0) > 0 && *part(0) < *part(1);
+  return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
+}
+
+}  // namespace
+
+Node Parser::sum() {
+  Level level(depth_);
+  count_node();
+  Node total = signed_product();
+  std::vector<Node> terms;
+  for (;;) {
+    if (is_sign("+") || is_sign("-")) {
+      if (terms.empty()) terms.push_back(std::move(total));
+      terms.push_back(signed_product());
+    } else if (is_command("pm") || is_command("mp")) {
+      std::string sign = token_.text;
+      advance();
+      if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
+      Node left = terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
+      total = node(Kind::plus_minus, std::move(left), product());
+      total.text = std::move(sign);
+      terms.clear();
+    } else {
+      return terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
+    }
+  }
+}
+
+Node Parser::signed_product() {
+  bool negative = false;
+  while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+  if (is_command("pm") || is_command("mp")) {
+    std::string sign = token_.text;
+    advance();
+    Node value = node(Kind::plus_minus, product());
+    value.text = std::move(sign);
+    return value;
+  }
+  Node value = product();
+  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+}
+
+/// A sign, where it stands behind an operator: 2 * -3.
+Node Parser::signed_factor() {
+  bool negative = false;
+  while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+  Node value = factor();
+  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+}
+
+bool Parser::at_factor() const {
+  switch (token_.kind) {
+    case TokenKind::number:
+    case TokenKind::letter: return true;
+    case TokenKind::words: return token_.text != "and" && token_.text != "or";
+    case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
+    case TokenKind::command: {
+      constexpr std::string_view kOthers[] = {"and", "or",     "}",     "\\",   "end",   "cup", "cap",    "pm",    "mp",
+                                              "in",  "rfloor", "rceil", "cdot", "times", "div", "degree", "prime", "%"};
+      return !holds(kOthers, token_.text) && relation_sign() == 0;
+    }
+    case TokenKind::end: return false;
+  }
+  return false;
+}
+
+Node Parser::product() {
+  bool only_integer = is_integer(token_), after_number = false;
+  const auto next = [&] {  // after_number: digits would run on in digits
+    const bool is_literal = token_.kind == TokenKind::number;
+    Node made = factor();
+    after_number = is_literal && made.kind == Kind::number;
+    return made;
+  };
+  Node value = next();
+  bool has_unit = value.kind == Kind::unit;
+  for (;;) {
+    count_node();
+    if (take("*") || take_command("cdot") || take_command("times")) {
+      value = times(std::move(value), signed_factor());
+    } else if (take("/") || take_command("div")) {
+      value = node(Kind::divide, std::move(value), signed_factor());
+    } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
+      value = mixed(std::move(value));
+    } else if (at_unit(value)) {
+      Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;  // 3 cm * 4 cm
+      behind = with_unit(std::move(behind));
+      has_unit |= behind.kind == Kind::unit;
+    } else if (at_factor()) {
+      if (token_.kind == TokenKind::number && after_number) unreadable("two numbers side by side");
+      if (has_unit) {  // 1 hour 30 minutes
+        Node part = token_.kind == TokenKind::number ? factor() : Node{};
+        if (!at_unit(part)) unreadable("a value behind a unit");
+        value = node(Kind::add, std::move(value), with_unit(std::move(part)));
+      } else {
+        value = times(std::move(value), next());
+      }
+      only_integer = false;
+      continue;
+    } else {
+      return value;
+    }
+    only_integer = after_number = false;
+  }
+}
+
+/// 3 1/2 and 3\frac{1}{2} are sums; 3\frac{x}{2} and 3\frac{5}{2} are products.
+Node Parser::mixed(Node whole) {
+  if (is_command("frac")) {
+    Node fraction = factor();
+    if (fraction.kind == Kind::percent) return node(Kind::percent, mixed_with(std::move(whole), std::move(fraction.children[0])));
+    return mixed_with(std::move(whole), std::move(fraction));
+  }
+  Node numerator = primary();
+  if (!take("/") || !is_integer(token_)) unreadable("two numbers side by side");
+  Node denominator = primary();
+  return node(Kind::add, std::move(whole), node(Kind::divide, std::move(numerator), std::move(denominator)));
+}
+
+Node Parser::exponent() {
+  Level level(depth_);
+  if (is_sign("{")) {
+    advance();
+    if (is_sign("}")) unreadable("an empty exponent");
+    Node inside = sum();
+    need("}");
+    return inside;
+  }
+  bool negative = false;
+  while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
+  Node value = factor();
+  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+}
+
+/// "^\circ" and "^{\circ}" behind the caret's token.
+bool Parser::take_degree() {
+  const std::size_t start = token_.begin;
+  if (!is_sign("^")) return take_command("degree");
+  advance();
+  const bool braced = take("{");
+  if (take_command("circ") || take_command("degree")) {
+    if (braced) need("}");
+    return true;
+  }
+  advance_to(start);
+  return false;
+}
+
+/// A primary with what is written behind it.
+Node Parser::factor() {
+  const bool is_literal = token_.kind == TokenKind::number;
+  const std::string digits = token_.text;
+  Node value = primary();
+  for (;;) {
+    count_node();
+    if (take_degree()) {
+      const bool is_celsius = token_.text == "C", is_name = token_.text.size() == 1 && (token_.kind == TokenKind::letter || token_.kind == TokenKind::words);
+      if (is_name && (is_celsius || token_.text == "F")) {
+        advance();
+        return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
+      }
+      value = node(Kind::degrees, std::move(value));
+    } else if (is_sign("^") || (is_sign("*") && tokens_.text().substr(token_.end).starts_with('*'))) {
+      if (is_sign("*")) advance();
+      advance();
+      if (is_command("prime")) unsupported("a derivative");
+      value = node(Kind::power, std::move(value), exponent());
+    } else if (is_sign("!") && (relation_sign() == 0 || (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
+      advance();
+      if (is_sign("!") && relation_sign() == 0) unsupported("a double factorial");
+      value = call("factorial", std::move(value));
+    } else if (take("%")) {
+      value = node(Kind::percent, std::move(value));
+    } else if (is_sign("_")) {
+      advance();
+      value = with_index(std::move(value), is_literal ? digits : std::string());
+    } else if (is_sign("'") || is_command("prime")) {
+      if (value.kind != Kind::symbol) unreadable("a prime behind what is no name");
+      value.text += "'";
+      advance();
+    } else {
+      return value;
+    }
+  }
+}
+
+/// x_1, x_{max}, or the base of 1011_2.
+Node Parser::with_index(Node value, const std::string& digits) {
+  std::string index;
+  if (is_sign("{")) {
+    const std::size_t close = group_end(tokens_.text(), token_.begin);
+    if (close == std::string_view::npos) unreadable("a brace that is never closed");
+    for (const char c : tokens_.text().substr(token_.begin + 1, close - token_.begin - 2))
+      if (std::isspace(static_cast<unsigned char>(c)) == 0 && c != '{' && c != '}') index += c;
+    advance_to(close);
+  } else {
+    index = token_.text;
+    advance();
+  }
+  if (index.starts_with("\\text")) index = index.substr(5);
+  if (value.kind == Kind::symbol) return symbol(value.text + "_" + index);
+  int base = 0;
+  const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), base);
+  if (digits.empty() || error != std::errc{} || end != index.data() + index.size() || base < 2 || base > 36) unreadable("an index behind what is no name");
+  mpz_class converted;
+  if (converted.set_str(digits, base) != 0) unreadable("digits that the base does not have");
+  Node made{Kind::based, digits, mpq_class(converted), {}};
+  return made;
+}
+
+}  // namespace rollcall::reward::math

@@ -1,0 +1,47 @@
+// Short ways to build a tree.
+#pragma once
+
+#include "reward/math/expression.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::reward::math {
+
+inline Node with(Kind kind, std::vector<Node> children, std::string text = {}) { return {kind, std::move(text), {}, std::move(children)}; }
+template <class... Nodes>
+inline Node node(Kind kind, Nodes... children) {
+  Node made{kind};
+  (made.children.push_back(std::move(children)), ...);
+  return made;
+}
+/// A product as one node, so that long ones are not deep.
+inline Node times(Node left, Node right) {
+  if (left.kind != Kind::multiply) return node(Kind::multiply, std::move(left), std::move(right));
+  left.children.push_back(std::move(right));
+  return left;
+}
+inline Node call(std::string name, Node argument) {
+  Node made = node(Kind::call, std::move(argument));
+  made.text = std::move(name);
+  return made;
+}
+inline Node number(mpq_class value) { return {Kind::number, {}, std::move(value), {}}; }
+inline Node symbol(std::string name) { return {Kind::symbol, std::move(name), {}, {}}; }
+
+inline Node unit_of(Node value, std::string words) {
+  if (value.kind == Kind::unit) return value.text += " " + words, std::move(value);
+  Node made = node(Kind::unit, std::move(value));
+  made.text = std::move(words);
+  return made;
+}
+
+/// Whether no variable stands in it.
+inline bool is_number(const Node& node) {
+  if (node.kind == Kind::symbol) return node.text == "pi" || node.text == "e" || node.text == "i";
+  return std::all_of(node.children.begin(), node.children.end(), is_number);
+}
+
+}  // namespace rollcall::reward::math
