@@ -53,6 +53,13 @@ std::string_view trim(std::string_view text) {
   return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+std::string cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::string_view marker) {
   if (marker.empty()) return MarkedAnswer{{}, trim(text), true};
   const std::size_t at = text.rfind(marker);

@@ -9,6 +9,9 @@ namespace rollcall::text {
 
 std::string_view trim(std::string_view text);  ///< without ASCII white space at both ends
 
+/// No longer than `most` bytes, which "..." follows where something is left out; never half a character at the end.
+std::string cut(std::string_view text, std::size_t most);
+
 /// A final answer within a text; views into it.
 struct MarkedAnswer {
   std::string_view reasoning;  ///< everything before the marker

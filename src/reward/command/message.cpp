@@ -2,6 +2,7 @@
 #include "reward/command/message.hpp"
 
 #include "base/nearest.hpp"
+#include "text/answer_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,16 +16,8 @@ namespace {
 using nlohmann::json;
 constexpr std::size_t kShown = 80;  // bytes of a wrong line in a message
 
-/// No longer than `most` bytes, without half a character at the end.
-std::string cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "...";
-}
-
 /// As a message can show it: printable ASCII and whole characters of valid UTF-8.
-std::string shown(std::string_view line) { return json(cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string shown(std::string_view line) { return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string read_numbers(const json& given, const std::vector<std::string>& names, std::vector<double>& values) {
   if (!given.is_object()) return "its \"components\" are not an object";
@@ -44,7 +37,7 @@ std::string read_numbers(const json& given, const std::vector<std::string>& name
 std::string read_verdict(const json& object, const std::vector<std::string>& components, Reply& reply) {
   if (const auto reason = object.find("reason"); reason != object.end()) {
     if (!reason->is_string()) return "its \"reason\" is not a text";
-    reply.reason = cut(reason->get<std::string>(), kLongestReason);
+    reply.reason = text::cut(reason->get<std::string>(), kLongestReason);
   }
   if (const auto undecided = object.find("undecided"); undecided != object.end()) {
     if (!undecided->is_boolean()) return "its \"undecided\" is neither true nor false";

@@ -49,6 +49,8 @@ class Comparison {
   // labels.cpp
   std::optional<Verdict> equation_and_value(const Node& reference, const Node& answer);
   Verdict chain_holds(const Node& chain);
+  // families.cpp
+  std::optional<Verdict> families(const Node& reference, const Node& answer);
   // relations.cpp
   Verdict relations(const Node& a, const Node& b);
   Verdict proportional(const Form& a, const Form& b, bool sign_counts);
@@ -58,8 +60,10 @@ class Comparison {
   std::optional<Region> region(const Node& node, std::string& variable);
   std::optional<Region> region_of_relation(const Node& node, std::string& variable);
   std::optional<Region> region_of_list(const Node& node, std::string& variable);
+  std::optional<Region> region_of_join(const Node& node, std::string& variable);
   std::optional<Region> region_of_size(const Node& node, std::string& variable);
   Region common(const Region& a, const Region& b);
+  std::optional<Region> outside(Region region);
   std::optional<std::vector<Form>> coefficients(const Node& left, const Node& right, std::string& variable);
   std::optional<Region> between_roots(const Node& left, char sign, const Node& right, std::string& variable);
   std::optional<Stretch> half_line(const Node& left, char sign, const Node& right, std::string& variable);

@@ -4,6 +4,8 @@
 #include "reward/math/comparison.hpp"
 #include "text/answer_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -38,6 +40,25 @@ bool are_shuffled_letters(std::string a, std::string b) {
   return a == b;
 }
 
+/// The letter of an answer that names a choice and says it: "C. 5", "(C) 5", "\textbf{(C)}\ 5"; 0 for all others, and where there are several.
+char choice_of(std::string_view text) {
+  bool is_text = false;
+  for (const std::string_view wrapper : {"\\textbf{", "\\text{", "\\textrm{", "\\mathrm{", "\\mathbf{"})
+    if (text.starts_with(wrapper)) text.remove_prefix(wrapper.size()), is_text = true;
+  const bool is_bracketed = text.starts_with('(');
+  if (is_bracketed) text.remove_prefix(1);
+  if (text.size() < 3 || text[0] < 'A' || text[0] > 'J' || std::string_view(is_bracketed ? ")" : ").:").find(text[1]) == std::string_view::npos) return 0;
+  const char letter = text[0];
+  text.remove_prefix(2);
+  const std::size_t said = std::min(text.find_first_not_of(" ~}"), text.size());
+  const std::string_view rest = text.substr(said);
+  if ((said == 0 && !is_text) || rest.empty() ||
+      (std::isdigit(static_cast<unsigned char>(rest[0])) == 0 && std::string_view("\\-$.").find(rest[0]) == std::string_view::npos))
+    return 0;
+  const bool is_one = rest.find("and") == std::string_view::npos && rest.find("or") == std::string_view::npos && rest.find(',') == std::string_view::npos;
+  return is_one ? letter : 0;
+}
+
 /// One text in one reading: its tree, or why there is none.
 struct Read {
   std::optional<Node> root{};
@@ -57,10 +78,10 @@ std::optional<std::size_t> behind_label(std::string_view text) {
 }
 
 /// A left side that is no expression is the name of the value: \angle ABC = 30.
-Read read(std::string_view text, const Reading& reading, std::array<bool, 3>& may_differ) {
+Read read(std::string_view text, const Reading& reading, std::array<bool, 4>& may_differ) {
   const auto parsed = [&](std::string_view part) {
     Parsed one = parse_answer(part, reading);
-    may_differ[0] |= one.has_thousands, may_differ[1] |= one.has_plain_logarithm, may_differ[2] |= one.has_letter_unit;
+    may_differ[0] |= one.has_thousands, may_differ[1] |= one.has_plain_logarithm, may_differ[2] |= one.has_letter_unit, may_differ[3] |= one.has_period;
     return std::move(one.root);
   };
   try {
@@ -118,9 +139,10 @@ Decision decide(std::string_view reference, std::string_view answer) {
   if (are_shuffled_letters(bare_reference, bare_answer)) return {{Answer::undecided, "the same letters in another order"}, 0};
   std::optional<Verdict> first;
   Read first_reference, first_answer;
-  std::array<bool, 3> may_differ{};
-  for (const Reading& reading : {Reading{}, Reading{.decimal_logarithm = true}, Reading{.thousands = false}, Reading{.letter_units = true}}) {
-    const bool is_needed = reading.decimal_logarithm ? may_differ[1] : reading.letter_units ? may_differ[2] : may_differ[0];
+  std::array<bool, 4> may_differ{};
+  for (const Reading& reading :
+       {Reading{}, Reading{.decimal_logarithm = true}, Reading{.thousands = false}, Reading{.letter_units = true}, Reading{.periods = false}}) {
+    const bool is_needed = may_differ[reading.decimal_logarithm ? 1 : reading.letter_units ? 2 : reading.periods ? 0 : 3];
     if (first && !is_needed) continue;
     Read a = read(reference, reading, may_differ), b = read(answer, reading, may_differ);
     Verdict verdict = compared(a, b, decision.work);
@@ -130,11 +152,23 @@ Decision decide(std::string_view reference, std::string_view answer) {
     if (is_equal) break;
   }
   decision.verdict = std::move(*first);
+  const bool is_letter = first_reference.root && first_reference.root->kind == Kind::symbol && first_reference.root->text.size() == 1;
+  if (const char choice = is_letter && decision.verdict.answer != Answer::equal ? choice_of(answer) : char(0); choice != 0) {
+    const bool is_same = first_reference.root->text[0] == choice;
+    return {{is_same ? Answer::equal : Answer::different, is_same ? "the same choice" : "another choice"}, decision.work};
+  }
   if (decision.verdict.answer != Answer::undecided || !first_reference.root || !first_answer.root) return decision;
   const std::string problem = own_problem(*first_answer.root, decision.work);
   if (!problem.empty() && own_problem(*first_reference.root, decision.work).empty())
     decision.verdict = {Answer::different, "it has no value that is shown: " + problem};
   return decision;
+}
+
+std::string reference_problem(std::string_view reference) {
+  if (reference.size() > kLongestAnswer) return "the reference is longer than is read";
+  std::array<bool, 4> may_differ{};
+  const Read read_reference = read(reference, {}, may_differ);
+  return read_reference.root ? std::string() : fmt::format("the reference \"{}\" cannot be read: {}", text::cut(reference, 200), read_reference.problem);
 }
 
 }  // namespace rollcall::reward::math

@@ -20,4 +20,7 @@ struct Decision {
 /// be left out of training where it is undecided (reward.undecided), so no answer can choose to be: 1/0, an integral or an unsolved equation is a wrong answer.
 Decision decide(std::string_view reference, std::string_view answer);
 
+/// Why a reference cannot be read, which leaves only the same text as a right answer; empty where it can.
+std::string reference_problem(std::string_view reference);
+
 }  // namespace rollcall::reward::math

@@ -33,7 +33,7 @@ enum class Kind {
   set,         ///< items within braces
   matrix,      ///< value: the number of columns; children row by row
   relation,  ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i: element of); children: one more. What an exact value is about is left out
-  join  ///< union of its children
+  join  ///< of its children, from the left; text: one letter of un- for each sign (u: union, n: intersection, -: difference)
 };
 
 struct Node {
@@ -48,11 +48,12 @@ struct Reading {
   bool thousands = true;           ///< 1,234 is one number
   bool decimal_logarithm = false;  ///< \log without a base has base 10, not e
   bool letter_units = false;       ///< 5 m is a length, not a product
+  bool periods = true;             ///< 0.5(20) repeats its last digits, even before an equals sign
 };
 
 struct Parsed {
   Node root;
-  bool has_thousands = false, has_plain_logarithm = false, has_letter_unit = false;  ///< the other reading would differ
+  bool has_thousands = false, has_plain_logarithm = false, has_letter_unit = false, has_period = false;  ///< the other reading would differ
 };
 
 /// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for what is no expression, not supported, or beyond the limits.

@@ -6,7 +6,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::int32_t kLargestFactorial = 2000;  // 5,736 digits
+constexpr std::int32_t kLargestFactorial = 3000;  // 9,131 digits
 
 bool is_one(const Poly& p) { return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1; }
 bool is_negative(const Form& form) { return !form.top.empty() && form.top[0].coefficient < 0; }
@@ -26,12 +26,13 @@ Form Algebra::call(const std::string& name, const std::vector<Form>& arguments) 
   if (name == "sec") return inverse(circular("cos", a));
   if (name == "csc") return inverse(circular("sin", a));
   if (name.starts_with("arc")) return inverse_circular(name, a);
+  if (name == "cis") return add(circular("cos", a), multiply(i(), circular("sin", a)));
   if (name == "ln") return logarithm(a);
   if (name == "exp") return power(e(), a);
   if (name == "abs") return absolute(a);
   if (name == "floor" || name == "ceil") return rounded(name, a);
   if (name == "factorial") return factorial(a);
-  if (name == "binomial") return binomial(a, arguments.at(1));
+  if (name == "binomial" || name == "C") return binomial(a, arguments.at(1));
   const Form up = power(e(), a), down = power(e(), negate(a));  // the hyperbolic ones
   if (name == "sinh") return scale(subtract(up, down), mpq_class(1, 2));
   if (name == "cosh") return scale(add(up, down), mpq_class(1, 2));

@@ -2,6 +2,7 @@
 #include "reward/math/parser.hpp"
 #include "reward/math/spelling.hpp"
 #include "reward/math/tree.hpp"
+#include "reward/math/units.hpp"
 
 namespace rollcall::reward::math {
 namespace {
@@ -14,13 +15,20 @@ Node exactly(std::vector<Node> sides, std::string signs) {
   return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
 }
 
+/// 2 hours and 30 minutes: a smaller unit of the same kind.
+bool continues(const Node& first, const Node& second) {
+  if (first.kind != Kind::unit || second.kind != Kind::unit) return false;
+  const auto large = find_unit(first.text), small = find_unit(second.text);
+  return large && small && large->powers == small->powers && large->factor > small->factor;
+}
+
 }  // namespace
 
 Parsed Parser::whole() {
   Node root = items();
   if (is_sign(".")) advance();
   if (token_.kind != TokenKind::end) unreadable("something that does not belong there: \"" + std::string(tokens_.text().substr(token_.begin, 12)) + "\"");
-  return {std::move(root), tokens_.saw_thousands(), saw_logarithm_, saw_letter_unit_};
+  return {std::move(root), tokens_.saw_thousands(), saw_logarithm_, saw_letter_unit_, saw_period_};
 }
 
 bool Parser::at_separator() const {
@@ -29,7 +37,8 @@ bool Parser::at_separator() const {
 }
 
 bool Parser::at_close() const {
-  return token_.kind == TokenKind::end || is_sign(")") || is_sign("]") || is_sign("}") || is_command("}") || is_command("end") || is_sign("&") || is_sign(".");
+  return token_.kind == TokenKind::end || is_sign(")") || (is_sign("]") && brackets_ > 0) || is_sign("}") || is_command("}") || is_command("end") ||
+         is_sign("&") || is_sign(".");
 }
 
 /// One item, or a list of several.
@@ -43,6 +52,7 @@ Node Parser::items() {
     if (at_close() && !all.empty()) break;
     all.push_back(relation());
   } while (at_separator());
+  if (all.size() == 2 && word == "and" && continues(all[0], all[1])) return with(Kind::add, std::move(all));
   return all.size() == 1 ? std::move(all[0]) : with(Kind::list, std::move(all), std::move(word));
 }
 
@@ -75,15 +85,17 @@ Node Parser::relation() {
   return exactly(std::move(sides), std::move(signs));
 }
 
-/// 1:2:3, and 8:05.
+/// 1:2:3, 2 to 3, 8:05; and "Total: 12", which names a value.
 Node Parser::ratio() {
   Node first = sum();
-  if (in_condition_ || !is_sign(":")) return first;
+  const auto take_colon = [&] { return take(":") || take_words("to"); };
+  if (in_condition_ || !(is_sign(":") || is_words("to"))) return first;
+  if (first.kind == Kind::words && take(":")) return exactly({std::move(first), join()}, "=");
   bool is_clock = first.kind == Kind::number && first.value->get_den() == 1;
   std::string minutes;
   std::vector<Node> parts;
   parts.push_back(std::move(first));
-  while (take(":")) {
+  while (take_colon()) {
     minutes = token_.text;
     is_clock &= is_integer(token_) && minutes.size() == 2 && parts.size() == 1;
     parts.push_back(sum());
@@ -95,12 +107,14 @@ Node Parser::ratio() {
 Node Parser::join() {
   std::vector<Node> parts;
   parts.push_back(ratio());
-  const auto at_join = [&] {
+  std::string operators;
+  const auto at_join = [&]() -> char {
     const bool is_set = parts.back().kind == Kind::bracketed || parts.back().kind == Kind::set;
-    return is_command("cup") || (is_set && token_.kind == TokenKind::letter && token_.text == "U");
+    if (is_command("cup") || (is_set && token_.kind == TokenKind::letter && token_.text == "U")) return 'u';
+    return is_command("cap") ? 'n' : is_command("setminus") ? '-' : 0;
   };
-  while (at_join()) advance(), parts.push_back(sum());
-  return parts.size() == 1 ? std::move(parts[0]) : with(Kind::join, std::move(parts));
+  while (const char sign = at_join()) advance(), operators += sign, parts.push_back(sum());
+  return parts.size() == 1 ? std::move(parts[0]) : with(Kind::join, std::move(parts), std::move(operators));
 }
 
 Parsed parse_answer(std::string_view text, const Reading& reading) {

@@ -1,7 +1,9 @@
 // The parser's arithmetic: sums, products, powers, and what stands behind a value.
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
+#include "reward/math/units.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -14,27 +16,46 @@ Node mixed_with(Node whole, Node fraction) {
   return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
 }
 
+using Terms = std::vector<Node>;
+
+/// A unit behind the last term alone is the unit of all: 6 + 3\sqrt{3} cm. Less a set is the difference of sets: R - {0}.
+Node added(Terms terms, Kind kind) {
+  Node& last = terms.back();
+  Node& moved = last.kind == Kind::negate ? last.children[0] : last;
+  if (terms.size() == 2 && last.kind == Kind::negate && moved.kind == Kind::set) return with(Kind::join, {std::move(terms[0]), std::move(moved)}, "-");
+  if (moved.kind != Kind::unit || std::any_of(terms.begin(), terms.end() - 1, has_unit)) return with(kind, std::move(terms));
+  std::string unit = std::move(moved.text);
+  moved = Node(std::move(moved.children[0]));
+  return unit_of(with(kind, std::move(terms)), std::move(unit));
+}
+
 }  // namespace
 
+/// With what TeX writes between the parts of a fraction or a binomial: {a \over b}, {5 \choose 2}.
 Node Parser::sum() {
+  Node top = terms();
+  if (take_command("over")) return node(Kind::divide, std::move(top), terms());
+  return take_command("choose") ? call("binomial", std::move(top), terms()) : std::move(top);
+}
+
+Node Parser::terms() {
   Level level(depth_);
   count_node();
   Node total = signed_product();
-  std::vector<Node> terms;
+  Terms all;
   for (;;) {
     if (is_sign("+") || is_sign("-")) {
-      if (terms.empty()) terms.push_back(std::move(total));
-      terms.push_back(signed_product());
+      if (all.empty()) all.push_back(std::move(total));
+      all.push_back(signed_product());
     } else if (is_command("pm") || is_command("mp")) {
       std::string sign = token_.text;
       advance();
       if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
-      Node left = terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
-      total = node(Kind::plus_minus, std::move(left), product());
-      total.text = std::move(sign);
-      terms.clear();
+      total = added(all.empty() ? Terms{std::move(total), product()} : Terms{with(Kind::add, std::move(all)), product()}, Kind::plus_minus);
+      (total.kind == Kind::unit ? total.children[0] : total).text = std::move(sign);
+      all.clear();
     } else {
-      return terms.empty() ? std::move(total) : with(Kind::add, std::move(terms));
+      return all.empty() ? std::move(total) : added(std::move(all), Kind::add);
     }
   }
 }
@@ -65,11 +86,12 @@ bool Parser::at_factor() const {
   switch (token_.kind) {
     case TokenKind::number:
     case TokenKind::letter: return true;
-    case TokenKind::words: return token_.text != "and" && token_.text != "or";
+    case TokenKind::words: return token_.text != "and" && token_.text != "or" && token_.text != "to";
     case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
     case TokenKind::command: {
-      constexpr std::string_view kOthers[] = {"and", "or",     "}",     "\\",   "end",   "cup", "cap",    "pm",    "mp",
-                                              "in",  "rfloor", "rceil", "cdot", "times", "div", "degree", "prime", "%"};
+      constexpr std::string_view kOthers[] = {"and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
+                                              "mp",  "in",   "rfloor", "rceil", "cdot", "times",  "div", "degree",   "prime",
+                                              "%",   "over", "choose", "ldots", "euro", "pounds", "yen"};
       return !holds(kOthers, token_.text) && relation_sign() == 0;
     }
     case TokenKind::end: return false;
@@ -89,12 +111,17 @@ Node Parser::product() {
   bool has_unit = value.kind == Kind::unit;
   for (;;) {
     count_node();
-    if (take("*") || take_command("cdot") || take_command("times")) {
+    if (value.kind == Kind::words && value.text.starts_with("all real") && (value.text.ends_with("except") || value.text.ends_with("except for"))) {
+      return all_except();
+    } else if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(value)) {
       value = times(std::move(value), signed_factor());
     } else if (take("/") || take_command("div")) {
       value = node(Kind::divide, std::move(value), signed_factor());
     } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
       value = mixed(std::move(value));
+    } else if (value.kind == Kind::words && token_.kind == TokenKind::number) {  // June 20
+      value.text += ' ' + token_.text;
+      advance();
     } else if (at_unit(value)) {
       Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;  // 3 cm * 4 cm
       behind = with_unit(std::move(behind));
@@ -145,13 +172,24 @@ Node Parser::exponent() {
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
 
-/// "^\circ" and "^{\circ}" behind the caret's token.
-bool Parser::take_degree() {
+/// The x of 3 x 10^5.
+bool Parser::take_letter_for_times(const Node& before) {
+  if (before.kind != Kind::number || token_.kind != TokenKind::letter || token_.text != "x") return false;
+  const Token ten = tokens_.at(token_.end);
+  const bool is_times = ten.kind == TokenKind::number && ten.text == "10" && tokens_.at(ten.end).text == "^";
+  if (is_times) advance();
+  return is_times;
+}
+
+/// "^\circ" and "^{\circ}" at the caret; "^o" too behind a literal.
+bool Parser::take_degree(bool behind_literal) {
   const std::size_t start = token_.begin;
   if (!is_sign("^")) return take_command("degree");
   advance();
   const bool braced = take("{");
-  if (take_command("circ") || take_command("degree")) {
+  const bool is_letter = behind_literal && token_.kind == TokenKind::letter && token_.text == "o";
+  if (is_letter) advance();
+  if (is_letter || take_command("circ") || take_command("degree")) {
     if (braced) need("}");
     return true;
   }
@@ -159,14 +197,28 @@ bool Parser::take_degree() {
   return false;
 }
 
+/// (2516)_8, up to the index.
+bool Parser::take_digits_in_brackets(std::string& digits) {
+  if (!is_sign("(")) return false;
+  const Token literal = tokens_.at(token_.end);
+  if (!is_integer(literal)) return false;
+  const Token close = tokens_.at(literal.end);
+  if (close.text != ")" || tokens_.at(close.end).text != "_") return false;
+  digits = literal.text;
+  advance_to(close.end);
+  return true;
+}
+
 /// A primary with what is written behind it.
 Node Parser::factor() {
-  const bool is_literal = token_.kind == TokenKind::number;
-  const std::string digits = token_.text;
-  Node value = primary();
+  std::string digits;  // of a literal, to which an index may give a base
+  if (!take_digits_in_brackets(digits) && token_.kind == TokenKind::number) digits = token_.text;
+  const bool is_literal = !digits.empty();
+  Node value = is_sign("_") && is_literal ? number(mpq_class(mpz_class(digits, 10))) : primary();
+  if (is_literal) value = with_infix(std::move(value));
   for (;;) {
     count_node();
-    if (take_degree()) {
+    if (take_degree(is_literal)) {
       const bool is_celsius = token_.text == "C", is_name = token_.text.size() == 1 && (token_.kind == TokenKind::letter || token_.kind == TokenKind::words);
       if (is_name && (is_celsius || token_.text == "F")) {
         advance();
@@ -177,7 +229,7 @@ Node Parser::factor() {
       if (is_sign("*")) advance();
       advance();
       if (is_command("prime")) unsupported("a derivative");
-      value = node(Kind::power, std::move(value), exponent());
+      value = raised(std::move(value), exponent());
     } else if (is_sign("!") && (relation_sign() == 0 || (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
       advance();
       if (is_sign("!") && relation_sign() == 0) unsupported("a double factorial");
@@ -186,7 +238,7 @@ Node Parser::factor() {
       value = node(Kind::percent, std::move(value));
     } else if (is_sign("_")) {
       advance();
-      value = with_index(std::move(value), is_literal ? digits : std::string());
+      value = with_index(std::move(value), digits);
     } else if (is_sign("'") || is_command("prime")) {
       if (value.kind != Kind::symbol) unreadable("a prime behind what is no name");
       value.text += "'";
@@ -212,9 +264,12 @@ Node Parser::with_index(Node value, const std::string& digits) {
   }
   if (index.starts_with("\\text")) index = index.substr(5);
   if (value.kind == Kind::symbol) return symbol(value.text + "_" + index);
-  int base = 0;
+  if (auto chosen = choices(value, index)) return *chosen;
+  int base = find_number(index).value_or(0);
   const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), base);
-  if (digits.empty() || error != std::errc{} || end != index.data() + index.size() || base < 2 || base > 36) unreadable("an index behind what is no name");
+  const bool is_word = base > 0 && end == index.data();
+  if (digits.empty() || (!is_word && (error != std::errc{} || end != index.data() + index.size())) || base < 2 || base > 36)
+    unreadable("an index behind what is no name");
   mpz_class converted;
   if (converted.set_str(digits, base) != 0) unreadable("digits that the base does not have");
   Node made{Kind::based, digits, mpq_class(converted), {}};

@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, std::string_view> kAccents[] = {{"bar", "b
 constexpr std::string_view kLetters[] = {"alpha", "beta",   "gamma",    "delta", "epsilon", "varepsilon", "zeta",   "eta", "theta",   "vartheta", "iota",
                                          "kappa", "lambda", "mu",       "nu",    "xi",      "rho",        "sigma",  "tau", "upsilon", "phi",      "varphi",
                                          "chi",   "psi",    "omega",    "Gamma", "Delta",   "Theta",      "Lambda", "Xi",  "Sigma",   "Phi",      "Psi",
-                                         "Omega", "ell",    "emptyset", "hbar",  "R",       "N",          "Z",      "Q",   "C"};
+                                         "Omega", "ell",    "emptyset", "hbar",  "R",       "N",          "Z",      "Q",   "C",       "T"};
 constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix", "matrix", "vmatrix", "Bmatrix", "smallmatrix", "array"};
 
 /// Of a number written with +, -, * and / alone; false for what is more.
@@ -43,22 +43,17 @@ Node accented(const std::string& accent, Node inside) {
   return inside;
 }
 
-Node with_name(const char* name, Node first, Node second) {
-  Node made = node(Kind::call, std::move(first), std::move(second));
-  made.text = name;
-  return made;
-}
-
 }  // namespace
 
 Node Parser::command() {
   const std::string name = token_.text;
   if (name == "{") return advance(), set();
-  if (holds(kLetters, name)) return letter(name);
+  if (const char* unit = currency()) return advance(), unit_of(factor(), unit);
   advance();
+  if (holds(kLetters, name)) return name == "emptyset" ? with(Kind::set, {}) : symbol(name);
   if (name == "frac" || name == "binom") {
     Node top = argument(true), bottom = argument(true);
-    return name == "frac" ? node(Kind::divide, std::move(top), std::move(bottom)) : with_name("binomial", std::move(top), std::move(bottom));
+    return name == "frac" ? node(Kind::divide, std::move(top), std::move(bottom)) : call("binomial", std::move(top), std::move(bottom));
   }
   if (name == "sqrt" || name == "cbrt") return root(name == "cbrt");
   if (name == "pi" || name == "infty") return name == "pi" ? symbol("pi") : Node{Kind::infinity, {}, {}, {}};
@@ -73,16 +68,10 @@ Node Parser::command() {
   if (holds(kWrappers, name)) return argument(false);
   for (const auto& [command, accent] : kAccents)
     if (command == name) return accented(std::string(accent), argument(false));
-  constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim", "partial", "nabla", "cap",  "setminus", "gcd",
-                                               "lcm", "max", "min",  "det", "pmod",    "bmod",  "oint", "iint"};
+  constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim",  "partial", "nabla", "gcd", "lcm",
+                                               "max", "min", "det",  "pmod", "bmod",    "oint",  "iint"};
   if (holds(kUnsupported, name)) unsupported("\\" + name + " is not computed");
   unreadable("\\" + name.substr(0, 20) + " where a value should stand");
-}
-
-Node Parser::letter(const std::string& name) {
-  advance();
-  if (name == "emptyset") return with(Kind::set, {});
-  return symbol(name);
 }
 
 Node Parser::root(bool cubic) {

@@ -24,9 +24,23 @@ std::string applied(Node& value, const std::string& words) {
 
 }  // namespace
 
+/// The currency whose sign stands here; none: nullptr.
+const char* Parser::currency() const {
+  if (is_sign("$")) return "dollars";
+  if (is_command("euro")) return "euros";
+  if (is_command("yen")) return "yen";
+  return is_command("pounds") ? "pounds" : nullptr;
+}
+
+/// A value with words behind it, the first of which may change it.
+Node Parser::with_words(Node value, const std::string& words) {
+  const std::string unit = applied(value, words);
+  return unit.empty() ? std::move(value) : unit_of(std::move(value), unit);
+}
+
 /// Words behind a value, a currency, and the letters that are units with a space before them.
 bool Parser::at_unit(const Node& value) {
-  if (is_sign("$")) return true;
+  if (currency() != nullptr) return true;
   if (token_.kind == TokenKind::words) return at_factor();
   if (token_.kind != TokenKind::letter || !token_.spaced) return false;
   const std::string_view run = tokens_.run(token_.begin);
@@ -40,7 +54,7 @@ bool Parser::at_unit(const Node& value) {
 
 /// The words behind a value, with what belongs to them: cm^2, square units, km/h. Words that change the value are applied: 5 million, 75 percent.
 Node Parser::with_unit(Node value) {
-  if (take("$")) return unit_of(std::move(value), "dollars");
+  if (const char* name = currency()) return advance(), unit_of(std::move(value), name);
   std::string unit;
   for (bool first = true; at_unit_word(first); first = false) {
     std::string words = text::lower(token_.kind == TokenKind::words ? token_.text : std::string(tokens_.run(token_.begin)));
@@ -50,6 +64,7 @@ Node Parser::with_unit(Node value) {
     if (!unit.empty() && unit.back() != '/') unit += ' ';
     unit += words;
     take_unit_power(unit);
+    if (unit.ends_with("of") && token_.kind == TokenKind::letter && token_.text == "a") advance();  // of a cup
     const TokenKind behind = is_sign("/") ? tokens_.at(token_.end).kind : TokenKind::end;
     if (behind == TokenKind::words || behind == TokenKind::letter) advance(), unit += '/';
   }

@@ -1,6 +1,7 @@
 // The parser's values: literals, names, words, and what stands in brackets.
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
+#include "reward/math/units.hpp"
 #include "text/prose.hpp"
 
 #include <charconv>
@@ -36,6 +37,15 @@ mpq_class literal(const std::string& text) {
   return value;
 }
 
+/// Words with commas or "and" between them, one each: \text{A, C}.
+bool are_single_words(std::string text) {
+  if (const std::size_t at = text.find(" and "); at != std::string::npos) text.replace(at, 5, ",");
+  if (text.find(',') == std::string::npos || text.find_first_not_of("abcdefghijklmnopqrstuvwxyz, ") != std::string::npos) return false;
+  for (std::size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
+    if (at == 0 || text[at - 1] != ',') return false;
+  return text.front() != ',' && text.back() != ',';
+}
+
 }  // namespace
 
 Node Parser::primary() {
@@ -43,17 +53,8 @@ Node Parser::primary() {
   count_node();
   switch (token_.kind) {
     case TokenKind::number: return decimal();
-    case TokenKind::letter: {
-      Node name = symbol(token_.text);
-      advance();
-      return name;
-    }
-    case TokenKind::words: {
-      std::string words = text::lower(token_.text);
-      advance();
-      if (words[0] >= '0' && words[0] <= '9' && words.find('\\') == std::string::npos) return parse_answer(words, reading_).root;  // \text{3 apples}
-      return {Kind::words, std::move(words), {}, {}};
-    }
+    case TokenKind::letter: return letter();
+    case TokenKind::words: return worded();
     case TokenKind::sign: return bracket();
     case TokenKind::command: return command();
     case TokenKind::end: unreadable("it ends too early");
@@ -61,30 +62,83 @@ Node Parser::primary() {
   unreadable("no expression");
 }
 
-/// A literal, with the digits that repeat: 0.1\overline{6}.
+/// Words, the number or the value that they spell, or several: "five", "3 apples", "two apples", "A, C".
+Node Parser::worded() {
+  const std::string text = token_.text, lower = text::lower(text);
+  advance();
+  const std::size_t first = lower.find(' ');
+  if (const auto value = find_number(lower)) return number(*value);
+  if (const auto value = find_number(lower.substr(0, first))) return with_words(number(*value), lower.substr(first + 1));
+  const bool is_value = !lower.empty() && lower[0] >= '0' && lower[0] <= '9' && lower.find('\\') == std::string::npos;
+  if (is_value || are_single_words(lower)) return parse_answer(text, reading_).root;
+  return {Kind::words, lower, {}, {}};
+}
+
+/// All numbers but those that follow.
+Node Parser::all_except() {
+  Node points = items();
+  Node without = points.kind == Kind::list ? with(Kind::set, std::move(points.children)) : node(Kind::set, std::move(points));
+  return with(Kind::join, {symbol("R"), std::move(without)}, "-");
+}
+
+/// A literal, with the digits that repeat.
 Node Parser::decimal() {
   const std::string text = token_.text;
-  const std::size_t end = token_.end;
+  const std::size_t end = token_.end, point = text.find('.');
   mpq_class value = literal(text);
   advance();
-  const std::size_t point = text.find('.');
-  if (point != std::string::npos && token_.begin == end && (is_command("overline") || is_command("bar") || is_command("dot"))) {
+  if (point == std::string::npos || token_.begin != end || text.find('e') != std::string::npos) return number(std::move(value));
+  const std::string places = text.substr(point + 1), digits = period(places);
+  if (digits.empty()) return number(std::move(value));
+  mpq_class repeated(mpz_class(digits, 10), mpz_class(power_of_ten(places.size()) * (power_of_ten(digits.size()) - 1)));
+  repeated.canonicalize();
+  return number(value + repeated);
+}
+
+/// The digits that repeat behind `places`: 0.1\overline{6}, 0.1\dot{6}, 0.\dot{1}4285\dot{7}, 0.1(6), 0.1666...
+std::string Parser::period(const std::string& places) {
+  const auto marked = [&] {  // below a bar or a dot
     advance();
-    need("{");
-    const std::string period = token_.text;
+    const bool braced = take("{");
+    const std::string digits = braced ? token_.text : token_.text.substr(0, 1);
     if (!is_integer(token_)) unreadable("no digits below the bar");
-    advance();
-    need("}");
-    const mpz_class scale = power_of_ten(text.size() - point - 1);
-    mpq_class repeated(mpz_class(period, 10), mpz_class(scale * (power_of_ten(period.size()) - 1)));
-    repeated.canonicalize();
-    value += repeated;
+    advance_to(token_.begin + digits.size());
+    if (braced) need("}");
+    return digits;
+  };
+  if (is_command("overline") || is_command("bar")) return marked();
+  if (is_command("dot")) {
+    std::string digits = marked();
+    if (!is_integer(token_) && !is_command("dot")) return digits;
+    if (is_integer(token_)) digits += token_.text, advance();
+    if (!is_command("dot")) unreadable("a period with one end");
+    return digits + marked();
   }
-  return number(std::move(value));
+  const std::string_view rest = tokens_.text().substr(token_.begin);
+  if (is_sign("(")) {
+    const std::size_t close = rest.find_first_not_of("0123456789", 1);
+    if (close < 2 || close == std::string_view::npos || rest[close] != ')') return {};
+    const std::string digits(rest.substr(1, close - 1));
+    const Token behind = tokens_.at(token_.begin + close + 1);
+    if (behind.text == "=" && !places.empty()) {  // 0.5(20) = 10 is a product
+      saw_period_ = true;
+      if (!reading_.periods) return {};
+    }
+    advance_to(behind.begin);
+    return digits;
+  }
+  if (!is_command("ldots") && !rest.starts_with("...")) return {};
+  advance_to(token_.begin + (is_command("ldots") ? token_.end - token_.begin : 3));
+  for (std::size_t size = 1; size <= places.size() / 2; ++size) {
+    const std::string last = places.substr(places.size() - size);
+    if (places.ends_with(size == 1 ? last + last + last : last + last)) return last;
+  }
+  unsupported("a decimal that goes on");
 }
 
 Node Parser::bracket() {
-  if (is_sign("(") || is_sign("[")) return bracketed();
+  if (is_sign("(") || is_sign("[") || is_sign("]")) return bracketed();
+  if (is_sign("_") || is_sign("^")) return prescript();
   if (take("{")) return group();
   if (take("|")) {
     ++bars_;
@@ -93,24 +147,29 @@ Node Parser::bracket() {
     --bars_;
     return call("abs", std::move(inside));
   }
-  if (take("$")) return unit_of(factor(), "dollars");
+  if (const char* unit = currency()) return advance(), unit_of(factor(), unit);
   unreadable("\"" + token_.text + "\" where a value should stand");
 }
 
+/// ]0,1[ is written (0,1) elsewhere.
 Node Parser::bracketed() {
-  const std::string open = token_.text;
+  const std::string open = is_sign("]") ? "(" : token_.text;
+  const bool is_outward = is_sign("]");
   const int outer = std::exchange(bars_, 0);
   const bool outer_commas = tokens_.enter_brackets(token_.begin);
   advance();
   if (is_sign(")") || is_sign("]")) unreadable("empty brackets");
+  ++brackets_;
   Node inside = items();
+  --brackets_;
   bars_ = outer;
-  if (!is_sign(")") && !is_sign("]")) unreadable("a bracket that is never closed");
-  const std::string close = token_.text;
+  if (!is_sign(")") && !is_sign("]") && !is_sign("[")) unreadable("a bracket that is never closed");
+  const std::string close = is_sign("[") ? ")" : token_.text;
+  const bool is_interval = is_outward || is_sign("[");
   tokens_.leave_brackets(outer_commas);
   advance();
   if (inside.kind != Kind::list) {
-    if ((open == "(") != (close == ")")) unreadable("brackets that do not match");
+    if ((open == "(") != (close == ")") || is_interval) unreadable("brackets that do not match");
     return inside;
   }
   return with(Kind::bracketed, std::move(inside.children), open + close);
@@ -119,11 +178,22 @@ Node Parser::bracketed() {
 /// {...} of TeX; with several items it is a set written without backslashes.
 Node Parser::group() {
   const int outer = std::exchange(bars_, 0);
-  if (take("}")) unreadable("an empty group");
+  if (take("}")) {
+    if (is_sign("_") || is_sign("^")) return bars_ = outer, prescript();
+    if (token_.kind != TokenKind::end) unreadable("an empty group");
+    return with(Kind::set, {});
+  }
   Node inside = items();
   bars_ = outer;
   need("}");
   return inside.kind == Kind::list ? with(Kind::set, std::move(inside.children)) : inside;
+}
+
+/// What the condition of {x | ...} says, which is all where x is any number.
+Node Parser::condition(const Node& element) {
+  const bool is_real = element.kind == Kind::relation && element.text == "i" && element.children[1].kind == Kind::symbol && element.children[1].text == "R";
+  if ((is_real ? element.children[0] : element).kind != Kind::symbol) unsupported("a set of other things than the numbers of a condition");
+  return items();
 }
 
 Node Parser::set() {
@@ -132,7 +202,7 @@ Node Parser::set() {
   const bool outer_condition = std::exchange(in_condition_, true);
   Node inside = items();
   in_condition_ = outer_condition;
-  if (take("|") || take(":")) inside = items();  // its condition says it all
+  if (take("|") || take(":")) inside = condition(inside);
   else if (inside.kind == Kind::list) inside = with(Kind::set, std::move(inside.children));
   else inside = node(Kind::set, std::move(inside));
   bars_ = outer;

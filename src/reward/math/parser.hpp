@@ -40,6 +40,12 @@ class Parser {
     advance();
     return true;
   }
+  bool is_words(std::string_view s) const { return token_.kind == TokenKind::words && token_.text == s; }
+  bool take_words(std::string_view s) {
+    if (!is_words(s)) return false;
+    advance();
+    return true;
+  }
   void need(std::string_view sign) {
     if (!take(sign)) unreadable("a missing \"" + std::string(sign) + "\"");
   }
@@ -57,31 +63,43 @@ class Parser {
   Node join();
   // parse_arithmetic.cpp
   Node sum();
+  Node terms();
   Node signed_product();
   Node signed_factor();
   bool at_factor() const;
   Node product();
   Node mixed(Node whole);
   Node exponent();
-  bool take_degree();
+  bool take_degree(bool behind_literal);
   Node factor();
+  bool take_letter_for_times(const Node& before);
+  bool take_digits_in_brackets(std::string& digits);
   Node with_index(Node value, const std::string& digits);
+  // parse_choices.cpp
+  Node letter();
+  Node prescript();
+  Node with_infix(Node all);
   // parse_units.cpp
   bool at_unit(const Node& value);
   Node with_unit(Node value);
+  static Node with_words(Node value, const std::string& words);
+  const char* currency() const;
   bool at_unit_word(bool is_first) const;
   void take_unit_power(std::string& unit);
   // parse_values.cpp
   Node primary();
+  Node worded();
+  Node all_except();
   Node decimal();
+  std::string period(const std::string& places);
   Node bracket();
   Node bracketed();
   Node group();
+  Node condition(const Node& element);
   Node set();
   Node argument(bool one_digit);
   // parse_commands.cpp
   Node command();
-  Node letter(const std::string& name);
   Node root(bool cubic);
   Node function(std::string name);
   Node function_argument();
@@ -91,9 +109,9 @@ class Parser {
   Tokens tokens_;
   Reading reading_;
   Token token_;
-  int depth_ = 0, bars_ = 0;
+  int depth_ = 0, bars_ = 0, brackets_ = 0;
   std::size_t nodes_ = 0;
-  bool saw_logarithm_ = false, saw_letter_unit_ = false, in_condition_ = false;
+  bool saw_logarithm_ = false, saw_letter_unit_ = false, saw_period_ = false, in_condition_ = false;
 };
 
 }  // namespace rollcall::reward::math

@@ -1,18 +1,10 @@
 // Numbers with units behind them: their arithmetic and their comparison.
 #include "reward/math/comparison.hpp"
+#include "reward/math/tree.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace rollcall::reward::math {
-namespace {
-
-bool has_unit(const Node& node) {
-  return node.kind == Kind::unit || (node.kind <= Kind::degrees && std::any_of(node.children.begin(), node.children.end(), has_unit));
-}
-
-}  // namespace
 
 /// 1 hour + 30 minutes: in the units of the first part.
 Quantity Comparison::sum(const Node& node) {

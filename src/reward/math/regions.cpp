@@ -138,21 +138,52 @@ std::optional<Region> Comparison::region_of_relation(const Node& node, std::stri
 std::optional<Region> Comparison::region_of_list(const Node& node, std::string& variable) {
   Region any, all{{}};
   bool only_unequal = true, only_brackets = true;
-  for (const Node& part : node.children) {
+  const Node* unequal = nullptr;
+  for (const Node& item : node.children) {
+    const bool goes_on = unequal != nullptr && item.kind < Kind::ratio;  // x != 0, 1
+    const Node part = goes_on ? Node{Kind::relation, "!", {}, {unequal->children[0], item}} : item;
+    if (!goes_on) unequal = part.kind == Kind::relation && part.text == "!" ? &item : nullptr;
     auto stretches = region(part, variable);
     if (!stretches) return std::nullopt;
     only_unequal &= part.kind == Kind::relation && part.text == "!";
     only_brackets &= part.kind == Kind::bracketed || part.kind == Kind::join;
-    if (node.kind == Kind::list) all = common(all, *stretches);
+    all = common(all, *stretches);
     any.insert(any.end(), stretches->begin(), stretches->end());
   }
-  if (node.kind == Kind::join || node.text == "or") return any;
+  if (node.text == "or") return any;
   if (node.text == "and" && !only_brackets) return all;
   if (only_unequal) return all;
   if (only_brackets || all.empty()) return any;
   if (!merge(any)) return std::nullopt;
   const bool is_everything = any.size() == 1 && !any[0].low && !any[0].high;
   if (!is_everything) unsupported("conditions with a comma between them, which may mean \"and\" or \"or\"");
+  return all;
+}
+
+/// What lies outside; none where the order of its ends is not known.
+std::optional<Region> Comparison::outside(Region region) {
+  if (!merge(region)) return std::nullopt;
+  Region gaps;
+  Stretch gap;
+  for (const Stretch& stretch : region) {
+    gap.high = stretch.low, gap.high_open = !stretch.low_open;
+    if (stretch.low) gaps.push_back(gap);
+    if (!stretch.high) return gaps;
+    gap = {stretch.high, std::nullopt, !stretch.high_open, true};
+  }
+  gaps.push_back(gap);
+  return gaps;
+}
+
+std::optional<Region> Comparison::region_of_join(const Node& node, std::string& variable) {
+  auto all = region(node.children[0], variable);
+  for (std::size_t n = 1; n < node.children.size() && all; ++n) {
+    auto next = region(node.children[n], variable);
+    if (next && node.text[n - 1] == '-') next = outside(std::move(*next));
+    if (!next) return std::nullopt;
+    if (node.text[n - 1] == 'u') all->insert(all->end(), next->begin(), next->end());
+    else all = common(*all, *next);
+  }
   return all;
 }
 
@@ -172,7 +203,8 @@ std::optional<Region> Comparison::region(const Node& node, std::string& variable
     for (const Node& item : node.children) points.push_back({values_.form(item), values_.form(item), false, false});
     return points;
   }
-  return node.kind == Kind::join || node.kind == Kind::list ? region_of_list(node, variable) : std::nullopt;
+  if (node.kind == Kind::join) return region_of_join(node, variable);
+  return node.kind == Kind::list ? region_of_list(node, variable) : std::nullopt;
 }
 
 /// Whether a > b, or a >= b.

@@ -1,5 +1,6 @@
 // Equations and inequalities: the same up to their sides and a common factor.
 #include "reward/math/comparison.hpp"
+#include "reward/math/tree.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,17 +13,24 @@ bool is_same(const Node& a, const Node& b) {
          std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(), is_same);
 }
 
-bool mentions(const Node& node, const std::string& name) {
-  if (node.kind == Kind::symbol && node.text == name) return true;
-  return std::any_of(node.children.begin(), node.children.end(), [&](const Node& child) { return mentions(child, name); });
-}
-
 /// The name that an assignment gives a value to: x, or f in f(x).
 const std::string* assigned_name(const Node& left) {
   if (left.kind == Kind::symbol || left.kind == Kind::words) return &left.text;
   const bool is_call = left.kind == Kind::multiply && left.children.size() == 2 && left.children[0].kind == Kind::symbol &&
                        (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
   return is_call ? &left.children[0].text : nullptr;
+}
+
+/// f(n) = n + 1 with the argument x: f(x) = x + 1; none where `as` is no such equation of the same function.
+std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
+  const Node &name = equation.children[0], &other = as.children[0];
+  const auto is_call = [](const Node& n) {  // xy is none
+    return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].kind == Kind::symbol && n.children[1].kind == Kind::symbol &&
+           n.children[0].text.size() == 1 && std::string_view("fghFGH").find(n.children[0].text[0]) != std::string_view::npos;
+  };
+  if (!is_call(name) || !is_call(other) || name.children[0].text != other.children[0].text) return std::nullopt;
+  const std::string &from = name.children[1].text, &to = other.children[1].text;
+  return from == to || mentions(equation.children[1], to) ? std::nullopt : std::optional(renamed(equation.children[1], from, to));
 }
 
 }  // namespace
@@ -101,6 +109,8 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   char sign_a = a.text[0], sign_b = b.text[0];
   if (sign_a == 'i' || sign_b == 'i') return sign_a == sign_b ? compare(a.children[1], b.children[1]) : Verdict{Answer::different, "another relation"};
   const Node &name_a = a.children[0], &name_b = b.children[0];
+  if (is_assignment(a) && is_assignment(b))
+    if (const auto value = with_argument_of(a, b)) return compare(a.children[1], *value);
   const auto is_y = [](const Node& n) { return n.kind == Kind::symbol && n.text == "y"; };
   const auto is_f_of_x = [](const Node& n) {
     return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].text == "f" && n.children[1].text == "x";

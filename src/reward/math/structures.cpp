@@ -1,5 +1,6 @@
 // Lists, sets, tuples, matrices, words, and numbers with units.
 #include "reward/math/comparison.hpp"
+#include "reward/math/tree.hpp"
 
 #include <fmt/format.h>
 
@@ -63,6 +64,14 @@ std::optional<Node> scaled_matrix(const Node& node) {
   return matrix;
 }
 
+/// The coordinates of a named point, A(1,2); none for anything else.
+std::optional<Node> point_of(const Node& node) {
+  if (node.kind == Kind::call && node.text == "C") return with(Kind::bracketed, node.children, "()");
+  const bool is_named = node.kind == Kind::multiply && node.children.size() == 2 && node.children[0].kind == Kind::symbol &&
+                        node.children[0].text.size() == 1 && node.children[0].text[0] <= 'Z';
+  return is_named && node.children[1].kind == Kind::bracketed ? std::optional(node.children[1]) : std::nullopt;
+}
+
 bool says_nothing(const Node& node) {
   constexpr std::string_view kNothing[] = {"none", "no solution", "no solutions", "empty set", "no real solution", "no real solutions", "the empty set"};
   return (node.kind == Kind::set && node.children.empty()) ||
@@ -99,6 +108,9 @@ Verdict Comparison::has_value(const Node& node) {
 Verdict Comparison::compare(const Node& reference, const Node& answer) {
   if (says_nothing(reference) && says_nothing(answer)) return {Answer::equal, "both say that there is nothing"};
   if (reference.kind == Kind::words || answer.kind == Kind::words) return words(reference, answer);
+  if (auto verdict = families(reference, answer)) return *verdict;
+  if (reference.kind == Kind::bracketed)
+    if (const auto point = point_of(answer)) return compare(reference, *point);
   if (is_chain(answer))
     if (Verdict holds = chain_holds(answer); holds.answer != Answer::equal) return holds;
   const bool both_relations = reference.kind == Kind::relation && answer.kind == Kind::relation;
@@ -120,6 +132,8 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
     return {Answer::different, is_region(b) && !right && b.kind == Kind::relation ? "an inequality that is not solved" : kKinds};
   }
   if (const auto scaled_a = scaled_matrix(a), scaled_b = scaled_matrix(b); scaled_a || scaled_b) return compare(scaled_a.value_or(a), scaled_b.value_or(b));
+  if (a.kind == Kind::matrix && b.kind == Kind::bracketed)
+    if (const auto rows = matrix_of_rows(b)) return matrices(a, *rows);
   if (a.kind == Kind::matrix || b.kind == Kind::matrix) return matrices(a, b);
   if (a.kind == Kind::bracketed && b.kind == Kind::bracketed) return in_order(a.children, b.children);
   if (has_several(a) || has_several(b)) return lists(a, b);
@@ -132,6 +146,9 @@ Verdict Comparison::ratios(const Node& a, const Node& b) {
   const auto is_clock = [](const Node& n) { return n.text == "clock"; };
   if (a.kind != b.kind) {
     const Node& ratio = a.kind == Kind::ratio ? a : b;
+    const Node &other = a.kind == Kind::ratio ? b : a, &minutes = ratio.children[1];
+    const bool is_full_hour = is_clock(ratio) && minutes.kind == Kind::unit && minutes.text == other.text && minutes.children[0].value == mpq_class(0);
+    if (is_full_hour) return compare(ratio.children[0], other.children[0]);  // 5:00 PM and 5 PM
     if (ratio.children.size() != 2 || is_clock(ratio)) return {Answer::different, kKinds};
     const Verdict verdict = values_.compare(values_.form(a), values_.form(b));
     return verdict.answer == Answer::equal && !ratio.text.empty() ? Verdict{Answer::undecided, "a ratio, or a time of day"} : verdict;
@@ -152,8 +169,15 @@ Verdict Comparison::ratios(const Node& a, const Node& b) {
 }
 
 Verdict Comparison::words(const Node& a, const Node& b) {
-  if (a.kind != b.kind) return {Answer::different, "words and no words"};
-  const auto plain = [](const Node& n) { return n.text == "dne" ? "does not exist" : n.text; };
+  const auto are_words = [](const Node& n) {  // "a circle" reads as a value with a unit
+    return n.kind == Kind::words || (n.kind == Kind::unit && n.children[0].kind == Kind::symbol && n.children[0].text == "a");
+  };
+  if (!are_words(a) || !are_words(b)) return {Answer::different, "words and no words"};
+  const auto plain = [](const Node& n) {
+    for (const std::string_view article : {"the ", "an ", "a "})
+      if (n.text.starts_with(article)) return n.text.substr(article.size());
+    return n.text == "dne" ? "does not exist" : n.text;
+  };
   return plain(a) == plain(b) ? Verdict{Answer::equal, "the same words"} : Verdict{Answer::different, "other words"};
 }
 
@@ -229,6 +253,8 @@ Verdict Comparison::scalars(const Node& a, const Node& b) {
     const bool equal = infinity_of(a) == infinity_of(b);
     return {equal ? Answer::equal : Answer::different, equal ? "the same infinity" : "an infinite and another value"};
   }
+  if (a.kind == Kind::based && b.kind == Kind::number && *b.value != *a.value && b.value == mpq_class(mpz_class(a.text, 10), 1))
+    return {Answer::undecided, "the digits without their base"};
   const auto is_marked = [](const Node& n) { return n.kind == Kind::percent || n.kind == Kind::degrees; };
   if (is_marked(a) && is_marked(b)) return a.kind == b.kind ? scalars(a.children[0], b.children[0]) : values_.compare(values_.form(a), values_.form(b));
   Verdict verdict = quantities(a, b);

@@ -20,11 +20,11 @@ struct Spelling {
 
 /// Characters of Unicode and the commands they stand for. A name of one character that is no letter is that sign.
 constexpr Spelling kUnicode[] = {
-    {"π", "pi"},     {"√", "sqrt"},     {"∞", "infty"},  {"×", "times"}, {"·", "cdot"},     {"⋅", "cdot"},   {"÷", "div"},    {"≤", "le"},
-    {"≥", "ge"},     {"≠", "ne"},       {"≈", "approx"}, {"∪", "cup"},   {"∈", "in"},       {"°", "degree"}, {"±", "pm"},     {"−", "-"},
-    {"–", "-"},      {"θ", "theta"},    {"α", "alpha"},  {"β", "beta"},  {"λ", "lambda"},   {"μ", "mu"},     {"φ", "varphi"}, {"γ", "gamma"},
-    {"⌊", "lfloor"}, {"⌋", "rfloor"},   {"⌈", "lceil"},  {"⌉", "rceil"}, {"∅", "emptyset"}, {"ω", "omega"},  {"σ", "sigma"},  {"δ", "delta"},
-    {"ρ", "rho"},    {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},    {"⩾", "ge"},
+    {"π", "pi"},    {"√", "sqrt"},     {"∞", "infty"},  {"×", "times"}, {"·", "cdot"},   {"⋅", "cdot"},  {"÷", "div"},      {"≤", "le"},     {"≥", "ge"},
+    {"≠", "ne"},    {"≈", "approx"},   {"∪", "cup"},    {"∈", "in"},    {"°", "degree"}, {"±", "pm"},    {"−", "-"},        {"–", "-"},      {"θ", "theta"},
+    {"α", "alpha"}, {"β", "beta"},     {"λ", "lambda"}, {"μ", "mu"},    {"φ", "varphi"}, {"γ", "gamma"}, {"⌊", "lfloor"},   {"⌋", "rfloor"}, {"⌈", "lceil"},
+    {"⌉", "rceil"}, {"∅", "emptyset"}, {"ω", "omega"},  {"σ", "sigma"}, {"δ", "delta"},  {"ρ", "rho"},   {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},
+    {"⩾", "ge"},    {"º", "degree"},   {"˚", "degree"}, {"∩", "cap"},   {"⟨", "("},      {"⟩", ")"},     {"€", "euro"},     {"£", "pounds"}, {"¥", "yen"},
 };
 
 /// Commands that only lay out, and change nothing.
@@ -35,33 +35,64 @@ constexpr std::string_view kLayout[] = {"left",      "right",    "big",         
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {
-    {"dfrac", "frac"},     {"tfrac", "frac"},
-    {"cfrac", "frac"},     {"leq", "le"},
-    {"geq", "ge"},         {"leqslant", "le"},
-    {"geqslant", "ge"},    {"neq", "ne"},
-    {"lt", "<"},           {"gt", ">"},
-    {"dbinom", "binom"},   {"tbinom", "binom"},
-    {"ast", "*"},          {"lbrace", "{"},
-    {"rbrace", "}"},       {"infin", "infty"},
-    {"vert", "|"},         {"lvert", "|"},
-    {"rvert", "|"},        {"mid", "|"},
-    {"lbrack", "["},       {"rbrack", "]"},
-    {"simeq", "approx"},   {"inf", "infty"},
-    {"infinity", "infty"}, {"oo", "infty"},
-    {"asin", "arcsin"},    {"acos", "arccos"},
-    {"atan", "arctan"},    {"lg", "log10"},
-    {"lor", "or"},         {"land", "and"},
-    {"degrees", "degree"}, {"varnothing", "emptyset"},
-    {"bigcup", "cup"},     {"lparen", "("},
-    {"rparen", ")"},       {"tg", "tan"},
-    {"ctg", "cot"},        {"Pi", "pi"},
-    {"wedge", "and"},      {"vee", "or"},
-    {"nicefrac", "frac"},  {"sfrac", "frac"},
-    {"langle", "("},       {"rangle", ")"},
+    {"dfrac", "frac"},
+    {"tfrac", "frac"},
+    {"cfrac", "frac"},
+    {"leq", "le"},
+    {"geq", "ge"},
+    {"leqslant", "le"},
+    {"geqslant", "ge"},
+    {"neq", "ne"},
+    {"lt", "<"},
+    {"gt", ">"},
+    {"dbinom", "binom"},
+    {"tbinom", "binom"},
+    {"ast", "*"},
+    {"lbrace", "{"},
+    {"rbrace", "}"},
+    {"infin", "infty"},
+    {"vert", "|"},
+    {"lvert", "|"},
+    {"rvert", "|"},
+    {"mid", "|"},
+    {"lbrack", "["},
+    {"rbrack", "]"},
+    {"simeq", "approx"},
+    {"inf", "infty"},
+    {"infinity", "infty"},
+    {"oo", "infty"},
+    {"asin", "arcsin"},
+    {"acos", "arccos"},
+    {"atan", "arctan"},
+    {"lg", "log10"},
+    {"lor", "or"},
+    {"land", "and"},
+    {"degrees", "degree"},
+    {"varnothing", "emptyset"},
+    {"bigcup", "cup"},
+    {"lparen", "("},
+    {"rparen", ")"},
+    {"tg", "tan"},
+    {"ctg", "cot"},
+    {"Pi", "pi"},
+    {"wedge", "and"},
+    {"vee", "or"},
+    {"nicefrac", "frac"},
+    {"sfrac", "frac"},
+    {"langle", "("},
+    {"rangle", ")"},
+    {"backslash", "setminus"},
+    {"smallsetminus", "setminus"},
+    {"bigcap", "cap"},
+    {"dots", "ldots"},
+    {"cdots", "ldots"},
+    {"texteuro", "euro"},
+    {"top", "T"},
+    {"intercal", "T"},
 };
 
 constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan", "cot", "sec",   "csc", "arcsin", "arccos", "arctan", "sinh",
-                                           "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil"};
+                                           "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil",   "cis"};
 constexpr std::string_view kPlainWords[] = {"sqrt",  "cbrt",   "pi",      "and",    "or",   "inf",  "infinity", "infty", "oo",    "theta", "alpha", "beta",
                                             "gamma", "lambda", "degrees", "degree", "asin", "acos", "atan",     "frac",  "union", "lg",    "infty"};
 constexpr std::string_view kUnitWords[] = {"mm",  "cm",     "dm",    "km",    "ft",    "yd",    "mi",  "mg",  "kg",  "ml", "mL",   "lb",
@@ -127,7 +158,7 @@ std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
   return at;
 }
 
-/// The end of digits with thousands separators between them: 1,234,567 and 1{,}234 and 1\,234. Groups of three, the first of one to three.
+/// The end of digits with thousands separators between them: 1,234,567 and 1{,}234 and 1\,234 and 1 234. Groups of three, the first of one to three.
 std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
   const auto run = [&](std::size_t from) {
     std::size_t end = from;
@@ -139,9 +170,10 @@ std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
   if (digits.size() > 3 || digits.empty() || digits[0] == '0') return end;
   for (;;) {
     std::size_t next = 0;
-    for (const std::string_view separator : {",\\!", "{,}", "\\!,\\!", "\\,", ","}) {
+    for (const std::string_view separator : {",\\!", "{,}", "\\!,\\!", "\\,", "\\ ", " ", "~", ","}) {
       if (text_.substr(end).starts_with(separator)) {
         next = end + separator.size();
+        if (text_.substr(run(next)).starts_with('/')) next = 0;  // 1 125/250
         if (separator == "," && !thousands_ && run(next) == next + 3) saw_thousands_ = true;
         if (separator == "," && !thousands_) next = 0;
         break;
@@ -154,13 +186,27 @@ std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
   }
 }
 
+namespace {
+
+/// Whether what stands behind a point are places of a number: digits, or what marks those that repeat.
+bool begins_places(std::string_view rest) {
+  if (!rest.empty() && is_digit(rest[0])) return true;
+  if (rest.starts_with('(')) {
+    const std::size_t close = rest.find_first_not_of("0123456789", 1);
+    return close > 1 && close < rest.size() && rest[close] == ')';
+  }
+  for (const std::string_view mark : {"\\overline", "\\bar", "\\dot"})
+    if (rest.starts_with(mark)) return rest.size() > mark.size() && (rest[mark.size()] == '{' || is_digit(rest[mark.size()]));
+  return false;
+}
+
+}  // namespace
+
 Token Tokens::number(std::size_t at) {
   std::string digits;
   std::size_t end = thousands_end(at, digits);
-  if (end < text_.size() && text_[end] == '.' && (end > at || (end + 1 < text_.size() && is_digit(text_[end + 1])))) {
-    const bool continues = end + 1 < text_.size() && (is_digit(text_[end + 1]) || text_.substr(end + 1).starts_with("\\overline") ||
-                                                      text_.substr(end + 1).starts_with("\\bar") || text_.substr(end + 1).starts_with("\\dot{"));
-    if (continues) {
+  if (end < text_.size() && text_[end] == '.') {
+    if (begins_places(text_.substr(end + 1))) {
       digits += '.', ++end;
       while (end < text_.size() && is_digit(text_[end])) digits += text_[end++];
     }
@@ -256,6 +302,10 @@ Token Tokens::word(std::size_t at) const {
   const std::string_view run = this->run(at);
   const std::size_t end = at + run.size();
   if (run.size() == 1) return {TokenKind::letter, std::string(run), at, end, false};
+  if (end < text_.size() && (text_[end] == '-' || text_[end] == ' ')) {  // twenty-five
+    const std::string_view both = text_.substr(at, run.size() + 1 + this->run(end + 1).size());
+    if (find_number(both)) return {TokenKind::words, std::string(both), at, at + both.size(), false};
+  }
   if (run == "union") return {TokenKind::command, "cup", at, end, false};
   if (is_function(same(run)) || holds(kPlainWords, run)) return named(run, at, end);
   if (is_glued(run)) {
@@ -282,7 +332,7 @@ Token Tokens::at(std::size_t at) {
   Token token;
   if (at >= text_.size()) {
     token = {TokenKind::end, "", text_.size(), text_.size(), false};
-  } else if (is_digit(text_[at]) || (text_[at] == '.' && at + 1 < text_.size() && is_digit(text_[at + 1]))) {
+  } else if (is_digit(text_[at]) || (text_[at] == '.' && begins_places(text_.substr(at + 1)))) {
     token = number(at);
   } else if (text_[at] == '\\') {
     token = backslash(at);

@@ -1,9 +1,10 @@
-// Short ways to build a tree.
+// Short ways to build a tree, and to ask about one.
 #pragma once
 
 #include "reward/math/expression.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +24,9 @@ inline Node times(Node left, Node right) {
   left.children.push_back(std::move(right));
   return left;
 }
-inline Node call(std::string name, Node argument) {
-  Node made = node(Kind::call, std::move(argument));
+template <class... Nodes>
+inline Node call(std::string name, Nodes... arguments) {
+  Node made = node(Kind::call, std::move(arguments)...);
   made.text = std::move(name);
   return made;
 }
@@ -38,6 +40,19 @@ inline Node unit_of(Node value, std::string words) {
   return made;
 }
 
+/// A power; the transposed of a matrix where the exponent is T; the binomial that C_5^2 is.
+Node raised(Node base, Node exponent);
+/// The binomial of C^2_5, `base` without its index; none for anything else.
+std::optional<Node> choices(const Node& base, const std::string& index);
+/// The matrix that [[1,2],[3,4]] is; none for anything else.
+std::optional<Node> matrix_of_rows(const Node& node);
+bool mentions(const Node& node, const std::string& name);
+/// With another name for a variable.
+Node renamed(Node node, const std::string& from, const std::string& to);
+
+inline bool has_unit(const Node& node) {
+  return node.kind == Kind::unit || (node.kind <= Kind::degrees && std::any_of(node.children.begin(), node.children.end(), has_unit));
+}
 /// Whether no variable stands in it.
 inline bool is_number(const Node& node) {
   if (node.kind == Kind::symbol) return node.text == "pi" || node.text == "e" || node.text == "i";

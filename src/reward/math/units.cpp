@@ -44,6 +44,8 @@ constexpr Row kRows[] = {
     {" quart ", "gallon", 1, 4},
     {" dollar usd ", "money", 1, 1},
     {" cent ", "money", 1, 100},
+    {" euro ", "euros", 1, 1},
+    {" yen ", "yens", 1, 1},
     {" j joule ", "energy", 1, 1},
     {" n newton ", "force", 1, 1},
     {" w watt ", "power", 1, 1},
@@ -77,6 +79,8 @@ std::string normal(std::string_view words) {
   for (const char c : words)
     if (!(c == ' ' && (text.empty() || text.back() == ' ')) && c != '.') text += char(std::tolower(static_cast<unsigned char>(c)));
   while (!text.empty() && text.back() == ' ') text.pop_back();
+  for (const std::string_view article : {"of the ", "of a ", "of an ", "of "})  // three quarters of a cup
+    if (text.starts_with(article)) text.erase(0, article.size());
   return text;
 }
 
@@ -171,6 +175,23 @@ std::optional<mpq_class> find_multiplier(std::string_view word) {
   for (const auto& [name, value] : kMultipliers)
     if (name == word) return mpq_class(value);
   return std::nullopt;
+}
+
+std::optional<int> find_number(std::string_view words) {
+  constexpr std::string_view kSmall[] = {"zero", "one",    "two",    "three",    "four",     "five",    "six",     "seven",     "eight",    "nine",
+                                         "ten",  "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+  constexpr std::string_view kTens[] = {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"};
+  const auto place = [](const auto& names, std::string_view name) {
+    const auto at = std::find(std::begin(names), std::end(names), name);
+    return at == std::end(names) ? std::nullopt : std::optional(int(at - std::begin(names)));
+  };
+  const std::string text = normal(words);
+  if (const auto small = place(kSmall, text)) return small;
+  const std::size_t cut = std::min(text.find_first_of("- "), text.size());
+  const auto tens = place(kTens, std::string_view(text).substr(0, cut));
+  if (!tens || cut == text.size()) return tens ? std::optional(20 + 10 * *tens) : std::nullopt;
+  const auto ones = place(kSmall, std::string_view(text).substr(cut + 1));
+  return ones && *ones > 0 && *ones < 10 ? std::optional(20 + 10 * *tens + *ones) : std::nullopt;
 }
 
 }  // namespace rollcall::reward::math

@@ -25,4 +25,7 @@ std::optional<Unit> find_unit(std::string_view words);
 /// Words that change a number, as "million" does: what it is multiplied by. None for others.
 std::optional<mpq_class> find_multiplier(std::string_view word);
 
+/// zero, ..., twenty, thirty, ..., ninety and twenty-one, ..., in any case. None for others.
+std::optional<int> find_number(std::string_view words);
+
 }  // namespace rollcall::reward::math

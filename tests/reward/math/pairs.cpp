@@ -302,6 +302,51 @@ Spelt scientific(Draws& d, bool equal) {
                        fmt::format("{}.{}E+{}", m2 / 10, m2 % 10, e)})};
 }
 
+Spelt repeating_decimals(Draws& d, bool equal) {
+  const std::size_t size = std::size_t(d.in(1, 3)), places = std::size_t(d.in(0, 2));
+  const long nines = size == 1 ? 9 : size == 2 ? 99 : 999, tens = places == 0 ? 1 : places == 1 ? 10 : 100;
+  const long whole = d.in(0, 12), shown = d.in(0, tens - 1), period = d.in(1, nines - 1), other = equal ? period : d.other(1, nines - 1, period);
+  const std::string head = fmt::format("{}.{}", whole, places == 0 ? "" : fmt::format("{:0{}}", shown, places)), digits = fmt::format("{:0{}}", other, size);
+  const std::string dots =
+      size == 1 ? fmt::format("\\dot{{{}}}", digits) : fmt::format("\\dot{{{}}}{}\\dot{{{}}}", digits[0], digits.substr(1, size - 2), digits.back());
+  return {frac((whole * tens + shown) * nines + period, tens * nines),
+          d.pick(Texts{fmt::format("{}\\overline{{{}}}", head, digits), fmt::format("{}({})", head, digits), fmt::format("{}\\bar{{{}}}", head, digits),
+                       head + dots, fmt::format("{}{}{}{}...", head, digits, digits, digits)})};
+}
+
+Spelt choices(Draws& d, bool equal) {
+  const long n = d.in(4, 24), k = d.in(2, n / 2), chosen = equal ? k : k - 1;
+  long count = 1;
+  for (long j = 1; j <= k; ++j) count = count * (n - j + 1) / j;
+  const Texts spellings = {fmt::format("\\binom{{{}}}{{{}}}", n, chosen),
+                           fmt::format("\\dbinom{{{}}}{{{}}}", n, n - chosen),
+                           fmt::format("{{{} \\choose {}}}", n, chosen),
+                           fmt::format("C({}, {})", n, chosen),
+                           fmt::format("C_{{{}}}^{{{}}}", n, chosen),
+                           fmt::format("{{}}_{{{}}}C_{{{}}}", n, chosen),
+                           fmt::format("\\frac{{{}!}}{{{}!{}!}}", n, chosen, n - chosen)};
+  return {d.coin() ? std::to_string(count) : d.pick(Texts{fmt::format("\\binom{{{}}}{{{}}}", n, k), fmt::format("{{{} \\choose {}}}", n, k)}),
+          d.pick(spellings)};
+}
+
+Spelt outward_intervals(Draws& d, bool equal) {
+  const long a = d.in(-20, 20), b = a + d.in(1, 20), c = equal ? a : a - d.in(1, 9);
+  switch (d.in(0, 3)) {
+    case 0: return {fmt::format("({}, {})", a, b), fmt::format("]{}, {}[", c, b)};
+    case 1: return {fmt::format("[{}, {})", a, b), fmt::format("\\left[{}; {}\\right[", c, b)};
+    case 2: return {fmt::format("x > {}", a), fmt::format("]{}, +\\infty[", c)};
+    default: return {fmt::format("(-\\infty, {}) \\cup ({}, \\infty)", a, b), fmt::format("]-\\infty, {}[ \\cup ]{}, \\infty[", c, b)};
+  }
+}
+
+Spelt transposed(Draws& d, bool equal) {
+  const long a = d.in(-20, 20), b = d.in(-20, 20), c = d.in(-20, 20), e = d.in(-20, 20), a2 = equal ? a : a + 1;
+  const std::string power = d.pick(Texts{"^T", "^{\\top}", "^{\\mathrm{T}}"});
+  if (d.coin()) return {fmt::format("\\begin{{pmatrix}}{}\\\\{}\\\\{}\\end{{pmatrix}}", a, b, c), fmt::format("[{}, {}, {}]{}", a2, b, c, power)};
+  return {fmt::format("\\begin{{pmatrix}}{}&{}\\\\{}&{}\\end{{pmatrix}}", a, b, c, e),
+          fmt::format("\\begin{{bmatrix}}{}&{}\\\\{}&{}\\end{{bmatrix}}{}", a2, c, b, e, power)};
+}
+
 struct Category {
   const char* name;
   Spelt (*make)(Draws& d, bool equal);
@@ -330,6 +375,10 @@ constexpr Category kCategories[] = {
     {"words", words},
     {"thousands separators", thousands},
     {"scientific notation", scientific},
+    {"repeating decimals", repeating_decimals},
+    {"numbers of choices", choices},
+    {"outward intervals", outward_intervals},
+    {"transposed", transposed},
 };
 
 }  // namespace
