@@ -8,11 +8,21 @@
 
 namespace rollcall::comm {
 
-void Communicator::wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
+namespace {
+
+constexpr double kAskAfter = 0.25;  // of a deadline: the rest is for the giver, which computes and cannot answer at once
+
+}  // namespace
+
+void Communicator::wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle,
+                        std::optional<int> giver) {
   Backoff backoff;
+  double heard_s = 0.0;  // when the giver last said that it is there
+  bool asked = false;
   while (!done()) {
     const double waited = backoff.waited_s();
-    if (waited >= deadline_s) {
+    if (giver && waited - heard_s >= kAskAfter * deadline_s && hears(*giver, asked)) heard_s = waited, asked = false;
+    if (waited - heard_s >= deadline_s) {
       waited_s_ += waited;
       throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
                                         "look at that rank's node and its last log line, or raise run.deadline_s"));
@@ -28,9 +38,9 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
   activity_->wait_ended();
 }
 
-Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle) {
+Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle, std::optional<int> giver) {
   std::optional<Envelope> envelope;
-  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle);
+  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle, giver);
   return std::move(*envelope);
 }
 

@@ -32,10 +32,12 @@ class Communicator : public Collectives {
   /// Next message from anyone if one is here. Drives outstanding sends.
   virtual std::optional<Envelope> try_receive() = 0;
   /// Waits for a message, polling with back-off to sleep, at most `deadline_s` seconds; `waiting_for` names the wait in the error (ProtocolError).
-  /// `on_idle` runs before each sleep (progress lines, stop requests).
-  Envelope receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
+  /// `on_idle` runs before each sleep (progress lines, stop requests). `giver`: the rank that gives this one its work, if any. There may be none for long: whenever
+  /// the giver says that it is there the deadline begins anew, so that who has nothing to do ends no run that goes on.
+  Envelope receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {}, std::optional<int> giver = {});
   /// The same wait for anything else, for example what another thread of this rank does.
-  void wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {});
+  void wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle = {},
+            std::optional<int> giver = {});
   /// Members with color >= 0 form new communicators by color, ordered by rank; others get nullptr. Collective.
   virtual std::unique_ptr<Communicator> split(int color) = 0;
   /// Members that can share memory, those of a node, form new communicators, ordered by rank. Collective.
@@ -66,6 +68,8 @@ class Communicator : public Collectives {
     answer_roll_call(waiting_for);
   }
   virtual void answer_roll_call(std::string_view) {}  ///< before each sleep: what this rank waits for, if anybody asks
+  /// Asks a rank whether it is there, unless `asked`, and sets that; true once it has answered. A transport that cannot ask hears nothing.
+  virtual bool hears(int, bool&) { return false; }
   virtual std::string call_the_roll(std::string_view) { return "the rank that should have sent it is stuck, has ended or is slower than the deadline allows"; }
   /// Gives the core away for about `seconds` (0: only a turn of the scheduler); a transport that hears of arrivals returns early.
   virtual void pause(double seconds);

@@ -52,6 +52,7 @@ class MpiCommunicator final : public Communicator {
  protected:
   void answer_roll_call(std::string_view waiting_for) override { roll_->answer(waiting_for); }
   std::string call_the_roll(std::string_view waiting_for) override { return roll_->call(waiting_for); }
+  bool hears(int rank, bool& asked) override { return roll_->hears(rank, asked); }
 
  private:
   struct Transfer {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace rollcall::comm {
 namespace {
@@ -45,15 +46,21 @@ RollCall::RollCall(MPI_Comm world) {
 RollCall::~RollCall() {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (!finalized && replies_.empty()) MPI_Comm_free(&comm_);
+  if (finalized) return;
+  drop_sent();
+  if (replies_.empty()) MPI_Comm_free(&comm_);
   if (!replies_.empty()) new std::list<Reply>(std::move(replies_));  // somebody asked and ended: the job is about to, and MPI may still read the text
 }
 
-void RollCall::answer(std::string_view waiting_for) {
+void RollCall::drop_sent() {
   std::erase_if(replies_, [](Reply& reply) {
     int done = 0;
     return MPI_Test(&reply.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
   });
+}
+
+void RollCall::answer(std::string_view waiting_for) {
+  drop_sent();
   int asked = 0;
   MPI_Status status;
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
@@ -63,17 +70,27 @@ void RollCall::answer(std::string_view waiting_for) {
   check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, &reply.request), "MPI_Isend of an answer");
 }
 
-void RollCall::collect(std::vector<std::optional<std::string>>& answers) {
-  for (int here = 1; here != 0;) {
-    MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kAnswer, comm_, &here, &status), "MPI_Iprobe");
-    if (!here) return;
-    int count = 0;
-    check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
-    std::string text(std::size_t(count), '\0');
-    check_mpi(MPI_Recv(text.data(), count, MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, MPI_STATUS_IGNORE), "MPI_Recv of an answer");
-    answers[std::size_t(status.MPI_SOURCE)] = std::move(text);
-  }
+void RollCall::ask(int rank) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, kQuestion, comm_, &request), "MPI_Isend of a question");
+  check_mpi(MPI_Request_free(&request), "MPI_Request_free");  // nobody waits for the silent
+}
+
+std::optional<std::pair<int, std::string>> RollCall::take_answer() {
+  int here = 0, count = 0;
+  MPI_Status status;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kAnswer, comm_, &here, &status), "MPI_Iprobe");
+  if (!here) return std::nullopt;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+  std::string text(std::size_t(count), '\0');
+  check_mpi(MPI_Recv(text.data(), count, MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, MPI_STATUS_IGNORE), "MPI_Recv of an answer");
+  return std::pair(status.MPI_SOURCE, std::move(text));
+}
+
+bool RollCall::hears(int rank, bool& asked) {
+  if (!std::exchange(asked, true)) ask(rank), ++owed_;
+  while (const auto answer = take_answer()) owed_ -= answer->first == rank ? 1 : 0;
+  return owed_ <= 0;
 }
 
 std::string RollCall::call(std::string_view waiting_for) {
@@ -81,16 +98,12 @@ std::string RollCall::call(std::string_view waiting_for) {
   if (size_ == 1) return own + "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
   answers[std::size_t(rank_)] = waiting_for;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank == rank_) continue;
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, kQuestion, comm_, &request), "MPI_Isend of a question");
-    check_mpi(MPI_Request_free(&request), "MPI_Request_free");  // nobody waits for the silent
-  }
+  for (int rank = 0; rank < size_; ++rank)
+    if (rank != rank_) ask(rank);
   const Stopwatch clock;
   while (clock.seconds() < kPatience_s && std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
     answer(waiting_for);  // another may be calling too
-    collect(answers);
+    while (auto come = take_answer()) answers[std::size_t(come->first)] = std::move(come->second);
     give_way(1e-3);
   }
   return own + describe_roll(answers, rank_, role);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rollcall::comm {
@@ -32,6 +33,8 @@ class RollCall {
   void answer(std::string_view waiting_for);
   /// Asks all ranks, waits a little, and describes what came, behind what this rank is in itself.
   std::string call(std::string_view waiting_for);
+  /// Asks one rank, of the world and always the same, unless `asked`; true once it has answered the latest question.
+  bool hears(int rank, bool& asked);
 
   std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank
   std::function<std::string(int)> role;                               ///< what a rank hosts, for people
@@ -41,10 +44,13 @@ class RollCall {
     std::string text;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  void collect(std::vector<std::optional<std::string>>& answers);
+  void ask(int rank);
+  std::optional<std::pair<int, std::string>> take_answer();  ///< from whom, and what it waits for
+  void drop_sent();                                          ///< replies that have gone
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  int owed_ = 0;              ///< answers to hears() that have not come
   std::list<Reply> replies_;  ///< a list: MPI holds pointers into its elements
 };
 

@@ -259,7 +259,8 @@ void Rank::report_progress() {
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
   constexpr double kLater_s = 3.0;  // rank 0 knows what all wait for, so it is the first to give up, while the others can still answer it
-  const double deadline_s = job_.config.run.deadline_s + (world_->rank() == 0 ? 0.0 : kLater_s);
+  const bool leads = world_->rank() == 0;
+  const double deadline_s = job_.config.run.deadline_s + (leads ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
     if (judging_ && judging_->is_asked()) {  // whatever else has arrived may ask as well
@@ -272,7 +273,8 @@ comm::Envelope Rank::next(const std::string& waiting_for) {
       world_->set_activity(background());
       continue;
     }
-    auto envelope = world_->receive(deadline_s, waiting_for, [this] { report_progress(); });
+    auto envelope = world_->receive(
+        deadline_s, waiting_for, [this] { report_progress(); }, leads ? std::nullopt : std::optional(0));
     const bool handled = dispatch(envelope);
     world_->set_activity(background());
     if (!handled || finished_) return envelope;

@@ -1,4 +1,5 @@
-"""No wait lasts for ever: a rank that is stopped is named with its stages, the step and who waits for what; the job ends with exit code 3 and one message."""
+"""No wait lasts for ever: a rank that is stopped is named with its stages, the step and who waits for what; the job ends with exit code 3 and one message.
+A rank that has nothing to do ends none."""
 import os
 import pathlib
 import re
@@ -7,7 +8,7 @@ import time
 
 from harness import check, main, metrics, ranks_of, sets
 
-FAILED = 3
+FAILED, STOPPED = 3, 75
 DEADLINE_S = 4
 
 
@@ -89,4 +90,17 @@ def coordinators_checkpoint_writer(harness):
     check(ago > 3, f"it was said {ago:.1f} s before the end, not before the writer was given a moment")
 
 
-main(generating_rank, coordinator, checkpoint_writer, coordinators_checkpoint_writer, at_a_time=4)  # each waits for a deadline
+def ranks_without_work(harness):
+    """A warm start asks nothing of those that generate and score: they wait for longer than the deadline, and the run goes on."""
+    folder, deadline_s = harness.work / "without_work", 2
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder, run__layout="disaggregated", run__deadline_s=deadline_s, sft__steps=1000000), ranks=4)
+    while not (folder / "metrics.jsonl").exists() or not metrics(folder, "sft"):
+        check(job.poll() is None, f"the run ended before its first step: {job.poll()}")
+        time.sleep(0.05)
+    time.sleep(deadline_s + 3 + 2)  # ranks wait three seconds longer for rank 0
+    (folder / "stop").touch()
+    _, err = job.communicate(timeout=60)
+    check(job.returncode == STOPPED, f"exit code {job.returncode}, not {STOPPED}\n{err}")
+
+
+main(generating_rank, coordinator, checkpoint_writer, coordinators_checkpoint_writer, ranks_without_work, at_a_time=5)  # each waits for a deadline

@@ -61,6 +61,27 @@ TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
   });
 }
 
+/// Rank 0 has no work for the others for longer than they wait, but it is there.
+TEST(RollCall, AGiverThatAnswersIsWaitedFor) {
+  in_world([](Communicator& world) {
+    world.barrier();
+    const Stopwatch clock;
+    if (world.rank() == 0) {
+      world.wait([&] { return clock.seconds() > 1.0; }, 30, "the end of a second");
+      for (int to = 1; to < world.size(); ++to) world.send(to, 1, "work");
+    } else {
+      try {
+        EXPECT_EQ(world.receive(0.3, "work", {}, 0).bytes, "work");
+        EXPECT_GT(clock.seconds(), 0.9);
+      } catch (const ProtocolError& error) {
+        ADD_FAILURE() << error.what();
+        world.receive(30, "the same");
+      }
+    }
+    world.barrier();
+  });
+}
+
 TEST(RollCall, EveryRankMayCallAtOnce) {
   in_world([](Communicator& world) {
     world.barrier();
