@@ -90,7 +90,10 @@ std::string plain(const text::Tokenizer& tokenizer, std::string text) {
   return text;
 }
 
-std::string too_long(std::size_t tokens, std::int64_t positions) {
+/// Why a question of so many tokens, with `room` for what is written behind it, cannot be asked; empty where it can.
+std::string obstacle(std::size_t tokens, std::int64_t room, std::int64_t positions) {
+  if (tokens == 0) return "the question is empty";
+  if (std::int64_t(tokens) + room <= positions) return "";
   return fmt::format("the question has {} tokens, too many for the judge's {} positions", tokens, positions);
 }
 
@@ -169,8 +172,8 @@ std::vector<Judgement> JudgeModel::written(std::span<const std::vector<std::int3
   const std::int64_t positions = judge_->config().max_position_embeddings;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto& tokens = questions[i];
-    if (std::int64_t(tokens.size()) + section_.sampling.max_new_tokens > positions) {
-      all[i] = {.undecided = true, .reason = too_long(tokens.size(), positions)};
+    if (std::string why = obstacle(tokens.size(), section_.sampling.max_new_tokens, positions); !why.empty()) {
+      all[i] = {.undecided = true, .reason = std::move(why)};
       continue;
     }
     const JudgeKey where = key(tokens);
@@ -194,8 +197,8 @@ std::vector<Judgement> JudgeModel::scored(std::span<const std::vector<std::int32
   std::vector<std::size_t> places;
   const std::int64_t positions = rewards_->policy.config().max_position_embeddings;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    if (std::int64_t(questions[i].size()) < positions) places.push_back(i), asked.push_back(questions[i]);
-    else all[i] = {.undecided = true, .reason = too_long(questions[i].size(), positions)};
+    if (std::string why = obstacle(questions[i].size(), 1, positions); !why.empty()) all[i] = {.undecided = true, .reason = std::move(why)};
+    else places.push_back(i), asked.push_back(questions[i]);
   }
   model::Team team(means.decode.threads);
   team.lead(means.decode.side_by_side, [&] {

@@ -10,6 +10,8 @@
 namespace rollcall::stages {
 namespace {
 
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // of texts, after which a message takes no more: a shard may hold more than one can
+
 bool is_trained_on(Purpose purpose) { return purpose == Purpose::train || purpose == Purpose::greedy; }
 
 }  // namespace
@@ -19,7 +21,14 @@ std::optional<JudgedShard> JudgeQuestions::ask(JudgedShard shard) {
   const auto& judges = job_->layout.of(comm::Stage::judge);
   const bool judges_itself = job_->layout.hosts_stage(mail_->rank(), comm::Stage::judge), only_correct = job_->config.judge.asked == "correct";
   const auto& prompts = job_->prompts.of(split_of(shard.shard.purpose));
-  std::map<int, std::pair<JudgeRequest, std::vector<Place>>> requests;  // by judge
+  struct Part {
+    int judge;
+    JudgeRequest request{};
+    std::vector<Place> places{};
+    std::size_t bytes = 0;
+  };
+  std::vector<Part> parts;
+  std::map<int, std::size_t> latest;  // by judge, its last part
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
     const Prompt& prompt = prompts.at(group.id.prompt.value);
@@ -28,20 +37,24 @@ std::optional<JudgedShard> JudgeQuestions::ask(JudgedShard shard) {
       score.components.push_back(0.0);
       if (score.undecided || (only_correct && !score.correct)) continue;
       const std::string& response = group.rollouts[i].text;
-      auto& [request, places] = requests[judges_itself ? mail_->rank() : judges[checksum64(response) % judges.size()]];
-      request.questions.push_back({prompt.text, response, prompt.answer});
-      places.emplace_back(g, i);
+      const int judge = judges_itself ? mail_->rank() : judges[checksum64(response, checksum64(prompt.text)) % judges.size()];
+      auto [last, first] = latest.try_emplace(judge, parts.size());
+      if (first || parts[last->second].bytes >= kPartBytes) last->second = parts.size(), parts.push_back({judge});
+      Part& part = parts[last->second];
+      part.request.questions.push_back({prompt.text, response, prompt.answer});
+      part.places.emplace_back(g, i);
+      part.bytes += prompt.text.size() + response.size() + prompt.answer.size();
       ++shard.facts.judged;
     }
   }
-  if (requests.empty()) return shard;
+  if (parts.empty()) return shard;
   const std::uint64_t number = next_++;
-  for (auto& [judge, asked] : requests) {
-    asked.first.id = next_++;
-    sent_[asked.first.id] = {number, std::move(asked.second)};
-    mail_->send(judge, Tag::question, asked.first);
+  for (Part& part : parts) {
+    part.request.id = next_++;
+    sent_[part.request.id] = {number, std::move(part.places)};
+    mail_->send(part.judge, Tag::question, part.request);
   }
-  open_.emplace(number, Open{std::move(shard), requests.size(), {}});
+  open_.emplace(number, Open{std::move(shard), parts.size(), {}});
   return std::nullopt;
 }
 

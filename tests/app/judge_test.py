@@ -126,7 +126,7 @@ def reward_models_score_too(harness):
     one, three = (run_with(harness, f"rewarded_{ranks}", *words, ranks=ranks) for ranks in (1, 3))
     check(bits(one) == bits(three), "other bits on three ranks")
     values = {line["components"]["judge"] for line in exported(harness, one, "--purpose", "train")}
-    check(len(values) > 20 and min(values) < 0 or max(values) > 1, f"scores look like verdicts: {sorted(values)[:3]}")
+    check(len(values) > 20 and (min(values) < 0 or max(values) > 1), f"scores look like verdicts: {sorted(values)[:3]}")
 
 
 def rows_read_its_component(harness):

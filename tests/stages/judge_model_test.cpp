@@ -111,12 +111,14 @@ TEST_F(Judges, TheValueIsTheMeanOfTheVotes) {
 
 TEST_F(Judges, NothingReadableIsUndecidedAndSaysWhy) {
   const JudgeModel judge = open();
-  const std::vector<std::vector<std::int32_t>> asked{judge.tokens({"p", "r", "a"}), judge.tokens({std::string(100, 'p'), "r", "a"})};
+  const std::vector<std::vector<std::int32_t>> asked{judge.tokens({"p", "r", "a"}), judge.tokens({std::string(100, 'p'), "r", "a"}), {}};
   const auto judgements = judge.judge(asked, {});
   EXPECT_TRUE(judgements[0].undecided);
   EXPECT_THAT(judgements[0].reason, ::testing::StartsWith("the judge gave no verdict: \""));
   EXPECT_TRUE(judgements[1].undecided);
   EXPECT_EQ(judgements[1].reason, "the question has 105 tokens, too many for the judge's 128 positions");
+  EXPECT_TRUE(judgements[2].undecided);
+  EXPECT_EQ(judgements[2].reason, "the question is empty") << "an empty answer, where the prompt is no more than that and no token begins it";
 }
 
 TEST_F(Judges, IdentityNamesWhatMakesAJudgement) {
@@ -213,6 +215,43 @@ TEST(JudgeQuestions, OfCorrectAnswersAloneWhereTheRunFileSaysSo) {
   const auto nothing = questions.ask(correct.shard);
   ASSERT_TRUE(nothing) << "a shard with nothing to ask is whole at once";
   EXPECT_EQ(nothing->scores.scores[0][0].components.size(), 3U);
+}
+
+/// Long texts of many answers are more than one message holds.
+TEST(JudgeQuestions, AreCutIntoMessages) {
+  Asking all(Purpose::train);
+  for (auto& rollout : all.shard.shard.groups[0].rollouts) rollout.text = std::string(std::size_t{5} << 20, 'x');
+  JudgeQuestions questions(all.job, all.mail);
+  EXPECT_FALSE(questions.ask(all.shard));
+  std::optional<JudgedShard> whole;
+  for (int i = 0; i < 3; ++i) {
+    const auto request = all.request();
+    ASSERT_EQ(request.questions.size(), 1U);
+    EXPECT_FALSE(whole) << "before the last answer";
+    whole = questions.take({request.id, {{.value = 0.25 * (i + 1)}}, 0});
+  }
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->scores.scores[0][3].components.back(), 0.75);
+}
+
+/// Where answers are one word there are few different ones: who judges must not hang on them alone.
+TEST(JudgeQuestions, EqualAnswersToDifferentPromptsAreSharedOut) {
+  comm::run_as_threads(3, [](comm::Communicator& world) {
+    Mailbox mail(world);
+    if (world.rank() == 0) {
+      Asking same(Purpose::train);
+      same.job.layout = comm::with_judges("auto", 3, 2);
+      for (std::uint64_t prompt = 1; prompt < 20; ++prompt) {
+        same.job.prompts.train.push_back({.id = {prompt}, .text = std::to_string(prompt), .answer = "a", .solution = ""});
+        same.shard.shard.groups.push_back({.id = {.step = 0, .prompt = {prompt}}, .level = 0, .rollouts = {{.sample = 0, .turns = {}, .text = "yes"}}});
+        same.shard.scores.scores.push_back({Score{.components = {1.0, 1.0}, .reward = 1.0, .correct = true}});
+      }
+      EXPECT_FALSE(JudgeQuestions(same.job, mail).ask(same.shard));
+    }
+    world.barrier();
+    const auto asked = world.try_receive();
+    if (world.rank() > 0) EXPECT_GT(asked ? from_bytes<JudgeRequest>(asked->bytes).questions.size() : 0U, 4U);
+  });
 }
 
 TEST(JudgeQuestions, EvaluationsKeepTheVerifiersVerdict) {
