@@ -39,7 +39,7 @@ mpq_class literal(const std::string& text) {
 
 /// Words with commas or "and" between them, one each: \text{A, C}.
 bool are_single_words(std::string text) {
-  if (const std::size_t at = text.find(" and "); at != std::string::npos) text.replace(at, 5, ",");
+  if (const std::size_t at = text.find(" and "); at != std::string::npos) text.replace(at, 5, 1, ',');
   if (text.find(',') == std::string::npos || text.find_first_not_of("abcdefghijklmnopqrstuvwxyz, ") != std::string::npos) return false;
   for (std::size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
     if (at == 0 || text[at - 1] != ',') return false;
