@@ -1,6 +1,7 @@
 // rollcall score: verdicts on responses by a verifier, or by a model that judges, as a filter of JSON lines.
 #include "app/commands.hpp"
 #include "app/start_sandbox.hpp"
+#include "base/exact_number.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
 #include "reward/verifier.hpp"
@@ -56,17 +57,15 @@ Answered answered(const Line& line, const std::string& file) {
             R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
   };
   std::string fault;
-  const Json value = parse_foreign<Json>(text::valid_utf8(line.text), fault);
+  const std::string json = text::valid_utf8(line.text);
+  const Json value = parse_foreign<Json>(json, fault);
   need(fault.empty(), fault);
   need(value.contains("response") && value["response"].is_string(), "no text under \"response\"");
   const char* reference = value.contains("tests") ? "tests" : "answer";
   need(value.contains(reference), "neither \"answer\" nor \"tests\"");
   need(!value.contains("prompt") || value["prompt"].is_string(), "what is under \"prompt\" is no text");
   Answered result;
-  result.prompt.answer = text_of(value[reference]);
-  // 1.50 is 1.5 as text too, but 12345678901234567890123 would lose digits.
-  need(!value[reference].is_number() || line.text.find(result.prompt.answer) != std::string::npos,
-       fmt::format("the number under \"{}\" cannot be told exactly; write it as text", reference));
+  result.prompt.answer = value[reference].is_number() ? exact_number(json, reference) : text_of(value[reference]);
   result.prompt.text = value.value("prompt", std::string());
   result.response = value["response"].get<std::string>();
   return result;
@@ -74,7 +73,15 @@ Answered answered(const Line& line, const std::string& file) {
 
 std::string score_line(const reward::Judge& judge, const Line& line, const std::string& file) {
   const auto [prompt, response] = answered(line, file);
-  const Score score = judge.score(prompt, response, true);
+  Score score;
+  std::string problem;
+  try {
+    score = judge.score(prompt, response, true);
+    if (score.undecided) problem = judge.reference_problem(prompt);
+  } catch (const InputError& unusable) {
+    throw InputError(fmt::format("{}:{}: {}", file, line.number, unusable.what()));
+  }
+  if (!problem.empty()) score.reason = fmt::format("{}:{}: {}", file, line.number, problem);
   const Json verdict = {{"verdict", score.undecided ? "undecided"
                                     : score.correct ? "correct"
                                                     : "wrong"},

@@ -3,8 +3,10 @@
 #include "reward/judges.hpp"
 #include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"
+#include "text/answer_text.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -14,27 +16,44 @@ namespace {
 using sandbox::End;
 using sandbox::Outcome;
 
+constexpr std::size_t kShown = 200;  // bytes of an output in a reason
+
+std::string shown(std::string_view text) { return nlohmann::json(text::cut(text, kShown)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+/// What the first exception says, of those that a program wrote to standard error.
+std::string_view first_exception(std::string_view text) {
+  text = text::trim(text.substr(0, text.find("\nTraceback ")));
+  return text.substr(text.rfind('\n') + 1);  // all of it where there is one line
+}
+
 /// What the runs of one response add up to.
 struct Result {
   std::uint32_t tests = 0, passed = 0;
   bool clock_ended = false;  ///< a wall clock, which is no property of the code
   bool unknown = false;      ///< a run of which nothing is known
-  std::string reason;        ///< of the first test that did not pass
+  std::string reason;        ///< of the first test that did not pass, which it names
 
-  void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good) {
+  /// `good` of `count` tests passed. `test`: which one did not, "test 2 of 5: ", or nothing where none is known. `wanted`: its output, where outputs are compared.
+  /// The reason is for whoever reads verdicts; no prompt is made of it.
+  void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test, const std::string* wanted = nullptr) {
     tests += count;
     passed += good;
     if (good == count) return;
     unknown = unknown || outcome.end == End::sandbox_error;
     clock_ended = clock_ended || (outcome.end == End::timed_out && outcome.reason.starts_with("wall clock"));
     if (!reason.empty()) return;
-    reason = outcome.end == End::passed ? "wrong output" : name_of(outcome.end);
-    if (!outcome.reason.empty()) reason += ": " + outcome.reason;
+    const bool is_wrong = outcome.end == End::passed && wanted != nullptr;
+    reason = test + (is_wrong ? "wrong output" : name_of(outcome.end));
+    if (is_wrong) reason += fmt::format(", expected {}, got {}", shown(*wanted), shown(outcome.out));
+    else if (!outcome.reason.empty()) reason += ": " + outcome.reason;
+    else if (const auto said = first_exception(outcome.err); !said.empty()) reason += ": " + shown(said);
     if (outcome.tier == sandbox::Tier::landlock) reason += " (second tier: landlock)";
   }
   bool correct() const { return tests > 0 && passed == tests; }
   bool decided() const { return correct() || (!unknown && !clock_ended); }
 };
+
+std::string named(std::size_t test, std::size_t of) { return fmt::format("test {} of {}: ", test, of); }
 
 Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const std::string& code) {
   Result result;
@@ -45,12 +64,14 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
       outcome.reason = "the tests of the prompt check nothing, or are no Python";
     }
     const std::uint32_t count = std::max(1U, outcome.counts.checks);
-    result.add(outcome, count, outcome.end == End::passed ? count : std::min(outcome.counts.checks_passed, count - 1));
+    const std::uint32_t first = outcome.counts.first_failed;
+    result.add(outcome, count, outcome.end == End::passed ? count : std::min(outcome.counts.checks_passed, count - 1), first > 0 ? named(first, count) : "");
   }
-  for (const StdioCase& one : tests.cases) {
+  for (std::size_t n = 0; n < tests.cases.size(); ++n) {
+    const StdioCase& one = tests.cases[n];
     const auto program = tests.command.empty() ? sandbox::python(code) : sandbox::command(tests.command, {{tests.file, code}});
     const Outcome outcome = sandbox.run(program, one.input);
-    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output) ? 1 : 0);
+    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output) ? 1 : 0, named(n + 1, tests.cases.size()), &one.output);
   }
   return result;
 }

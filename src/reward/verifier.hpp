@@ -45,6 +45,8 @@ class Judge {
   /// What the command replied, as a score: reward = its score, components = correct and its own.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
   Score undecided(std::string reason) const;  ///< all zero
+  /// Why no response could be held against the reference of this prompt by its value; empty where one could. Throws InputError where score() would.
+  std::string reference_problem(const Prompt& prompt) const;
 
  private:
   const Verifier* verifier_;

@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "reward/judges.hpp"
+#include "reward/math/decide.hpp"
 #include "reward/verifier.hpp"
 
 #include <fmt/format.h>
@@ -103,6 +104,13 @@ Score Judge::score(const Reply& reply, std::string_view response, bool finished)
   score.components.insert(score.components.end(), reply.components.begin(), reply.components.end());
   if (const auto found = extractor_.find(response, finished); found && found->complete) score.answer = found->text;
   return score;
+}
+
+std::string Judge::reference_problem(const Prompt& prompt) const {
+  if (is_command_) return {};
+  if (verifier_->judge == judge_math_answer) return math::reference_problem(prompt.answer);
+  verifier_->judge(prompt, {{}, false, std::nullopt, false});  // reads the reference first, and of this response nothing
+  return {};
 }
 
 Score Judge::undecided(std::string reason) const {

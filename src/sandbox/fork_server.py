@@ -70,17 +70,18 @@ CHECK_NOTHING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import
 
 
 def run_checks(checks, names):
-    """(tests, passed): each assert at the top is a test, and any other statement that fails is one that did not pass and ends the list. None at all: nothing is checked."""
+    """(tests, passed, number of the first that did not pass or 0): each assert at the top is a test, and any other statement that fails is one that did not pass and ends the list. None at all: nothing is checked."""
     try:
         body = ast.parse(checks).body
     except SyntaxError:
         traceback.print_exc()
-        return 0, 0
-    asserts, passed = sum(isinstance(node, ast.Assert) for node in body), 0
+        return 0, 0, 0
+    asserts, passed, tried, first = sum(isinstance(node, ast.Assert) for node in body), 0, 0, 0
     if all(isinstance(node, CHECK_NOTHING) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body):
-        return 0, 0
+        return 0, 0, 0
     for node in body:
         counted = isinstance(node, ast.Assert)
+        tried += counted
         try:
             exec(compile(ast.Module([node], []), "tests", "exec"), names)
             passed += counted
@@ -89,8 +90,9 @@ def run_checks(checks, names):
         except Exception:
             traceback.print_exc()
             if not counted:
-                return asserts + 1, passed
-    return (asserts, passed) if asserts else (1, 1)
+                return asserts + 1, passed, first or asserts + 1
+            first = first or tried
+    return (asserts, passed, first) if asserts else (1, 1, 0)
 
 
 def run():
@@ -102,10 +104,10 @@ def run():
     sys.modules[name] = module
     exec(compile(code, "solution.py", "exec"), module.__dict__)
     if report:
-        total, passed = run_checks(read_frame(), module.__dict__)
+        total, passed, first = run_checks(read_frame(), module.__dict__)
         secret = read_frame()
         sys.stdout.flush()
-        os.write(4, secret + struct.pack("II", total, passed))
+        os.write(4, secret + struct.pack("III", total, passed, first))
         return 0 if passed == total else 1
     return 0
 

@@ -93,9 +93,10 @@ namespace {
 struct Report {
   std::string secret, bytes;
   bool read(Counts& counts) const {
-    if (bytes.size() != secret.size() + 8 || !bytes.starts_with(secret)) return false;
+    if (bytes.size() != secret.size() + 12 || !bytes.starts_with(secret)) return false;
     std::memcpy(&counts.checks, bytes.data() + secret.size(), 4);
     std::memcpy(&counts.checks_passed, bytes.data() + secret.size() + 4, 4);
+    std::memcpy(&counts.first_failed, bytes.data() + secret.size() + 8, 4);
     return true;
   }
 };

@@ -57,6 +57,7 @@ struct Counts {
   std::uint64_t cpu_us = 0;       ///< processor time of the program and of what it waited for
   std::uint64_t peak_memory = 0;  ///< bytes resident, of its largest process
   std::uint32_t checks = 0, checks_passed = 0;
+  std::uint32_t first_failed = 0;  ///< number of the first check that did not pass, from 1; 0 where none failed, or they never ran
 };
 
 struct Outcome {

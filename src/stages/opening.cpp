@@ -14,6 +14,7 @@
 #include "stages/numerics.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
+#include "task/sources.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -105,6 +106,26 @@ void check_command(const Job& job, reward::Spawner* spawner) {
   else spdlog::info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
 
+/// References of a file that no response can be held against are told with their lines, before one is drawn.
+void check_references(const Job& job) {
+  constexpr int kTold = 10;
+  const TaskSection& section = job.config.task;
+  if (section.name != "jsonl") return;
+  int unreadable = 0;
+  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
+    for (const Prompt& prompt : job.prompts.of(split)) {
+      std::string problem;
+      try {
+        problem = job.judge->reference_problem(prompt);
+      } catch (const InputError& unusable) {
+        throw InputError(fmt::format("{}: {}", task::place_of(section, prompt.text), unusable.what()));
+      }
+      if (!problem.empty() && ++unreadable <= kTold) spdlog::warn("{}: {}; only the same text is right", task::place_of(section, prompt.text), problem);
+    }
+  }
+  if (unreadable > kTold) spdlog::warn("{} references cannot be read in all", unreadable);
+}
+
 }  // namespace
 
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share) {
@@ -119,6 +140,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   opening.job.emplace(make_job(config, {.ranks = world.size(), .threads = thread_count(config, share)}, request.binary_version));
   opening.job->layout.nodes = share.nodes;
   check_command(*opening.job, request.spawner);
+  check_references(*opening.job);
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   if (!config.judge.model.empty()) {
     const auto judge = identify_judge(config.judge, config.run.numerics);

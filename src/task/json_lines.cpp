@@ -2,6 +2,7 @@
 #include "task/json_lines.hpp"
 
 #include "base/error.hpp"
+#include "base/exact_number.hpp"
 #include "base/file.hpp"
 #include "text/answer_text.hpp"
 
@@ -12,14 +13,14 @@
 namespace rollcall::task {
 namespace {
 
-nlohmann::json parse_object(std::string_view text, const Line& line) {
+nlohmann::json parse_object(const Line& line) {
   nlohmann::json object;
   try {
-    object = nlohmann::json::parse(text);
+    object = nlohmann::json::parse(line.text);
   } catch (const nlohmann::json::parse_error& e) {
     line.require_that(false, fmt::format("not JSON at byte {}", e.byte), "every line must be one JSON object", "correct or remove the line");
   } catch (const nlohmann::json::exception&) {  // a number beyond a double
-    line.require_that(false, "a number out of range", "every line must be one JSON object", "correct or remove the line");
+    line.require_that(false, "a number out of range", "JSON has none beyond 1e308 here", "write it as text");
   }
   line.require_that(object.is_object(), "not a JSON object", "every line must be one JSON object", "correct or remove the line");
   return object;
@@ -36,8 +37,8 @@ void each_json_line(const std::string& file, const std::function<void(const nloh
   std::size_t number = 0;
   for (std::string_view rest = content; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const Line line{file, ++number};
-    if (const auto text = text::trim(rest.substr(0, end)); !text.empty()) each(parse_object(text, line), line);
+    const Line line{file, ++number, text::trim(rest.substr(0, end))};
+    if (!line.text.empty()) each(parse_object(line), line);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 }
@@ -45,7 +46,7 @@ void each_json_line(const std::string& file, const std::function<void(const nloh
 std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting, const Line& line) {
   const auto at = object.find(key);
   line.require_that(at != object.end(), fmt::format("has no key \"{}\"", key), "a question and an answer are needed", fmt::format("set {}", setting));
-  if (at->is_number()) return at->dump();
+  if (at->is_number()) return exact_number(line.text, key);
   line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key), "it goes into a prompt or solution",
                     fmt::format("set {} or correct the line", setting));
   return at->get<std::string>();

@@ -31,9 +31,13 @@ std::int32_t reasoning_lines(std::string_view reasoning) {
   return lines;
 }
 
+std::string prompt_text(const nlohmann::json& object, const TaskSection& section, const Line& line) {
+  return text_at(object, section.question_key, "task.question_key", line) + "\n";
+}
+
 Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
   Prompt prompt;
-  prompt.text = text_at(object, section.question_key, "task.question_key", line) + "\n";
+  prompt.text = prompt_text(object, section, line);
   prompt.solution = text_at(object, section.answer_key, "task.answer_key", line);
   const auto marked = text::find_marked_answer(prompt.solution, section.answer_marker);
   line.require_that(marked && !marked->answer.empty(), fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
@@ -71,6 +75,17 @@ void tell_shortage(const std::vector<Prompt>& prompts, std::int64_t wanted, cons
 }
 
 }  // namespace
+
+std::string place_of(const TaskSection& section, const std::string& prompt) {
+  std::string place;
+  for (const std::string& file : {section.heldout_file, section.file}) {
+    if (file.empty()) continue;
+    each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
+      if (place.empty() && prompt_text(object, section, line) == prompt) place = fmt::format("{}:{}", file, line.number);
+    });
+  }
+  return place;
+}
 
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   check_wordings("jsonl", section.wording, {"plain"});

@@ -59,5 +59,7 @@ PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 /// Held-out prompts come from task.heldout_file, and task.file is then split in training and validation without the questions found there; without
 /// one all three splits come from task.file by content.
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
+/// FILE:LINE of the prompt that make_jsonl() made with this text.
+std::string place_of(const TaskSection& section, const std::string& prompt);
 
 }  // namespace rollcall::task

@@ -36,6 +36,18 @@ def other_rows(harness):
     check(row["verdict"] == "correct" and row["extracted"] == "1/2", f"{row}")
 
 
+def long_numbers(harness):
+    """Numbers of JSON keep the digits that a double would lose."""
+    for number, response, verdict in (("12345678901234567890123", "12345678901234567890123", "correct"), ("12345678901234567890123", "12345678901234567890124", "wrong"),
+                                      ("9007199254740993", "9007199254740993", "correct"), ("18446744073709551617", "18446744073709551616", "wrong"),
+                                      ("-18446744073709551617", "-18446744073709551617", "correct"), ("0.12345678901234567891", "0.12345678901234567892", "wrong"),
+                                      ("1.50", "1.5", "correct"), ("1e2", "100", "correct")):
+        for verifier in ("math", "exact_match" if "e" not in number else "math"):
+            told = '{"response": "%s", "other": {"answer": 7}, "answer": %s}\n' % (response if verifier == "exact_match" else f"\\\\boxed{{{response}}}", number)
+            row = verdicts(harness.succeed("score", "-", "--verifier", verifier, input=told))[0]
+            check(row["verdict"] == verdict, f"{verifier}: {number}: {row}")
+
+
 def order(harness):
     many = lines_of({"response": f"\\boxed{{{n}}}", "answer": str(n - n % 3)} for n in range(3000))
     outs = [harness.succeed("score", "-", "--verifier", "math", "--threads", threads, input=many) for threads in (1, 7)]
@@ -53,13 +65,17 @@ def order(harness):
 def errors(harness):
     good = json.dumps({"response": "1", "answer": "1"}) + "\n"
     for bad, said in (("{", "it is not a JSON object"), ("[1]", "it is not a JSON object"), (f'{{"response": "1", "answer": {"[" * 100000}{"]" * 100000}}}', "its brackets nest too deep"),
-                      ('{"response": "1", "answer": 12345678901234567890123}', 'the number under "answer" cannot be told exactly'), ('{"answer": "1"}', 'no text under "response"'), ('{"response": 1, "answer": "1"}', 'no text under "response"'),
+                      ('{"answer": "1"}', 'no text under "response"'), ('{"response": 1, "answer": "1"}', 'no text under "response"'),
                       ('{"response": "1"}', 'neither "answer" nor "tests"'), ('{"response": "1", "answer": "1", "prompt": 2}', '"prompt" is no text')):
         file = harness.work / "bad.jsonl"
         file.write_text(good + "\n" + bad + "\n" + good, encoding="utf-8")
         code, out, err, _ = harness.run("score", file, "--verifier", "math")
         check(code == 2 and f"bad.jsonl:3: {said}" in err.replace("what is under ", "") and err.count("\n") == 1, f"{bad}: exit code {code}, {err}")
         check(out.count("\n") == 1, f"{bad}: the line before was answered by {out!r}")
+    code, out, err, _ = harness.run("score", "-", "--verifier", "json", input=good.replace("\"1\"}", "\"{}\"}"))
+    check(code == 2 and "-:1: the reference {} cannot be used" in err and out == "", f"exit code {code}, {err}")
+    row = verdicts(harness.succeed("score", "-", "--verifier", "math", input=good + lines_of([{"response": "1", "answer": "\\int x"}])))[1]
+    check(row["verdict"] == "undecided" and row["reason"].startswith('-:2: the reference "\\int x" cannot be read: '), f"{row}")
     for reference in ("abc", "3 4", ""):
         code, _, err, _ = harness.run("score", "-", "--verifier", "countdown_expression", input=lines_of([{"response": "1", "answer": reference}]))
         check(code == 2 and "it should be like 3 5 7 25=40" in err, f"{reference!r}: exit code {code}, {err}")
@@ -72,4 +88,4 @@ def errors(harness):
     check(code == 2 and "nowhere" in err, f"exit code {code}, {err}")
 
 
-main(mathematics, other_rows, order, errors)
+main(mathematics, other_rows, long_numbers, order, errors)

@@ -15,6 +15,8 @@ FILES = {
     "broken.jsonl": '{"question": "1+1", "answer": "#### 2"}\n{"question": \n',
     "no_key.jsonl": '{"q": "1+1", "answer": "2"}\n',
     "empty.jsonl": "",
+    "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
+    "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
     "a_file": "not a folder\n",
 }
 
@@ -77,6 +79,9 @@ ROWS = [
     # input files
     ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),
     ("jsonl file is missing", JSONL + "none.jsonl", 2, "cannot open"),
+    ("jsonl reference of no use", JSONL + "no_schema.jsonl --set reward.verifier=json --set task.answer_marker=", 2, "no_schema.jsonl:3: the reference"),
+    ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0",
+     0, "references.jsonl:4: the reference \"\\int x\" cannot be read", {"done": True, "quick": False}),
     ("jsonl line is no JSON", JSONL + "broken.jsonl", 2, "broken.jsonl:2"),
     ("jsonl line without key", JSONL + "no_key.jsonl", 2, 'no key "question"'),
     ("jsonl file is empty", JSONL + "empty.jsonl", 2, "holds no question"),

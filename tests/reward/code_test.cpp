@@ -83,25 +83,29 @@ constexpr const char* kDouble = R"({"type": "assert", "code": "assert f(1) == 2\
 
 TEST(Code, StandardInputAndOutput) {
   EXPECT_EQ(verdict(kSum, "```python\na, b = map(int, input().split())\nprint(a + b)\n```"), "11 100 ");
-  EXPECT_EQ(verdict(kSum, "print(3)"), "01 50 wrong output");
-  EXPECT_EQ(verdict(kSum, "print(sum(map(int, input().split())))\nraise SystemExit(3)"), "01 0 failed");
-  EXPECT_EQ(verdict(kSum, "while True: pass"), "01 0 timed_out: processor time: 1 s");
-  EXPECT_EQ(verdict(kSum, "x = bytearray(10**12)"), "01 0 out_of_memory: memory: 268435456 bytes");
-  EXPECT_EQ(verdict(kSum, "print('x' * 10**6)"), "01 0 output_limit: output of more than 65536 bytes");
+  EXPECT_EQ(verdict(kSum, "print(3)"), R"(01 50 test 2 of 2: wrong output, expected "6\n", got "3\n")");
+  EXPECT_EQ(verdict(kSum, "print(sum(map(int, input().split())))\nraise SystemExit(3)"), "01 0 test 1 of 2: failed");
+  EXPECT_EQ(verdict(kSum, "while True: pass"), "01 0 test 1 of 2: timed_out: processor time: 1 s");
+  EXPECT_EQ(verdict(kSum, "x = bytearray(10**12)"), "01 0 test 1 of 2: out_of_memory: memory: 268435456 bytes");
+  EXPECT_EQ(verdict(kSum, "print('x' * 10**6)"), "01 0 test 1 of 2: output_limit: output of more than 65536 bytes");
+  EXPECT_EQ(verdict(kSum, "print(int(input()))").substr(0, 38), "01 0 test 1 of 2: failed: \"ValueError:");
+  const std::string shown = verdict(R"({"cases": [{"input": "", "output": ""}]})", "print('\u00e9' * 1000)");  // 200 bytes of it
+  EXPECT_LT(shown.size(), 300U);
+  EXPECT_TRUE(shown.ends_with("é...\"")) << shown;
   EXPECT_EQ(verdict(kSum, "```python\nprint(3"), "00 0 no complete code");
 }
 
 TEST(Code, AClockLeavesItUndecided) {
   const std::string said = verdict(R"({"cases": [{"input": "", "output": ""}]})", "import time\ntime.sleep(60)", 0.5);
-  EXPECT_EQ(said.substr(0, said.rfind(':')), "01 0 undecided timed_out: wall clock");
+  EXPECT_EQ(said.substr(0, said.rfind(':')), "01 0 undecided test 1 of 1: timed_out: wall clock");
 }
 
 TEST(Code, Asserts) {
   EXPECT_EQ(verdict(kDouble, "def f(x): return 2 * x"), "11 100 ");
   EXPECT_EQ(verdict(kDouble, "def f(x): return x * x if x > 1 else 2 * x"), "11 100 ");
-  EXPECT_EQ(verdict(kDouble, "def f(x): return x + 1 if x else 0"), "01 50 failed");
-  EXPECT_EQ(verdict(kDouble, "def g(x): return 2 * x"), "01 0 failed");
-  EXPECT_EQ(verdict(kDouble, "def f(x) return 2 * x"), "01 0 failed");
+  EXPECT_EQ(verdict(kDouble, "def f(x): return x + 1 if x else 0"), "01 50 test 2 of 4: failed: \"AssertionError\"");
+  EXPECT_EQ(verdict(kDouble, "def g(x): return 2 * x"), "01 0 test 1 of 4: failed: \"NameError: name 'f' is not defined\"");
+  EXPECT_EQ(verdict(kDouble, "def f(x) return 2 * x").substr(0, 25), "01 0 failed: \"SyntaxError");
   EXPECT_EQ(verdict(kDouble, "import os\nos._exit(0)"), "01 0 failed: it ended before its checks");
   EXPECT_EQ(verdict(kDouble, "raise SystemExit(0)"), "01 0 failed: it ended before its checks");
 }
@@ -110,7 +114,7 @@ TEST(Code, AnyStatementOfTheTestsMayFail) {
   const auto after_assert = [](const char* rest) { return fmt::format(R"({{"type": "assert", "code": "assert f(1) == 2\n{}"}})", rest); };
   for (const char* rest :
        {R"(for i in range(5):\n    assert f(i) == i + 1)", R"(def check(f):\n    assert f(3) == 4\ncheck(f))", "f(1, 2)", "raise ValueError"})
-    EXPECT_EQ(verdict(after_assert(rest), "def f(x): return 2"), "01 50 failed") << rest;
+    EXPECT_EQ(verdict(after_assert(rest), "def f(x): return 2").substr(0, 28), "01 50 test 2 of 2: failed: \"") << rest;
   EXPECT_EQ(verdict(after_assert(R"(for i in range(5):\n    assert f(i) == i + 1)"), "def f(x): return x + 1"), "11 100 ");
   EXPECT_EQ(verdict(R"({"type": "assert", "code": "for i in range(5):\n    assert f(i) == 2"})", "def f(x): return 2"), "11 100 ");
   for (const char* nothing : {R"(def check():\n    assert f(1) == 3)", "x = 1", "import math", "assert f(1) =="})
@@ -122,9 +126,9 @@ TEST(Code, AnyStatementOfTheTestsMayFail) {
 TEST(Code, AnyCommand) {
   const char* sorted = R"({"type": "command", "command": ["sh", "main.sh"], "file": "main.sh", "cases": [{"input": "b\na\n", "output": "a\nb\n"}]})";
   EXPECT_EQ(verdict(sorted, "```sh\nsort\n```"), "11 100 ");
-  EXPECT_EQ(verdict(sorted, "cat"), "01 0 wrong output");
+  EXPECT_EQ(verdict(sorted, "cat"), R"(01 0 test 1 of 1: wrong output, expected "a\nb\n", got "b\na\n")");
   EXPECT_EQ(verdict(R"({"command": ["no-such-program"], "cases": [{"input": "", "output": ""}]})", "x"),
-            "01 0 undecided sandbox_error: running the command: No such file or directory");
+            "01 0 undecided test 1 of 1: sandbox_error: running the command: No such file or directory");
 }
 
 TEST(Code, WorkedSolutionsOfTheTaskPass) {

@@ -110,9 +110,13 @@ TEST(Sandbox, PythonChecksCannotBeSkipped) {
   };
   EXPECT_EQ(checked("f = lambda x: x + 1"), "failed 1 2/3");
   EXPECT_EQ(checked("f = [0, 2, 3, 5].__getitem__"), "passed 0 3/3");
+  const auto first_failed = [&](const char* checks) { return sandbox.run(python("f = lambda x: x", checks)).counts.first_failed; };
+  EXPECT_EQ(first_failed("assert f(1) == 1\nassert f(2) == 3\nassert f(3) == 4"), 2U);
+  EXPECT_EQ(first_failed("assert f(1) == 1\nf(1, 2)\nassert f(3) == 3"), 3U);  // no assert, so behind them
+  EXPECT_EQ(first_failed("assert f(1) == 1"), 0U);
   EXPECT_EQ(checked("import os\nos._exit(0)"), "failed 0 0/0");
   EXPECT_EQ(checked("import sys\nsys.exit()"), "failed 0 0/0");
-  EXPECT_EQ(checked("import os\nos.write(4, b'x' * 16 + b'\\3\\0\\0\\0' * 2)\nos._exit(0)"), "failed 0 0/0");  // a report without the secret
+  EXPECT_EQ(checked("import os\nos.write(4, b'x' * 16 + b'\\3\\0\\0\\0' * 3)\nos._exit(0)"), "failed 0 0/0");  // a report without the secret
   EXPECT_EQ(checked("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nf = [0, 2, 3, 5].__getitem__"),
             "passed 0 3/3");  // its parent is 0: its own group, itself
   EXPECT_EQ(checked("def f(x):\n  raise SystemExit(0)"), "failed 0 0/0");
