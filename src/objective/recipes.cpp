@@ -363,7 +363,7 @@ const std::vector<Recipe>& recipes() {
       {"diversity", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {},
       "the count of perspectives, fine-tuning on merged chains of several roles before, and the paper's own form and weights"},
     {"fapo", "Flawed-Aware Policy Optimization", "arXiv:2510.22543", 2025,
-      {"flawed", "group_norm", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}}, "the critic's own training"},
+      {"flawed", "group_norm", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}}},
     {"spell", "SPELL: the responder's reward by rule or votes", "arXiv:2509.23863", 2025,
       {"rule_or_votes", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {},
       "the role of questioner, and that the policy itself is trained as verifier, with their rewards, memory and sampling"},

@@ -73,6 +73,10 @@ Score judge_knights_knaves(const Prompt& prompt, const Response& response);
 /// value. closeness: 1 - relative error, not below 0. Score::answer: the value as a fraction in lowest terms.
 Score judge_quantity(const Prompt& prompt, const Response& response);
 
+/// {"error": 2, "steps": 5}: of a solution with five steps the third is the first wrong one; -1 where none is. correct: that index. format: an index of a step,
+/// or -1. verdict: 1 where it says rightly whether there is a wrong step. distance: |index - error| / steps where both name a step. Score::answer: the index.
+Score judge_error_index(const Prompt& prompt, const Response& response);
+
 /// The reference states tests (code_tests.hpp). correct: all of them pass, run in the sandbox. format: a complete fenced block, or a finished response without any
 /// fence. A third component, passed: the share of tests that pass. Undecided: a wall clock ended a run, or the sandbox failed, and no other test had been lost;
 /// a limit of processor time, memory or output decides, and Score::reason names it. An undecided response has correct = 0. Score::answer: the code.

@@ -37,6 +37,12 @@ const std::vector<Verifier>& table() {
       {"graph", "paths, orders, sets and numbers of a graph (graph)", {"correct", "format", "partial"}, "whole", "nodes as often as numbers", judge_graph},
       {"knights_knaves", "who is a knight and who a knave (knights_knaves)", {"correct", "format", "partial"}, "whole", "letters", judge_knights_knaves},
       {"quantity", "a number with its unit, compared exactly (units)", {"correct", "format", "closeness"}, "whole", nullptr, judge_quantity},
+      {"error_index",
+       "the first wrong step of a solution, or -1; trains a critic",
+       {"correct", "format", "verdict", "distance"},
+       "boxed",
+       nullptr,
+       judge_error_index},
       {"math", "a mathematical answer in LaTeX or plain text, equal in value", {"correct", "format"}, "math_answer", nullptr, judge_math_answer},
   };
   return rows;

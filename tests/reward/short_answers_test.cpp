@@ -1,4 +1,5 @@
-// Verifiers of short answers: multiple_choice {correct, format}, word_order {.., placed}, knights_knaves {.., partial}, quantity {.., closeness}.
+// Verifiers of short answers: multiple_choice {correct, format}, word_order {.., placed}, knights_knaves {.., partial}, quantity {.., closeness}, error_index
+// {.., verdict, distance}.
 #include "base/error.hpp"
 #include "reward/judged.hpp"
 
@@ -48,6 +49,23 @@ TEST(KnightsKnaves, HandWorked) {
                            "A is not a knight, B is a knave, C is a knight", "A is a knight, B is a knave, C", "knight A, B knave, C knight"})
     EXPECT_EQ(say(none), "0 0 0 | ") << none;
   for (const char* reference : {"", "KX", "KNKNKNKNKNK"}) EXPECT_THROW(judged("knights_knaves", reference, "K"), InputError) << reference;
+}
+
+TEST(ErrorIndex, HandWorked) {
+  const auto say = [](const char* reference, const std::string& index) {
+    return verdict(judged("error_index", reference, "Step by step. \\boxed{" + index + "}"));
+  };
+  constexpr const char *kWrong = R"({"error": 2, "steps": 5})", *kRight = R"({"error": -1, "steps": 5})";
+  EXPECT_EQ(say(kWrong, "2"), "1 1 1 0 | 2");
+  EXPECT_EQ(say(kWrong, "4"), "0 1 1 0.4 | 4");
+  EXPECT_EQ(say(kWrong, "0"), "0 1 1 0.4 | 0");
+  EXPECT_EQ(say(kWrong, "-1"), "0 1 0 0 | -1");
+  EXPECT_EQ(say(kRight, "-1"), "1 1 1 0 | -1");
+  EXPECT_EQ(say(kRight, "3"), "0 1 0 0 | 3");
+  for (const char* none : {"", "5", "-2", "2.5", "two", "99999999999999999999"}) EXPECT_EQ(say(kWrong, none), "0 0 0 0 | ") << none;
+  EXPECT_EQ(verdict(judged("error_index", kWrong, "2")), "0 0 0 0 | ");  // no box
+  for (const char* reference : {"2", "{}", R"({"error": 5, "steps": 5})", R"({"error": -2, "steps": 5})", R"({"error": 0, "steps": 0})"})
+    EXPECT_THROW(judged("error_index", reference, "2"), InputError) << reference;
 }
 
 TEST(Quantity, HandWorked) {
