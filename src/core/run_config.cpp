@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace rollcall {
 namespace {
@@ -76,8 +77,9 @@ void check_judge(const RunConfig& c) {
                        "it names a column of the archive and a metric", "use letters, digits and underscores");
   require<ConfigError>(j.prompt.empty() || j.prompt.find("{response}") != std::string::npos, fmt::format("judge.prompt is \"{}\"", j.prompt),
                        "without {response} every answer would be judged alike", "put {response} where the answer belongs");
-  require<ConfigError>(j.scale.size() == 2 && j.scale[0] < j.scale[1], fmt::format("judge.scale is [{}]", fmt::join(j.scale, ", ")),
-                       "verdicts between its two numbers become 0 to 1", "give the lowest and the highest verdict, for example judge.scale=[0, 10]");
+  require<ConfigError>(j.scale.size() == 2 && j.scale[0] < j.scale[1] && std::isfinite(j.scale[1] - j.scale[0]),
+                       fmt::format("judge.scale is [{}]", fmt::join(j.scale, ", ")), "verdicts between its two numbers become 0 to 1",
+                       "give the lowest and the highest verdict, for example judge.scale=[0, 10]");
   require<ConfigError>(j.votes == 1 || j.sampling.temperature > 0.0, fmt::format("judge.votes is {} and judge.temperature 0", j.votes),
                        "all votes would be the same", "raise judge.temperature, or set judge.votes=1");
   require<ConfigError>(c.experts.share == 0.0, fmt::format("experts.share is {}, and judge.model is set", c.experts.share),

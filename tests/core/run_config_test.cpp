@@ -115,6 +115,7 @@ TEST(RunConfig, ContradictionsAreRefused) {
            Refused{{"judge.model=x", "judge.prompt=right?"}, "judge.prompt is \"right?\""},
            Refused{{"judge.model=x", "judge.component=a/b"}, "judge.component is \"a/b\""},
            Refused{{"judge.model=x", "judge.scale=[5, 1]"}, "judge.scale is [5, 1]"},
+           Refused{{"judge.model=x", "judge.scale=[0, inf]"}, "judge.scale is [0, inf]"},
            Refused{{"judge.model=x", "judge.votes=2"}, "judge.votes is 2 and judge.temperature 0"},
            Refused{{"judge.model=x", "experts.share=1"}, "experts.share is 1, and judge.model is set"},
        }) {
