@@ -16,7 +16,7 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr std::size_t kSideBySide = 8;  ///< broadcasts of a round, each with an equal part of the work memory (weight_transfer.cpp plans no more)
+constexpr std::size_t kSideBySide = 8;  ///< broadcasts at most, each with an equal part of the work memory (weight_transfer.cpp plans no more)
 
 class NcclCollectives final : public DeviceCollectives {
  public:
@@ -152,24 +152,23 @@ class NcclCarrier final : public Carrier {
   std::shared_ptr<WorkMemory> work_;
 };
 
-/// Parts are cut alike on every rank, however many broadcasts it takes part in.
+/// Parts are cut alike on every rank, however many broadcasts it takes part in. In turns they would not be: a rank of two broadcasts may come to the second while
+/// one of many is still in the parts of the first.
 void NcclCarrier::broadcast(std::span<const Broadcast> broadcasts) {
+  expect(broadcasts.size() <= kSideBySide, "broadcasts side by side have room in the work memory");
   const std::size_t part = work_->bytes() / kSideBySide;
-  for (std::size_t begin = 0; begin < broadcasts.size(); begin += kSideBySide) {
-    const auto some = broadcasts.subspan(begin, std::min(kSideBySide, broadcasts.size() - begin));
-    std::size_t longest = 0;
-    for (const Broadcast& one : some) longest = std::max(longest, one.bytes.size());
-    for (std::size_t first = 0; first < longest; first += part) {
-      std::vector<Leg> legs;
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        if (first >= some[i].bytes.size()) continue;
-        const auto piece = some[i].bytes.subspan(first, std::min(part, some[i].bytes.size() - first));
-        legs.push_back(
-            {dynamic_cast<NcclCollectives*>(some[i].ranks), some[i].root, piece, work_->holds(piece.data()) ? piece.data() : work_->begin() + i * part});
-        expect(legs.back().ranks != nullptr, "the ranks of a broadcast are of this carrier");
-      }
-      run_round(legs);
+  std::size_t longest = 0;
+  for (const Broadcast& one : broadcasts) longest = std::max(longest, one.bytes.size());
+  for (std::size_t first = 0; first < longest; first += part) {
+    std::vector<Leg> legs;
+    for (std::size_t i = 0; i < broadcasts.size(); ++i) {
+      const auto& [ranks, root, bytes] = broadcasts[i];
+      if (first >= bytes.size()) continue;
+      const auto piece = bytes.subspan(first, std::min(part, bytes.size() - first));
+      legs.push_back({dynamic_cast<NcclCollectives*>(ranks), root, piece, work_->holds(piece.data()) ? piece.data() : work_->begin() + i * part});
+      expect(legs.back().ranks != nullptr, "the ranks of a broadcast are of this carrier");
     }
+    run_round(legs);
   }
 }
 

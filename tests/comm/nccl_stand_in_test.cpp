@@ -144,6 +144,19 @@ TEST(Nccl, SharesAreScattered) {
   });
 }
 
+/// In turns, ranks that take part in few of them and in many would wait for one another.
+TEST(Nccl, MoreBroadcastsThanHaveRoomAreRefused) {
+  in_world([](Communicator& world) {
+    const auto carrier = nccl_carrier(0, kWork);
+    const auto ranks = carrier->over(world);
+    std::vector<float> weights(1, 1.0F);
+    std::vector<Broadcast> nine(9, {ranks.get(), 0, std::as_writable_bytes(std::span(weights))});
+    EXPECT_THROW(carrier->broadcast(nine), std::logic_error);
+    nine.pop_back();
+    EXPECT_NO_THROW(carrier->broadcast(nine));
+  });
+}
+
 TEST(Nccl, BatchesOfATransferShareAGroup) {
   in_world([](Communicator& world) {
     std::vector<TransferBatch> plan;
