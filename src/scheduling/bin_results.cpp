@@ -56,12 +56,13 @@ double Signal::of(const GroupReport& report) const {
 
 BinResults results_by_bin(const std::vector<GroupReport>& reports, const std::vector<std::int32_t>& bin, std::size_t bins, const Signal& signal,
                           const ArmSignal& arm_signal) {
-  BinResults results{.groups = std::vector<std::int64_t>(bins), .rollouts = std::vector<std::int64_t>(bins)};
+  BinResults results{.groups = std::vector<std::int64_t>(bins), .rollouts = std::vector<std::int64_t>(bins), .drawn = std::vector<std::int64_t>(bins)};
   Means signals(bins), gains(bins), passes(bins), variances(bins);
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin[i]);
     ++results.groups[b];
     results.rollouts[b] += std::int64_t(reports[i].correct.size());
+    results.drawn[b] += drawn(reports[i]);
     signals.add(b, signal.of(reports[i]));
     gains.add(b, arm_signal.gain(reports[i], reports[i].rewards.size()));
     passes.add(b, double(any_correct(reports[i])));

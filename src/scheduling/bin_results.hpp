@@ -26,11 +26,12 @@ class Signal {
 
 /// [bins] each. A prompt drawn twice in a step counts twice.
 struct BinResults {
-  std::vector<std::int64_t> groups{}, rollouts{};
-  std::vector<double> signal{};     ///< mean over the bin's groups (eq. 13); NaN: no group told
-  std::vector<double> gain{};       ///< mean of the groups' gains, each with all its rollouts; NaN: no group told
-  std::vector<double> pass_rate{};  ///< share of groups with a correct rollout; NaN: no groups
-  std::vector<double> variance{};   ///< mean unbiased variance of a group's rewards; NaN: no group of two or more
+  std::vector<std::int64_t> groups{}, rollouts{};  ///< rollouts with a verdict: what training sees
+  std::vector<std::int64_t> drawn{};               ///< and those without: what the budget was spent on
+  std::vector<double> signal{};                    ///< mean over the bin's groups (eq. 13); NaN: no group told
+  std::vector<double> gain{};                      ///< mean of the groups' gains, each with all its rollouts; NaN: no group told
+  std::vector<double> pass_rate{};                 ///< share of groups with a correct rollout; NaN: no groups
+  std::vector<double> variance{};                  ///< mean unbiased variance of a group's rewards; NaN: no group of two or more
 };
 
 /// bin[i]: of reports[i].

@@ -258,7 +258,7 @@ std::vector<std::pair<std::string, double>> Knowledge::metrics() const {
   for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b) add("population", b, double(bins_.members(std::int32_t(b)).size()));
   for (std::size_t b = 0; b < latest_.groups.size(); ++b) {
     if (latest_.groups[b] == 0) continue;  // no prompt of the bin in this step
-    add("budget", b, double(latest_.rollouts[b]) / double(latest_.groups[b]));
+    add("budget", b, double(latest_.drawn[b]) / double(latest_.groups[b]));
     add("pass_rate", b, latest_.pass_rate[b]);
     if (uses_signal_) add("signal", b, latest_.signal[b]);
     if (uses_arm_signal_) add("arm_signal", b, latest_.gain[b]);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -35,16 +36,17 @@ struct Setting {
     return p;
   }
   /// One step over all prompts. Outcomes keep every prompt in its bin; the reward is another matter.
-  std::pair<std::int64_t, std::int64_t> step(std::uint64_t step, std::int64_t budget,
-                                             const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward) {
+  std::pair<std::int64_t, std::int64_t> step(std::uint64_t step, std::int64_t budget, const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward,
+                                             std::uint32_t undecided = 0) {
     std::vector<GroupPlan> groups;
     for (std::uint64_t p = 0; p < 16; ++p) groups.push_back({.id = {step, {p}, 0}});
     const auto n = allocator.counts({.step = step, .prompts = 16, .budget = budget, .min_rollouts = 1, .max_rollouts = 16}, groups);
     std::vector<GroupReport> reports;
     for (std::uint64_t p = 0; p < 16; ++p) {
       GroupReport r = no_results(groups[p].id, 2);
-      r.correct.assign(std::size_t(n[p]), p >= 8);
-      r.rewards.assign(std::size_t(n[p]), reward(p, n[p]));
+      r.dropped = undecided;
+      r.correct.assign(std::size_t(n[p] - undecided), p >= 8);
+      r.rewards.assign(r.correct.size(), reward(p, n[p]));
       reports.push_back(r);
     }
     knowledge.learn(reports);
@@ -74,6 +76,18 @@ TEST(PaperGdroAllocator, DrawnArmsFindWhereRolloutsPay) {
   EXPECT_GT(late, 5.0);
   EXPECT_EQ(tried_drawn.size(), 5U);
   EXPECT_EQ(tried_fixed.size(), 1U);  // always the most probable arms: the first ones stay so, since nothing else is ever tried
+}
+
+TEST(PaperGdroAllocator, WhatIsDrawnCountsWithAVerdictOrWithout) {
+  Setting<PaperGdroAllocator> decided({"arm_signal=failure_rate"}), partly({"arm_signal=failure_rate"});
+  const auto half = [](std::uint64_t, std::int64_t) { return 0.5; };
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    decided.step(step, 2 * 16, half);
+    partly.step(step, 2 * 16, half, 1);
+  }
+  EXPECT_EQ(partly.allocator.save(), decided.allocator.save());
+  const auto metrics = partly.knowledge.metrics();
+  EXPECT_NE(std::find(metrics.begin(), metrics.end(), std::pair<std::string, double>("gdro/budget/0", 2.0)), metrics.end());
 }
 
 TEST(PaperGdroAllocator, ThePriceFollowsWhatArmsSpendOverTheBudget) {

@@ -87,7 +87,7 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   auto& weights = table_.rows(bins);
   for (std::size_t b = 0; b < bins; ++b) {
     if (results.groups[b] == 0 || !std::isfinite(results.gain[b])) continue;
-    const std::int64_t played = std::llround(double(results.rollouts[b]) / double(results.groups[b]));  // after repairs and later rounds
+    const std::int64_t played = std::llround(double(results.drawn[b]) / double(results.groups[b]));  // after repairs and later rounds
     if (played < table_.least() || played > table_.most()) continue;
     Exp3p arm_player = bandit(b);
     arm_player.learn(std::size_t(played - table_.least()), reward(results.gain[b], played));
