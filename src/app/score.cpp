@@ -1,11 +1,11 @@
 // rollcall score: verdicts on responses by a verifier, or by a model that judges, as a filter of JSON lines.
 #include "app/commands.hpp"
+#include "app/model_judge.hpp"
 #include "app/start_sandbox.hpp"
 #include "base/exact_number.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
 #include "reward/verifier.hpp"
-#include "stages/judge_model.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
@@ -29,10 +29,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostLines = 1024;  // that are scored together; fewer where the input has no more to give yet
 
 struct ScoreFlags {
-  std::string file, verifier, judge;
-  std::vector<std::string> assignments;  // over the settings of `judge`
-  TaskSection task;                      // extract and answer_marker
-  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  std::string file, verifier;
+  TaskSection task;  // extract and answer_marker
+  JudgeFlags judge;  // its threads are the verifier's too
 };
 
 struct Line {
@@ -91,26 +90,26 @@ std::string score_line(const reward::Judge& judge, const Line& line, const std::
   return verdict.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// A judge's verdict is correct above the middle of its scale; a reward model's score is no verdict.
-std::string judged_line(const stages::Judgement& judgement, bool is_verdict) {
-  const Json verdict = judgement.undecided ? Json("undecided") : !is_verdict ? Json() : Json(judgement.value > 0.5 ? "correct" : "wrong");
+std::string judged_line(const ModelJudge& judge, const stages::Judgement& judgement) {
+  const auto accepts = judge.accepts(judgement);
+  const Json verdict = judgement.undecided ? Json("undecided") : !accepts ? Json() : Json(*accepts ? "correct" : "wrong");
   const Json line = {{"verdict", verdict}, {"score", judgement.undecided ? 0.0 : judgement.value}, {"reason", judgement.reason}, {"extracted", nullptr}};
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Lines up to the first that is none, in one batch.
-void judge_all(const stages::JudgeModel& judge, bool is_verdict, std::vector<Line>& lines, const ScoreFlags& flags) {
+void judge_all(const ModelJudge& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::vector<std::vector<std::int32_t>> questions;
   try {
     for (const Line& line : lines) {
       const auto [prompt, response] = answered(line, flags.file);
-      questions.push_back(judge.tokens({prompt.text, response, prompt.answer}));
+      questions.push_back(judge.model().tokens({prompt.text, response, prompt.answer}));
     }
   } catch (...) {
     lines[questions.size()].fault = std::current_exception();
   }
-  const auto judgements = judge.judge(questions, {.decode = {.threads = int(flags.threads)}});
-  for (std::size_t n = 0; n < judgements.size(); ++n) lines[n].verdict = judged_line(judgements[n], is_verdict);
+  const auto judgements = judge.judge(questions);
+  for (std::size_t n = 0; n < judgements.size(); ++n) lines[n].verdict = judged_line(judge, judgements[n]);
 }
 
 /// Each thread takes the next line; the order of the output is that of the input.
@@ -126,7 +125,7 @@ void score_all(const reward::Judge& judge, std::vector<Line>& lines, const Score
     }
   };
   std::vector<std::jthread> others;
-  for (std::size_t n = 1; n < std::min(flags.threads, lines.size() / 8); ++n) others.emplace_back(work);
+  for (std::size_t n = 1; n < std::min(flags.judge.threads, lines.size() / 8); ++n) others.emplace_back(work);
   work();
 }
 
@@ -161,16 +160,13 @@ ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Li
 }
 
 ExitCode run(const ScoreFlags& flags) {
-  require<ConfigError>(flags.verifier.empty() != flags.judge.empty(), "one of --verifier and --judge says who judges", "there is nobody to ask otherwise",
+  require<ConfigError>(flags.verifier.empty() != flags.judge.file.empty(), "one of --verifier and --judge says who judges", "there is nobody to ask otherwise",
                        "name a verifier, or a run file whose [judge] names a model");
-  if (!flags.judge.empty()) {
-    const RunConfig config = load_run_config(flags.judge, flags.assignments);
-    require<ConfigError>(!config.judge.model.empty(), fmt::format("judge.model of {} is empty", flags.judge), "it names the model that judges",
-                         "set it to a model folder, there or with --set judge.model=FOLDER");
-    const stages::JudgeModel judge(config.judge, config.run.numerics, std::uint64_t(config.run.seed), {.count = int(flags.threads)});
-    return filter(flags, [&](std::vector<Line>& lines) { judge_all(judge, config.judge.kind == "judge", lines, flags); });
+  if (!flags.judge.file.empty()) {
+    const ModelJudge judge(flags.judge);
+    return filter(flags, [&](std::vector<Line>& lines) { judge_all(judge, lines, flags); });
   }
-  start_sandbox(reward::find_verifier(flags.verifier), {.workers = std::int64_t(flags.threads)});
+  start_sandbox(reward::find_verifier(flags.verifier), {.workers = std::int64_t(flags.judge.threads)});
   const reward::Judge judge(reward::find_verifier(flags.verifier), flags.task);
   return filter(flags, [&](std::vector<Line>& lines) { score_all(judge, lines, flags); });
 }
@@ -193,11 +189,9 @@ void add_score(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("score", "judge responses with a verifier or a model, one JSON object a line");
   command->add_option("file", flags->file, "JSON lines; - reads standard input")->required();
   command->add_option("--verifier", flags->verifier, "who judges");
-  command->add_option("--judge", flags->judge, "run file whose [judge] names a model that judges instead");
-  command->add_option("--set", flags->assignments, "key=value over that run file; may be repeated")->allow_extra_args(false)->take_all();
+  add_judge_options(*command, flags->judge);
   command->add_option("--extract", flags->task.extract, "how the answer is found in a response, as task.extract; default: the verifier's own way");
   command->add_option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker");
-  command->add_option("--threads", flags->threads, "threads; the output is the same with any number")->check(CLI::Range(1, 1024));
   command->footer(footer());
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

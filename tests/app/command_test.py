@@ -211,8 +211,8 @@ def rescoring(harness):
     for words, code, part in (
         (["--verifier", "integer_answer"], 2, "is there already"),
         (["--verifier", "integer_anser"], 2, "did you mean integer_answer"),
-        ([], 2, "neither --verifier nor --command"),
-        (["--verifier", "integer_answer", "--command", "./grade"], 2, "are both given"),
+        ([], 2, "none of --verifier, --command and --judge"),
+        (["--verifier", "integer_answer", "--command", "./grade"], 2, "several of --verifier, --command and --judge"),
         (["--command", "./no-such-grader"], 2, "cannot be started"),
     ):
         got, _, err, _ = harness.run("archive", "rescore", folder, *words)

@@ -121,6 +121,38 @@ def score_says_what_the_run_was_told(harness):
         check(code == 2 and part in err, err)
 
 
+def rescore_says_it_again(harness):
+    """What each run was told, whatever its ranks; another judge and a verifier beside it."""
+    for name in ("one", "three"):
+        folder, before = harness.work / name, bits(harness.work / name)
+        judge_file = folder / "config.toml"
+        harness.succeed("archive", "rescore", folder, "--judge", judge_file, "--purpose", "train", "--threads", "2")
+        stored, again = (exported(harness, folder, "--purpose", "train", *words) for words in ([], ["--scores", "judge"]))
+        pairs = [(old, new) for old, new in zip(stored, again, strict=True) if not old["undecided"]]
+        check(len(pairs) > 60 and all(new["components"] == {"judge": old["components"]["judge"]} for old, new in pairs), pairs[:2])
+        check(all(new["reward"] == new["components"]["judge"] and new["correct"] == (new["reward"] > 0.5) for new in again if not new["undecided"]), again[0])
+        check(bits(folder) == before, "the archive was changed")
+        written = (folder / "rescored/judge/train.h5").read_bytes()
+        check(b'"weights_sha256":"' in written and str(harness.work / "judge").encode() in written, "the judge is not named")
+        harness.succeed("archive", "rescore", folder, "--verifier", "exact_match", "--purpose", "train")
+        check(b"weights_sha256" not in (folder / "rescored/exact_match/train.h5").read_bytes(), "a verifier's verdicts name a judge")
+    words = [word for key, value in {"model": reward_model(harness), "kind": "reward_model", "component": "liking"}.items() for word in ("--set", f"judge.{key}={value}")]
+    out = harness.succeed("archive", "rescore", folder, "--judge", judge_file, *words, "--purpose", "train", "--name", "liking")
+    check(" 1.0000" in out.splitlines()[-3], out)  # its scores are no verdicts, so the stored ones stand
+    liking = exported(harness, folder, "--purpose", "train", "--scores", "liking")
+    check([line["correct"] for line in liking] == [line["correct"] for line in stored] and len({line["components"]["liking"] for line in liking}) > 20, liking[0])
+    for words, part in (
+        (["--judge", harness.tiny, "--name", "x"], "judge.model of"),
+        (["--judge", harness.work / "nowhere.toml", "--name", "x"], "nowhere.toml"),
+        (["--judge", judge_file], "is there already"),
+        (["--judge", judge_file, "--verifier", "exact_match"], "several of --verifier, --command and --judge"),
+        (["--verifier", "exact_match", "--name", "x", "--set", "judge.votes=2"], "--set is given without --judge"),
+        (["--judge", judge_file, "--name", "x", "--set", "judge.extract=yes_on"], "did you mean yes_no"),
+    ):
+        code, _, err, _ = harness.run("archive", "rescore", folder, *words)
+        check(code == 2 and part in err and not (folder / "rescored/x").exists(), f"{words}: {code}\n{err}")
+
+
 def reward_models_score_too(harness):
     words = judge(harness, model=reward_model(harness), kind="reward_model")
     one, three = (run_with(harness, f"rewarded_{ranks}", *words, ranks=ranks) for ranks in (1, 3))
@@ -179,5 +211,5 @@ def wrong_settings(harness):
     check(code == 2 and "judge.ranks is 1, but judge.model is empty" in err, err)
 
 
-main(same_bits_wherever_it_judges, its_identity_is_in_the_archive, a_kill_changes_no_bit, score_says_what_the_run_was_told, reward_models_score_too,
-     rows_read_its_component, wrong_settings)
+main(same_bits_wherever_it_judges, its_identity_is_in_the_archive, a_kill_changes_no_bit, score_says_what_the_run_was_told, rescore_says_it_again,
+     reward_models_score_too, rows_read_its_component, wrong_settings)

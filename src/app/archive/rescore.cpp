@@ -2,6 +2,7 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "app/model_judge.hpp"
 #include "app/start_sandbox.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -23,10 +24,12 @@ namespace rollcall::app::archive {
 namespace {
 
 constexpr std::size_t kMostWaiting = 4096;  // groups that wait for their verdicts: bounds the texts in memory
+constexpr std::size_t kMostAsked = 1024;    // answers that a model is asked about together
 
 struct Flags {
   std::string run, verifier, name, purpose;
   RewardSection reward;
+  JudgeFlags judge;
 };
 
 /// Old verdicts against new ones.
@@ -61,14 +64,17 @@ std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
 /// Takes groups one by one, in the archive's order, and their verdicts in any.
 class Rescoring {
  public:
-  Rescoring(const Flags& flags, const TaskSection& task)
-      : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier : flags.verifier), task, flags.reward) {
+  /// `model` judges where there is one.
+  Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model)
+      : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier : flags.verifier), task, flags.reward),
+        section_(flags.reward),
+        model_(model) {
     if (judge_.is_command()) spawner_.emplace();
-    section_ = flags.reward;
   }
 
   void add(const io::ArchivedGroup& g) {
-    if (all_.empty() || all_.back().purpose != g.purpose) all_.push_back({g.purpose, judge_.components(), {}});
+    if (all_.empty() || all_.back().purpose != g.purpose)
+      all_.push_back({g.purpose, model_ != nullptr ? std::vector{model_->section().component} : judge_.components(), {}});
     Waiting group{all_.size() - 1, all_.back().groups.size(), {}, g.scores, g.group.level};
     Group light{.id = g.group.id, .level = g.group.level, .rollouts = {}};
     for (const Rollout& rollout : g.group.rollouts) {
@@ -76,11 +82,13 @@ class Rescoring {
       group.responses.emplace_back(rollout.text, rollout.finish == FinishReason::stop);
     }
     all_.back().groups.push_back({std::move(light), {}});
-    if (judge_.is_command()) ask(g, std::move(group));
+    if (model_ != nullptr) ask_model(g, std::move(group));
+    else if (judge_.is_command()) ask(g, std::move(group));
     else judge(g, group);
   }
   void finish() {
     while (!waiting_.empty()) settle(graders_->await());
+    settle_asked();
   }
   const std::vector<io::Rescored>& all() const { return all_; }
   const std::map<std::int32_t, Agreement>& levels() const { return levels_; }
@@ -122,6 +130,33 @@ class Rescoring {
     }
     keep(group.mapped(), std::move(scores));
   }
+  void ask_model(const io::ArchivedGroup& g, Waiting group) {
+    for (std::size_t i = 0; i < group.responses.size(); ++i)
+      if (is_asked(group.before[i])) questions_.push_back(model_->model().tokens({g.prompt.text, group.responses[i].first, g.prompt.answer}));
+    asked_.push_back(std::move(group));
+    if (questions_.size() >= kMostAsked) settle_asked();
+  }
+  void settle_asked() {
+    if (asked_.empty()) return;
+    const auto judgements = model_->judge(questions_);
+    auto next = judgements.begin();
+    for (const Waiting& group : asked_) {
+      std::vector<Score> scores;
+      for (const Score& before : group.before) scores.push_back(score_of(is_asked(before) ? *next++ : stages::Judgement{}, before.correct));
+      keep(group, std::move(scores));
+    }
+    questions_.clear(), asked_.clear();
+  }
+  bool is_asked(const Score& before) const { return model_->section().asked == "all" || before.correct; }
+  /// A reward model's score is no verdict: the stored one stands.
+  Score score_of(const stages::Judgement& judgement, bool was_correct) const {
+    const double value = judgement.undecided ? 0.0 : judgement.value;
+    return {.components = {value},
+            .reward = value,
+            .correct = !judgement.undecided && model_->accepts(judgement).value_or(was_correct),
+            .undecided = judgement.undecided,
+            .reason = judgement.reason};
+  }
   void keep(const Waiting& group, std::vector<Score> scores) {
     for (std::size_t i = 0; i < scores.size(); ++i) levels_[group.level].add(group.before[i], scores[i]);
     all_[group.purpose].groups[group.group].scores = std::move(scores);
@@ -134,23 +169,38 @@ class Rescoring {
   std::map<std::uint64_t, Waiting> waiting_;  ///< by batch
   std::optional<reward::Spawner> spawner_;
   std::optional<reward::Graders> graders_;
+  const ModelJudge* model_;
+  std::vector<std::vector<std::int32_t>> questions_;
+  std::vector<Waiting> asked_;  ///< whose questions these are
 };
 
-std::string who(const Flags& flags) {
+std::string who(const Flags& flags, const ModelJudge* model) {
   if (!flags.verifier.empty()) return flags.verifier;
+  if (model != nullptr) return model->section().model;
   std::string text;
   for (const auto& word : flags.reward.command) text += (text.empty() ? "" : " ") + word;
   return text;
 }
 
+void check_who(const Flags& flags) {
+  const int judges = int(!flags.verifier.empty()) + int(!flags.reward.command.empty()) + int(!flags.judge.file.empty());
+  require<ConfigError>(judges > 0, "none of --verifier, --command and --judge is given", "nobody would judge",
+                       "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (jobs/README.md)");
+  require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given", "a verdict comes from one of them",
+                       "rescore again for each, under names of their own");
+  require<ConfigError>(!flags.judge.file.empty() || flags.judge.assignments.empty(), "--set is given without --judge", "it changes the judge's run file",
+                       "name one, or leave it out");
+}
+
+std::string default_name(const Flags& flags) {
+  if (!flags.verifier.empty()) return flags.verifier;
+  return flags.reward.command.empty() ? "judge" : std::filesystem::path(flags.reward.command.front()).stem().string();
+}
+
 ExitCode rescore(Flags flags) {
   start_log("warn", 0, 1);  // to standard error: standard output is the table's
-  const bool by_verifier = !flags.verifier.empty(), by_command = !flags.reward.command.empty();
-  require<ConfigError>(by_verifier || by_command, "neither --verifier nor --command is given", "nobody would judge",
-                       "name a verifier, or a program that reads and writes JSON lines (jobs/README.md)");
-  require<ConfigError>(!by_verifier || !by_command, "--verifier and --command are both given", "a verdict comes from one of them",
-                       "rescore twice, under two names");
-  if (flags.name.empty()) flags.name = flags.verifier.empty() ? std::filesystem::path(flags.reward.command.front()).stem().string() : flags.verifier;
+  check_who(flags);
+  if (flags.name.empty()) flags.name = default_name(flags);
   require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'), fmt::format("--name {} is no name of a folder", flags.name),
                        "the verdicts go to RUN/rescored/NAME", "choose letters and digits");
   const auto folder = io::rescored_folder(flags.run, flags.name);
@@ -161,7 +211,10 @@ ExitCode rescore(Flags flags) {
   if (!flags.reward.command.empty()) config.task.format_weight = 0.0;
   check(config);
   if (!flags.verifier.empty()) start_sandbox(reward::find_verifier(flags.verifier), config.sandbox);
-  Rescoring rescoring(flags, config.task);
+  std::optional<ModelJudge> model;
+  if (!flags.judge.file.empty()) model.emplace(flags.judge);
+  const ModelJudge* judge = model ? &*model : nullptr;
+  Rescoring rescoring(flags, config.task, judge);
   std::optional<io::RunIdentity> identity;
   const auto source = io::open_source(flags.run);
   for (const auto& entry : source.packed)
@@ -172,7 +225,9 @@ ExitCode rescore(Flags flags) {
   });
   rescoring.finish();
   require(!rescoring.all().empty(), fmt::format("{} holds no rollouts", flags.run), "there is nothing to judge", "rollcall archive ls shows what there is");
-  io::write_rescored(flags.run, flags.name, rescoring.all(), who(flags), identity.value_or(io::RunIdentity{}));
+  io::RunIdentity written = identity.value_or(io::RunIdentity{});
+  written.judge = judge != nullptr ? judge->model().identity().json : "";
+  io::write_rescored(flags.run, flags.name, rescoring.all(), who(flags, judge), written);
   Output out;
   out.write(table_of(rescoring.levels()));
   out.write(fmt::format("\nverdicts   {}\n", folder.string()));
@@ -189,10 +244,11 @@ void add_rescore(CLI::App& command, Action& action) {
   verb->add_option("run", flags->run, "RUN")->required();
   verb->add_option("--verifier", flags->verifier, "a verifier of Rollcall");
   verb->add_option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
+  add_judge_options(*verb, flags->judge);
   verb->add_option("--components", flags->reward.components, "components that the command reports beside correct")->delimiter(',')->expected(1);
   verb->add_option("--processes", flags->reward.processes, "processes of the command side by side");
   verb->add_option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
-  verb->add_option("--name", flags->name, "of the folder; default: the verifier's, or the program's without its ending");
+  verb->add_option("--name", flags->name, "of the folder; default: the verifier's, the program's without its ending, or judge");
   verb->add_option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
   verb->footer("Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
   verb->callback([flags, &action] { action = [flags] { return rescore(*flags); }; });
