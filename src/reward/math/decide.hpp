@@ -9,7 +9,7 @@ namespace rollcall::reward::math {
 
 struct Decision {
   Verdict verdict;
-  std::int64_t work = 0;  ///< counted operations; at most 2 * (kMostWork + kMostEvaluation) for each of four readings
+  std::int64_t work = 0;  ///< counted operations; at most 2 * (kMostWork + kMostEvaluation) for each of five readings
 };
 
 /// Any bytes are safe; never throws. A pure function: no clock, no state, the same on any machine.
