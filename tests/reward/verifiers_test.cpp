@@ -116,7 +116,7 @@ TEST(MarkedAnswer, FormatIsTheMeanOfThree) {
 }
 
 TEST(Verifiers, ComponentsBeginWithCorrectAndFormat) {
-  EXPECT_EQ(verifier_names().size(), 14U);
+  EXPECT_EQ(verifier_names().size(), 15U);
   for (const auto& name : verifier_names()) {
     EXPECT_EQ(find_verifier(name).components.at(0), "correct");
     EXPECT_EQ(find_verifier(name).components.at(1), "format");
