@@ -79,13 +79,13 @@ std::int64_t DeviceOptimizerSizes::all() const {
 
 DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers, std::int64_t share, int ranks) {
   const auto block = std::int64_t(kernels::kNormBlock), embedding = layout.slices.front().count;
-  std::int64_t row = 0, matrix = 0, ahead = 0;  // ahead: of the final norm
+  std::int64_t row = 0, ahead = 0;  // ahead: of the final norm
   for (const Slice& slice : layout.slices) {
-    row = std::max(row, slice.shape.back()), matrix = std::max(matrix, slice.count);
+    row = std::max(row, slice.shape.back());
     if (slice.name == "model.norm.weight") ahead = slice.offset;
   }
   const std::int64_t part = ranks > 1 ? std::max(embedding, (ahead - layout.slices[1].offset) / layers) : 0;
-  return {share, part, std::max(std::min(kWindow, std::max(share, matrix)), row), (share + block - 1) / block, std::int64_t(layout.slices.size())};
+  return {share, part, std::max(std::min(kWindow, layout.size), row), (share + block - 1) / block, std::int64_t(layout.slices.size())};
 }
 
 std::int64_t device_block_bytes(const ModelConfig& c, std::int64_t n) {

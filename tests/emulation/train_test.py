@@ -47,7 +47,7 @@ def ranks_agree(harness):
 
 def shares_agree(harness):
     """So many weights that the optimizer has a share for each of two ranks of three, the third has none; one step."""
-    wide = (*DEVICE, *sets(model__intermediate_size=1400, sft__steps=1, train__steps=1, train__rollouts_per_prompt=2, run__layout="colocated"))
+    wide = (*DEVICE, *sets(model__intermediate_size=1400, sft__steps=0, train__steps=1, train__rollouts_per_prompt=2, run__layout="colocated"))
     for ranks in (1, 3):
         harness.train(harness.work / f"shares_{ranks}", *wide, ranks=ranks)
     parts = sorted(path.name for path in (harness.work / "shares_3").glob("checkpoints/*/optimizer-*"))

@@ -31,14 +31,14 @@ class OnOneDevice final : public DeviceOptimizer, public DeviceGradients {
         ranks_(&ranks),
         begins_(std::move(begins)),
         share_{begins_[std::size_t(ranks.rank())], begins_[std::size_t(ranks.rank()) + 1]},
+        sizes_(device_optimizer_sizes(layout_, policy.config().num_hidden_layers, share_.size(), ranks.size())),
         parts_(backward_parts(policy.packed())),
         exponents_(layout_.slices.size()) {
     expect(int(begins_.size()) == ranks.size() + 1 && begins_.back() == layout_.size, "each rank has a share, and they cover the layout");
     const auto turn = device_.turn();
-    const auto sizes = device_optimizer_sizes(layout_, policy.config().num_hidden_layers, share_.size(), ranks.size());
-    sum_ = room<std::int64_t>(sizes.share), part_ = room<std::int64_t>(sizes.part), checksum_ = room<std::int64_t>(1);
-    master_ = room<float>(sizes.share), m_ = room<float>(sizes.share), v_ = room<float>(sizes.share);
-    largest_ = room<float>(sizes.tensors), window_ = room<float>(sizes.window), squares_ = room<double>(sizes.blocks);
+    sum_ = room<std::int64_t>(sizes_.share), part_ = room<std::int64_t>(sizes_.part), checksum_ = room<std::int64_t>(1);
+    master_ = room<float>(sizes_.share), m_ = room<float>(sizes_.share), v_ = room<float>(sizes_.share);
+    largest_ = room<float>(sizes_.tensors), window_ = room<float>(sizes_.window), squares_ = room<double>(sizes_.blocks);
     take(policy.packed().weights->span());
     forget();
   }
@@ -130,6 +130,7 @@ class OnOneDevice final : public DeviceOptimizer, public DeviceGradients {
   Collectives* ranks_;
   std::vector<std::int64_t> begins_;
   Stretch share_;
+  DeviceOptimizerSizes sizes_;
   std::vector<SliceRange> parts_;
   SumExponents exponents_;
   std::vector<std::int64_t> of_sum_;  ///< [slices] those that the sum at hand was made with
@@ -220,14 +221,30 @@ void OnOneDevice::apply(const OptimizerSection& settings, double lr) {
 template <class See>
 void OnOneDevice::all_weights(const See& see) {
   zero(checksum_, 1);
+  struct Rows {
+    std::size_t slice;
+    std::int64_t first, count;
+  };
+  std::vector<Rows> pieces;  // that come together: neighbours, since each exchange has to wait for all ranks
+  Stretch window;
+  const auto end_window = [&] {
+    if (pieces.empty()) return;
+    const float* values = gathered(window);
+    for (const auto& [slice, first, count] : pieces) see(slice, first, values + (layout_.slices[slice].offset + first - window.begin), count);
+    pieces.clear();
+  };
   for (std::size_t s = 0; s < layout_.slices.size(); ++s) {
     const Slice& slice = layout_.slices[s];
-    const std::int64_t row = slice.shape.back(), most = std::max<std::int64_t>(kWindow / row, 1) * row;
+    const std::int64_t row = slice.shape.back(), most = std::max<std::int64_t>(sizes_.window / row, 1) * row;
     for (std::int64_t first = 0; first < slice.count; first += most) {
-      const std::int64_t count = std::min(most, slice.count - first);
-      see(s, first, gathered({slice.offset + first, slice.offset + first + count}), count);
+      const std::int64_t count = std::min(most, slice.count - first), end = slice.offset + first + count;
+      if (!pieces.empty() && end - window.begin > sizes_.window) end_window();
+      if (pieces.empty()) window.begin = slice.offset + first;
+      window.end = end;
+      pieces.push_back({s, first, count});
     }
   }
+  end_window();
   if (!alone()) compare_checksum();
 }
 
