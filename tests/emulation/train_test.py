@@ -24,7 +24,7 @@ def bits(folder):
 def planned_bytes(harness, *wanted):
     """Of one GPU: what `rollcall plan` says of each item that the emulated device is asked for."""
     told = harness.succeed("plan", harness.tiny, *wanted, "--gpus", 1)
-    items = dict(re.findall(r"([a-z][a-z A-Z0-9-]*) ([0-9.]+ [kMG]?B)", told.split("in numerics cuda_bf16_sliced8")[1].split("at least")[0]))
+    items = dict(re.findall(r"([A-Za-z][A-Za-z 0-9-]*) ([0-9.]+ [kMG]?B)", told.split("in numerics cuda_bf16_sliced8")[1].split("at least")[0]))
     left_out = ("CUDA and these kernels", "on the way to other ranks", "scratch of kernels")  # the driver's, the host's where ranks share a device, and stream-ordered
     check(all(name in items for name in left_out), told)
     units = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}

@@ -250,7 +250,9 @@ TEST(JudgeQuestions, EqualAnswersToDifferentPromptsAreSharedOut) {
     }
     world.barrier();
     const auto asked = world.try_receive();
-    if (world.rank() > 0) EXPECT_GT(asked ? from_bytes<JudgeRequest>(asked->bytes).questions.size() : 0U, 4U);
+    if (world.rank() > 0) {
+      EXPECT_GT(asked ? from_bytes<JudgeRequest>(asked->bytes).questions.size() : 0U, 4U);
+    }
   });
 }
 
