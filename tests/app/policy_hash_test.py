@@ -51,7 +51,7 @@ def instructions_do_not_matter(harness):
         names = re.search(rf"{numerics}: \w+ of (.*)", harness.succeed("doctor"))[1].split(", ")
         seen = {}
         for capability in ("default", "avx2"):
-            seen[f"LibTorch {capability}"] = policy(harness, f"{numerics}_{capability}", numerics, ATEN_CPU_CAPABILITY=capability)
+            seen[f"LibTorch {capability}"] = policy(harness, f"{numerics}_libtorch_{capability}", numerics, ATEN_CPU_CAPABILITY=capability)
         for name in {names[0], names[-1]}:
             seen[f"kernels {name}"] = policy(harness, f"{numerics}_{name}", numerics, ROLLCALL_KERNELS=name)
         check(len(set(seen.values())) == 1, f"{numerics}: policies by instructions: {seen}")
