@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <vector>
 
@@ -140,7 +139,7 @@ void end_at_once([[maybe_unused]] int code) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they report at a normal exit
   std::cout.flush();
   std::fflush(nullptr);
-  std::quick_exit(code);
+  ::_exit(code);
 #endif
 }
 

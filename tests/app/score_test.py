@@ -24,7 +24,8 @@ def mathematics(harness):
     got = verdicts(harness.succeed("score", file, "--verifier", "math"))
     for (line, verdict, score, extracted), row in zip(given, got, strict=True):
         check((row["verdict"], row["score"], row["extracted"]) == (verdict, score, extracted) and row["reason"], f"{line}: {row}")
-    check(got == verdicts(harness.succeed("score", "-", "--verifier", "math", input=file.read_text(encoding="utf-8"))), "standard input is judged otherwise")
+    piped = [{**row, "reason": row["reason"].replace(str(file), "-")} for row in got]
+    check(piped == verdicts(harness.succeed("score", "-", "--verifier", "math", input=file.read_text(encoding="utf-8"))), "standard input is judged otherwise")
 
 
 def other_rows(harness):

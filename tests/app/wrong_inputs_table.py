@@ -80,7 +80,7 @@ ROWS = [
     ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),
     ("jsonl file is missing", JSONL + "none.jsonl", 2, "cannot open"),
     ("jsonl reference of no use", JSONL + "no_schema.jsonl --set reward.verifier=json --set task.answer_marker=", 2, "no_schema.jsonl:3: the reference"),
-    ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0",
+    ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0 --set eval.before=false --set eval.after=false",
      0, "references.jsonl:4: the reference \"\\int x\" cannot be read", {"done": True, "quick": False}),
     ("jsonl line is no JSON", JSONL + "broken.jsonl", 2, "broken.jsonl:2"),
     ("jsonl line without key", JSONL + "no_key.jsonl", 2, 'no key "question"'),
