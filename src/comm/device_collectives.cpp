@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "comm/shares.hpp"
 
 #include <fmt/format.h>
 
@@ -10,12 +11,6 @@
 
 namespace rollcall::comm {
 namespace {
-
-std::int64_t longest_share(std::span<const std::int64_t> begins) {
-  std::int64_t longest = 0;
-  for (std::size_t r = 0; r + 1 < begins.size(); ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
-  return longest;
-}
 
 /// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than whole buffers do.
 bool shares_go_whole(std::span<const std::int64_t> begins) { return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back(); }

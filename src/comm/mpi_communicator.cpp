@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/shares.hpp"
 #include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
@@ -34,12 +35,6 @@ void for_each_part(std::span<T> values, Act act) {
 struct Pieces {
   std::vector<int> counts, places;  ///< [ranks]
 };
-
-std::int64_t longest_share(std::span<const std::int64_t> begins) {
-  std::int64_t longest = 0;
-  for (std::size_t r = 0; r + 1 < begins.size(); ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
-  return longest;
-}
 
 /// Shares piece by piece, so that all ranks send and receive all the time and one round moves about kPartBytes.
 template <class T, class Act>

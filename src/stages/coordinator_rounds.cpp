@@ -14,7 +14,14 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::int64_t kEvalRollouts = 16384;  // rollouts of one evaluation round per generation rank: bounds a shard's memory
+/// Prompts of one round of an evaluation. Its shards lie in memory and must arrive within run.deadline_s, and a time limit ends an evaluation only between two
+/// rounds: so it is as large as a step of training, or as what a rank samples in minutes where that is more.
+std::int64_t prompts_of_a_round(const Job& job, std::int64_t samples) {
+  constexpr std::int64_t tokens_of_a_rank = 1 << 18, most_rollouts_of_a_rank = 16384;
+  const auto ranks = std::int64_t(job.layout.of(comm::Stage::generation).size());
+  const auto by_tokens = ranks * std::min(tokens_of_a_rank / job.config.sampling.max_new_tokens, most_rollouts_of_a_rank);
+  return std::max<std::int64_t>(1, std::max(by_tokens, job.config.train.prompts_per_step * job.config.train.rollouts_per_prompt) / samples);
+}
 
 }  // namespace
 
@@ -114,7 +121,7 @@ std::optional<std::vector<report::PromptOutcome>> Coordinator::evaluate(Purpose 
   const auto drawn = state_.rollouts_total;
   double longest_round_s = 0.0;
   const auto& prompts = job_->prompts.of(split_of(purpose));
-  const auto per_round = std::max<std::int64_t>(1, kEvalRollouts * std::int64_t(job_->layout.of(comm::Stage::generation).size()) / samples);
+  const std::int64_t per_round = prompts_of_a_round(*job_, samples);
   std::vector<report::PromptOutcome> outcomes;
   for (std::size_t first = 0; first < prompts.size(); first += std::size_t(per_round)) {
     if (purpose == Purpose::eval && stop_.reason(longest_round_s)) {  // validations belong to their step and are short
