@@ -22,6 +22,7 @@ Attributes identity_attributes(const RunIdentity& identity, const char* kind, Pu
                  {"purpose", text_of(purpose)},
                  {"weights_hash", identity.weights_hash}};
   if (!identity.judge.empty()) all.emplace_back("judge", identity.judge);
+  if (!identity.numerics.empty()) all.emplace_back("numerics", identity.numerics);
   return all;
 }
 

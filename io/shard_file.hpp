@@ -17,6 +17,7 @@ struct RunIdentity {
   std::uint64_t seed = 0;
   std::string weights_hash{};  ///< XXH3-64 of the weights that the run began with; empty in files of schema 1.1 and before
   std::string judge{};         ///< JSON: the model that judged beside the verifier; empty where none did
+  std::string numerics{};      ///< JSON: what the run was computed in, step by step; empty where no resume changed it
 };
 
 /// A published file: what a message says of it. A reader that finds other bytes refuses them.

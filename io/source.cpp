@@ -186,7 +186,8 @@ RunIdentity identity_of(const fs::path& run_dir, const PublishedFile& file) {
                        .slurm_job_id = reader.text("slurm_job_id"),
                        .seed = reader.number<std::uint64_t>("seed"),
                        .weights_hash = reader.number<std::int32_t>("schema_minor") < 2 ? std::string() : reader.text("weights_hash"),
-                       .judge = reader.text_if_any("judge")};
+                       .judge = reader.text_if_any("judge"),
+                       .numerics = reader.text_if_any("numerics")};
   });
 }
 

@@ -30,12 +30,21 @@ void use_device(int index) {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
 }
 
-std::string device_name() {
+namespace {
+cudaDeviceProp properties_of_this() {
   int device = 0;
   cudaDeviceProp properties{};
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  return properties.name;
+  return properties;
+}
+}  // namespace
+
+std::string device_name() { return properties_of_this().name; }
+
+std::string device_kind() {
+  const cudaDeviceProp properties = properties_of_this();
+  return "compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
 }
 
 std::int64_t free_bytes() {

@@ -19,6 +19,7 @@ Devices devices();
 /// Of the calling process from here on; before anything else is asked of it.
 void use_device(int index);
 std::string device_name();
+std::string device_kind();  ///< "compute capability 9.0": in what order its tensor cores add
 /// Bytes of device memory that nobody has taken.
 std::int64_t free_bytes();
 

@@ -103,13 +103,14 @@ ExitCode show(const fs::path& dir) {
   } else if (told) {
     phase = status.value("phase", "unknown");
     age_s = unix_time() - status.value("updated_unix_s", 0.0);
-    fmt::print("run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\n",
-               dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
-               running                                           ? ""
-               : phase == "done" || phase.starts_with("stopped") ? ""
-                                                                 : ", but no process holds the folder",
-               age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
-               status.value("rollouts_total", std::uint64_t{0}));
+    fmt::print(
+        "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
+        dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
+        running                                           ? ""
+        : phase == "done" || phase.starts_with("stopped") ? ""
+                                                          : ", but no process holds the folder",
+        age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
+        status.value("rollouts_total", std::uint64_t{0}), status.value("numerics", config.run.numerics));
     for (const auto& line : slow_verdicts(status)) fmt::print("{}\n", line);
     for (const auto& said : status.value("diagnoses", nlohmann::json::array()))
       fmt::print("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""), said.value("advice", ""), said.value("name", ""));

@@ -99,6 +99,8 @@ ConfigSchema bind(RunConfig& c) {
       "what fixes the bits: kernels in fp32, or on weights, inputs, keys and values rounded to bf16, of processors or of CUDA devices; sums and optimizer are "
       "fp32",
       {}, {"fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
+  s.bind("run.allow_numerics_change", &c.run.allow_numerics_change,
+         "go on in other numerics, or on another kind of CUDA device, than the run was computed in so far: its bits are then those of neither alone");
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
   s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
   s.bind("run.watch_s", &c.run.watch_s, "time without progress until log and status name the silent rank, with its stack [s]; 0: off", {0, kBig});

@@ -16,6 +16,7 @@ struct RunSection {
   std::string layout = "auto";  ///< auto | single | colocated | disaggregated
   std::int64_t threads = 0;     ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
   std::string numerics = "fp32_fixed_order";
+  bool allow_numerics_change = false;  ///< whether a resume may have other numerics, or be on another kind of device
   std::string log_level = "info";
   double deadline_s = 1800;   ///< longest wait for a message before the job ends with a name of who waited for what; that of Gloo in torch.distributed too
   double watch_s = 60;        ///< without progress until the log and `rollcall status` say who is silent, and where in the code; 0: never

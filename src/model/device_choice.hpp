@@ -13,6 +13,7 @@ void prefer_device(int place);
 // These take the device.
 int device_index();
 std::string device_name();  ///< "NVIDIA H100 80GB HBM3"
+std::string device_kind();  ///< what the bits of its passes depend on: "compute capability 9.0"
 std::string device_text();  ///< "NVIDIA H100 80GB HBM3, device 1 of 4"
 
 }  // namespace rollcall::model

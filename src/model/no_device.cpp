@@ -18,6 +18,7 @@ std::string device_problem() { return "this build has no CUDA kernels"; }
 void prefer_device(int) {}
 int device_index() { refuse(); }
 std::string device_name() { refuse(); }
+std::string device_kind() { refuse(); }
 std::string device_text() { refuse(); }
 std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed&, const SamplingParams&, std::int64_t) { refuse(); }
 std::unique_ptr<LeafEngine> make_device_leaves() { refuse(); }

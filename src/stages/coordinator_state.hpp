@@ -5,6 +5,7 @@
 #include "io/checkpoint.hpp"
 #include "report/evaluation.hpp"
 #include "stages/messages.hpp"
+#include "stages/numerics.hpp"
 
 #include <cstdint>
 #include <map>
@@ -38,13 +39,14 @@ struct CoordinatorState {
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is better
   std::string best_checkpoint;
-  std::int64_t packed_steps = 0;       ///< train steps in the archive
-  std::string text_hash;               ///< of tokenizer and template (PromptFormat::fingerprint), when the run began
-  std::string examples_hash;           ///< of what sft.file names, when the run began
-  std::string judge_digest;            ///< of the model that judges (JudgeIdentity), when the run began; empty where none does
-  std::string arithmetic;              ///< of the machine that did the last step (method::Library::arithmetic)
-  std::string archive_digest;          ///< of what train.from_archive names, when the run began
-  std::vector<UnpackedFile> unpacked;  ///< published and scored, not yet in the archive
+  std::int64_t packed_steps = 0;         ///< train steps in the archive
+  std::string text_hash;                 ///< of tokenizer and template (PromptFormat::fingerprint), when the run began
+  std::string examples_hash;             ///< of what sft.file names, when the run began
+  std::string judge_digest;              ///< of the model that judges (JudgeIdentity), when the run began; empty where none does
+  std::string arithmetic;                ///< of the machine that did the last step (method::Library::arithmetic)
+  std::vector<NumericsRecord> numerics;  ///< from the beginning on, one more where a resume changed them; empty in states of an earlier build
+  std::string archive_digest;            ///< of what train.from_archive names, when the run began
+  std::vector<UnpackedFile> unpacked;    ///< published and scored, not yet in the archive
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
 };

@@ -11,6 +11,7 @@
 #include "reward/verifier.hpp"
 #include "stages/leaves.hpp"
 #include "stages/memory.hpp"
+#include "stages/numerics.hpp"
 #include "stages/worker_pool.hpp"
 #include "task/task.hpp"
 #include "text/prompt_format.hpp"
@@ -83,7 +84,8 @@ struct Job {
   std::vector<text::Supervised> examples;                               ///< what supervised steps draw from; only where there are such steps
   std::string examples_hash;                                            ///< of sft.file; empty where nothing is learnt from one
   std::optional<reward::Judge> judge;
-  std::string judge_digest;  ///< of the model that judges beside it (JudgeIdentity), on rank 0; empty where none does
+  std::string judge_digest;              ///< of the model that judges beside it (JudgeIdentity), on rank 0; empty where none does
+  std::vector<NumericsRecord> numerics;  ///< of the run so far and from here on, on rank 0
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Leaves> leaves;  ///< on these workers

@@ -8,6 +8,7 @@
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <cstdlib>
@@ -45,6 +46,40 @@ std::string numerics_of(const std::string& reference) {
 std::string arithmetic_of(const std::string& numerics) {
   const std::string host = method::library().arithmetic();
   return numerics == kernels::kCudaBf16Sliced8 ? host + " with " + model::device_name() : host;
+}
+
+NumericsRecord numerics_here(const std::string& numerics, std::int64_t sft_steps, std::int64_t train_steps) {
+  return {sft_steps, train_steps, numerics, numerics == kernels::kCudaBf16Sliced8 ? model::device_kind() : std::string()};
+}
+
+std::string text_of(const NumericsRecord& record) { return record.device.empty() ? record.numerics : fmt::format("{} ({})", record.numerics, record.device); }
+
+std::string text_of(const std::vector<NumericsRecord>& records) {
+  std::string text;
+  for (const auto& record : records) {
+    if (!text.empty())
+      text += record.after_train_steps > 0 ? fmt::format(", after {} training steps ", record.after_train_steps)
+                                           : fmt::format(", after {} supervised steps ", record.after_sft_steps);
+    text += text_of(record);
+  }
+  return text;
+}
+
+std::string to_json(const std::vector<NumericsRecord>& records) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const auto& record : records) {
+    all.push_back({{"after_sft_steps", record.after_sft_steps}, {"after_train_steps", record.after_train_steps}, {"numerics", record.numerics}});
+    if (!record.device.empty()) all.back()["device"] = record.device;
+  }
+  return all.dump();
+}
+
+std::vector<NumericsRecord> parse_numerics(const std::string& json) {
+  std::vector<NumericsRecord> records;
+  for (const auto& record : nlohmann::json::parse(json))
+    records.push_back({record.at("after_sft_steps").get<std::int64_t>(), record.at("after_train_steps").get<std::int64_t>(),
+                       record.at("numerics").get<std::string>(), record.value("device", "")});
+  return records;
 }
 
 int device_place(int rank_on_node) {

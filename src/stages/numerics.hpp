@@ -3,7 +3,9 @@
 
 #include "kernels/kernel_set.hpp"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rollcall::stages {
 
@@ -19,6 +21,21 @@ std::string numerics_of(const std::string& reference);
 
 /// What a run's bits depend on beside its settings: processor and LibTorch, and the device where one computes.
 std::string arithmetic_of(const std::string& numerics);
+
+/// What a run was computed in from some point on.
+struct NumericsRecord {
+  std::int64_t after_sft_steps = 0, after_train_steps = 0;  ///< done before
+  std::string numerics{}, device{};                         ///< device: its kind, where one computes (model::device_kind)
+};
+/// What this process computes, behind so many steps.
+NumericsRecord numerics_here(const std::string& numerics, std::int64_t sft_steps, std::int64_t train_steps);
+/// "bf16_sliced8", "cuda_bf16_sliced8 (compute capability 9.0)".
+std::string text_of(const NumericsRecord& record);
+/// "fp32_fixed_order, after 4 training steps bf16_sliced8".
+std::string text_of(const std::vector<NumericsRecord>& records);
+/// JSON, as state and archive hold it (io/README.md). The second throws nlohmann::json::exception.
+std::string to_json(const std::vector<NumericsRecord>& records);
+std::vector<NumericsRecord> parse_numerics(const std::string& json);
 
 /// This rank's number on its node, by which it takes one of several devices: the launcher's where its environment has one, else that among the ranks that share
 /// memory, which may be fewer (each in a container of its own).

@@ -67,9 +67,26 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
         "restore the file, or start a new run with --set run.dir=... and --init-from");
   check(state.text_hash, job.format->fingerprint(), "the tokenizer, the chat template or what it makes of a prompt is",
         "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
-  require<ConfigError>(state.judge_digest == job.judge_digest,
+  const std::string& numerics = state.numerics.back().numerics;  // the judge has the run's
+  const bool same = job.judge_digest.empty() || numerics == job.config.run.numerics;
+  require<ConfigError>(state.judge_digest == (same ? job.judge_digest : identify_judge(job.config.judge, numerics).digest),
                        fmt::format("the judge in \"{}\" is not the one that the run began with", job.config.judge.model),
                        "a resumed run must equal the uninterrupted one", "restore its folder, or start a new run with --set run.dir=... and --init-from");
+}
+
+/// What the run was computed in so far, and from here on. Refused where that differs and the run file does not allow it.
+std::vector<NumericsRecord> numerics_of_run(const RunConfig& config, const CoordinatorState& state) {
+  auto all = state.numerics;
+  const auto now = numerics_here(config.run.numerics, state.sft_steps, state.train_steps);
+  if (!all.empty() && all.back().numerics == now.numerics && all.back().device == now.device) return all;
+  if (!all.empty()) {
+    const std::string change = fmt::format("the run in {} was computed in {} and would go on in {}", config.run.dir, text_of(all.back()), text_of(now));
+    require<ConfigError>(config.run.allow_numerics_change, change, "a resumed run must equal the uninterrupted one",
+                         "resume in what it was computed in, or allow the change by run.allow_numerics_change=true: the archive then notes it");
+    spdlog::warn("{}: its bits will be those of neither alone, and its archive notes the change", change);
+  }
+  all.push_back(now);
+  return all;
 }
 
 /// Not refused: what is trained is right, only not the bits of a run that was never interrupted.
@@ -159,8 +176,15 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
   const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
+  if (checkpoint && state.numerics.empty()) {  // of an earlier build, which let nobody change them
+    const bool told = std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml");
+    const std::string before = told ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
+    state.numerics.push_back(before == config.run.numerics ? numerics_here(before, 0, 0) : NumericsRecord{.numerics = before});
+  }
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
+  opening.job->numerics = numerics_of_run(config, state);
+  if (opening.job->numerics.size() > 1) opening.job->identity.numerics = to_json(opening.job->numerics);
   const bool compared = open_run_folder(config, request.resume);
   keep_text_files(text_source(config), *opening.job->format, config.run.dir);
   if (request.resume) {  // whatever is there: config.toml may have been removed
@@ -177,7 +201,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   }
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
   opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;
-  opening.preamble.judge = opening.job->identity.judge;
+  opening.preamble.judge = opening.job->identity.judge, opening.preamble.numerics = opening.job->identity.numerics;
   opening.preamble.arithmetic = arithmetic_of(config.run.numerics);
   opening.preamble.toml = bind(config).to_toml();
   return opening;

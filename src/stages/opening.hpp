@@ -15,11 +15,11 @@ namespace rollcall::stages {
 /// What rank 0 found out for all: the settings and the checkpoint to start from, or that there is nothing to start.
 struct Preamble {
   int exit_code = 0;
-  std::string toml, checkpoint, weights_hash, data_hash, judge, arithmetic;
+  std::string toml, checkpoint, weights_hash, data_hash, judge, arithmetic, numerics;
 
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& exit_code& toml& checkpoint& weights_hash& data_hash& judge& arithmetic;
+    ar& exit_code& toml& checkpoint& weights_hash& data_hash& judge& arithmetic& numerics;
   }
 };
 

@@ -350,7 +350,8 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       require_same_start(opening.job->identity, opening.preamble);
       if (const std::string own = arithmetic_of(config.run.numerics); own != opening.preamble.arithmetic)
         spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
-      opening.job->identity.weights_hash = opening.preamble.weights_hash, opening.job->identity.judge = opening.preamble.judge;
+      opening.job->identity.weights_hash = opening.preamble.weights_hash, opening.job->identity.judge = opening.preamble.judge,
+      opening.job->identity.numerics = opening.preamble.numerics;
       fit_memory(*opening.job, world.rank(), share.memory);
     }
     catch_stop_signals();

@@ -133,6 +133,7 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"train_steps_wanted", job.config.train.steps},
                     {"ranks", job.layout.ranks},
                     {"layout", job.layout.name},
+                    {"numerics", text_of(state.numerics)},
                     {"rollouts_total", state.rollouts_total},
                     {"diagnoses", told},
                     {"verifier", job.judge->name()},

@@ -27,9 +27,25 @@ namespace {
 /// Sections and keys a resumed run may change: they say how long, where and how closely watched, not what is computed.
 /// Of judge.model it is what lies in the folder that must not (check_same_data).
 bool may_change(const std::string& key) {
-  static const std::array<std::string, 18> free{"run.dir",     "run.layout", "run.threads",         "run.memory_limit", "run.log_level", "run.deadline_s",
-                                                "run.watch_s", "run.comm",   "run.wall_time_s",     "train.steps",      "eval.after",    "eval.bootstrap",
-                                                "checkpoint.", "archive.",   "train.max_bad_steps", "reward.processes", "judge.ranks",   "judge.model"};
+  static const std::array<std::string, 19> free{"run.dir",
+                                                "run.layout",
+                                                "run.threads",
+                                                "run.memory_limit",
+                                                "run.log_level",
+                                                "run.deadline_s",
+                                                "run.watch_s",
+                                                "run.comm",
+                                                "run.wall_time_s",
+                                                "train.steps",
+                                                "eval.after",
+                                                "eval.bootstrap",
+                                                "checkpoint.",
+                                                "archive.",
+                                                "train.max_bad_steps",
+                                                "reward.processes",
+                                                "judge.ranks",
+                                                "judge.model",
+                                                "run.allow_numerics_change"};
   return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
 }
 
@@ -74,9 +90,12 @@ void compare(const fs::path& path, const RunConfig& earlier, const RunConfig& no
   const auto value_in = [](const auto& values, const std::string& key) { return values.contains(key) ? values.at(key) : std::string("unset"); };
   for (const auto& [key, any] : all) {
     const std::string before = value_in(old_values, key), value = value_in(new_values, key);
-    require<ConfigError>(before == value || may_change(key),
+    const bool is_numerics = key == "run.numerics";  // what a checkpoint was computed in is compared in opening.cpp
+    require<ConfigError>(before == value || may_change(key) || (is_numerics && now.run.allow_numerics_change),
                          fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
-                         "a resumed run must equal the uninterrupted one", "set it back, or start a new run with --set run.dir=... and --init-from");
+                         "a resumed run must equal the uninterrupted one",
+                         fmt::format("set it back{}, or start a new run with --set run.dir=... and --init-from",
+                                     is_numerics ? ", allow the change by run.allow_numerics_change=true" : ""));
   }
 }
 

@@ -1,6 +1,7 @@
 """Checkpoints of the whole program: written by several ranks, read by any number of them, the best one kept, and old ones refused by name."""
 import json
 import resource
+import shutil
 import time
 
 from harness import check, main, metrics, result, sets
@@ -84,4 +85,49 @@ def waiting_is_measured(harness):
     check(all("timing_s/checkpoint" in row for row in rows), "no row says what the step waited for its checkpoint")
 
 
-main(written_by_four, full_disk, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured)
+def numerics(harness, name, *more, ranks=1, start=None):
+    """The arguments of a run that goes on from two steps in fp32 for ten more in bf16: trains, or only starts."""
+    folder, first = harness.work / name, harness.work / "fp32"
+    if not first.exists():
+        harness.train(first, *BRIEF, *sets(train__steps=2))
+    if not folder.exists():
+        shutil.copytree(first, folder)
+    words = ("train", harness.tiny, "--resume", *sets(run__dir=folder, run__numerics="bf16_sliced8"), *BRIEF, *more)
+    return folder, harness.start(*words) if start else harness.run(*words, ranks=ranks)
+
+
+BRIEF = sets(train__steps=12, sft__steps=4, checkpoint__every=1, archive__pack_every=1, eval__before="false", eval__after="false", train__min_lr_ratio=1)
+ALLOWED = sets(run__allow_numerics_change="true")
+
+
+def other_numerics_where_they_are_allowed(harness):
+    """Killed and resumed or not, on one rank and three, with the same end; what is archived from then on says where the change was, once."""
+    folder, (code, out, err, _) = numerics(harness, "refused")
+    check(code == 2 and 'run.numerics is "bf16_sliced8"' in err and "run.allow_numerics_change=true" in err, f"exit code {code}\n{out}\n{err}")
+    settings = folder / "config.toml"
+    settings.write_text(settings.read_text().replace("fp32_fixed_order", "bf16_sliced8"))  # as a change leaves it that was killed before its first checkpoint
+    _, (code, out, err, _) = numerics(harness, "refused")
+    check(code == 2 and "was computed in fp32_fixed_order and would go on in bf16_sliced8" in err and "run.allow_numerics_change=true" in err, f"exit code {code}\n{out}\n{err}")
+    for ranks in (1, 3):
+        folder, (code, out, err, _) = numerics(harness, f"bf16_{ranks}", *ALLOWED, ranks=ranks)
+        check(code == 0 and "its archive notes the change" in err, f"exit code {code}\n{out}\n{err}")
+    folder, job = numerics(harness, "killed", *ALLOWED, start=True)
+    while not list(folder.glob("checkpoints/train_00000[4-9]")):
+        check(job.poll() is None, "the run ended before it could be killed")
+        time.sleep(0.002)
+    job.kill()
+    job.communicate()
+    check(not (folder / "result.json").exists() or result(folder)["train_steps"] == 2, "the kill came after the end of the run: it tested nothing")
+    _, (code, out, err, _) = numerics(harness, "killed")
+    check(code == 0 and "numerics" not in err, f"allowed once, and asked for again: exit code {code}\n{out}\n{err}")
+    ends = {name: (result(harness.work / name)["policy_sha256"], result(harness.work / name)["archive_sha256"]) for name in ("bf16_1", "bf16_3", "killed")}
+    check(len(set(ends.values())) == 1, f"ends differ: {ends}")
+    noted = b'[{"after_sft_steps":0,"after_train_steps":0,"numerics":"fp32_fixed_order"},{"after_sft_steps":4,"after_train_steps":2,"numerics":"bf16_sliced8"}]'
+    for name in ends:
+        for file in (harness.work / name / "archive").glob("*.h5"):
+            check((noted in file.read_bytes()) == (int(file.stem[-6:]) > 2) and file.read_bytes().count(b"after_sft_steps") in (0, 2), f"{file}: the change is noted wrongly")
+        for words in (("status", harness.work / name), ("archive", "ls", harness.work / name)):
+            check("fp32_fixed_order, after 2 training steps bf16_sliced8\n" in harness.succeed(*words), f"{words} does not say it")
+
+
+main(written_by_four, full_disk, other_numerics_where_they_are_allowed, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured)

@@ -1,6 +1,7 @@
 """A tiny run with generation and update on the emulated device: the same policy and archive on one rank and three, killed or not; refused by name where it cannot go on."""
 import pathlib
 import re
+import shutil
 import signal
 import sys
 import time
@@ -10,6 +11,7 @@ from harness import check, main, metrics, result, sets  # noqa: E402
 
 MISCONFIGURED, ENVIRONMENT = 2, 2
 STEPS = 5
+OTHER = {"EMULATED_CAPABILITY": "10"}
 # The entropy bonus moves the weights also where all answers of so short a warm start are wrong.
 DEVICE = sets(run__numerics="cuda_bf16_sliced8", objective__pieces__regularizer="entropy", model__num_hidden_layers=2, sft__steps=2, sft__batch_size=6, train__steps=STEPS,
               train__prompts_per_step=2, train__rollouts_per_prompt=3, task__heldout_prompts=2, task__validation_prompts=2, eval__samples=2, eval__pass_k=2, eval__validation_samples=2, eval__bootstrap=10,
@@ -75,6 +77,27 @@ def other_numerics_are_refused_by_name(harness):
     check(code == MISCONFIGURED and 'run.numerics is "bf16_sliced8"' in err and 'was started with "cuda_bf16_sliced8"' in err, f"exit code {code}\n{out}\n{err}")
 
 
+def another_kind_of_device_is_refused_by_name(harness):
+    code, out, err, _ = harness.run("train", harness.tiny, "--resume", *DEVICE, *sets(run__dir=harness.work / "ranks_1", train__steps=STEPS + 1), env=OTHER)
+    check(code == MISCONFIGURED and "was computed in cuda_bf16_sliced8 (compute capability 9.0) and would go on in cuda_bf16_sliced8 (compute capability 10.0)" in err
+          and "run.allow_numerics_change=true" in err, f"exit code {code}\n{out}\n{err}")
+
+
+def numerics_change_where_that_is_allowed(harness):
+    """From a device to processors and back to a device, of another kind: the same end on one rank and three. The launcher's number of the rank is told where it is another."""
+    change = (*DEVICE, *sets(run__allow_numerics_change="true"))
+    for ranks in (1, 3):
+        folder = harness.work / f"changed_{ranks}"
+        shutil.copytree(harness.work / "ranks_1", folder)
+        harness.train(folder, "--resume", *change, *sets(run__numerics="bf16_sliced8", train__steps=STEPS + 1), ranks=ranks)
+        told = harness.run("train", harness.tiny, "--resume", *change, *sets(run__dir=folder, train__steps=STEPS + 2), ranks=ranks, env=OTHER | ({"SLURM_LOCALID": "1"} if ranks == 1 else {}))
+        check(told[0] == 0 and ("the launcher numbers rank 0 1 on its node" in told[2]) == (ranks == 1), f"exit code {told[0]}\n{told[1]}\n{told[2]}")
+        newest = (folder / f"archive/train_{STEPS + 2:06}-{STEPS + 2:06}.h5").read_bytes()
+        noted = [f'"after_train_steps":{step},"numerics":"{numerics}"' for step, numerics in ((0, "cuda_bf16_sliced8"), (STEPS, "bf16_sliced8"), (STEPS + 1, "cuda_bf16_sliced8"))]
+        check(all(text.encode() in newest for text in noted) and b'"device":"compute capability 10.0"' in newest, "the archive does not note the changes")
+    check(bits(harness.work / "changed_1") == bits(harness.work / "changed_3"), "one rank and three end differently")
+
+
 def a_build_without_cuda_says_so(harness):
     """The same command of the program as it is built here."""
     own, harness.binary = harness.binary, str(pathlib.Path(harness.binary).with_name("rollcall"))
@@ -86,4 +109,4 @@ def a_build_without_cuda_says_so(harness):
 
 
 if __name__ == "__main__":
-    main(ranks_agree, shares_agree, a_killed_run_ends_alike, other_numerics_are_refused_by_name, a_build_without_cuda_says_so)
+    main(ranks_agree, shares_agree, a_killed_run_ends_alike, other_numerics_are_refused_by_name, another_kind_of_device_is_refused_by_name, numerics_change_where_that_is_allowed, a_build_without_cuda_says_so)

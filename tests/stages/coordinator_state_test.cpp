@@ -38,6 +38,7 @@ CoordinatorState any_state() {
   s.grad_norm_mean = any_finite();
   if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
   s.best_checkpoint = any_text(), s.archive_digest = any_text();
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) s.numerics.push_back({i, *rc::gen::arbitrary<std::int64_t>(), any_text(), i > 1 ? any_text() : ""});
   s.text_hash = any_text(), s.examples_hash = any_text(), s.judge_digest = any_text(), s.arithmetic = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
@@ -75,6 +76,7 @@ auto bits(const CoordinatorState& s) {
                     s.examples_hash,
                     s.judge_digest,
                     s.arithmetic,
+                    to_json(s.numerics),
                     files,
                     seconds,
                     outcomes};

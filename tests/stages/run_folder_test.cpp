@@ -59,6 +59,18 @@ TEST_F(Folder, RefusesSettingsThatChangeTheResultNamingTheKey) {
   EXPECT_TRUE(open_run_folder(config, true)) << "a refused start must leave the folder as it was";
 }
 
+TEST_F(Folder, TakesOtherNumericsWhereTheRunFileAllowsThem) {
+  open_run_folder(config, false);
+  config.run.numerics = "bf16_sliced8";
+  const std::string refused = refusal<ConfigError>([&] { open_run_folder(config, true); });
+  EXPECT_NE(refused.find(R"(run.numerics is "bf16_sliced8")"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("run.allow_numerics_change=true"), std::string::npos) << refused;
+  config.run.allow_numerics_change = true;
+  EXPECT_TRUE(open_run_folder(config, true));
+  config.run.allow_numerics_change = false;
+  EXPECT_TRUE(open_run_folder(config, true)) << "it need not be allowed again";
+}
+
 TEST_F(Folder, RefusesASettingThatIsNoLongerGiven) {
   config.objective.knobs.emplace_back("clip_low", "0.1");
   open_run_folder(config, false);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 namespace rollcall::app::archive {
 namespace {
@@ -48,31 +49,39 @@ Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<st
   return line;
 }
 
+struct Listing {
+  std::vector<Line> lines;
+  std::string numerics;  ///< what a run was computed in up to its newest checkpoint; empty where there is none
+};
+
 /// Nothing when a file went while it was looked at: the run has packed it in between.
-std::optional<std::vector<Line>> try_lines(const fs::path& run_dir) {
+std::optional<Listing> try_lines(const fs::path& run_dir) {
   std::vector<std::string> faults;  // of checkpoints: verify says them
   std::map<std::string, io::PublishedFile> committed;
-  if (const auto newest = newest_committed(run_dir, Depth::state, faults)) committed = newest->files;
+  Listing listing;
+  if (const auto newest = newest_committed(run_dir, Depth::state, faults))
+    committed = newest->files, listing.numerics = stages::text_of(newest->state.numerics);
   const auto files = io::list_files(run_dir);
-  std::vector<Line> lines;
+  auto& lines = listing.lines;
   for (const auto& entry : files.packed) lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : kMissing));
   for (const auto& file : files.others) {
     lines.push_back(line_of(run_dir, file, committed));
     if (lines.back().kind != "partial" && !fs::exists(run_dir / file.path)) return std::nullopt;
   }
-  return lines;
+  return listing;
 }
 
-std::vector<Line> lines_of_run(const fs::path& run_dir) {
+Listing lines_of_run(const fs::path& run_dir) {
   for (;;) {
-    if (const auto lines = try_lines(run_dir)) return *lines;
+    if (auto listing = try_lines(run_dir)) return std::move(*listing);
   }
 }
 
 ExitCode list(const fs::path& path) {
-  std::vector<Line> lines;
+  Listing listing;
+  auto& lines = listing.lines;
   const auto source = io::open_source(path);
-  if (source.is_run) lines = lines_of_run(path);
+  if (source.is_run) listing = lines_of_run(path);
   else if (!source.packed.empty()) lines = {line_of(source.packed.front(), "one file")};
   else {
     for (const auto& file : {source.loose.front(), io::scores_path(source.loose.front())})
@@ -92,6 +101,7 @@ ExitCode list(const fs::path& path) {
     if (l.counts) rollouts += l.rows->rollouts;
   }
   out.write(fmt::format("{} files, {} rollouts, {} bytes\n", lines.size(), rollouts, bytes));
+  if (!listing.numerics.empty()) out.write(fmt::format("computed in {}\n", listing.numerics));
   out.finish();
   return ExitCode::done;
 }

@@ -101,6 +101,11 @@ std::string device_name() {
   return kernels::cuda::device_name();
 }
 
+std::string device_kind() {
+  Device::own();
+  return kernels::cuda::device_kind();
+}
+
 std::string device_text() { return fmt::format("{}, device {} of {}", device_name(), device_index(), kernels::cuda::devices().count); }
 
 }  // namespace rollcall::model

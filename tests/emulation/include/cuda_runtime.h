@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -160,6 +161,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 cudaError_t cudaGetDevice(int* device);
 struct cudaDeviceProp {
   char name[256];
+  int major = std::getenv("EMULATED_CAPABILITY") == nullptr ? 9 : std::atoi(std::getenv("EMULATED_CAPABILITY")), minor = 0;
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all);
