@@ -85,7 +85,8 @@ DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int
     if (slice.name == "model.norm.weight") ahead = slice.offset;
   }
   const std::int64_t part = ranks > 1 ? std::max(embedding, (ahead - layout.slices[1].offset) / layers) : 0;
-  return {share, part, std::max(std::min(kWindow, layout.size), row), (share + block - 1) / block, std::int64_t(layout.slices.size())};
+  const std::int64_t window = filled(std::max(std::min(kWindow, (layout.size + 3) / 4), row), block);  // small models go in windows too
+  return {share, part, window, (share + block - 1) / block, std::int64_t(layout.slices.size())};
 }
 
 std::int64_t device_block_bytes(const ModelConfig& c, std::int64_t n) {

@@ -33,7 +33,7 @@ DeviceWeightBytes device_weight_bytes(const ModelConfig& config);
 struct DeviceOptimizerSizes {
   std::int64_t share = 0;   ///< of weights in fp32, two moments, and sums of 64 bits
   std::int64_t part = 0;    ///< sums of the part of the model that is on its way to the shares; none where a rank is alone
-  std::int64_t window = 0;  ///< fp32, of the same size on all ranks
+  std::int64_t window = 0;  ///< fp32, whole blocks of the norm, the same on all ranks
   std::int64_t blocks = 0;  ///< squares of the share's blocks, in fp64
   std::int64_t tensors = 0;
   std::int64_t held() const;  ///< bytes of weights, moments and sums

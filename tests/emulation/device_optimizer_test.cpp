@@ -173,6 +173,8 @@ class Others final : public Collectives {
  public:
   Others(int rank, const WeightLayout& layout, const End& end, std::int64_t& checksum) : rank_(rank), layout_(&layout), end_(&end), checksum_(&checksum) {}
   bool corrupt = false;
+  int parts() const { return parts_; }
+  int windows() const { return windows_; }
   std::vector<std::int64_t> begins() const { return {0, kBlock, 2 * kBlock, layout_->size}; }
 
   int rank() const override { return rank_; }
@@ -188,13 +190,18 @@ class Others final : public Collectives {
   }
   void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override {
     replace(values, begins, std::vector<std::int64_t>(values.size(), 12345));  // undefined, says the contract
+    ++parts_;
   }
-  /// So small a model is one window.
+  /// Windows come in the order of the layout, and begin and end with weights.
   void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override {
-    ASSERT_GT(std::int64_t(values.size()), layout_->slices.back().offset);
-    std::vector<float> theirs = end_->weights;
-    if (corrupt) theirs[std::size_t(rank_ == 0 ? kBlock : 0)] += 1.0F;
+    const auto holds = [&](const Slice& slice) { return next_ < slice.offset + slice.count; };
+    const auto slice = std::ranges::find_if(layout_->slices, holds);
+    next_ = slice == layout_->slices.end() ? 0 : std::max(next_, slice->offset);
+    std::vector<float> theirs(end_->weights.begin() + next_, end_->weights.begin() + next_ + std::int64_t(values.size()));
+    for (std::size_t r = 0; r + 1 < begins.size(); ++r)
+      if (corrupt && int(r) != rank_ && begins[r] < begins[r + 1]) theirs[std::size_t(begins[r])] += 1.0F;
     replace(values, begins, theirs);
+    next_ += std::int64_t(values.size()), ++windows_;
   }
 
  private:
@@ -206,7 +213,8 @@ class Others final : public Collectives {
     cuda::wait(context_);
   }
 
-  int rank_;
+  int rank_, parts_ = 0, windows_ = 0;
+  std::int64_t next_ = 0;  ///< where the next window begins
   const WeightLayout* layout_;
   const End* end_;
   std::int64_t* checksum_;
@@ -225,7 +233,9 @@ TEST(DeviceOptimizer, AnyOfThreeRanksMakesItsShareOfTheSameStep) {
     const auto weights = first_weights(config);
     const Policy policy = policy_of(config, weights);
     const auto optimizer = make_device_optimizer(policy, begins, ranks);
-    take_steps(*optimizer, policy, ranks, 1, 1);
+    const int attempts = take_steps(*optimizer, policy, ranks, 1, 1);
+    EXPECT_EQ(ranks.parts(), attempts * 3 * (2 + int(config.num_hidden_layers) + 1)) << "two leaves and none: head, norm, blocks and embedding of each";
+    EXPECT_GT(ranks.windows(), 2);
     const End got = end_of(*optimizer, layout.size);
     const auto share = [&](const std::vector<float>& all) {
       return std::vector<float>(all.begin() + begins[std::size_t(rank)], all.begin() + begins[std::size_t(rank) + 1]);

@@ -14,7 +14,6 @@ namespace {
 
 namespace cuda = kernels::cuda;
 
-using device_sizes::kWindow;
 constexpr auto kBlock = std::int64_t(kernels::kNormBlock);
 
 struct Stretch {
@@ -173,8 +172,8 @@ void OnOneDevice::each_slice(const Stretch& stretch, const See& see) const {
 
 template <class See>
 void OnOneDevice::gradient(const See& see) {
-  for (std::int64_t begin = share_.begin; begin < share_.end; begin += kWindow) {
-    const Stretch window{begin, std::min(begin + kWindow, share_.end)};
+  for (std::int64_t begin = share_.begin; begin < share_.end; begin += sizes_.window) {
+    const Stretch window{begin, std::min(begin + sizes_.window, share_.end)};
     zero(window_, window.size());
     each_slice(window, [&](std::size_t s, const Stretch& part) {
       cuda::from_fixed_point(device_.context(), sum_.get() + (part.begin - share_.begin), part.size(), int(of_sum_[s]), window_.get() + (part.begin - begin));
@@ -301,8 +300,9 @@ void OnOneDevice::upload(std::span<const float> from, float* to) {
 }
 
 void OnOneDevice::download(const float* from, std::span<float> to) {
-  for (std::size_t first = 0; first < to.size(); first += std::size_t(kWindow)) {
-    device_.download(from + first, to.subspan(first, std::min(std::size_t(kWindow), to.size() - first)));
+  const auto window = std::size_t(sizes_.window);
+  for (std::size_t first = 0; first < to.size(); first += window) {
+    device_.download(from + first, to.subspan(first, std::min(window, to.size() - first)));
     device_.wait();
   }
 }
