@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/device_memory.hpp"
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +13,24 @@ void check(cudaError_t status, const char* call) {
   if (status != cudaSuccess)
     throw std::runtime_error(std::string(call) + " failed on the CUDA device (" + cudaGetErrorString(status) +
                              "); check that the device is free, of a supported architecture, and that operands lie in memory it reaches");
+}
+
+namespace {
+std::string megabytes(std::size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+}  // namespace
+
+void check_taken(cudaError_t status, std::size_t bytes, const char* what) {
+  if (status != cudaErrorMemoryAllocation) return check(status, "taking device memory");
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+  throw std::runtime_error(std::string("the CUDA device has no room for ") + what + ": " + megabytes(bytes) + " asked for, " + megabytes(free) + " of " +
+                           megabytes(all) +
+                           " free (the run needs it); see with `rollcall plan RUN.toml --gpus N` what each device holds, then use more ranks, smaller leaves "
+                           "(train.leaf_tokens), shorter answers (sampling.max_new_tokens) or devices that nobody else uses");
 }
 
 Devices devices() {
@@ -59,9 +78,9 @@ void* new_stream() {
   return stream;
 }
 
-std::shared_ptr<std::byte> device_memory(std::size_t bytes) {
+std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what) {
   void* memory = nullptr;
-  check(cudaMalloc(&memory, bytes), "cudaMalloc");
+  check_taken(cudaMalloc(&memory, bytes), bytes, what);
   return {static_cast<std::byte*>(memory), [](std::byte* p) { cudaFree(p); }};
 }
 

@@ -15,6 +15,8 @@ inline constexpr int kBlock = 256;
 
 /// Throws std::runtime_error with the name of the call when it failed.
 void check(cudaError_t status, const char* call);
+/// The same of a call that takes device memory: where there is none left, the text says what for.
+void check_taken(cudaError_t status, std::size_t bytes, const char* what);
 
 inline cudaStream_t stream_of(const ExecutionContext& context) { return static_cast<cudaStream_t>(context.stream); }
 
@@ -51,7 +53,8 @@ template <class T>
 class Scratch {
  public:
   Scratch(const ExecutionContext& context, std::int64_t count) : stream_(stream_of(context)) {
-    check(cudaMallocAsync(&memory_, static_cast<std::size_t>(count) * sizeof(T), stream_), "cudaMallocAsync");
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    check_taken(cudaMallocAsync(&memory_, bytes, stream_), bytes, "scratch of kernels");
   }
   ~Scratch() { cudaFreeAsync(memory_, stream_); }
   Scratch(const Scratch&) = delete;

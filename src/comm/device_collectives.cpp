@@ -1,6 +1,7 @@
 // Parts and pieces of buffers on their way through work memory.
 #include "comm/device_collectives.hpp"
 
+#include "base/byte_size.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "comm/shares.hpp"
@@ -11,6 +12,14 @@
 
 namespace rollcall::comm {
 namespace {
+
+void take_on_device(void** memory, std::size_t bytes) {
+  const cudaError_t code = cudaMalloc(memory, bytes);
+  require<EnvironmentError>(code != cudaErrorMemoryAllocation,
+                            fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for", bytes_text(bytes)),
+                            "sums and weights pass through it", "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
+  check_cuda(code, "cudaMalloc");
+}
 
 /// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than whole buffers do.
 bool shares_go_whole(std::span<const std::int64_t> begins) { return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back(); }
@@ -43,7 +52,7 @@ WorkMemory::WorkMemory(int device, Side side, std::size_t bytes) : device_(devic
   use();
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   void* memory = nullptr;
-  if (side == Side::device) check_cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
+  if (side == Side::device) take_on_device(&memory, bytes);
   else check_cuda(cudaMallocHost(&memory, bytes), "cudaMallocHost");
   memory_ = static_cast<std::byte*>(memory);
 }

@@ -18,6 +18,12 @@ constexpr std::int64_t kPageShare = 8, kPageShareOf = 10;      ///< of what is f
 constexpr std::int64_t piece(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 }  // namespace device_sizes
 
+/// What the items of the table are called, by `rollcall plan` and where a device has no room for one.
+namespace device_items {
+constexpr const char *kWeights = "weights in bf16", *kShare = "share of weights, moments and sums", *kWay = "sums and weights on their way to shares and back",
+                     *kLeaf = "a leaf", *kSampling = "sampling", *kUpload = "tokens and tables";
+}  // namespace device_items
+
 /// A policy's weights as its device reads them.
 struct DeviceWeightBytes {
   std::int64_t panels = 0;   ///< matrices in bf16, each row filled up to whole steps

@@ -52,7 +52,7 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
     for (const auto& model : of) bytes += std::uint64_t(model::device_weight_bytes(model).all());
     return bytes;
   };
-  holds("weights in bf16", std::uint64_t(model::device_weight_bytes(policy).all()));
+  holds(model::device_items::kWeights, std::uint64_t(model::device_weight_bytes(policy).all()));
   holds("CUDA and these kernels", kContext);
   holds("on the way to other ranks", kCarrier);
   if (hosts(comm::Stage::generation)) {
@@ -65,8 +65,8 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
     holds("reference and teacher", all(models.companions));
     if (c.train.steps > 0 || c.sft.steps > 0) {
       const auto optimizer = optimizer_of(policy, rank.update_ranks);
-      holds("share of weights, moments and sums", std::uint64_t(optimizer.held()));
-      holds("sums and weights on their way to shares and back", std::uint64_t(optimizer.all() - optimizer.held()));
+      holds(model::device_items::kShare, std::uint64_t(optimizer.held()));
+      holds(model::device_items::kWay, std::uint64_t(optimizer.all() - optimizer.held()));
       const std::int64_t n = std::max(c.train.leaf_tokens, longest);
       // As many columns as tokens, in sequences of a page.
       const auto leaf = [&](std::int64_t kept) { return std::uint64_t(model::device_leaf_bytes(policy, {n, n, kernels::pages_of(n), kept})); };
@@ -76,14 +76,14 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
     }
   }
   holds("scratch of kernels", std::uint64_t(model::device_scratch_bytes(policy, rows)));
-  holds("tokens and tables", std::uint64_t(model::device_upload_bytes(policy, rows)));
+  holds(model::device_items::kUpload, std::uint64_t(model::device_upload_bytes(policy, rows)));
   return need;
 }
 
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes) {
-  const std::string text = items_text(need.held, {{"a leaf", need.leaf_bytes},
+  const std::string text = items_text(need.held, {{model::device_items::kLeaf, need.leaf_bytes},
                                                   {"rows that it keeps where there is room", need.kept_bytes},
-                                                  {"sampling", need.decode_bytes},
+                                                  {model::device_items::kSampling, need.decode_bytes},
                                                   {"the longest sequence", need.sequence_bytes}});
   const std::uint64_t least = need.least();
   std::string end = fmt::format("at least {}: does not fit, {} are missing", bytes_text(least), bytes_text(least - std::min(least, gpu_bytes)));

@@ -81,5 +81,45 @@ TEST(DeviceMemory, SessionsTakeWhatTheTableSays) {
   }
 }
 
+/// What is told of work that finds no room on the device, whose memory of 64 MiB is then as free as before.
+template <class Work>
+std::string refusal(const Work& work) {
+  const std::size_t before = emulation::memory_taken().now;
+  std::string told;
+  try {
+    work();
+  } catch (const std::runtime_error& error) {
+    told = error.what();
+  }
+  EXPECT_EQ(emulation::memory_taken().now, before);
+  return told;
+}
+
+TEST(DeviceMemory, WhatFindsNoRoomIsToldWithWhatIsFree) {
+  begin_device();
+  const auto says = [](const std::string& told, const std::string& item) {
+    EXPECT_EQ(told.find("the CUDA device has no room for " + item + ": "), 0U) << told;
+    for (const char* words : {" MB asked for, ", " of 67.1 MB free", "rollcall plan RUN.toml --gpus N", "use more ranks"})
+      EXPECT_NE(told.find(words), std::string::npos) << told;
+  };
+  ModelConfig config = config_of(kFamilies[0]);
+  {
+    const Policy policy = policy_of(config);
+    device_weights(policy);
+    says(refusal([&] { forward(policy, random_leaf(config, std::vector<std::int64_t>(400, 100), 2), 1.0); }), device_items::kLeaf);
+    forward(policy, leaf_of(config), 1.0);  // what fits still runs
+  }
+  config.intermediate_size = 15000;
+  {
+    const Policy policy = policy_of(config);
+    Alone alone;
+    says(refusal([&] { make_device_optimizer(policy, {0, weight_layout(config).size}, alone); }), device_items::kShare);
+  }
+  config.intermediate_size = 72, config.hidden_size = 8, config.vocab_size = 70000;
+  const Policy policy = policy_of(config);
+  const std::vector<DecodeRequest> requests{{.prompt = {1, 2, 3}, .seed = 7, .count = 2}};
+  says(refusal([&] { decode(policy, requests, {.max_new_tokens = 3}, {}, {.cache_bytes = 1 << 20}); }), device_items::kSampling);
+}
+
 }  // namespace
 }  // namespace rollcall::model::testing

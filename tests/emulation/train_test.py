@@ -9,7 +9,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
 from harness import check, main, metrics, result, sets  # noqa: E402
 
-MISCONFIGURED, ENVIRONMENT = 2, 2
+MISCONFIGURED, ENVIRONMENT, FAILED = 2, 2, 3
 STEPS = 5
 OTHER = {"EMULATED_CAPABILITY": "10"}
 # The entropy bonus moves the weights also where all answers of so short a warm start are wrong.
@@ -98,6 +98,25 @@ def numerics_change_where_that_is_allowed(harness):
     check(bits(harness.work / "changed_1") == bits(harness.work / "changed_3"), "one rank and three end differently")
 
 
+def a_rollback_brings_back_the_weights(harness):
+    """Of the warm start, to what passes read and to the optimizer's shares: the one step of training that was applied is taken back."""
+    short = (*DEVICE, *sets(sft__steps=1, eval__before="false", eval__after="false", checkpoint__every=100))
+    harness.train(harness.work / "warm", *short, *sets(train__steps=0))
+    code, out, err, _ = harness.run("train", harness.tiny, *short, *sets(run__dir=harness.work / "rolled_back", train__steps=3, train__loss_spike_factor=1e-9, train__max_bad_steps=9,
+                                                                         train__on_nonfinite="rollback"), ranks=3)
+    check(code == 0 and "step 3: rolling back" in err, f"exit code {code}, or nothing was rolled back\n{out}\n{err}")
+    check(result(harness.work / "rolled_back")["policy_sha256"] == result(harness.work / "warm")["policy_sha256"], "not the weights of the checkpoint")
+
+
+def what_finds_no_room_is_told(harness):
+    """By the name that `rollcall plan` has for it, and once; the emulated device has 64 MiB."""
+    wide, item = (*DEVICE, *sets(model__intermediate_size=20000)), "share of weights, moments and sums"
+    check(item in harness.succeed("plan", harness.tiny, *wide, "--gpus", 1, "--gpu-memory", "64M"), "the plan has no such item")
+    code, out, err, _ = harness.run("train", harness.tiny, *wide, *sets(run__dir=harness.work / "no_room"))
+    check(code == FAILED and err.count("rollcall: ") == 1 and f"no room for {item}: " in err and "of 67.1 MB free" in err and "rollcall plan RUN.toml --gpus N" in err,
+          f"exit code {code}\n{out}\n{err}")
+
+
 def a_build_without_cuda_says_so(harness):
     """The same command of the program as it is built here."""
     own, harness.binary = harness.binary, str(pathlib.Path(harness.binary).with_name("rollcall"))
@@ -109,4 +128,4 @@ def a_build_without_cuda_says_so(harness):
 
 
 if __name__ == "__main__":
-    main(ranks_agree, shares_agree, a_killed_run_ends_alike, other_numerics_are_refused_by_name, another_kind_of_device_is_refused_by_name, numerics_change_where_that_is_allowed, a_build_without_cuda_says_so)
+    main(ranks_agree, shares_agree, a_killed_run_ends_alike, other_numerics_are_refused_by_name, another_kind_of_device_is_refused_by_name, numerics_change_where_that_is_allowed, a_rollback_brings_back_the_weights, what_finds_no_room_is_told, a_build_without_cuda_says_so)

@@ -22,7 +22,7 @@ std::size_t padded(std::size_t bytes) { return std::size_t(device_sizes::piece(s
 void DeviceArena::reserve(std::int64_t bytes) {
   if (blocks_.size() == 1 && blocks_.front().bytes >= std::size_t(bytes)) return;
   blocks_.clear();  // or both would be in memory
-  blocks_.push_back({kernels::cuda::device_memory(std::size_t(bytes)), std::size_t(bytes)});
+  blocks_.push_back({kernels::cuda::device_memory(std::size_t(bytes), what_), std::size_t(bytes)});
   at_ = {};
 }
 
@@ -32,7 +32,7 @@ std::byte* DeviceArena::take_bytes(std::size_t bytes) {
   while (at_.block < blocks_.size() && at_.used + size > blocks_[at_.block].bytes) at_ = {at_.block + 1, 0};
   if (at_.block == blocks_.size()) {
     const std::size_t made = std::max(size, std::size_t(kChunk));
-    blocks_.push_back({kernels::cuda::device_memory(made), made});
+    blocks_.push_back({kernels::cuda::device_memory(made, what_), made});
   }
   std::byte* piece = blocks_[at_.block].memory.get() + at_.used;
   at_.used += size;
@@ -57,7 +57,7 @@ Device::Chunk& Device::chunk_for(std::vector<Chunk>& chunks, std::size_t bytes, 
   const auto found = std::find_if(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.used + bytes <= chunk.bytes; });
   if (found != chunks.end()) return *found;
   const std::size_t made = std::max(bytes, std::size_t(kChunk));
-  chunks.push_back({kernels::cuda::pinned_memory(made), both ? kernels::cuda::device_memory(made) : nullptr, made, 0});
+  chunks.push_back({kernels::cuda::pinned_memory(made), both ? kernels::cuda::device_memory(made, device_items::kUpload) : nullptr, made, 0});
   return chunks.back();
 }
 

@@ -15,6 +15,7 @@ namespace rollcall::model {
 /// given back, since who takes it queues behind.
 class DeviceArena {
  public:
+  explicit DeviceArena(const char* what) : what_(what) {}  ///< whose passes: a name of device_items
   /// One block of at least so many bytes, as device_sizes.hpp has them for the pass. While nothing is taken.
   void reserve(std::int64_t bytes);
   struct Mark {
@@ -33,6 +34,7 @@ class DeviceArena {
     std::shared_ptr<std::byte> memory;
     std::size_t bytes;
   };
+  const char* what_;
   std::vector<Block> blocks_;
   Mark at_;
 };

@@ -13,7 +13,7 @@ namespace rollcall::model {
 /// Runs rows of tokens through the blocks and the head. All memory is the arena's: a pass begins with embed(), and what it took is given back by the next one.
 class DeviceBackend {
  public:
-  explicit DeviceBackend(Device& device) : device_(&device) {}
+  explicit DeviceBackend(Device& device, const char* passes = device_items::kSampling) : device_(&device), arena_(passes) {}
   Device& device() { return *device_; }
   kernels::ExecutionContext& context() { return device_->context(); }
   DeviceArena& arena() { return arena_; }

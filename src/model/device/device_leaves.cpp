@@ -70,7 +70,7 @@ class DeviceLeaves final : public LeafEngine {
   void clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models = 1);
 
   Device& device_ = Device::own();
-  DeviceBackend backend_{device_};
+  DeviceBackend backend_{device_, device_items::kLeaf};
   std::int64_t kept_bytes_ = -1;
 };
 

@@ -35,9 +35,10 @@ class OnOneDevice final : public DeviceOptimizer, public DeviceGradients {
         exponents_(layout_.slices.size()) {
     expect(int(begins_.size()) == ranks.size() + 1 && begins_.back() == layout_.size, "each rank has a share, and they cover the layout");
     const auto turn = device_.turn();
-    sum_ = room<std::int64_t>(sizes_.share), part_ = room<std::int64_t>(sizes_.part), checksum_ = room<std::int64_t>(1);
-    master_ = room<float>(sizes_.share), m_ = room<float>(sizes_.share), v_ = room<float>(sizes_.share);
-    largest_ = room<float>(sizes_.tensors), window_ = room<float>(sizes_.window), squares_ = room<double>(sizes_.blocks);
+    using device_items::kShare, device_items::kWay;
+    sum_ = room<std::int64_t>(sizes_.share, kShare), part_ = room<std::int64_t>(sizes_.part, kWay), checksum_ = room<std::int64_t>(1, kWay);
+    master_ = room<float>(sizes_.share, kShare), m_ = room<float>(sizes_.share, kShare), v_ = room<float>(sizes_.share, kShare);
+    largest_ = room<float>(sizes_.tensors, kWay), window_ = room<float>(sizes_.window, kWay), squares_ = room<double>(sizes_.blocks, kWay);
     take(policy.packed().weights->span());
     forget();
   }
@@ -87,8 +88,8 @@ class OnOneDevice final : public DeviceOptimizer, public DeviceGradients {
   template <class T>
   using Piece = std::shared_ptr<T>;
   template <class T>
-  static Piece<T> room(std::int64_t count) {
-    const auto memory = cuda::device_memory(std::size_t(std::max<std::int64_t>(count, 1)) * sizeof(T));
+  static Piece<T> room(std::int64_t count, const char* what) {
+    const auto memory = cuda::device_memory(std::size_t(std::max<std::int64_t>(count, 1)) * sizeof(T), what);
     return {memory, reinterpret_cast<T*>(memory.get())};
   }
   template <class T>

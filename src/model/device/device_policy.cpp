@@ -43,8 +43,8 @@ void copy_parts(Policy::Packed& view, const Policy::Packed& host) { view.layers 
 
 OnDevice::OnDevice(Device& device, const Policy::Packed& host)
     : bytes_(device_weight_bytes(host.config)),
-      memory_(cuda::device_memory(std::size_t(bytes_.changing()))),
-      rotary_(cuda::device_memory(std::size_t(bytes_.angles))) {
+      memory_(cuda::device_memory(std::size_t(bytes_.changing()), device_items::kWeights)),
+      rotary_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
   view.config = host.config, view.kernels = host.kernels;
   copy_parts(view, host);
   cuda::fill_zeros(device.context(), memory_.get(), std::size_t(bytes_.changing()));
@@ -98,7 +98,7 @@ void OnDevice::put(Device& device, std::size_t slice, std::int64_t first, const 
 void OnDevice::copy_embedding(Device& device, const Policy::Packed& host) {
   const std::int64_t width = host.config.hidden_size, most = std::clamp<std::int64_t>(kTableFloats / width, 1, host.config.vocab_size);
   std::vector<float> rows(static_cast<std::size_t>(most * width));
-  const auto on_device = cuda::device_memory(rows.size() * sizeof(float));
+  const auto on_device = cuda::device_memory(rows.size() * sizeof(float), device_items::kWeights);
   auto* const floats = reinterpret_cast<float*>(on_device.get());
   for (std::int64_t first = 0; first < host.config.vocab_size; first += most) {
     const std::int64_t count = std::min(most, host.config.vocab_size - first);
