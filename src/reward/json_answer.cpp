@@ -1,4 +1,5 @@
 // JSON held against a schema and a value, in the five components of RL-Struct (arXiv:2512.00319): format, validity, structure, correctness, length.
+#include "reward/exact_json.hpp"
 #include "reward/json_schema.hpp"
 #include "reward/reference.hpp"
 #include "text/answer_text.hpp"
@@ -22,7 +23,7 @@ Wanted read_wanted(const Json& reference) {
 
 std::optional<Json> parsed(std::string_view text) {
   std::string fault;
-  Json json = parse_foreign_value<Json>(text, fault);
+  Json json = parse_exact(text, fault);
   return fault.empty() ? std::optional(std::move(json)) : std::nullopt;
 }
 
@@ -57,13 +58,16 @@ void compare(const Json& wanted, const Json* given, Leaves& leaves) {
 /// 1 up to twice the bytes of the reference, then falling as their share; the paper names the component and not its law.
 double length_mark(std::size_t bytes, const std::optional<Json>& value) {
   if (bytes == 0) return 0.0;
-  return value ? std::min(1.0, 2.0 * double(value->dump().size()) / double(bytes)) : 1.0;
+  return value ? std::min(1.0, 2.0 * double(written(*value).size()) / double(bytes)) : 1.0;
 }
 
 }  // namespace
 
 Score judge_json(const Prompt& prompt, const Response& response) {
-  const auto wanted = read_reference(prompt, R"({"schema": {"type": "object"}, "value": {"a": 1}}, of which value may be missing)", read_wanted);
+  const auto wanted = read_reference(prompt, R"({"schema": {"type": "object"}, "value": {"a": 1}}, of which value may be missing)", [&](const Json&) {
+    std::string read_already;
+    return read_wanted(parse_exact(prompt.answer, read_already));
+  });
   const auto text = complete_answer(response);
   if (!text) return no_answer(6);
   const double length = length_mark(text->size(), wanted.value);
@@ -77,7 +81,7 @@ Score judge_json(const Prompt& prompt, const Response& response) {
   const bool same = !wanted.value || *value == *wanted.value;
   const bool correct = format && marks.met == marks.asked && same;
   const std::string reason = !format ? "text stands around the JSON" : !marks.fault.empty() ? marks.fault : "a value is not the one asked for";
-  return score_of({double(correct), double(format), 1.0, share(marks.met, marks.asked), share(leaves.equal, leaves.all), length}, value->dump(), reason);
+  return score_of({double(correct), double(format), 1.0, share(marks.met, marks.asked), share(leaves.equal, leaves.all), length}, written(*value), reason);
 }
 
 }  // namespace rollcall::reward

@@ -2,13 +2,13 @@
 #include "reward/json_schema.hpp"
 
 #include "base/nearest.hpp"
+#include "reward/exact_json.hpp"
 #include "reward/reference.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace rollcall::reward {
 namespace {
@@ -21,14 +21,13 @@ bool has_type(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
   if (type == "boolean") return value.is_boolean();
   if (type == "null") return value.is_null();
-  if (type == "number") return value.is_number();
-  return value.is_number_integer() || (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
+  return type == "number" ? is_number(value) : is_integer(value);
 }
 
 // What a keyword wants for a demand.
 bool anything(const Json&) { return true; }
 bool boolean(const Json& wanted) { return wanted.is_boolean(); }
-bool number(const Json& wanted) { return wanted.is_number(); }
+bool number(const Json& wanted) { return is_number(wanted); }
 bool array(const Json& wanted) { return wanted.is_array(); }
 bool schema(const Json& wanted) { return wanted.is_object(); }
 bool schemas(const Json& wanted) { return wanted.is_object() && std::all_of(wanted.begin(), wanted.end(), schema); }
@@ -64,10 +63,10 @@ bool unique_items(const Json& wanted, const Json& value) {
   return std::adjacent_find(items.begin(), items.end()) == items.end();
 }
 
-bool minimum(const Json& wanted, const Json& value) { return value >= wanted; }
-bool maximum(const Json& wanted, const Json& value) { return value <= wanted; }
-bool above(const Json& wanted, const Json& value) { return value > wanted; }
-bool below(const Json& wanted, const Json& value) { return value < wanted; }
+bool minimum(const Json& wanted, const Json& value) { return order(value, wanted) >= 0; }
+bool maximum(const Json& wanted, const Json& value) { return order(value, wanted) <= 0; }
+bool above(const Json& wanted, const Json& value) { return order(value, wanted) > 0; }
+bool below(const Json& wanted, const Json& value) { return order(value, wanted) < 0; }
 
 enum class Of { any, array, string, number };
 
@@ -101,7 +100,7 @@ constexpr std::array kKeywords = {
 };
 
 bool concerns(Of of, const Json& value) {
-  return of == Of::any || (of == Of::array && value.is_array()) || (of == Of::string && value.is_string()) || (of == Of::number && value.is_number());
+  return of == Of::any || (of == Of::array && value.is_array()) || (of == Of::string && value.is_string()) || (of == Of::number && is_number(value));
 }
 
 const Keyword& find_keyword(const std::string& name) {
@@ -151,7 +150,7 @@ void walk(const Json& schema, const Json& value, const std::string& place, Schem
 void require_schema(const nlohmann::json& schema) {
   check_reference(schema.is_object(), "a schema is no object");
   for (const auto& [name, wanted] : schema.items())
-    if (!find_keyword(name).fits(wanted)) throw ReferenceFault{fmt::format("\"{}\": {} is not what the keyword wants", name, wanted.dump())};
+    if (!find_keyword(name).fits(wanted)) throw ReferenceFault{fmt::format("\"{}\": {} is not what the keyword wants", name, written(wanted))};
   if (schema.contains("properties"))
     for (const auto& [key, inner] : schema.at("properties").items()) require_schema(inner);
   for (const char* inner : {"items", "additionalProperties"})

@@ -1,5 +1,6 @@
 // JSON answers: {correct, format, validity, structure, correctness, length}; and the keywords of schemas.
 #include "base/error.hpp"
+#include "reward/exact_json.hpp"
 #include "reward/json_schema.hpp"
 #include "reward/judged.hpp"
 #include "reward/reference.hpp"
@@ -17,7 +18,7 @@ std::string say(const std::string& response, const char* reference = kReference)
 
 TEST(JsonAnswer, HandWorked) {
   EXPECT_EQ(say(R"({"a":7,"b":"xy"})"), R"(1 1 1 1 1 1 | {"a":7,"b":"xy"})");
-  EXPECT_EQ(say("\n{ \"b\": \"xy\", \"a\": 7.0 }"), R"(1 1 1 1 1 1 | {"a":7.0,"b":"xy"})");  // order and spelling of numbers say nothing
+  EXPECT_EQ(say("\n{ \"b\": \"xy\", \"a\": 7.0 }"), R"(1 1 1 1 1 1 | {"a":7,"b":"xy"})");  // order and spelling of numbers say nothing
   // Truncated: no JSON at all, only its length is right.
   EXPECT_EQ(say(R"({"a":7,"b":"xy")"), "0 0 0 0 0 1 | ");
   // A wrong key: of type, required a, required b, type of a and additionalProperties (c), two do not hold; one of two leaves stands.
@@ -43,6 +44,31 @@ TEST(JsonAnswer, WithoutAValueTheSchemaDecides) {
   EXPECT_EQ(say("[1,0]", kSchema), "0 1 1 0.833 1 1 | [1,0]");  // five of type, minItems and for each item type and minimum
 }
 
+/// Of each pair the second number is what a double makes of the first, or its neighbour.
+TEST(JsonAnswer, NumbersKeepAllTheirDigits) {
+  const auto correct = [](const std::string& wanted, const std::string& given) {
+    const std::string reference = R"({"schema": {"type": "object"}, "value": {"a": )" + wanted + "}}";
+    return say(R"({"a":)" + given + "}", reference.c_str()).starts_with("1 ");
+  };
+  for (const auto& [number, other] : std::vector<std::pair<std::string, std::string>>{{"18446744073709551617", "18446744073709551616"},
+                                                                                      {"9007199254740993", "9007199254740992.0"},
+                                                                                      {"-12345678901234567890123", "-12345678901234567890124"},
+                                                                                      {"0.1000000000000000055", "0.1"},
+                                                                                      {"0.30000000000000004", "0.3"},
+                                                                                      {"1e-400", "0"},
+                                                                                      {"2.5e-324", "4.9e-324"}}) {
+    EXPECT_TRUE(correct(number, number)) << number;
+    EXPECT_FALSE(correct(number, other) || correct(other, number)) << number << " and " << other;
+  }
+  for (const auto& [number, same] : std::vector<std::pair<std::string, std::string>>{{"100", "1e2"},
+                                                                                     {"-0", "0.0"},
+                                                                                     {"1.50", "15E-1"},
+                                                                                     {"18446744073709551617", "1844674407370955161700e-2"},
+                                                                                     {"0.1000000000000000055", "1000000000000000055e-19"}})
+    EXPECT_TRUE(correct(number, same)) << number << " and " << same;
+  EXPECT_EQ(say(R"({"a":[18446744073709551617,"x"]})", R"({"schema": {"type": "object"}})"), R"(1 1 1 1 1 1 | {"a":[18446744073709551617e0,"x"]})");
+}
+
 TEST(JsonAnswer, DeepNestingIsSurvived) {
   EXPECT_EQ(say(std::string(1 << 20, '[')), "0 0 0 0 0 3.05e-05 | ");
   EXPECT_EQ(say(std::string(60, '[') + std::string(60, ']')).substr(0, 8), "0 1 1 0 ");
@@ -50,9 +76,10 @@ TEST(JsonAnswer, DeepNestingIsSurvived) {
 
 /// Whether the value meets the schema.
 bool meets(const char* schema, const char* value) {
-  const auto parsed = Json::parse(schema);
+  std::string fault;
+  const auto parsed = parse_exact(schema, fault);
   require_schema(parsed);
-  const auto marks = check_schema(parsed, Json::parse(value));
+  const auto marks = check_schema(parsed, parse_exact(value, fault));
   EXPECT_EQ(marks.met == marks.asked, marks.fault.empty());
   return marks.met == marks.asked;
 }
@@ -81,6 +108,10 @@ TEST(JsonSchema, EveryKeywordHandWorked) {
       {R"({"maximum": 3})", "3", "3.1"},
       {R"({"exclusiveMinimum": 3})", "3.1", "3"},
       {R"({"exclusiveMaximum": 3})", "2.9", "3"},
+      {R"({"minimum": 18446744073709551617})", "18446744073709551617", "18446744073709551616"},
+      {R"({"exclusiveMaximum": 1})", "0.99999999999999999999", "1.00000000000000000001"},
+      {R"({"exclusiveMaximum": -0.1})", "-0.10000000000000000001", "-0.09999999999999999999"},
+      {R"({"type": "integer"})", "123456789012345678901234567890", "0.1000000000000000055"},
   };
   for (const Case& c : cases) {
     EXPECT_TRUE(meets(c.schema, c.good)) << c.schema << c.good;
