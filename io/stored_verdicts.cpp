@@ -31,8 +31,7 @@ void collect(const fs::path& run_dir, const std::string& scores_file, std::vecto
     const Group& group = shard.groups[g];
     for (std::size_t i = 0; i < std::min(group.rollouts.size(), scored.scores[g].size()); ++i) {
       if (!scored.scores[g][i].undecided) continue;
-      all.push_back(
-          {shard.purpose, group.id, group.rollouts[i].sample, prompts[g].text, prompts[g].answer, group.rollouts[i].text, scored.scores[g][i].reason});
+      all.push_back({shard.purpose, group.id, group.rollouts[i].sample, prompts[g].text, prompts[g].answer, group.rollouts[i].text, scored.scores[g][i]});
     }
   }
 }

@@ -14,7 +14,7 @@ struct StoredVerdict {
   GroupId group;
   std::uint32_t sample = 0;
   std::string prompt, answer, response;  ///< what was judged
-  std::string reason;
+  Score score;
 };
 
 /// Those of run_dir/set_aside, earliest first. `unreadable` names score files that cannot be read, each with the reason.

@@ -1,31 +1,17 @@
 // Rollouts become samples with an id that names them; verdicts find their place by it.
 #include "stages/command_scoring.hpp"
 
-#include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/uninterrupted.hpp"
-#include "io/stored_verdicts.hpp"
 
 #include <fmt/format.h>
-
-#include <span>
 
 namespace rollcall::stages {
 namespace {
 
 constexpr std::uintmax_t kMostErrors = 1U << 20U;  // bytes of a process's standard error that are kept
 
-/// Of what a verdict is about: a prompt may have changed between a run and its continuation.
-std::uint64_t content_hash(const std::string& prompt, const std::string& answer, const std::string& response) {
-  const std::string all = fmt::format("{} {} {}{}{}", prompt.size(), answer.size(), prompt, answer, response);
-  return checksum64(std::as_bytes(std::span(all)));
-}
-
 }  // namespace
-
-std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample) {
-  return fmt::format("{}/{}/{}/{}/{}", purpose_name(purpose), group.step, group.prompt.value, group.draw, sample);
-}
 
 void ErrorFiles::write(std::size_t process, std::string_view bytes) {
   const auto path = folder_ / fmt::format("rank-{:04}-process-{:02}.log", rank_, process);
@@ -44,18 +30,13 @@ void ErrorFiles::write(std::size_t process, std::string_view bytes) {
   known->second = kMostErrors;
 }
 
-CommandScoring::CommandScoring(const Job& job, reward::Spawner& spawner, int rank)
+CommandScoring::CommandScoring(const Job& job, const RepeatedVerdicts& repeated, reward::Spawner& spawner, int rank)
     : job_(&job),
+      repeated_(&repeated),
       errors_(job.run_dir / "verifier", rank),
       graders_(spawner, job.config.reward,
                {.errors = [this](std::size_t process, std::string_view bytes) { errors_.write(process, bytes); },
-                .judged = [workers = job.workers.get()] { workers->progressed(); }}) {
-  std::vector<std::string> unreadable;
-  for (const auto& verdict : io::undecided_set_aside(job.run_dir, unreadable))
-    stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample), content_hash(verdict.prompt, verdict.answer, verdict.response),
-                        verdict.reason);
-  for (const auto& fault : unreadable) spdlog::warn("undecided verdicts that a file set aside may hold are not known: {}", fault);
-}
+                .judged = [workers = job.workers.get()] { workers->progressed(); }}) {}
 
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
   Open open{.judged = {notice, std::move(shard), {}, {}, read_s}, .asked = {}, .clock = {}};
@@ -70,15 +51,13 @@ void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double r
     auto& of_group = scores.scores.emplace_back(group.rollouts.size());
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
-      std::string id = sample_id(judged.purpose, group.id, rollout.sample);
-      const auto stored = stored_.find(id);
-      if (stored != stored_.end() && stored->second.first == content_hash(prompt.text, prompt.answer, rollout.text)) {
-        of_group[i] = job_->judge->undecided(stored->second.second);
+      if (const Score* stored = repeated_->find(judged.purpose, group.id, rollout, prompt)) {
+        of_group[i] = *stored;
         ++open.judged.facts.repeated;
         continue;
       }
       open.asked.emplace_back(g, i);
-      samples.push_back({std::move(id), prompt.text, rollout.text, prompt.answer});
+      samples.push_back({sample_id(judged.purpose, group.id, rollout.sample), prompt.text, rollout.text, prompt.answer});
     }
   }
   open_.emplace(graders_.add(std::move(samples)), std::move(open));

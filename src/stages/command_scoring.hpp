@@ -5,6 +5,7 @@
 #include "reward/command/graders.hpp"
 #include "stages/job.hpp"
 #include "stages/messages.hpp"
+#include "stages/repeated_verdicts.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +17,6 @@
 #include <vector>
 
 namespace rollcall::stages {
-
-/// "train/12/347/0/3": purpose, step, prompt, draw, sample.
-std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample);
 
 /// A shard with its verdicts.
 struct JudgedShard {
@@ -43,8 +41,8 @@ class ErrorFiles {
 
 class CommandScoring {
  public:
-  /// Reads the undecided verdicts of steps that were set aside, which are not asked for again.
-  CommandScoring(const Job& job, reward::Spawner& spawner, int rank);
+  /// What is `repeated` is not asked for again.
+  CommandScoring(const Job& job, const RepeatedVerdicts& repeated, reward::Spawner& spawner, int rank);
 
   void add(const ShardNotice& notice, RolloutShard shard, double read_s);
   std::optional<JudgedShard> take();  ///< one that is whole; throws what stopped the command
@@ -59,10 +57,10 @@ class CommandScoring {
   };
 
   const Job* job_;
+  const RepeatedVerdicts* repeated_;
   ErrorFiles errors_;
-  std::map<std::string, std::pair<std::uint64_t, std::string>> stored_;  ///< by the sample's id: hash of what was judged, and the reason
-  std::map<std::uint64_t, Open> open_;                                   ///< by batch
-  reward::Graders graders_;                                              ///< last: its thread ends first
+  std::map<std::uint64_t, Open> open_;  ///< by batch
+  reward::Graders graders_;             ///< last: its thread ends first
 };
 
 }  // namespace rollcall::stages

@@ -39,13 +39,18 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   if (all.reason.empty()) all.reason = more.reason;
 }
 
-ScoredShard score(const Job& job, const RolloutShard& shard, VerdictFacts& facts) {
+ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts) {
   ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->components(), {}};
   const auto& prompts = job.prompts.of(split_of(shard.purpose));
   std::vector<std::pair<std::size_t, std::size_t>> rollouts;  // threads pull them one by one: a slow verdict holds up its thread alone
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     scores.scores.emplace_back(shard.groups[g].rollouts.size());
-    for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) rollouts.emplace_back(g, i);
+    for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
+      const Group& group = shard.groups[g];
+      const Score* stored = repeated.find(shard.purpose, group.id, group.rollouts[i], prompts.at(group.id.prompt.value));
+      if (stored == nullptr) rollouts.emplace_back(g, i);
+      else scores.scores[g][i] = *stored, ++facts.repeated;
+    }
   }
   std::vector<double> seconds(rollouts.size());
   job.workers->run(std::int64_t(rollouts.size()), [&](std::int64_t at, int) {
@@ -85,11 +90,11 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
   return report;
 }
 
-Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner) : job_(&job), mail_(&mail) {
+Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner) : job_(&job), mail_(&mail), repeated_(job) {
   if (!job.config.judge.model.empty()) questions_.emplace(job, mail);
   if (!job.judge->is_command()) return;
   expect(spawner != nullptr, "a job with a command was given what starts it");
-  command_.emplace(job, *spawner, mail.rank());
+  command_.emplace(job, repeated_, *spawner, mail.rank());
 }
 
 void Scoring::on_shard(const ShardNotice& notice) {
@@ -103,7 +108,7 @@ void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double 
   if (command_) return command_->add(notice, std::move(shard), read_s);
   const Stopwatch clock;
   JudgedShard judged{.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}, .read_s = read_s};
-  judged.scores = score(*job_, judged.shard, judged.facts);
+  judged.scores = score(*job_, judged.shard, repeated_, judged.facts);
   judged.scoring_s = clock.seconds();
   decided(std::move(judged));
 }

@@ -29,12 +29,13 @@ class Scoring {
 
   Job* job_;
   Mailbox* mail_;
+  RepeatedVerdicts repeated_;
   std::optional<CommandScoring> command_;
   std::optional<JudgeQuestions> questions_;
 };
 
-/// Scores every rollout of a shard with the job's verifier.
-ScoredShard score(const Job& job, const RolloutShard& shard, VerdictFacts& facts);
+/// Scores every rollout of a shard with the job's verifier, but for those whose verdicts are `repeated`.
+ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts);
 
 enum class Undecided : std::uint8_t { drop, wrong };
 Undecided undecided_of(const RunConfig& config);

@@ -80,7 +80,8 @@ TEST(StoredVerdicts, AreThoseOfStepsThatWereSetAside) {
   EXPECT_EQ(stored[0].sample, s.shard.groups[1].rollouts[0].sample);
   EXPECT_EQ(stored[0].response, s.shard.groups[1].rollouts[0].text);
   EXPECT_EQ(stored[0].prompt, s.prompts[1].text);
-  EXPECT_EQ(stored[0].reason, "no verdict after 5 s");
+  EXPECT_EQ(stored[0].score.reason, "no verdict after 5 s");
+  EXPECT_EQ(stored[0].score.components, flagged.components);
   ASSERT_EQ(unreadable.size(), 1U);
   EXPECT_NE(unreadable[0].find("train-000004-00-0001-scores.h5"), std::string::npos);
 }
