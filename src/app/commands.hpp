@@ -36,6 +36,7 @@ void add_status(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_score(CLI::App& app, Action& action);
+void add_sandbox(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
 void add_template(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

@@ -103,6 +103,7 @@ int run(int argc, char** argv) {
   app::add_status(app, action);
   app::add_submit(app, action);
   app::add_score(app, action);
+  app::add_sandbox(app, action);
   app::add_tokenize(app, action);
   app::add_template(app, action);
   app::add_doctor(app, action);

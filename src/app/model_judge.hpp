@@ -19,7 +19,8 @@ struct JudgeFlags {
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
-void add_judge_options(CLI::App& command, JudgeFlags& flags);
+/// Returns --judge, for options that exclude it.
+CLI::Option* add_judge_options(CLI::App& command, JudgeFlags& flags);
 
 class ModelJudge {
  public:

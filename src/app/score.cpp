@@ -61,7 +61,7 @@ Answered answered(const Line& line, const std::string& file) {
   need(fault.empty(), fault);
   need(value.contains("response") && value["response"].is_string(), "no text under \"response\"");
   const char* reference = value.contains("tests") ? "tests" : "answer";
-  need(value.contains(reference), "neither \"answer\" nor \"tests\"");
+  need(value.contains(reference) && !value[reference].is_null(), "neither \"answer\" nor \"tests\"");
   need(!value.contains("prompt") || value["prompt"].is_string(), "what is under \"prompt\" is no text");
   Answered result;
   result.prompt.answer = value[reference].is_number() ? exact_number(json, reference) : text_of(value[reference]);
@@ -81,6 +81,7 @@ std::string score_line(const reward::Judge& judge, const Line& line, const std::
     throw InputError(fmt::format("{}:{}: {}", file, line.number, unusable.what()));
   }
   if (!problem.empty()) score.reason = fmt::format("{}:{}: {}", file, line.number, problem);
+  if (score.reason.empty() && !score.correct) score.reason = score.answer.empty() ? "no answer was found" : "another answer than the reference";
   const Json verdict = {{"verdict", score.undecided ? "undecided"
                                     : score.correct ? "correct"
                                                     : "wrong"},
@@ -129,15 +130,17 @@ void score_all(const reward::Judge& judge, std::vector<Line>& lines, const Score
   work();
 }
 
-/// Verdicts in order up to the first line that could not be scored, which ends the command.
-void write_out(const std::vector<Line>& lines) {
+/// Verdicts in order up to the first line that could not be scored, which ends the command. False when nobody reads any more.
+bool write_out(const std::vector<Line>& lines) {
   const auto bad = std::find_if(lines.begin(), lines.end(), [](const Line& line) { return line.fault != nullptr; });
   std::string out;
   for (auto line = lines.begin(); line != bad; ++line) out += line->verdict + '\n';
   const bool is_written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
+  if (!is_written && errno == EPIPE) return false;
   require<StorageError>(is_written, fmt::format("the verdicts cannot be written: {}", std::strerror(errno)), "their reader would miss them",
-                        "free space, or keep the reading end open");
+                        "free space, or write elsewhere");
   if (bad != lines.end()) std::rethrow_exception(bad->fault);
+  return true;
 }
 
 /// Hands the lines to `score`, many at a time, and writes what it makes of them.
@@ -155,7 +158,7 @@ ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Li
     if (input.bad()) reading_failure("read", flags.file, errno);
     if (lines.empty()) return ExitCode::done;
     score(lines);
-    write_out(lines);
+    if (!write_out(lines)) return ExitCode::done;
   }
 }
 
@@ -172,14 +175,15 @@ ExitCode run(const ScoreFlags& flags) {
 }
 
 std::string footer() {
-  std::string names;
-  for (const auto& name : reward::verifier_names()) names += (names.empty() ? "" : ", ") + name;
+  std::string rows;
+  for (const auto& name : reward::verifier_names()) rows += fmt::format("\n  {:21}{}", name, reward::find_verifier(name).meaning);
   return fmt::format(
       R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
 With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
-Verifiers: {}.)",
-      names);
+An "answer" that the verifier cannot use ends the command with an example of one it can; jobs/README.md describes them.
+Verifiers, and in brackets the tasks whose answers they judge:{})",
+      rows);
 }
 
 }  // namespace
@@ -189,9 +193,12 @@ void add_score(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("score", "judge responses with a verifier or a model, one JSON object a line");
   command->add_option("file", flags->file, "JSON lines; - reads standard input")->required();
   command->add_option("--verifier", flags->verifier, "who judges");
-  add_judge_options(*command, flags->judge);
-  command->add_option("--extract", flags->task.extract, "how the answer is found in a response, as task.extract; default: the verifier's own way");
-  command->add_option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker");
+  auto* judge = add_judge_options(*command, flags->judge);
+  command->add_option("--extract", flags->task.extract, "how the answer is found in a response, as task.extract; default: the verifier's own way")
+      ->excludes(judge);
+  command->add_option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker (verifier marked_answer)")
+      ->capture_default_str()
+      ->excludes(judge);
   command->footer(footer());
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

@@ -13,5 +13,6 @@ namespace rollcall::app {
 /// leaves a run file that cannot be read to the job, which says so once for all ranks. Throws EnvironmentError where code cannot be confined here.
 void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments);
 void start_sandbox(const reward::Verifier& verifier, const SandboxSection& section);
+void start_sandbox(const SandboxSection& section);
 
 }  // namespace rollcall::app

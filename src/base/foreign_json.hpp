@@ -27,6 +27,13 @@ inline bool is_too_deep(std::string_view text) {
   return false;
 }
 
+/// What a reader's exception says, without the library's number of it: "[json.exception.type_error.302] type must be string, but is number".
+inline std::string fault_of(const nlohmann::json::exception& exception) {
+  const std::string_view said = exception.what();
+  const std::size_t end = said.find("] ");
+  return std::string(end == std::string_view::npos ? said : said.substr(end + 2));
+}
+
 /// The value in `text`; any other text leaves a `fault` ("it is not JSON"). Never throws.
 template <class Json>
 Json parse_foreign_value(std::string_view text, std::string& fault) {

@@ -37,7 +37,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }
 
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid) {
-  if (valid.size() > 12) return fmt::format("did you mean {}?", nearest_name(name, valid));
+  if (valid.size() > 20) return fmt::format("did you mean {}?", nearest_name(name, valid));
   return fmt::format("did you mean {}? valid are {}", nearest_name(name, valid), fmt::join(valid, ", "));
 }
 

@@ -2,6 +2,7 @@
 #include "reward/code_tests.hpp"
 
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -53,7 +54,9 @@ CodeTests parse_code_tests(std::string_view reference) {
   };
   CodeTests tests;
   try {
-    const json all = json::parse(reference);
+    std::string fault;
+    const json all = parse_foreign<json>(reference, fault);
+    if (!fault.empty()) refuse(fault);
     const std::string type = all.value("type", all.contains("command") ? "command" : "stdio");
     if (type == "assert") {
       tests.asserts = all.at("code").get<std::string>();
@@ -67,7 +70,7 @@ CodeTests parse_code_tests(std::string_view reference) {
     if (type == "command" && tests.command.empty()) refuse("its command is empty");
     if (tests.file.find('/') != std::string::npos) refuse("its file has a slash");
   } catch (const json::exception& problem) {
-    refuse(problem.what());
+    refuse(fault_of(problem));
   }
   if (tests.asserts.empty() && tests.cases.empty()) refuse("it is empty");
   return tests;

@@ -42,7 +42,7 @@ auto read_reference(const Prompt& prompt, const char* form, Read&& read) {
   } catch (const ReferenceFault& f) {
     fault = f.text;
   } catch (const Json::exception& e) {
-    fault = e.what();
+    fault = fault_of(e);
   }
   throw InputError(error_message("the reference " + prompt.answer.substr(0, 200) + " cannot be used: " + fault, "responses could not be judged",
                                  std::string("it should be like ") + form));

@@ -1,4 +1,4 @@
-"""A verifier of one's own: the bits of the built-in one, on any ranks and processes; graders that fail in every way; stops and kills; an HTTP judge; rescoring."""
+"""A verifier of one's own: the bits of the built-in one, on any ranks and processes; graders that fail in every way; stops and kills; an HTTP judge; the sandbox; rescoring."""
 import hashlib
 import http.server
 import json
@@ -190,6 +190,46 @@ def examples(harness):
     check(line["components"]["length"] == len(line["completion"]), line)
 
 
+CONFINED = '''#!/usr/bin/env python3
+import json, os, socket, sys
+from marks import RIGHT
+asked = json.loads(sys.stdin.readline())
+reached = []
+for name, attempt in (("network", socket.socket), ("secret", lambda: open(sys.argv[1] + "/secret")), ("processes", lambda: os.listdir("/proc")[0])):
+    try: attempt(); reached.append(name)
+    except (OSError, IndexError): pass
+open("notes", "a").write(asked["id"])
+if os.path.getsize("notes") != len(asked["id"]): reached.append("the run before")
+if asked["response"].startswith("exit"): sys.exit("no verdict on " + asked["response"])
+if asked["response"].startswith("quiet"): sys.exit()
+right = asked["response"].strip() == asked["answer"]
+print(json.dumps({"id": asked["id"], "score": RIGHT * right, "correct": right, "reason": " ".join(reached)}))
+'''
+
+
+def in_the_sandbox(harness):
+    """The same contract for a program that nobody has vouched for: a run of its own for each line, which reaches nothing and remembers nothing."""
+    folder = harness.work / "confined"
+    folder.mkdir()
+    for name, content in (("grade.py", CONFINED), ("marks.py", "RIGHT = 1.0\n"), ("secret", "x")):
+        (folder / name).write_text(content)
+    (folder / "grade.py").chmod(0o755)
+    words = [harness.binary, "sandbox", "--with", folder / "marks.py", folder / "grade.py", folder]
+    asked = "".join(json.dumps({"id": str(n), "prompt": "", "response": response, "answer": "9"}) + "\n" for n, response in enumerate(("9", "8", "exit", "quiet")))
+    told = [json.loads(line) for line in harness.succeed(*words[1:], input=asked).splitlines()]
+    check([reply["id"] for reply in told] == ["0", "1", "2", "3"] and [reply.get("correct") for reply in told] == [True, False, None, None], told)
+    check(told[0]["reason"] == told[1]["reason"] == "", f"reached: {told}")
+    check(told[2] == {"id": "2", "undecided": True, "reason": "failed: no verdict on exit"} and told[3]["reason"] == "it wrote no line", told)
+    short = sets(train__steps=1, eval__before="false", eval__after="false", reward__command=json.dumps([str(word) for word in words]))
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", run_with(harness, "in_sandbox", *short)).splitlines()]
+    known = [json.loads(line) for line in harness.succeed("archive", "export", harness.work / "built_in", "--step", "1", "--purpose", "train").splitlines()]
+    check([(line["completion"], line["correct"]) for line in lines] == [(line["completion"], line["correct"]) for line in known], "other verdicts than the built-in verifier's")
+    for arguments, said in (([], "no program is named"), ([folder / "nowhere.py"], "nowhere.py"), ([folder / "grade.py", folder / "grade.py"], "two files are called grade.py"),
+                            (["--cpus", "1", folder / "grade.py"], "there is no option --cpus"), ([folder / "grade.py"], 'line 1 of the input: no text under "id"')):
+        code, out, err, _ = harness.run("sandbox", *arguments, input='{"response": "1"}\n')
+        check(code == 2 and said in err and not out, f"{arguments}: {code}\n{err}")
+
+
 def digest(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "archive").iterdir())}
 
@@ -214,6 +254,8 @@ def rescoring(harness):
         ([], 2, "none of --verifier, --command and --judge"),
         (["--verifier", "integer_answer", "--command", "./grade"], 2, "several of --verifier, --command and --judge"),
         (["--command", "./no-such-grader"], 2, "cannot be started"),
+        (["--command", "--name", "late", "./grade"], 2, "the command that would judge begins with --name"),
+        (["--name", "grade_2", "--command", str(harness.source / "jobs/verifiers/grade.py")], 2, "(of rescore: --components) does not name"),
     ):
         got, _, err, _ = harness.run("archive", "rescore", folder, *words)
         check(got == code and part in err, f"{words}: {got}\n{err}")
@@ -227,4 +269,4 @@ def rescoring(harness):
     check(not (folder / "rescored/half").exists(), "a command that was killed leaves verdicts")
 
 
-main(same_bits_as_the_built_in_verifier, failures_cost_their_own_verdicts, stopped_and_killed, a_kill_changes_no_bit, wrong_commands, examples, rescoring)
+main(same_bits_as_the_built_in_verifier, failures_cost_their_own_verdicts, stopped_and_killed, a_kill_changes_no_bit, wrong_commands, examples, in_the_sandbox, rescoring)

@@ -32,7 +32,9 @@ def other_rows(harness):
     for verifier, response, answer in (("exact_match", "123", "123"), ("integer_answer", "-7", "-7"), ("countdown_expression", "3*5+25", "3 5 7 25=40"), ("marked_answer", "#### 1,050", "1050")):
         for wrong in (False, True):
             row = verdicts(harness.succeed("score", "-", "--verifier", verifier, input=lines_of([{"response": "9" if wrong else response, "answer": answer}])))[0]
-            check(row["verdict"] == ("wrong" if wrong else "correct"), f"{verifier}: {row}")
+            check(row["verdict"] == ("wrong" if wrong else "correct") and bool(row["reason"]) == wrong, f"{verifier}: {row}")
+    row = verdicts(harness.succeed("score", "-", "--verifier", "exact_match", input=lines_of([{"response": "Bern", "answer": "Bern"}])))[0]
+    check(row["verdict"] == "correct" and row["extracted"] == "Bern", row)
     row = verdicts(harness.succeed("score", "-", "--verifier", "math", "--extract", "marker", "--marker", "=>", input=lines_of([{"response": "=> 1/2\n", "answer": "0.5"}])))[0]
     check(row["verdict"] == "correct" and row["extracted"] == "1/2", f"{row}")
 
@@ -67,7 +69,7 @@ def errors(harness):
     good = json.dumps({"response": "1", "answer": "1"}) + "\n"
     for bad, said in (("{", "it is not a JSON object"), ("[1]", "it is not a JSON object"), (f'{{"response": "1", "answer": {"[" * 100000}{"]" * 100000}}}', "its brackets nest too deep"),
                       ('{"answer": "1"}', 'no text under "response"'), ('{"response": 1, "answer": "1"}', 'no text under "response"'),
-                      ('{"response": "1"}', 'neither "answer" nor "tests"'), ('{"response": "1", "answer": "1", "prompt": 2}', '"prompt" is no text')):
+                      ('{"response": "1"}', 'neither "answer" nor "tests"'), ('{"response": "1", "answer": null}', 'neither "answer" nor "tests"'), ('{"response": "1", "answer": "1", "prompt": 2}', '"prompt" is no text')):
         file = harness.work / "bad.jsonl"
         file.write_text(good + "\n" + bad + "\n" + good, encoding="utf-8")
         code, out, err, _ = harness.run("score", file, "--verifier", "math")
@@ -77,6 +79,10 @@ def errors(harness):
     check(code == 2 and "-:1: the reference {} cannot be used" in err and out == "", f"exit code {code}, {err}")
     row = verdicts(harness.succeed("score", "-", "--verifier", "math", input=good + lines_of([{"response": "1", "answer": "\\int x"}])))[1]
     check(row["verdict"] == "undecided" and row["reason"].startswith('-:2: the reference "\\int x" cannot be read: '), f"{row}")
+    for verifier, reference, said in (("code", "AB", "it is not a JSON object"), ("code", ["assert f(1) == 2"], "it is not a JSON object"),
+                                      ("quantity", {"value": 2500, "unit": ["m"]}, "type must be string, but is number")):
+        code, _, err, _ = harness.run("score", "-", "--verifier", verifier, input=lines_of([{"response": "1", "answer": reference}]))
+        check(code == 2 and said in err and "json.exception" not in err, f"{verifier}: {reference}: exit code {code}, {err}")
     for reference in ("abc", "3 4", ""):
         code, _, err, _ = harness.run("score", "-", "--verifier", "countdown_expression", input=lines_of([{"response": "1", "answer": reference}]))
         check(code == 2 and "it should be like 3 5 7 25=40" in err, f"{reference!r}: exit code {code}, {err}")
@@ -85,6 +91,15 @@ def errors(harness):
     check(done.returncode != 0 and "No space left" in done.stderr, f"a full disk: exit code {done.returncode}, {done.stderr}")
     code, _, err, _ = harness.run("score", "-", "--verifier", "maths", input=good)
     check(code == 2 and "did you mean math" in err, f"exit code {code}, {err}")
+    code, _, err, _ = harness.run("score", "-", "--verifier", "sorting", input=good)  # a task's name is near to no verifier's
+    check(code == 2 and "valid are exact_match, integer_answer" in err, f"exit code {code}, {err}")
+    for words, said in ((["--verifier", "math", "--set", "a=b"], "--set requires --judge"), (["--judge", "run.toml", "--extract", "boxed"], "--judge excludes --extract")):
+        code, _, err, _ = harness.run("score", "-", *words, input=good)
+        check(code == 2 and said in err, f"{words}: exit code {code}, {err}")
+    process = harness.start("score", "-", "--verifier", "math", stdin=subprocess.PIPE)
+    process.stdout.close()  # as head does when it has seen enough
+    _, err = process.communicate(good, timeout=60)
+    check(process.returncode == 0 and not err, f"a reader that went away: exit code {process.returncode}, {err}")
     code, _, err, _ = harness.run("score", harness.work / "nowhere", "--verifier", "math")
     check(code == 2 and "nowhere" in err, f"exit code {code}, {err}")
 

@@ -188,8 +188,9 @@ void check_who(const Flags& flags) {
                        "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (jobs/README.md)");
   require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given", "a verdict comes from one of them",
                        "rescore again for each, under names of their own");
-  require<ConfigError>(!flags.judge.file.empty() || flags.judge.assignments.empty(), "--set is given without --judge", "it changes the judge's run file",
-                       "name one, or leave it out");
+  const bool is_option = !flags.reward.command.empty() && flags.reward.command.front().starts_with('-');
+  require<ConfigError>(!is_option, fmt::format("the command that would judge begins with {}", is_option ? flags.reward.command.front() : ""),
+                       "all that follows --command is the program and its arguments", "put --command behind the other options");
 }
 
 std::string default_name(const Flags& flags) {

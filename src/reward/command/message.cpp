@@ -23,7 +23,7 @@ std::string read_numbers(const json& given, const std::vector<std::string>& name
   if (!given.is_object()) return "its \"components\" are not an object";
   for (const auto& [name, value] : given.items())
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return names.empty() ? fmt::format("it reports the component \"{}\", which reward.components does not name", name)
+      return names.empty() ? fmt::format("it reports the component \"{}\", which reward.components (of rescore: --components) does not name", name)
                            : fmt::format("it reports the component \"{}\", which reward.components does not name; {}", name, suggest_name(name, names));
   for (const auto& name : names) {
     const auto value = given.find(name);
