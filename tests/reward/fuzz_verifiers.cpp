@@ -113,6 +113,17 @@ std::vector<Subject> subjects() {
   Prompt marked;
   marked.answer = "1,050", marked.solution = "50 - 1,100\n#### 1050";
   all.push_back({&reward::find_verifier("marked_answer"), {marked}});
+  Prompt flawed;  // of no task, as mathematics
+  flawed.answer = R"({"error": 2, "steps": 5})", flawed.solution = "Step 2 is wrong: \\boxed{2}";
+  all.push_back({&reward::find_verifier("error_index"), {flawed}});
+  Subject mathematics{&reward::find_verifier("math"), {}};
+  for (const char* value : {"\\frac{1}{2}", "3\\sqrt{2}", "x^2-3x+2", "\\{1,2,3\\}", "[0,1)\\cup(2,\\infty)", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}",
+                            "y=2x+1", "5\\text{ km}", "1+2i", "\\sin\\frac{\\pi}{6}"}) {
+    Prompt prompt;
+    prompt.answer = value, prompt.solution = std::string("so it is \\boxed{") + value + "}";
+    mathematics.prompts.push_back(prompt);
+  }
+  all.push_back(mathematics);
   return all;
 }
 
