@@ -46,8 +46,12 @@ sandbox::Program packed(std::vector<std::string> argv, const std::vector<std::st
   require<ConfigError>(!argv.front().starts_with('-'), fmt::format("there is no option {}", argv.front()), "it would be taken for the program",
                        "rollcall sandbox --help shows all");
   sandbox::Program program = sandbox::command({});
+  const std::string named = argv.front();
+  const bool is_path = named.find('/') != std::string::npos,
+             is_found = std::filesystem::exists("/usr/bin/" + named) || std::filesystem::exists("/bin/" + named);
+  require<InputError>(is_path || is_found, fmt::format("{} is in neither /usr/bin nor /bin", named), "no other program is found by its name in the sandbox",
+                      "give the path of yours, such as ./" + named);
   for (std::size_t n = 0; n < argv.size(); ++n) {
-    const bool is_path = argv[n].find('/') != std::string::npos;
     if (is_of_the_system(argv[n]) || (n == 0 ? !is_path : !std::filesystem::is_regular_file(argv[n]))) continue;
     argv[n] = (n == 0 ? "./" : "") + taken_along(argv[n], program);
   }

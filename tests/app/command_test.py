@@ -224,7 +224,8 @@ def in_the_sandbox(harness):
     lines = [json.loads(line) for line in harness.succeed("archive", "export", run_with(harness, "in_sandbox", *short)).splitlines()]
     known = [json.loads(line) for line in harness.succeed("archive", "export", harness.work / "built_in", "--step", "1", "--purpose", "train").splitlines()]
     check([(line["completion"], line["correct"]) for line in lines] == [(line["completion"], line["correct"]) for line in known], "other verdicts than the built-in verifier's")
-    for arguments, said in (([], "no program is named"), ([folder / "nowhere.py"], "nowhere.py"), ([folder / "grade.py", folder / "grade.py"], "two files are called grade.py"),
+    for arguments, said in (([], "no program is named"), ([folder / "nowhere.py"], "nowhere.py"), (["grade.py"], "grade.py is in neither /usr/bin nor /bin"),
+                            ([folder / "grade.py", folder / "grade.py"], "two files are called grade.py"),
                             (["--cpus", "1", folder / "grade.py"], "there is no option --cpus"), ([folder / "grade.py"], 'line 1 of the input: no text under "id"')):
         code, out, err, _ = harness.run("sandbox", *arguments, input='{"response": "1"}\n')
         check(code == 2 and said in err and not out, f"{arguments}: {code}\n{err}")
