@@ -7,7 +7,7 @@ import xml.etree.ElementTree
 from harness import LIMIT_S, check, main, sets
 
 CONTROL = "grpo: permuted rewards"
-ROWS = (CONTROL, "grpo", "vopd", "remax", "chord")
+ROWS = (CONTROL, "grpo", "vopd", "remax", "chord", "spell")
 
 
 def study(harness, *more):
@@ -27,11 +27,12 @@ def line_of(harness, row):
 
 def trains_and_goes_on(harness):
     _, out = study(harness)
-    check("5 of 5 runs to do" in out, out)
+    check("6 of 6 runs to do" in out, out)
     _, again = study(harness)
-    check("0 of 5 runs to do" in again, again)
+    check("0 of 6 runs to do" in again, again)
     check(" -> " in line_of(harness, "`grpo`") and " -> " in line_of(harness, "`vopd`"), "a row has no numbers")
     check(" -> " in line_of(harness, "`remax`") and "a worked solution" in line_of(harness, "`chord`"), "a row with data of its own has no numbers")
+    check(" -> " in line_of(harness, "`spell`") and "by a judge" in line_of(harness, "`spell`"), "a row that needs a judge has no numbers")
     check("not run yet" in line_of(harness, "`dapo`"), line_of(harness, "`dapo`"))
     xml.etree.ElementTree.parse(harness.work / "training.svg")
 
@@ -41,7 +42,7 @@ def says_what_does_not_learn(harness):
         path = harness.work / "study" / f"{row.replace(': ', '-').replace(' ', '_')}-1.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"low": low, "high": high}))
 
-    for other in ("vopd", "remax", "chord"):  # of which the program would be asked again each time
+    for other in ("vopd", "remax", "chord", "spell"):  # of which the program would be asked again each time
         (harness.work / "study" / f"{other}-1.json").unlink()
     for low, high, grpo_fine in ((0.1, 0.2, True), (-0.1, 0.2, False), (-0.2, -0.1, False)):
         gains("grpo", low, high)
