@@ -132,7 +132,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
   s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
-  s.bind("task.shuffle_rewards", &c.task.shuffle_rewards, "control: permute rewards over the step's rollouts");
+  s.bind("task.shuffle_rewards", &c.task.shuffle_rewards,
+         "control: permute rewards over the step's rollouts; rows that make theirs of components do not see it");
 
   s.bind("reward.verifier", &c.reward.verifier,
          "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
