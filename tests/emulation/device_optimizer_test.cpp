@@ -166,15 +166,21 @@ TEST(DeviceOptimizer, GoesOnFromWhatWasSaved) {
   EXPECT_EQ(take_steps(*after, resumed, alone, 2, 2), 1) << "exponents were not taken over";
   const End got = end_of(*after, size);
   EXPECT_TRUE(got.weights == expected.weights && got.m == expected.m && got.v == expected.v);
+  after->forget();
+  const auto forgotten = after->state();
+  EXPECT_TRUE(forgotten->m == std::vector<float>(got.m.size()) && forgotten->v == forgotten->m && forgotten->step == 0);
 }
 
 /// The other ranks of three, as this one meets them: they add nothing to sums, and know how the step ends.
 class Others final : public Collectives {
  public:
-  Others(int rank, const WeightLayout& layout, const End& end, std::int64_t& checksum) : rank_(rank), layout_(&layout), end_(&end), checksum_(&checksum) {}
+  Others(int rank, const WeightLayout& layout, const End& end, std::int64_t& checksum) : rank_(rank), layout_(&layout), end_(&end), checksum_(&checksum) {
+    context_.stream = cuda::new_stream();  // as transports have: what waits for nobody else
+  }
   bool corrupt = false;
   int parts() const { return parts_; }
   int windows() const { return windows_; }
+  std::int64_t leaves() const { return leaves_; }
   std::vector<std::int64_t> begins() const { return {0, kBlock, 2 * kBlock, layout_->size}; }
 
   int rank() const override { return rank_; }
@@ -182,6 +188,7 @@ class Others final : public Collectives {
   void maximum(std::span<double>) override {}
   void barrier() override {}
   void sum(std::span<std::int64_t> values) override {
+    if (values.size() == 1) leaves_ = values[0];  // by their number exponents leave room for sums
     for (std::size_t b = 0; values.size() == end_->squares.size() && b < values.size(); ++b) values[b] = values[b] == 0 ? end_->squares[b] : values[b];
   }
   void broadcast(std::span<std::byte> bytes, int) override {
@@ -199,21 +206,29 @@ class Others final : public Collectives {
     next_ = slice == layout_->slices.end() ? 0 : std::max(next_, slice->offset);
     std::vector<float> theirs(end_->weights.begin() + next_, end_->weights.begin() + next_ + std::int64_t(values.size()));
     for (std::size_t r = 0; r + 1 < begins.size(); ++r)
-      if (corrupt && int(r) != rank_ && begins[r] < begins[r + 1]) theirs[std::size_t(begins[r])] += 1.0F;
-    replace(values, begins, theirs);
+      if (corrupt && int(r) != rank_ && begins[r] < begins[r + 1]) theirs[std::size_t(begins[r + 1] - 1)] += 1.0F;
+    const auto own = replace(values, begins, theirs);
+    EXPECT_TRUE(std::equal(own.begin(), own.end(), theirs.begin() + begins[std::size_t(rank_)])) << "other weights go to the others than are made";
     next_ += std::int64_t(values.size()), ++windows_;
   }
 
  private:
+  /// What the own share is to the others, who read it now.
   template <class T>
-  void replace(std::span<T> values, std::span<const std::int64_t> begins, const std::vector<T>& theirs) {
+  std::vector<T> replace(std::span<T> values, std::span<const std::int64_t> begins, const std::vector<T>& theirs) {
     const auto begin = std::size_t(begins[std::size_t(rank_)]), end = std::size_t(begins[std::size_t(rank_) + 1]);
+    std::vector<T> own(end - begin);
+    cuda::copy_to_host(context_, own.data(), values.data() + begin, own.size() * sizeof(T));
+    cuda::wait(context_);
+    cuda::copy_to_device(context_, values.data() + begin, own.data(), own.size() * sizeof(T));
     cuda::copy_to_device(context_, values.data(), theirs.data(), begin * sizeof(T));
     cuda::copy_to_device(context_, values.data() + end, theirs.data() + end, (values.size() - end) * sizeof(T));
     cuda::wait(context_);
+    return own;
   }
 
   int rank_, parts_ = 0, windows_ = 0;
+  std::int64_t leaves_ = 0;
   std::int64_t next_ = 0;  ///< where the next window begins
   const WeightLayout* layout_;
   const End* end_;
@@ -235,6 +250,7 @@ TEST(DeviceOptimizer, AnyOfThreeRanksMakesItsShareOfTheSameStep) {
     const auto optimizer = make_device_optimizer(policy, begins, ranks);
     const int attempts = take_steps(*optimizer, policy, ranks, 1, 1);
     EXPECT_EQ(ranks.parts(), attempts * 3 * (2 + int(config.num_hidden_layers) + 1)) << "two leaves and none: head, norm, blocks and embedding of each";
+    EXPECT_EQ(ranks.leaves(), 2);
     EXPECT_GT(ranks.windows(), 2);
     const End got = end_of(*optimizer, layout.size);
     const auto share = [&](const std::vector<float>& all) {
@@ -247,6 +263,7 @@ TEST(DeviceOptimizer, AnyOfThreeRanksMakesItsShareOfTheSameStep) {
     const auto made = std::make_shared<AlignedFloats>(std::span<const float>(expected.weights));
     const Leaf leaf = random_leaf(config, {6}, 3);
     EXPECT_EQ(forward(policy, leaf, 1.0).logprob, forward(policy_of(config, made), leaf, 1.0).logprob) << rank;
+    optimizer->fetch({});  // for the others' sake
     if (rank == 0) continue;
     ranks.corrupt = true;
     EXPECT_THROW(end_of(*optimizer, layout.size), ProtocolError) << rank;

@@ -188,7 +188,6 @@ SumOutcome OnOneDevice::finish(Collectives& ranks) {
   std::vector<float> largest(layout_.slices.size());
   device_.download(largest_.get(), std::span(largest));
   device_.wait();
-  device_.recycle();
   for (std::size_t s = 0; s < largest.size(); ++s) exponents_.note(s, largest[s]);
   if (const auto outcome = exponents_.decide(ranks); outcome != SumOutcome::ready) return outcome;
   of_sum_ = exponents_.all();
