@@ -13,14 +13,6 @@
 namespace rollcall::comm {
 namespace {
 
-void take_on_device(void** memory, std::size_t bytes) {
-  const cudaError_t code = cudaMalloc(memory, bytes);
-  require<EnvironmentError>(code != cudaErrorMemoryAllocation,
-                            fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for", bytes_text(bytes)),
-                            "sums and weights pass through it", "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
-  check_cuda(code, "cudaMalloc");
-}
-
 /// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than whole buffers do.
 bool shares_go_whole(std::span<const std::int64_t> begins) { return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back(); }
 
@@ -47,6 +39,16 @@ std::uint64_t checksum_anywhere(std::span<const std::byte> bytes) {
   }
   return sum.value();
 }
+
+namespace {
+void take_on_device(void** memory, std::size_t bytes) {
+  const cudaError_t code = cudaMalloc(memory, bytes);
+  require<EnvironmentError>(code != cudaErrorMemoryAllocation,
+                            fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for", bytes_text(bytes)),
+                            "sums and weights pass through it", "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
+  check_cuda(code, "cudaMalloc");
+}
+}  // namespace
 
 WorkMemory::WorkMemory(int device, Side side, std::size_t bytes) : device_(device), side_(side), bytes_(bytes) {
   use();

@@ -85,7 +85,7 @@ def another_kind_of_device_is_refused_by_name(harness):
 
 def numerics_change_where_that_is_allowed(harness):
     """From a device to processors and back to a device, of another kind: the same end on one rank and three. The launcher's number of the rank is told where it is another."""
-    change = (*DEVICE, *sets(run__allow_numerics_change="true"))
+    change = (*DEVICE, *sets(run__allow_numerics_change="true", eval__after="false"))
     for ranks in (1, 3):
         folder = harness.work / f"changed_{ranks}"
         shutil.copytree(harness.work / "ranks_1", folder)
