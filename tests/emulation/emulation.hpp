@@ -39,4 +39,11 @@ struct Counts {
 };
 Counts counts();
 
+/// Graphs that can be launched, and how often some were. With `refused`, captures fail from now on, as they do where a driver makes no graphs.
+struct GraphCounts {
+  std::int64_t kept, launched;
+};
+GraphCounts graph_counts();
+void refuse_captures(bool refused);
+
 }  // namespace emulation

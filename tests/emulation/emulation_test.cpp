@@ -151,6 +151,65 @@ TEST(Emulation, AGraphRepeatsWhatItCaptured) {
   cudaGraphDestroy(graph), cudaGraphExecDestroy(executable), cudaStreamDestroy(stream), cudaFree(value);
 }
 
+/// Copies read pinned memory, and kernels device memory, when the launch is done; so host and streams must not be ahead of it.
+TEST(Emulation, AGraphIsLate) {
+  cudaStream_t one, two;
+  cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking), cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
+  float* value = on_device(std::vector<float>{1.0F});
+  void* pinned = nullptr;
+  cudaMallocHost(&pinned, 4);
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  cudaStreamBeginCapture(one, cudaStreamCaptureModeThreadLocal);
+  cudaMemcpyAsync(value, pinned, 4, cudaMemcpyHostToDevice, one);
+  samples::step(one, value, 1);
+  cudaStreamEndCapture(one, &graph);
+  cudaGraphInstantiate(&executable, graph);
+  *static_cast<float*>(pinned) = 3.0F;
+  cudaGraphLaunch(executable, one);
+  *static_cast<float*>(pinned) = 5.0F;
+  EXPECT_EQ(from_device(value, 1)[0], 1.0F);
+  cudaGraphLaunch(executable, two);
+  cudaGraphExecDestroy(executable);
+  const auto reports = take_reports();
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0], "a graph is destroyed before its last launch is done");
+  cudaStreamSynchronize(two);
+  EXPECT_EQ(cudaStreamQuery(one), cudaSuccess) << "launches of one graph come one after the other";
+  EXPECT_EQ(from_device(value, 1)[0], 10.0F);
+  cudaGraphDestroy(graph), cudaStreamDestroy(one), cudaStreamDestroy(two), cudaFree(value), cudaFreeHost(pinned);
+}
+
+/// Each call by itself; what is left is no graph.
+TEST(Emulation, ACaptureMayOnlyQueue) {
+  cudaStream_t stream, other;
+  cudaStreamCreate(&stream), cudaStreamCreate(&other);
+  float* value = on_device(std::vector<float>{1.0F});
+  void* taken = nullptr;
+  cudaEvent_t event;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  samples::step(other, value, 1);
+  cudaEventRecord(event, other);
+  const std::vector<std::function<cudaError_t()>> forbidden{[&] { return cudaMalloc(&taken, 4); },
+                                                            [&] { return cudaMallocAsync(&taken, 4, stream); },
+                                                            [&] { return cudaMallocHost(&taken, 4); },
+                                                            [&] { return cudaFree(value); },
+                                                            [&] { return cudaStreamSynchronize(stream); },
+                                                            [&] { return cudaStreamQuery(stream); },
+                                                            [&] { return cudaDeviceSynchronize(); },
+                                                            [&] { return cudaMemcpy(value, value, 4, cudaMemcpyDefault); },
+                                                            [&] { return cudaStreamWaitEvent(stream, event); }};
+  for (std::size_t i = 0; i < forbidden.size(); ++i) {
+    cudaGraph_t graph;
+    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    EXPECT_EQ(forbidden[i](), cudaErrorStreamCaptureUnsupported) << i;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated) << i;
+    EXPECT_EQ(graph, nullptr) << i;
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaErrorStreamCaptureInvalidated);
+  cudaEventDestroy(event), cudaStreamDestroy(stream), cudaStreamDestroy(other), cudaFree(value);
+}
+
 TEST(EmulationDeathTest, TheHostMayNotTouchDeviceMemory) {
   float* value = on_device(std::vector<float>{1.0F});
   EXPECT_DEATH(*value = 2.0F, "the host touched device memory");

@@ -1,4 +1,4 @@
-// The emulated runtime: device memory that the host may not touch, and work that is done as late as its order allows.
+// (long: every call over one machine) The emulated runtime: device memory that the host may not touch, and work that is done as late as its order allows.
 #include "machine.hpp"
 
 #include <link.h>
@@ -31,6 +31,8 @@ struct Event {
 };
 struct Graph {
   std::vector<std::function<void()>> nodes;
+  bool broken = false;         ///< by what may not be asked for in a capture
+  std::shared_ptr<Work> last;  ///< launch, behind which the next one is done
 };
 
 namespace {
@@ -62,6 +64,8 @@ struct Machine {
   std::map<const void*, int> shared_limits{};
   std::map<const void*, std::size_t> asked{};  ///< by cudaMalloc
   MemoryTaken taken{};
+  GraphCounts graphs{};
+  bool captures_refused = false;
   cudaError_t last_error = cudaSuccess;
   int open = 0;
 
@@ -159,9 +163,20 @@ void append(Stream* stream, std::function<bool()> run, const std::shared_ptr<Wor
   (stream == nullptr ? machine().null_stream : *stream).last = work;
 }
 
+/// Ends what the stream captures: the call at hand is none that a capture may have.
+cudaError_t break_capture(Stream* stream) { return stream->captures->broken = true, failed(cudaErrorStreamCaptureUnsupported); }
+bool captures(const Stream* stream) { return stream != nullptr && stream->captures != nullptr; }
+/// For calls that no thread may make while it captures, on whatever stream: they may wait for work.
+bool breaks_a_capture() {
+  bool broken = false;
+  for (Stream* stream : machine().streams)
+    if (captures(stream)) broken = true, break_capture(stream);
+  return broken;
+}
+
 cudaError_t push(Stream* stream, std::function<void()> run, const std::shared_ptr<Work>& also = nullptr) {
-  if (stream != nullptr && stream->captures != nullptr) {
-    if (also != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+  if (captures(stream)) {
+    if (also != nullptr) return break_capture(stream);
     stream->captures->nodes.push_back(std::move(run));
     return cudaSuccess;
   }
@@ -231,6 +246,8 @@ std::string device_name = "0000:01:00.0";
 void name_device(const std::string& bus_id) { device_name = bus_id; }
 MemoryTaken memory_taken() { return machine().taken; }
 void begin_memory() { machine().taken.most = machine().taken.now; }
+GraphCounts graph_counts() { return machine().graphs; }
+void refuse_captures(bool refused) { machine().captures_refused = refused; }
 void seed(std::uint64_t value) { machine().random.seed(value); }
 std::mt19937_64& random_engine() { return machine().random; }
 void push_work(cudaStream_t stream, std::function<bool()> advance) { append(stream, std::move(advance), nullptr); }
@@ -260,6 +277,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorNotReady: return "device not ready";
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
   }
   return "unknown error";
 }
@@ -284,17 +302,26 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) { return *pool
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }  // emulated memory costs nothing to take
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
   const cudaError_t error = take(machine().device, memory, bytes);
   if (error != cudaSuccess) return error;
   machine().asked[*memory] = bytes, machine().taken.now += bytes;
   machine().taken.most = std::max(machine().taken.most, machine().taken.now);
   return error;
 }
-cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return take(machine().device, memory, bytes); }
+cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t stream) {
+  if (captures(stream)) return break_capture(stream);  // a device would give the graph memory of its own
+  return take(machine().device, memory, bytes);
+}
 cudaError_t cudaMallocManaged(void** memory, std::size_t bytes) { return take(machine().managed, memory, bytes); }
-cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return *memory = std::malloc(bytes), cudaSuccess; }
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
+  *memory = std::malloc(bytes);
+  return std::memset(*memory, kGarbage, bytes), cudaSuccess;
+}
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
+  if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
   complete_all();
   if (const auto asked = machine().asked.find(memory); asked != machine().asked.end()) machine().taken.now -= asked->second, machine().asked.erase(asked);
   return give(memory);
@@ -302,11 +329,16 @@ cudaError_t cudaFree(void* memory) {
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   return push(stream, [memory] { give(memory); });
 }
-cudaError_t cudaFreeHost(void* memory) { return std::free(memory), cudaSuccess; }
+cudaError_t cudaFreeHost(void* memory) {
+  if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
+  complete_all();  // some of it may be read or written by copies
+  return std::free(memory), cudaSuccess;
+}
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   return push(stream, [=] { copy(to, from, bytes); });
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
   const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
   complete(machine().null_stream.last);
   return error;
@@ -331,15 +363,23 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return complete(stream == nullptr ? machine().null_stream.last : stream->last), cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (captures(stream)) return break_capture(stream);
+  return complete(stream == nullptr ? machine().null_stream.last : stream->last), cudaSuccess;
+}
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (captures(stream)) return break_capture(stream);
   const auto& last = stream == nullptr ? machine().null_stream.last : stream->last;
   if (last == nullptr || last->done) return cudaSuccess;
   advance(last);  // by the next time, if it is ready
   return cudaErrorNotReady;
 }
-cudaError_t cudaDeviceSynchronize() { return complete_all(), cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() {
+  if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
+  return complete_all(), cudaSuccess;
+}
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return *event = new Event, cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const cudaError_t error = push(stream, [] {});
@@ -358,18 +398,31 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (stream == nullptr || stream->captures != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+  if (stream == nullptr || stream->captures != nullptr || machine().captures_refused) return failed(cudaErrorStreamCaptureUnsupported);
   return stream->captures = new Graph, cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = std::exchange(stream->captures, nullptr);
-  return *graph == nullptr ? failed(cudaErrorInvalidValue) : cudaSuccess;
+  if (*graph == nullptr) return failed(cudaErrorInvalidValue);
+  if (!(*graph)->broken) return cudaSuccess;
+  delete std::exchange(*graph, nullptr);
+  return failed(cudaErrorStreamCaptureInvalidated);
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) { return *executable = new Graph(*graph), cudaSuccess; }
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  ++machine().graphs.kept;
+  return *executable = new Graph(*graph), cudaSuccess;
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  return push(stream, [nodes = executable->nodes] {
+  const auto run = [nodes = executable->nodes] {
     for (const auto& node : nodes) node();
-  });
+  };
+  if (const cudaError_t error = push(stream, run, executable->last); error != cudaSuccess) return error;
+  executable->last = stream == nullptr ? machine().null_stream.last : stream->last;
+  return ++machine().graphs.launched, cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) { return delete executable, cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  if (executable->last != nullptr && !executable->last->done) report("a graph is destroyed before its last launch is done");
+  --machine().graphs.kept;
+  return delete executable, cudaSuccess;
+}
