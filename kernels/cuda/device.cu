@@ -1,4 +1,4 @@
-// The error check of the CUDA kernels, and memory, copies and streams of the device.
+// The error check of the CUDA kernels, and memory, copies, streams, events and graphs of the device.
 #include "kernels/cuda/device.cuh"
 
 #include "kernels/cuda/device_memory.hpp"
@@ -74,7 +74,7 @@ std::int64_t free_bytes() {
 
 void* new_stream() {
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   return stream;
 }
 
@@ -101,5 +101,43 @@ void copy_on_device(ExecutionContext& context, void* to, const void* from, std::
 }
 void fill_zeros(ExecutionContext& context, void* to, std::size_t bytes) { check(cudaMemsetAsync(to, 0, bytes, stream_of(context)), "cudaMemsetAsync"); }
 void wait(ExecutionContext& context) { check(cudaStreamSynchronize(stream_of(context)), "cudaStreamSynchronize"); }
+
+Event::Event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  event_ = {event, [](cudaEvent_t e) { cudaEventDestroy(e); }};
+}
+void Event::record(const ExecutionContext& context) { check(cudaEventRecord(static_cast<cudaEvent_t>(event_.get()), stream_of(context)), "cudaEventRecord"); }
+void Event::wait_on(const ExecutionContext& context) const {
+  check(cudaStreamWaitEvent(stream_of(context), static_cast<cudaEvent_t>(event_.get()), 0), "cudaStreamWaitEvent");
+}
+void Event::wait() const { check(cudaEventSynchronize(static_cast<cudaEvent_t>(event_.get())), "cudaEventSynchronize"); }
+
+Graph::Graph(const ExecutionContext& context, const std::function<void()>& queue) {
+  const auto expect = [](cudaError_t status, const char* call) {
+    if (status != cudaSuccess)
+      throw std::runtime_error(std::string("a CUDA graph could not be made: ") + call + " failed (" + cudaGetErrorString(status) +
+                               "; steps of decoding are launched as graphs); look at the driver's version and its free device memory");
+  };
+  // Of this thread: what others ask of the device meanwhile is not captured and breaks nothing.
+  expect(cudaStreamBeginCapture(stream_of(context), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  cudaGraph_t captured = nullptr;
+  try {
+    queue();
+  } catch (...) {
+    cudaStreamEndCapture(stream_of(context), &captured);
+    if (captured != nullptr) cudaGraphDestroy(captured);
+    throw;
+  }
+  expect(cudaStreamEndCapture(stream_of(context), &captured), "cudaStreamEndCapture");
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t made = cudaGraphInstantiate(&executable, captured, 0);
+  cudaGraphDestroy(captured);
+  expect(made, "cudaGraphInstantiate");
+  executable_ = {executable, [](cudaGraphExec_t e) { cudaGraphExecDestroy(e); }};
+}
+void Graph::launch(const ExecutionContext& context) const {
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable_.get()), stream_of(context)), "cudaGraphLaunch");
+}
 
 }  // namespace rollcall::kernels::cuda

@@ -48,15 +48,18 @@ void launch_rows(const ExecutionContext& context, const char* name, void (*kerne
   if (rows > 0) launch(context, name, kernel, {static_cast<unsigned>(rows), kWarp, bytes}, arguments...);
 }
 
-/// Device memory that lives until the work queued so far has used it.
+/// Device memory that lives until the work queued so far has used it; none for a count of 0.
 template <class T>
 class Scratch {
  public:
   Scratch(const ExecutionContext& context, std::int64_t count) : stream_(stream_of(context)) {
+    if (count <= 0) return;
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
     check_taken(cudaMallocAsync(&memory_, bytes, stream_), bytes, "scratch of kernels");
   }
-  ~Scratch() { cudaFreeAsync(memory_, stream_); }
+  ~Scratch() {
+    if (memory_ != nullptr) cudaFreeAsync(memory_, stream_);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   T* get() const { return static_cast<T*>(memory_); }

@@ -1,7 +1,7 @@
 // The operations of a step on one CUDA device: what kernel_set.hpp lists for the host, on device memory. Built with ROLLCALL_ENABLE_CUDA only.
 //
 // - Every pointer is to memory that the device reaches. Calls are queued on ExecutionContext::stream and return before they are done; temporary memory is
-//   stream-ordered. std::runtime_error when a launch fails.
+//   the caller's where it gives some, stream-ordered elsewhere. std::runtime_error when a launch fails.
 // - Numerics `cuda_bf16_sliced8`: products of bf16 in mma.m16n8k16 with fp32 sums, k ascending in steps of 32, slices of k summed apart and folded by a binary
 //   tree; all else in fp32. A row's bits depend on that row alone. They are not the bits of a processor: a tensor core adds in an order of its own.
 #pragma once
@@ -27,8 +27,9 @@ void round_rows(ExecutionContext&, const float* x, std::int64_t n, std::int64_t 
 void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, Bf16* to);
 /// to[columns, stepped(count)] = the transpose of x.
 void transpose(ExecutionContext&, const Rows16& x, Bf16* to);
-/// y[n,o] = x W^T (+ bias unless nullptr), W of o rows and x of n rows with equal columns. slices: 1, 2, 4 or 8.
-void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y);
+/// y[n,o] = x W^T (+ bias unless nullptr), W of o rows and x of n rows with equal columns. slices: 1, 2, 4 or 8. Temporary memory: sliced_floats.
+void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts = nullptr);
+constexpr std::int64_t sliced_floats(std::int64_t n, std::int64_t o, int slices) { return slices > 1 ? slices * n * o : 0; }
 /// The same of x[n,k] in fp32, which it rounds.
 void linear(ExecutionContext&, const float* x, std::int64_t n, const Rows16& w, const float* bias, int slices, float* y);
 
@@ -63,9 +64,10 @@ void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std:
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
                         HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv);
 
-/// As in kernel_set.hpp without its `e`; `blocks` [n, vocabulary_blocks(v) + 1] is asked for here.
+/// As in kernel_set.hpp without its `e`; `blocks` [n, vocabulary_blocks(v) + 1] is asked for here. Temporary memory: column_floats.
 void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                   float* logprob, float* entropy, float* lse, BlockMass* blocks);
+                   float* logprob, float* entropy, float* lse, BlockMass* blocks, float* sums = nullptr);
+constexpr std::int64_t column_floats(std::int64_t n, std::int64_t v) { return 3 * n * vocabulary_blocks(v); }
 void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
                             const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits);
 /// What is drawn: ids below `ids`; of them the top_k most probable (0: all), and of those the fewest that have top_p of their mass (Holtzman et al. 2020). Of equals

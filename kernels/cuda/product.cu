@@ -156,18 +156,18 @@ void launch_transposed(const ExecutionContext& context, const T* x, std::int64_t
 void round_transposed(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, Bf16* to) { launch_transposed(context, x, k, n, k, to); }
 void transpose(ExecutionContext& context, const Rows16& x, Bf16* to) { launch_transposed(context, x.rows, stepped(x.columns), x.count, x.columns, to); }
 
-void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y) {
+void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts) {
   if (x.count == 0 || w.count == 0) return;
-  const std::int64_t outputs = x.count * w.count;
-  const Scratch<float> parts(context, slices > 1 ? slices * outputs : 1);
-  const Operands p{x, w, bias, slices > 1 ? parts.get() : y, slices};
+  const Scratch<float> own(context, parts == nullptr ? sliced_floats(x.count, w.count, slices) : 0);
+  if (parts == nullptr) parts = own.get();
+  const Operands p{x, w, bias, slices > 1 ? parts : y, slices};
   if (x.count <= 8) launch_tiles<8>(context, p);
   else if (x.count <= 16) launch_tiles<16>(context, p);
   else if (x.count <= 32) launch_tiles<32>(context, p);
   else if (x.count <= 64) launch_tiles<64>(context, p);
   else if (x.count <= 128) launch_tiles<128>(context, p);
   else launch_tiles<256>(context, p);
-  if (slices > 1) launch_each(context, "fold", fold_each, outputs, parts.get(), slices, w.count, bias, y);
+  if (slices > 1) launch_each(context, "fold", fold_each, x.count * w.count, parts, slices, w.count, bias, y);
 }
 
 void linear(ExecutionContext& context, const float* x, std::int64_t n, const Rows16& w, const float* bias, int slices, float* y) {

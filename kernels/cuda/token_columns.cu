@@ -295,16 +295,18 @@ __global__ void __launch_bounds__(kBlock) wide_columns_row(const float* logits, 
 }  // namespace
 
 void token_columns(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                   float* logprob, float* entropy, float* lse, BlockMass* blocks) {
+                   float* logprob, float* entropy, float* lse, BlockMass* blocks, float* sums) {
+  static_assert(sizeof(Sums) == column_floats(1, 1) * sizeof(float));
   constexpr std::int64_t kRows = 32768;  // a grid has at most 65,535 in y
   const std::int64_t parts = vocabulary_blocks(v);
+  const Scratch<float> own(context, sums == nullptr ? column_floats(n < kRows ? n : kRows, v) : 0);
+  auto* const of_blocks = reinterpret_cast<Sums*>(sums == nullptr ? own.get() : sums);
   for (std::int64_t first = 0; first < n; first += kRows) {
     const std::int64_t rows = n - first < kRows ? n - first : kRows;
-    const Scratch<Sums> sums(context, rows * parts);
     const float* from = logits + first * v;
     launch(context, "block_sums", block_sums, {dim3(static_cast<unsigned>(parts), static_cast<unsigned>(rows)), kBlock}, from, v, inverse_temperature,
-           sums.get());
-    launch_each(context, "token_columns", join_each, rows, sums.get(), parts, from, v, inverse_temperature, target + first,
+           of_blocks);
+    launch_each(context, "token_columns", join_each, rows, of_blocks, parts, from, v, inverse_temperature, target + first,
                 Columns{logprob + first, entropy + first, lse + first, blocks + first * (parts + 1)});
   }
 }
