@@ -24,8 +24,13 @@ struct Widths {
       : hidden(c.hidden_size), inner(c.intermediate_size), q(c.num_attention_heads * c.head_dim), kv(c.num_key_value_heads * c.head_dim), qk(c.qk_norm) {}
   std::int64_t hidden, inner, q, kv;
   bool qk;
-  std::int64_t widest() const { return std::max({hidden, inner, q}); }
 };
+
+/// While a product of a block is made: its rows rounded, and the parts of its sums. The largest are those of o and down, of hidden outputs, which are cut in 8.
+std::int64_t product_bytes(const Widths& w, std::int64_t rows, std::int64_t inputs) {
+  return halves(rows, inputs) + piece(cuda::sliced_floats(rows, w.hidden, 8) * kFloat);
+}
+std::int64_t product_bytes(const Widths& w, std::int64_t rows) { return product_bytes(w, rows, std::max(w.q, w.inner)); }
 
 /// Of the gradients of weights [outputs, inputs] behind the same rows, and of the rows: while a product is made of operands that are turned and rounded.
 std::int64_t through(std::int64_t rows, std::int64_t inputs, std::initializer_list<std::int64_t> all) {
@@ -43,7 +48,8 @@ std::int64_t through(std::int64_t rows, std::int64_t inputs, std::initializer_li
 std::int64_t head_bytes(const ModelConfig& c, std::int64_t rows) {
   const std::int64_t count = std::min(rows, kHeadRows);
   return 2 * floats(count, c.hidden_size) + halves(count, c.hidden_size) + floats(count, c.vocab_size) +
-         piece(count * (kernels::vocabulary_blocks(c.vocab_size) + 1) * std::int64_t(sizeof(kernels::BlockMass)));
+         piece(count * (kernels::vocabulary_blocks(c.vocab_size) + 1) * std::int64_t(sizeof(kernels::BlockMass))) +
+         piece(cuda::column_floats(count, c.vocab_size) * kFloat);
 }
 
 std::int64_t backward_bytes(const ModelConfig& c, std::int64_t n, std::int64_t m) {
@@ -99,23 +105,23 @@ std::int64_t device_leaf_bytes(const ModelConfig& c, const DeviceLeafShape& leaf
   const Widths w(c);
   const std::int64_t pages = piece((n / kernels::kPageKeys + 2 * sequences) * device_page_bytes(c));
   const std::int64_t before = pages + 3 * floats(m, 1) + floats(m, w.hidden) + floats(n, w.hidden), block = device_block_bytes(c, n);
-  const std::int64_t forward = std::max(block + halves(n, w.widest()), head_bytes(c, m));
+  const std::int64_t forward = std::max(block + product_bytes(w, n), head_bytes(c, m));
   if (kept == 0) return before + forward;
-  const std::int64_t again = kept < c.num_hidden_layers ? block + halves(n, w.widest()) : 0, inputs = floats((c.num_hidden_layers - kept + 1) * n, w.hidden);
-  return before + inputs + kept * block + std::max({halves(n, w.widest()), head_bytes(c, m), again + backward_bytes(c, n, m)});
+  const std::int64_t again = kept < c.num_hidden_layers ? block + product_bytes(w, n) : 0, inputs = floats((c.num_hidden_layers - kept + 1) * n, w.hidden);
+  return before + inputs + kept * block + std::max({product_bytes(w, n), head_bytes(c, m), again + backward_bytes(c, n, m)});
 }
 
 std::int64_t device_decode_bytes(const ModelConfig& c, std::int64_t n) {
   const Widths w(c);
   const std::int64_t attention = floats(n, w.hidden) + 2 * floats(n, w.q) + 2 * floats(n, w.kv) + (w.qk ? floats(n, w.q) + floats(n, w.kv) : 0) +
-                                 floats(n, w.hidden) + halves(n, std::max(w.hidden, w.q));
-  const std::int64_t feed = 2 * floats(n, w.hidden) + 3 * floats(n, w.inner) + halves(n, w.widest());
-  return floats(n, w.hidden) + std::max({attention, feed, 4 * floats(n, 1) + head_bytes(c, n)});
+                                 floats(n, w.hidden) + product_bytes(w, n, w.q);
+  const std::int64_t feed = 2 * floats(n, w.hidden) + 3 * floats(n, w.inner) + product_bytes(w, n, w.inner);
+  const std::int64_t of_graphs = piece(n * kStepRow) + piece(n * kDrawRow) + floats(n, 3) + piece(c.num_hidden_layers * device_page_bytes(c));
+  return of_graphs + floats(n, w.hidden) + std::max({attention, feed, floats(n, 1) + head_bytes(c, n)});
 }
 
 std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
-  const std::int64_t slices = 8, sums = kernels::vocabulary_blocks(c.vocab_size) * 4 * kFloat;
-  return std::max(slices * rows * c.hidden_size * kFloat, std::min(rows, kHeadRows) * sums);
+  return 2 * rows * c.num_attention_heads * kFloat;  // the backward pass of attention
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace rollcall::model {
 namespace {
@@ -50,7 +51,7 @@ Device::Device() {
                             "start on a node with a free NVIDIA GPU");
   index_ = preferred_place % found.count;
   kernels::cuda::use_device(index_);
-  context_.stream = kernels::cuda::new_stream();
+  context_.stream = kernels::cuda::new_stream(), copies_.stream = kernels::cuda::new_stream();
 }
 
 Device::Chunk& Device::chunk_for(std::vector<Chunk>& chunks, std::size_t bytes, bool both) {
@@ -90,6 +91,25 @@ void Device::wait() {
 void Device::recycle() {
   for (Chunk& chunk : up_) chunk.used = 0;
 }
+
+void DeviceInput::begin() {
+  copied_.wait();
+  used_ = 0;
+}
+
+const std::byte* DeviceInput::put_bytes(std::span<const std::byte> bytes) {
+  std::memcpy(pinned_.get() + used_, bytes.data(), bytes.size());
+  return place_ + std::exchange(used_, used_ + bytes.size());
+}
+
+void DeviceInput::send() {
+  read_.wait_on(device_->copies());
+  kernels::cuda::copy_to_device(device_->copies(), place_, pinned_.get(), used_);
+  copied_.record(device_->copies());
+  copied_.wait_on(device_->context());
+}
+
+void DeviceInput::read() { read_.record(device_->context()); }
 
 std::string device_problem() { return kernels::cuda::devices().problem; }
 void prefer_device(int place) { preferred_place = place; }

@@ -1,4 +1,4 @@
-// Private to the model: the CUDA device of this process: its stream, what is carried to it and back, and memory that passes take piece by piece.
+// Private to the model: the CUDA device of this process: its streams, what is carried to it and back, and memory that passes take piece by piece.
 #pragma once
 
 #include "kernels/cuda/device_memory.hpp"
@@ -45,6 +45,7 @@ class Device {
   static Device& own();
   std::unique_lock<std::recursive_mutex> turn() { return std::unique_lock(mutex_); }
   kernels::ExecutionContext& context() { return context_; }
+  kernels::ExecutionContext& copies() { return copies_; }  ///< for copies beside the work of context()
   int index() const { return index_; }
 
   /// A copy on the device, through pinned memory; it stays until recycle().
@@ -77,9 +78,32 @@ class Device {
 
   int index_ = 0;
   std::recursive_mutex mutex_;
-  kernels::ExecutionContext context_;
+  kernels::ExecutionContext context_, copies_;
   std::vector<Chunk> up_, down_;
   std::vector<Arriving> arriving_;
+};
+
+/// A place in device memory for what goes over again and again, so that the same work, a graph, reads it each time. Copies run beside the work queued before.
+class DeviceInput {
+ public:
+  DeviceInput(Device& device, DeviceArena& arena, std::int64_t bytes)
+      : device_(&device), pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))), place_(arena.take<std::byte>(bytes)) {}
+  void begin();  ///< once nothing is copied out of the host's side any more
+  /// Behind what was put there since begin(); what is put together is no more than the place's bytes.
+  template <class T>
+  const T* put(std::span<const T> values) {
+    return reinterpret_cast<const T*>(put_bytes(std::as_bytes(values)));
+  }
+  void send();  ///< queues the copy; all that is queued on the device's stream from now on comes behind it
+  void read();  ///< what is queued there so far reads the place: the next copy comes behind it
+
+ private:
+  const std::byte* put_bytes(std::span<const std::byte> bytes);
+  Device* device_;
+  std::shared_ptr<std::byte> pinned_;
+  std::byte* place_;
+  std::size_t used_ = 0;
+  kernels::cuda::Event copied_, read_;
 };
 
 }  // namespace rollcall::model

@@ -2,19 +2,15 @@
 #include "model/device/device_backend.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rollcall::model {
 
 namespace cuda = kernels::cuda;
 using device_sizes::kHeadRows;
 
-/// Page tables of all sequences one after the other, then where each row, and each that stands in a second place, is stored.
-void DeviceBackend::upload_places(const KeyValues& memory) {
-  const auto rows = memory.rows();
-  std::vector<kernels::AttentionRow> places(rows.begin(), rows.end());
-  std::vector<std::int32_t> source;
-  for (std::int64_t i = 0; i < n_; ++i) source.push_back(std::int32_t(i));
-  for (const auto& [row, place] : memory.again()) places.push_back(place), source.push_back(row);
+/// Tables go over in one piece; rows of one sequence stand side by side and share theirs.
+std::vector<kernels::AttentionRow> DeviceBackend::with_tables(std::vector<kernels::AttentionRow> places) {
   std::vector<const void*> table;
   std::vector<std::size_t> begins;  // [places] of its table
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -25,38 +21,52 @@ void DeviceBackend::upload_places(const KeyValues& memory) {
   }
   const void* const* on_device = device_->upload(std::span<const void* const>(table));
   for (std::size_t i = 0; i < places.size(); ++i) places[i].pages = on_device + begins[i];
-  places_ = device_->upload(std::span<const kernels::AttentionRow>(places));
-  source_ = device_->upload(std::span<const std::int32_t>(source));
-  stored_ = std::int64_t(places.size());
+  return places;
 }
 
-DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
-                                         const KeyValues& memory, Keep keep) {
-  policy_ = &policy, memory_ = &memory, keep_ = keep;
-  n_ = std::int64_t(tokens.size());
-  upload_places(memory);
-  positions_ = device_->upload(positions);
+DeviceBackend::Input DeviceBackend::upload(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory) {
+  const auto rows = memory.rows();
+  std::vector<kernels::AttentionRow> places(rows.begin(), rows.end());
+  std::vector<std::int32_t> source(tokens.size());
+  std::iota(source.begin(), source.end(), 0);
+  for (const auto& [row, place] : memory.again()) places.push_back(place), source.push_back(row);
+  places = with_tables(std::move(places));
+  return {std::int64_t(tokens.size()),
+          std::int64_t(places.size()),
+          device_->upload(tokens),
+          device_->upload(positions),
+          device_->upload(std::span<const std::int32_t>(source)),
+          device_->upload(std::span<const kernels::AttentionRow>(places)),
+          &memory};
+}
+
+DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const Input& input, Keep keep) {
+  policy_ = &policy, input_ = input, keep_ = keep;
+  n_ = input.rows;
   const Rows x = take(policy.view.config.hidden_size);
-  cuda::embed(context(), policy.embedding, device_->upload(tokens), n_, x.values);
+  cuda::embed(context(), policy.embedding, input.tokens, n_, x.values);
   hold();
   return x;
 }
 
-DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
-                                          const KeyValues& memory) {
-  Rows x = embed(policy, tokens, positions, memory, Keep::nothing);
+DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, const Input& input) {
+  Rows x = embed(policy, input, Keep::nothing);
   for (std::size_t i = 0; i < policy.view.layers.size(); ++i) x = run_block(*this, policy.view, i, x).y;
   return x;
 }
 
 void DeviceBackend::logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit) {
+  logits(policy, device_->upload(rows), std::int64_t(rows.size()), visit);
+}
+
+void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std::int64_t all, const VisitLogits& visit) {
   const Linear& head = policy.view.head;
-  const std::int64_t width = head.inputs, all = std::int64_t(rows.size());
+  const std::int64_t width = head.inputs;
   for (std::int64_t first = 0; first < all; first += kHeadRows) {
     const std::int64_t count = std::min(kHeadRows, all - first);
     const auto mark = arena_.mark();
     float *gathered = arena_.take<float>(count * width), *normed = arena_.take<float>(count * width), *logits = arena_.take<float>(count * head.outputs);
-    cuda::sum_rows(context(), device_->upload(rows.subspan(std::size_t(first), std::size_t(count))), nullptr, count, width, gathered);
+    cuda::sum_rows(context(), rows + first, nullptr, count, width, gathered);
     cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight, policy.view.eps(), normed);
     cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias, head.slices, logits);
     visit(first, count, logits, normed);
@@ -68,7 +78,8 @@ void DeviceBackend::columns(const float* logits, std::int64_t count, std::int64_
                             kernels::BlockMass* blocks) {
   const auto mark = arena_.mark();
   if (blocks == nullptr) blocks = arena_.take<kernels::BlockMass>(count * (kernels::vocabulary_blocks(vocab) + 1));
-  cuda::token_columns(context(), logits, count, vocab, scale, targets, to.logprob, to.entropy, to.lse, blocks);
+  cuda::token_columns(context(), logits, count, vocab, scale, targets, to.logprob, to.entropy, to.lse, blocks,
+                      arena_.take<float>(cuda::column_floats(count, vocab)));
   arena_.give_back(mark);
 }
 
@@ -86,15 +97,15 @@ DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
 
 void DeviceBackend::rope(Rows x, int direction) {
   const std::int64_t head_dim = policy_->view.config.head_dim;
-  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, positions_, policy_->cos, policy_->sin, direction);
+  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, policy_->cos, policy_->sin, direction);
 }
 
 DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
   const Rows out = take(q.width);
   const kernels::HeadShape heads = policy_->view.heads();
-  const std::int64_t offset = memory_->offset(layer);
-  cuda::store_positions(context(), k.values, v.values, places_, stored_, heads, offset, source_);
-  cuda::attention(context(), q.values, places_, n_, heads, {offset, 0, heads.kv_heads}, out.values);
+  const std::int64_t offset = input_.memory->offset(layer);
+  cuda::store_positions(context(), k.values, v.values, input_.places, input_.stored, heads, offset, input_.source);
+  cuda::attention(context(), q.values, input_.places, n_, heads, {offset, 0, heads.kv_heads}, out.values);
   return out;
 }
 

@@ -5,8 +5,10 @@
 #include "model/packed_rows.hpp"
 #include "model/transformer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <vector>
 
 namespace rollcall::model {
 
@@ -22,11 +24,23 @@ class DeviceBackend {
     float* values;
     std::int64_t width;
   };
+  /// What a pass reads of its rows; pointers are the device's.
+  struct Input {
+    std::int64_t rows = 0, stored = 0;                           ///< places: the rows' in order, then second ones of some of them
+    const std::int32_t *tokens = nullptr, *positions = nullptr;  ///< [rows]
+    const std::int32_t* source = nullptr;                        ///< [stored] row of each place
+    const kernels::AttentionRow* places = nullptr;               ///< [stored]
+    const KeyValues* memory = nullptr;                           ///< of which layers' offsets are read
+  };
+  Input upload(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory);
+  /// The same places, with their tables of pages on the device.
+  std::vector<kernels::AttentionRow> with_tables(std::vector<kernels::AttentionRow> places);
+
   enum class Keep { nothing, rows };  ///< whether a residual add drops all rows but its result
   /// Begins a pass.
-  Rows embed(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory, Keep keep);
+  Rows embed(const OnDevice& policy, const Input& input, Keep keep);
   /// Output of the last block, before the final norm: [n, hidden].
-  Rows hidden(const OnDevice& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory);
+  Rows hidden(const OnDevice& policy, const Input& input);
   /// What was taken since embed() or hold().
   void release() { arena_.give_back(begin_); }
   void hold() { begin_ = arena_.mark(); }
@@ -35,6 +49,7 @@ class DeviceBackend {
   /// normed [count, hidden]).
   using VisitLogits = std::function<void(std::int64_t first, std::int64_t count, const float* logits, const float* normed)>;
   void logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit);
+  void logits(const OnDevice& policy, const float* const* rows, std::int64_t all, const VisitLogits& visit);  ///< the pointers, too, are on the device
   /// token_columns of logits [count, V]; `blocks` is scratch, or [count, vocabulary_blocks + 1].
   struct Columns {
     float *logprob, *entropy, *lse;
@@ -48,8 +63,9 @@ class DeviceBackend {
     const std::array<Rows, sizeof...(Linears)> y{take(linears.outputs)...};
     const auto mark = arena_.mark();
     const kernels::cuda::Rows16 rounded = rounded_rows(x.values, n_, x.width);
+    float* const parts = arena_.take<float>(std::max({kernels::cuda::sliced_floats(n_, linears.outputs, linears.slices)...}));
     std::size_t i = 0;
-    (kernels::cuda::product(context(), rounded, rows_of(linears), linears.bias, linears.slices, y[i++].values), ...);
+    (kernels::cuda::product(context(), rounded, rows_of(linears), linears.bias, linears.slices, y[i++].values, parts), ...);
     arena_.give_back(mark);
     return y;
   }
@@ -63,7 +79,6 @@ class DeviceBackend {
 
  private:
   Rows take(std::int64_t width) { return {arena_.take<float>(n_ * width), width}; }
-  void upload_places(const KeyValues& memory);
 
   Device* device_;
   DeviceArena arena_;
@@ -71,10 +86,8 @@ class DeviceBackend {
   const OnDevice* policy_ = nullptr;
   Keep keep_ = Keep::nothing;
   DeviceArena::Mark begin_{};
-  std::int64_t n_ = 0, stored_ = 0;
-  const std::int32_t *positions_ = nullptr, *source_ = nullptr;  ///< [n]; [stored] row of each place
-  const kernels::AttentionRow* places_ = nullptr;                ///< [stored], of which the first n are the rows in order
-  const KeyValues* memory_ = nullptr;
+  Input input_;
+  std::int64_t n_ = 0;  ///< its rows
 };
 
 }  // namespace rollcall::model

@@ -1,14 +1,22 @@
 // A decode session's rows and draws on the device: tokens, page tables and random numbers go over, tokens with their columns come back.
+#include "base/error.hpp"
 #include "model/device/device_backend.hpp"
+#include "model/device/device_graphs.hpp"
 #include "model/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 namespace rollcall::model {
 namespace {
 
 namespace cuda = kernels::cuda;
+
+static_assert(device_sizes::kStepRow == sizeof(kernels::AttentionRow) + 3 * sizeof(std::int32_t));
+static_assert(device_sizes::kDrawRow == sizeof(void*) + sizeof(float) + sizeof(std::int32_t));
 
 constexpr std::int64_t kChunks = 128;  // in which the device's memory would be full of pages: each costs a call that waits for all work
 
@@ -20,6 +28,9 @@ AlignedArray<std::byte> device_pages(std::size_t bytes) {
 /// u in [0, 1) in fp32: what would round to 1 stays below.
 float below_one(double u) { return std::min(float(u), std::nextafter(1.0F, 0.0F)); }
 
+/// A step is two pieces of work, rows through the blocks and draws, whose launches are kept as graphs. What graphs read and write stands where it always does:
+/// their inputs first in the arena, then hidden states, and the rest of a pass behind them. The draws' pointers and random numbers are made and sent while the
+/// rows run; the rows of the next step wait for the draws, since those end sequences.
 class DeviceDecoding final : public DecodeEngine {
  public:
   DeviceDecoding(const Policy::Packed& policy, const SamplingParams& sampling, std::int64_t rows)
@@ -27,15 +38,22 @@ class DeviceDecoding final : public DecodeEngine {
         layers_(policy.config.num_hidden_layers),
         width_(policy.config.hidden_size),
         vocab_(policy.config.vocab_size),
+        most_rows_(rows),
         greedy_(sampling.temperature == 0.0),
         rules_{.ids = sampling.vocab_size > 0 ? std::min(sampling.vocab_size, vocab_) : vocab_,
                .inverse_temperature = inverse_temperature(sampling.temperature),
                .top_k = sampling.top_k,
                .top_p = float(sampling.top_p)},
         backend_(Device::own()) {
-    check_sampling(sampling);
-    const auto turn = backend_.device().turn();
-    backend_.arena().reserve(device_decode_bytes(policy.config, rows));
+    DeviceArena& arena = backend_.arena();
+    arena.reserve(device_decode_bytes(policy.config, rows));
+    step_.emplace(backend_.device(), arena, rows * device_sizes::kStepRow);
+    draws_.emplace(backend_.device(), arena, rows * device_sizes::kDrawRow);
+    drawn_ = arena.take<std::int32_t>(3 * rows);
+    filling_page_ = arena.take<std::byte>(layers_ * shape_.bytes());
+    before_rows_ = arena.mark();
+    hidden_ = arena.take<float>(rows * width_);
+    before_draws_ = arena.mark();
   }
 
   PageMemory page_memory() override { return {device_pages, std::max(device_sizes::kChunk, cuda::free_bytes() / kChunks)}; }
@@ -48,8 +66,19 @@ class DeviceDecoding final : public DecodeEngine {
   }
   const float* hidden(const Policy::Packed& policy, StepRows& rows) override {
     const auto turn = backend_.device().turn();
-    backend_.arena().give_back({});
-    return backend_.hidden(on_device(backend_.device(), policy), rows.tokens, rows.positions, rows).values;
+    const OnDevice& model = on_device(backend_.device(), policy);
+    const auto places = rows.rows();
+    expect(std::int64_t(places.size()) <= most_rows_, "a step has no more rows than its engine was made for");
+    backend_.arena().give_back(before_rows_);
+    const auto of_one_sequence = [](const kernels::AttentionRow& a, const kernels::AttentionRow& b) { return a.pages == b.pages; };
+    if (std::adjacent_find(places.begin(), places.end(), of_one_sequence) != places.end()) {  // prompts or others' tokens are among them
+      backend_.hidden(model, backend_.upload(rows.tokens, rows.positions, rows));
+      return hidden_;
+    }
+    const DeviceBackend::Input input = send(rows);
+    graphs_.run(policy.on_device, StepGraphs::Work::rows, input.rows, backend_.context(), [&] { backend_.hidden(model, input); });
+    step_->read();
+    return hidden_;
   }
   std::shared_ptr<const float> keep(const float* hidden) override {
     const auto turn = backend_.device().turn();
@@ -62,53 +91,97 @@ class DeviceDecoding final : public DecodeEngine {
   std::vector<Drawn> draw(const Policy::Packed& policy, std::span<const Draw> draws) override {
     const auto turn = backend_.device().turn();
     Device& device = backend_.device();
-    const auto all = std::int64_t(draws.size());
     const OnDevice& model = on_device(device, policy);
-    const auto mark = backend_.arena().mark();
-    auto* token = backend_.arena().take<std::int32_t>(all);
-    float *logprob = backend_.arena().take<float>(all), *entropy = backend_.arena().take<float>(all), *lse = backend_.arena().take<float>(all);
-    std::vector<const float*> rows;
-    for (const Draw& draw : draws) rows.push_back(draw.hidden);
-    backend_.logits(model, rows, [&](std::int64_t first, std::int64_t count, const float* logits, const float*) {
-      const auto part = draws.subspan(std::size_t(first), std::size_t(count));
-      const DeviceBackend::Columns columns{logprob + first, entropy + first, lse + first};
-      sample(part, logits, columns, token + first);
-    });
-    std::vector<std::int32_t> tokens(draws.size());
-    std::vector<float> logprobs(draws.size()), entropies(draws.size());
-    device.download(token, std::span(tokens));
-    device.download(logprob, std::span(logprobs));
-    device.download(entropy, std::span(entropies));
+    expect(std::int64_t(draws.size()) <= most_rows_, "a step has no more draws than rows");
+    const std::int64_t count = filled(std::int64_t(draws.size()));
+    std::vector<std::int32_t> words(static_cast<std::size_t>(3 * count));
+    if (!draws.empty()) {
+      const Sent sent = send(draws, count);
+      backend_.arena().give_back(before_draws_);
+      graphs_.run(policy.on_device, StepGraphs::Work::draws, count, backend_.context(), [&] { queue(model, sent, count); });
+      draws_->read();
+      device.download(drawn_, std::span(words));
+    }
     device.wait();
     device.recycle();
-    backend_.arena().give_back(mark);
     std::vector<Drawn> drawn;
-    for (std::size_t i = 0; i < draws.size(); ++i) drawn.push_back({tokens[i], logprobs[i], entropies[i]});
+    const auto column = [&](std::size_t number, std::size_t i) { return std::bit_cast<float>(words[number * std::size_t(count) + i]); };
+    for (std::size_t i = 0; i < draws.size(); ++i) drawn.push_back({words[i], column(1, i), column(2, i)});
     return drawn;
   }
 
  private:
-  void sample(std::span<const Draw> draws, const float* logits, const DeviceBackend::Columns& columns, std::int32_t* token) {
-    const auto count = std::int64_t(draws.size());
-    const std::vector<std::int32_t> none(draws.size(), -1);
-    std::vector<float> u;
-    for (const Draw& draw : draws) u.push_back(below_one(draw.u));
-    auto* blocks = backend_.arena().take<kernels::BlockMass>(count * (kernels::vocabulary_blocks(vocab_) + 1));
-    backend_.columns(logits, count, vocab_, rules_.inverse_temperature, backend_.device().upload(std::span<const std::int32_t>(none)), columns, blocks);
-    cuda::sample(backend_.context(), logits, count, vocab_, rules_, blocks, greedy_ ? nullptr : backend_.device().upload(std::span<const float>(u)), token,
-                 columns.logprob);
+  std::int64_t filled(std::int64_t rows) const { return std::min(filled_rows(rows), most_rows_); }
+
+  /// One row of each sequence, and rows that fill up: token 0 at places of a page that nobody reads otherwise, one each.
+  DeviceBackend::Input send(const StepRows& rows) {
+    const auto own = rows.rows();
+    const auto count = std::size_t(filled(std::int64_t(own.size())));
+    const void* const filling_table[] = {filling_page_};
+    std::vector<kernels::AttentionRow> places(own.begin(), own.end());
+    while (places.size() < count) places.push_back({filling_table, std::int64_t(places.size() - own.size()) + 1});
+    places = backend_.with_tables(std::move(places));
+    std::vector<std::int32_t> tokens = rows.tokens, positions = rows.positions, source(count);
+    tokens.resize(count), positions.resize(count);
+    std::iota(source.begin(), source.end(), 0);
+    step_->begin();
+    DeviceBackend::Input input{.rows = std::int64_t(count), .stored = std::int64_t(count), .memory = &rows};
+    input.places = step_->put(std::span<const kernels::AttentionRow>(places));
+    input.tokens = step_->put(std::span<const std::int32_t>(tokens)), input.positions = step_->put(std::span<const std::int32_t>(positions));
+    input.source = step_->put(std::span<const std::int32_t>(source));
+    step_->send();
+    return input;
+  }
+
+  /// What draws read, on the device: [count] each.
+  struct Sent {
+    const float* const* hidden;
+    const float* u;
+    const std::int32_t* none;  ///< no target
+  };
+  /// Draws that fill up are made from the first one's hidden state.
+  Sent send(std::span<const Draw> draws, std::int64_t count) {
+    std::vector<const float*> hidden(static_cast<std::size_t>(count), draws.front().hidden);
+    std::vector<float> u(hidden.size());
+    const std::vector<std::int32_t> none(hidden.size(), -1);
+    for (std::size_t i = 0; i < draws.size(); ++i) hidden[i] = draws[i].hidden, u[i] = below_one(draws[i].u);
+    draws_->begin();
+    const Sent sent{draws_->put(std::span<const float* const>(hidden)), draws_->put(std::span<const float>(u)),
+                    draws_->put(std::span<const std::int32_t>(none))};
+    draws_->send();
+    return sent;
+  }
+
+  /// Tokens, log-probs and entropies, [count] each, into drawn_.
+  void queue(const OnDevice& model, const Sent& sent, std::int64_t count) {
+    DeviceArena& arena = backend_.arena();
+    auto* const logprob = reinterpret_cast<float*>(drawn_ + count);
+    float *const entropy = logprob + count, *const lse = arena.take<float>(count);
+    backend_.logits(model, sent.hidden, count, [&](std::int64_t first, std::int64_t n, const float* logits, const float*) {
+      auto* blocks = arena.take<kernels::BlockMass>(n * (kernels::vocabulary_blocks(vocab_) + 1));
+      backend_.columns(logits, n, vocab_, rules_.inverse_temperature, sent.none + first, {logprob + first, entropy + first, lse + first}, blocks);
+      cuda::sample(backend_.context(), logits, n, vocab_, rules_, blocks, greedy_ ? nullptr : sent.u + first, drawn_ + first, logprob + first);
+    });
   }
 
   PageShape shape_;
-  std::int64_t layers_, width_, vocab_;
+  std::int64_t layers_, width_, vocab_, most_rows_;
   bool greedy_;
   cuda::DrawRules rules_;
   DeviceBackend backend_;
+  std::optional<DeviceInput> step_, draws_;
+  std::int32_t* drawn_;
+  std::byte* filling_page_;
+  float* hidden_;
+  DeviceArena::Mark before_rows_, before_draws_;
+  StepGraphs graphs_;  // last: nobody may take back what they read
 };
 
 }  // namespace
 
 std::unique_ptr<DecodeEngine> make_device_decoding(const Policy::Packed& policy, const SamplingParams& sampling, std::int64_t rows) {
+  check_sampling(sampling);
+  const auto turn = Device::own().turn();
   return std::make_unique<DeviceDecoding>(policy, sampling, rows);
 }
 

@@ -64,6 +64,7 @@ class DeviceLeaves final : public LeafEngine {
     }
   };
   Run begin(const Policy& policy, const Leaf& leaf);
+  DeviceBackend::Input upload(const Run& run, const Leaf& leaf) { return backend_.upload(leaf.tokens, run.sequences.positions(), run.sequences); }
   void read_columns(const Run& run, const float* hidden, double temperature);
   Columns fetch(const Run& run, const Leaf& leaf);
   std::int64_t kept_blocks(const ModelConfig& config, std::int64_t n);
@@ -115,7 +116,7 @@ Columns DeviceLeaves::forward(const Policy& policy, const Leaf& leaf, double tem
   const auto turn = device_.turn();
   clear(policy.config(), leaf, 0);
   const Run run = begin(policy, leaf);
-  read_columns(run, backend_.hidden(run.policy, leaf.tokens, run.sequences.positions(), run.sequences).values, temperature);
+  read_columns(run, backend_.hidden(run.policy, upload(run, leaf)).values, temperature);
   return fetch(run, leaf);
 }
 
@@ -132,13 +133,13 @@ WideColumns DeviceLeaves::forward_wide(const Policy& policy, const Policy* secon
   const std::int64_t m = std::int64_t(leaf.targets.size()), vocab = policy.config().vocab_size;
   float *squares = arena.take<float>(m), *kl = arena.take<float>(m);
   const Run run = begin(policy, leaf);
-  const float* hidden = backend_.hidden(run.policy, leaf.tokens, run.sequences.positions(), run.sequences).values;
+  const float* hidden = backend_.hidden(run.policy, upload(run, leaf)).values;
   read_columns(run, hidden, temperature);
   std::optional<Run> other;
   std::vector<const float*> other_rows;
   if (second != nullptr) {
     other.emplace(begin(*second, leaf));
-    const float* other_hidden = backend_.hidden(other->policy, leaf.tokens, other->sequences.positions(), other->sequences).values;
+    const float* other_hidden = backend_.hidden(other->policy, upload(*other, leaf)).values;
     other_rows = other->pointers(other_hidden);
     read_columns(*other, other_hidden, temperature);
   }
@@ -187,7 +188,7 @@ Columns DeviceLeaves::forward_backward(const Policy& policy, const Leaf& leaf, d
   // Forward. Of blocks that are not kept stays what goes in.
   using Rows = DeviceBackend::Rows;
   std::vector<BlockRows<Rows>> kept;
-  const Rows embedded = backend_.embed(run.policy, leaf.tokens, run.sequences.positions(), run.sequences, DeviceBackend::Keep::rows);
+  const Rows embedded = backend_.embed(run.policy, upload(run, leaf), DeviceBackend::Keep::rows);
   const auto input = [&](std::int64_t i) { return i == 0 ? embedded : Rows{inputs + i * n * width, width}; };
   Rows x = embedded;
   for (std::int64_t i = 0; i < blocks; ++i) {
