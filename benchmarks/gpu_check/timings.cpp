@@ -139,10 +139,14 @@ std::vector<Line> lines_of(const Device& d, const Shape& shape) {
     for (std::int32_t t = 0; t < kContext; ++t) leaf.add((s + t) % 1000, s, t), target.push_back(t % 1000);
   const std::vector<float> u(kSequences, 0.5F), coefficient(target.size(), -1e-3F);
   // Pages that nobody has filled hold whatever they held: the time does not depend on it.
-  const double decode = seconds([&](int) { model.draw(step, u); });
   const double weights = double(model.parameters()) * sizeof(Bf16);
-  lines.push_back({shape.name + ", decode of 64 sequences at 256",
-                   text("%.0f tokens/s, weights read at %.0f %% of bandwidth", double(kSequences) / decode, 100 * weights / decode / d.bandwidth)});
+  const auto decode_line = [&](const char* how, double decode) {
+    lines.push_back(
+        {shape.name + how, text("%.0f tokens/s, weights read at %.0f %% of bandwidth", double(kSequences) / decode, 100 * weights / decode / d.bandwidth)});
+  };
+  decode_line(", decode of 64 sequences at 256", seconds([&](int) { model.draw(step, u); }));
+  const auto graph = model.draw_graph(step, u);
+  decode_line(", the same as one graph", seconds([&](int) { graph.launch(); }));
   const double learn = seconds([&](int) { model.learn(leaf, target, coefficient); }), update = seconds([&](int) { model.update(0.0, 1.0); });
   const double flops = 6.0 * double(model.parameters()) * double(leaf.count()) / learn;
   lines.push_back({shape.name + ", forward and backward of 2048 tokens", text("%.0f tokens/s", double(leaf.count()) / learn) + of_peak(flops, d)});

@@ -131,7 +131,7 @@ void grpo_step(Transformer& model, const TrainingPlan& plan, std::int64_t step, 
 TrainingResult train(const TrainingPlan& plan, const std::function<void(const std::string&)>& say) {
   const std::int64_t sequences = std::max({plan.examples, plan.prompts * plan.rollouts, plan.judged});
   const Shape& s = plan.shape;
-  const std::int64_t row_bytes = 4 * (s.layers * (6 * s.hidden + 3 * s.q_width() + 4 * s.kv_width() + 5 * s.inner) + 12 * (s.hidden + s.inner));
+  const std::int64_t row_bytes = 4 * (s.layers * (6 * s.hidden + 3 * s.q_width() + 4 * s.kv_width() + 5 * s.inner) + 20 * s.hidden + 12 * s.inner);
   Transformer model(s, sequences, std::size_t(sequences * s.positions * row_bytes + 8 * 512 * s.vocabulary * 4) + (std::size_t{4} << 20));
   std::mt19937 engine(1);
   TrainingResult result;

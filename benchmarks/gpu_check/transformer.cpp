@@ -1,5 +1,7 @@
-// Passes over rows in device memory. Products of the backward pass are products of transposed operands, as in src/model.
+// (long: all passes of one model) Passes over rows in device memory. Products of the backward pass are products of transposed operands, as in src/model.
 #include "benchmarks/gpu_check/transformer.hpp"
+
+#include "kernels/cuda/device_memory.hpp"
 
 #include <cuda_runtime.h>
 
@@ -143,7 +145,9 @@ struct Transformer::State {
   /// y [n, outputs] of the weights named.
   void linear(const std::string& name, const Rows16& x, float* y) {
     const Parameter& p = all.at(name);
-    device::product(context, x, p.rows16(), nullptr, p.slices, y);
+    const auto mark = arena.mark();
+    device::product(context, x, p.rows16(), nullptr, p.slices, y, arena.take<float>(device::sliced_floats(x.count, p.rows, p.slices)));
+    arena.give_back(mark);
   }
   Rows16 rounded(const float* x, std::int64_t n, std::int64_t k) {
     Bf16* to = arena.take<Bf16>(n * stepped(k));
@@ -206,7 +210,7 @@ struct Transformer::State {
     Head h{arena.take<float>(n * v), arena.take<float>(n), arena.take<float>(n), arena.take<float>(n),
            arena.take<kernels::BlockMass>(n * (kernels::vocabulary_blocks(v) + 1))};
     device::product(context, rounded(normed, n, shape.hidden), head().rows16(), nullptr, 1, h.logits);
-    device::token_columns(context, h.logits, n, v, 1.0F, target, h.logprob, h.entropy, h.lse, h.blocks);
+    device::token_columns(context, h.logits, n, v, 1.0F, target, h.logprob, h.entropy, h.lse, h.blocks, arena.take<float>(device::column_floats(n, v)));
     return h;
   }
 
@@ -322,6 +326,26 @@ std::vector<std::int32_t> Transformer::draw(const Tokens& rows, std::span<const 
     s.arena.give_back(mark);
   }
   return drawn;
+}
+
+Transformer::Graph Transformer::draw_graph(const Tokens& rows, std::span<const float> u) {
+  State& s = *state_;
+  Pass pass = s.begin(rows);
+  if (pass.n > kHeadRows) throw std::runtime_error("a graph draws from the rows that logits exist for at a time");
+  const std::vector<std::int32_t> none(rows.token.size(), -1);
+  const auto* target = s.arena.upload<std::int32_t>(none);
+  const auto* numbers = s.arena.upload<float>(u);
+  auto* drawn = s.arena.take<std::int32_t>(pass.n);
+  ExecutionContext capturing;
+  capturing.stream = device::new_stream();
+  std::swap(s.context, capturing);  // the default stream is not captured
+  const auto graph = std::make_shared<device::Graph>(s.context, [&] {
+    s.forward(pass, false);
+    const auto head = s.run_head(pass.normed, pass.n, target);
+    device::sample(s.context, head.logits, pass.n, s.shape.vocabulary, {s.shape.vocabulary, 1.0F}, head.blocks, numbers, drawn);
+  });
+  std::swap(s.context, capturing);
+  return {[graph, &s] { graph->launch(s.context); }, drawn};
 }
 
 Transformer::Columns Transformer::learn(const Tokens& rows, std::span<const std::int32_t> target, std::span<const float> coefficient) {

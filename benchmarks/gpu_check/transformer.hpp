@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,12 @@ class Transformer {
   };
   /// One token of each row, drawn at u [n]. Keys and values of all earlier positions were stored by earlier calls.
   std::vector<std::int32_t> draw(const Tokens& rows, std::span<const float> u, std::vector<float>* logprob = nullptr);
+  /// What draw() launches, as one graph, which each call of `launch` queues; `drawn` [n] on the device. Until the next pass; of as many rows as logits exist for.
+  struct Graph {
+    std::function<void()> launch;
+    const std::int32_t* drawn;
+  };
+  Graph draw_graph(const Tokens& rows, std::span<const float> u);
   /// Forward and backward pass of whole sequences: adds the gradient of sum_i coefficient[i] logprob[i] to the integer sum.
   Columns learn(const Tokens& rows, std::span<const std::int32_t> target, std::span<const float> coefficient);
   Columns columns(const Tokens& rows, std::span<const std::int32_t> target);

@@ -46,6 +46,23 @@ TEST(GpuCheck, GradientsAreThoseOfThePlainLoops) {
   }
 }
 
+TEST(GpuCheck, AGraphDrawsWhatLaunchesDraw) {
+  Transformer model({"small", 32, 48, 2, {2, 1, 16}, 40, 8}, 3, std::size_t{1} << 20);
+  Tokens prompts, step;
+  for (std::int32_t s = 0; s < 3; ++s) {
+    for (std::int32_t t = 0; t < 4; ++t) prompts.add(s + t, s, t);
+    step.add(7 * s, s, 4);
+  }
+  const std::vector<float> none(12, 0.5F), u{0.1F, 0.5F, 0.9F};
+  model.draw(prompts, none);
+  const auto expected = model.draw(step, u);
+  const auto graph = model.draw_graph(step, u);
+  graph.launch(), graph.launch();
+  std::vector<std::int32_t> drawn(3);
+  copy(drawn.data(), graph.drawn, drawn.size() * sizeof(std::int32_t));
+  EXPECT_EQ(drawn, expected);
+}
+
 /// Of what the quickstart learns this is a glimpse: two digits of a small model.
 TEST(GpuCheck, ATrainingLearnsAndItsRatioIsOne) {
   TrainingPlan plan;
