@@ -53,6 +53,7 @@ __global__ void step_kernel(float* values, int count) {
 }
 
 __global__ void order_kernel(int* order, int* counter) { order[atomicAdd(counter, 1)] = int(threadIdx.x); }
+__global__ void idle_kernel() {}
 
 }  // namespace
 
@@ -62,5 +63,9 @@ void turn_round(cudaStream_t stream, Fault fault, float* values, int* counter) {
 }
 void step(cudaStream_t stream, float* values, int count) { launch(stream, 32, step_kernel, values, count); }
 void note_order(cudaStream_t stream, int* order, int* counter) { launch(stream, 64, order_kernel, order, counter); }
+cudaError_t idle(cudaStream_t stream) {
+  launch(stream, 32, idle_kernel);
+  return cudaGetLastError();
+}
 
 }  // namespace samples

@@ -24,5 +24,7 @@ void turn_round(cudaStream_t stream, Fault fault, float* values, int* counter);
 void step(cudaStream_t stream, float* values, int count);
 /// order[n] = the n-th thread that ran.
 void note_order(cudaStream_t stream, int* order, int* counter);
+/// One that does nothing, and that no other test launches.
+cudaError_t idle(cudaStream_t stream);
 
 }  // namespace samples
