@@ -76,7 +76,7 @@ TEST(DeviceMemory, SessionsTakeWhatTheTableSays) {
     const double planned = double(device_decode_bytes(config, 6 + DecodeSession::kPrefillRows));
     const double taken = taken_by([&] { decode(policy, requests, {.max_new_tokens = 3}, {}, {.cache_bytes = 1 << 20}); });
     EXPECT_GE(taken, planned) << name_of(family);
-    EXPECT_LE(taken, planned + double(2 * device_sizes::kChunk))
+    EXPECT_LE(taken, planned + 1.5 * double(device_sizes::kChunk))  // of pages; what the table has not foreseen would begin another
         << name_of(family) << ": a session took more than the table has for it, pages and tokens aside";
   }
 }

@@ -38,8 +38,9 @@ TEST(DeviceMemory, OfSevenBillionWeightsOnEightGpus) {
   // The embedding is the largest part whose sum travels; windows of 4 M weights; 8 bytes for each block of 4,096.
   EXPECT_NEAR(double(item(need, kOnTheWay)), 8.0 * 152064 * 3584 + 4 * (1 << 22) + 8 * kAll / 8 / 4096, 1e5);
   EXPECT_EQ(need.sequence_bytes, std::uint64_t{1024} * 28 * 2 * 4 * 128 * 2);  // 57,344 bytes a token
-  // A block's rows: 4 x 3584 + 2 x 3584 + 2 x 512 + 3 x 18944 floats a token. One block's input goes where its rows stay.
-  EXPECT_NEAR(double(need.kept_bytes), 27.0 * 1024 * (6 * 3584 + 1024 + 3 * 18944 - 3584) * 4, 400e6);
+  // A block's rows: 4 x 3584 + 2 x 3584 + 2 x 512 + 3 x 18944 floats a token. One block's input goes where its rows stay,
+  // and with all of them the block that is computed again, with the parts of its products' sums: the tolerance.
+  EXPECT_NEAR(double(need.kept_bytes), 27.0 * 1024 * (6 * 3584 + 1024 + 3 * 18944 - 3584) * 4, 500e6);
   EXPECT_GT(need.leaf_bytes, std::uint64_t{28} * 1024 * 3584 * 4 + std::uint64_t{2} * 1024 * (6 * 3584 + 1024 + 3 * 18944) * 4);
   EXPECT_NE(device_text(need, 80'000'000'000).find("fits, "), std::string::npos) << device_text(need, 80'000'000'000);
   const auto alone = device_need(config(), seven_b(), {{Stage::generation, Stage::update}, 64, 1});
