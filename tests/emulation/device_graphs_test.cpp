@@ -37,8 +37,8 @@ class Steps {
     for (std::size_t s = 0; s < sequences; ++s) step({s}, s == 1 ? 62 : 2 + std::int64_t(s));  // one comes to the end of its page
   }
 
-  /// `count` rows of each of these sequences and a draw from each; what is read and drawn follows from the sequence, its position and `seed`.
-  std::vector<Drawn> step(const std::vector<std::size_t>& sequences, std::int64_t count = 1, std::uint64_t seed = 0) {
+  /// `count` rows of each of these sequences and `drawn` draws from each; what is read and drawn follows from the sequence, its position and `seed`.
+  std::vector<Drawn> step(const std::vector<std::size_t>& sequences, std::int64_t count = 1, std::uint64_t seed = 0, std::size_t drawn = 1) {
     StepRows rows(shape_);
     std::vector<std::int64_t> last;
     for (const std::size_t s : sequences) {
@@ -53,9 +53,11 @@ class Steps {
     DecodeEngine& engine = *made();
     const float* hidden = engine.hidden(policy_->packed(), rows);
     std::vector<Draw> draws;
-    for (std::size_t i = 0; i < sequences.size(); ++i)
-      draws.push_back({hidden + last[i] * policy_->config().hidden_size,
-                       RandomStream(seed, RandomPurpose::test, 9, sequences[i]).uniform(std::uint64_t(runs_[sequences[i]].computed))});
+    for (std::size_t i = 0; i < drawn * sequences.size(); ++i) {
+      const std::size_t of = i / drawn, s = sequences[of];
+      draws.push_back({hidden + last[of] * policy_->config().hidden_size,
+                       RandomStream(seed, RandomPurpose::test, 9, s).uniform(std::uint64_t(runs_[s].computed) + 1000 * (i % drawn))});
+    }
     return engine.draw(policy_->packed(), draws);
   }
 
@@ -91,9 +93,10 @@ TEST(DeviceGraphs, DecodingByGraphsHasTheBitsOfLaunches) {
   for (const auto& [family, sampling] : {std::pair(Family::llama, full), std::pair(Family::qwen2, greedy), std::pair(Family::qwen3, truncated)}) {
     const ModelConfig config = config_of(family);
     const Policy policy(config, random_weights(config, 5), {}, &kernels::selected_kernels(kernels::kCudaBf16Sliced8));
-    Steps graphs(policy, sampling, Steps::Engine::kept, 7), launches(policy, sampling, Steps::Engine::anew, 7);
+    Steps graphs(policy, sampling, Steps::Engine::kept, 9), launches(policy, sampling, Steps::Engine::anew, 9);
     std::uint64_t seed = 3;
-    const std::vector<std::vector<std::size_t>> batches{{0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6}, {6, 2, 0, 1, 4}, {0}, {5}, {3}, {0, 2, 4, 6, 1}};
+    const std::vector<std::vector<std::size_t>> batches{
+        {0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6}, {6, 2, 0, 1, 4}, {0}, {5}, {3}, {0, 1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1, 0}, {0, 2, 4, 6, 1}};
     for (const auto& batch : batches) {
       emulation::seed(seed);
       const auto before = emulation::graph_counts().launched;
@@ -101,8 +104,10 @@ TEST(DeviceGraphs, DecodingByGraphsHasTheBitsOfLaunches) {
       EXPECT_EQ(emulation::graph_counts().launched, before) << "an engine that is new launches call by call";
       expect_equal(graphs.step(batch, 1, seed++), expected);
     }
-    // Six rows stand for five, too. Draws of one were known from the prompts.
-    EXPECT_EQ(emulation::graph_counts().kept, 4);
+    expect_equal(graphs.step({2, 3, 5, 7}, 1, seed, 2), launches.step({2, 3, 5, 7}, 1, seed, 2));
+    expect_equal(graphs.step({4, 6, 3, 8}, 1, seed), launches.step({4, 6, 3, 8}, 1, seed));
+    expect_equal(graphs.step({0, 1, 2, 3}, 1, seed, 4), launches.step({0, 1, 2, 3}, 1, seed, 4));  // rows of a graph, draws that are new
+    EXPECT_EQ(emulation::graph_counts().kept, 7) << "rows and draws of 1, of 6, which stand for 5, and of 12, for 9; rows of 4";
   }
   EXPECT_EQ(emulation::graph_counts().kept, 0) << "graphs go with their engine";
 }

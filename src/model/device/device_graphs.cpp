@@ -16,7 +16,6 @@ void StepGraphs::run(const std::shared_ptr<const OnDevice>& policy, Work what, s
   if (policy_.lock() != policy) known_.clear(), policy_ = policy;
   const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& known) { return known.what == what && known.rows == rows; });
   if (found == known_.end()) {
-    // The latest is at work now, but not the one that is dropped: between two steps the host has waited for their draws.
     if (known_.size() == kMost) known_.pop_back();
     known_.push_front({what, rows, {}});
     return work();
