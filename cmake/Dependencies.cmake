@@ -85,7 +85,6 @@ if(ROLLCALL_ENABLE_CUDA)
     set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; a site preset names its own
   endif()
   enable_language(CUDA)
-  set(CMAKE_CUDA_STANDARD 20)
   find_package(CUDAToolkit 12 REQUIRED)
   # NCCL 2.14 for communicators that do not block: sums and weights between devices (home: src/comm). Without it they pass through the host.
   find_path(ROLLCALL_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})

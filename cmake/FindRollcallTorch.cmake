@@ -1,6 +1,7 @@
 # Finds LibTorch as imported targets without the package file it ships, which fails where CUDA is half present.
 # Looks in TORCH_ROOT (variable or environment), the project's .deps/libtorch and CMAKE_PREFIX_PATH; accepts the PyPI wheel, the CPU zip,
-# a module or a Spack prefix. Defines RollcallTorch::cpu and, with CUDA, RollcallTorch::cuda.
+# a module or a Spack prefix. Defines RollcallTorch::cpu: objectives are
+# evaluated on the host in a build with CUDA too.
 set(_hints ${TORCH_ROOT} $ENV{TORCH_ROOT} ${PROJECT_SOURCE_DIR}/.deps/libtorch)
 find_path(RollcallTorch_INCLUDE_DIR ATen/ATen.h HINTS ${_hints} PATH_SUFFIXES include torch/include)
 get_filename_component(_torch_prefix "${RollcallTorch_INCLUDE_DIR}" DIRECTORY)
@@ -34,11 +35,4 @@ if(RollcallTorch_FOUND AND NOT TARGET RollcallTorch::cpu)
     INTERFACE_LINK_LIBRARIES RollcallTorch::c10
     # libtorch_cpu names its own companions by run path; the linker must not ask for them.
     INTERFACE_LINK_OPTIONS "LINKER:--allow-shlib-undefined")
-  if(ROLLCALL_ENABLE_CUDA)
-    find_library(RollcallTorch_CUDA_LIBRARY torch_cuda HINTS ${_torch_prefix}/lib NO_DEFAULT_PATH REQUIRED)
-    find_library(RollcallTorch_C10_CUDA_LIBRARY c10_cuda HINTS ${_torch_prefix}/lib NO_DEFAULT_PATH REQUIRED)
-    add_library(RollcallTorch::cuda SHARED IMPORTED)
-    set_target_properties(RollcallTorch::cuda PROPERTIES IMPORTED_LOCATION "${RollcallTorch_CUDA_LIBRARY}"
-      INTERFACE_LINK_LIBRARIES "RollcallTorch::cpu;${RollcallTorch_C10_CUDA_LIBRARY}")
-  endif()
 endif()
