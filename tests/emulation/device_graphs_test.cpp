@@ -203,7 +203,7 @@ TEST(DeviceInput, IsWrittenWhenItIsReadAndReadWhenItIsWritten) {
   Device& device = Device::own();
   for (std::uint64_t order = 0; order < 10; ++order) {
     emulation::seed(order);
-    DeviceArena arena;
+    DeviceArena arena(device_items::kSampling);
     arena.reserve(1 << 12);
     DeviceInput input(device, arena, 2 * sizeof(int));
     int* const seen = arena.take<int>(kTimes);
