@@ -29,7 +29,7 @@ std::int64_t free_bytes();
 void* new_stream();
 /// Memory that kernels read and write, and host memory that a copy may use without another one between. Freed with its last owner, once queued work is done.
 /// Where the device has no room, `what` it is for is told beside what is free (std::runtime_error).
-std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what = "a pass");
+std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what);
 std::shared_ptr<std::byte> pinned_memory(std::size_t bytes);
 
 // Queued on the context's stream. Host memory must stay as it is until the copy is done.

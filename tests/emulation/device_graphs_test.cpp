@@ -159,7 +159,7 @@ TEST(DeviceGraphs, AreBoundedAndOfOnePolicy) {
       other(config, random_weights(config, 6), {}, one.packed().kernels);
   device_weights(one), device_weights(other);
   Device& device = Device::own();
-  const auto memory = cuda::device_memory(4);
+  const auto memory = cuda::device_memory(4, "one number");
   int called = 0;
   const auto work = [&] { ++called, cuda::fill_zeros(device.context(), memory.get(), 4); };
   {

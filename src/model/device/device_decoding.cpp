@@ -21,7 +21,7 @@ static_assert(device_sizes::kDrawRow == sizeof(void*) + sizeof(float) + sizeof(s
 constexpr std::int64_t kChunks = 128;  // in which the device's memory would be full of pages: each costs a call that waits for all work
 
 AlignedArray<std::byte> device_pages(std::size_t bytes) {
-  const auto memory = cuda::device_memory(bytes);
+  const auto memory = cuda::device_memory(bytes, "keys and values");
   return AlignedArray<std::byte>(std::span(memory.get(), bytes), memory);
 }
 
@@ -83,7 +83,7 @@ class DeviceDecoding final : public DecodeEngine {
   std::shared_ptr<const float> keep(const float* hidden) override {
     const auto turn = backend_.device().turn();
     const std::size_t bytes = std::size_t(width_) * sizeof(float);
-    const auto memory = cuda::device_memory(bytes);
+    const auto memory = cuda::device_memory(bytes, device_items::kSampling);
     cuda::copy_on_device(backend_.context(), memory.get(), hidden, bytes);
     return std::shared_ptr<const float>(memory, reinterpret_cast<const float*>(memory.get()));
   }
