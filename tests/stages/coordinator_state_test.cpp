@@ -123,7 +123,7 @@ TEST(PackRequests, NeverReachOverAnArchiveFile) {
 }
 
 TEST(CoordinatorState, RefusesDamagedText) {
-  const std::string whole = to_json({});
+  const std::string whole = to_json(CoordinatorState{});
   for (std::size_t length = 0; length < whole.size(); length += 7) expect_refused(whole.substr(0, length));
   expect_refused("[]");
   const auto json = nlohmann::json::parse(whole);
