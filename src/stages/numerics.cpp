@@ -76,7 +76,7 @@ std::string to_json(const std::vector<NumericsRecord>& records) {
 
 std::vector<NumericsRecord> parse_numerics(const std::string& json) {
   std::vector<NumericsRecord> records;
-  for (const auto& record : nlohmann::json::parse(json))
+  for (const auto& record : nlohmann::json::parse(json).get<std::vector<nlohmann::json>>())
     records.push_back({record.at("after_sft_steps").get<std::int64_t>(), record.at("after_train_steps").get<std::int64_t>(),
                        record.at("numerics").get<std::string>(), record.value("device", "")});
   return records;

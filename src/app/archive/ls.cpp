@@ -100,8 +100,8 @@ ExitCode list(const fs::path& path) {
     bytes += l.bytes;
     if (l.counts) rollouts += l.rows->rollouts;
   }
-  out.write(fmt::format("{} files, {} rollouts, {} bytes\n", lines.size(), rollouts, bytes));
   if (!listing.numerics.empty()) out.write(fmt::format("computed in {}\n", listing.numerics));
+  out.write(fmt::format("{} files, {} rollouts, {} bytes\n", lines.size(), rollouts, bytes));
   out.finish();
   return ExitCode::done;
 }
