@@ -78,13 +78,12 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
 std::vector<NumericsRecord> numerics_of_run(const RunConfig& config, const CoordinatorState& state) {
   auto all = state.numerics;
   const auto now = numerics_here(config.run.numerics, state.sft_steps, state.train_steps);
-  if (!all.empty() && all.back().numerics == now.numerics && all.back().device == now.device) return all;
-  if (!all.empty()) {
-    const std::string change = fmt::format("the run in {} was computed in {} and would go on in {}", config.run.dir, text_of(all.back()), text_of(now));
-    require<ConfigError>(config.run.allow_numerics_change, change, "a resumed run must equal the uninterrupted one",
-                         "resume in what it was computed in, or allow the change by run.allow_numerics_change=true: the archive then notes it");
-    spdlog::warn("{}: its bits will be those of neither alone, and its archive notes the change", change);
-  }
+  if (all.empty()) return {now};
+  if (all.back().numerics == now.numerics && all.back().device == now.device) return all;
+  const std::string change = fmt::format("the run in {} was computed in {} and would go on in {}", config.run.dir, text_of(all.back()), text_of(now));
+  require<ConfigError>(config.run.allow_numerics_change, change, "a resumed run must equal the uninterrupted one",
+                       "resume in what it was computed in, or allow the change by run.allow_numerics_change=true: the archive then notes it");
+  spdlog::warn("{}: its bits will be those of neither alone, and its archive notes the change", change);
   all.push_back(now);
   return all;
 }
