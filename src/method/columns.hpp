@@ -30,6 +30,9 @@ inline constexpr const char* correct = "correct";                        ///< [B
 inline constexpr const char* greedy_reward = "greedy_reward";            ///< [B] reward of the prompt's greedy answer
 inline constexpr const char* expert = "expert";                          ///< [B] 1 for a rollout that no policy of this run sampled, else 0
 inline constexpr const char* version_lag = "version_lag";                ///< [B] optimizer steps since the rollout was sampled
+/// [sum of n^2 over groups of n rollouts] for each group, row by row, the cosines between its rollouts' gradients by the states that the head reads: of the sums
+/// of their tokens' log-probs, under the policy before the update. 0 beside a rollout without policy tokens.
+inline constexpr const char* gradient_cosine = "gradient_cosine";
 }  // namespace column
 
 /// Everything the whole step (or mini-batch) knows before the current policy is evaluated. Rollouts are in canonical order: ascending GroupId, then sample.
@@ -50,7 +53,8 @@ struct StepColumns {
   std::uint64_t seed = 0;                    ///< of the run, for random choices
   std::uint64_t step = 0;                    ///< training step, from 0
   double progress = 0.0;                     ///< share of the training steps already done, [0, 1]
-  /// Optional columns by name, read by single pieces (Method::columns() says which): per token [N] ("reference_logprob") or per rollout [B] ("prior").
+  /// Optional columns by name, read by single pieces (Method::columns() says which): per token [N] ("reference_logprob"), per rollout [B] ("prior") or
+  /// per pair ("gradient_cosine").
   std::map<std::string, std::vector<double>> named{};
   /// Moving statistics that pieces left behind in the step before (Prepared::statistics), by name; empty at the start of a run.
   std::map<std::string, double> statistics{};

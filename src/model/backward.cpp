@@ -33,12 +33,16 @@ std::int64_t Backward::scratch_floats(const ModelConfig& c, const kernels::Kerne
   const auto packed = [&](std::int64_t outputs, std::int64_t inputs) { return kernels.packed_bytes(outputs, inputs) / 4 + 16; };
   const std::int64_t most = std::max(rows, targets), member = (kOutputs + 32) * (most + w.widest()) + 32;
   const std::int64_t parts = std::max(norm_parts(most, w.hidden) * w.hidden, norm_parts(rows * c.num_attention_heads, c.head_dim) * c.head_dim);
-  const std::int64_t head = targets * (3 * w.hidden + kHeadOutputs + 1) + packed(w.hidden, targets) + packed(w.hidden, kHeadOutputs);
+  const std::int64_t head = targets * (w.hidden + 1) + state_floats(c, kernels, targets) + packed(w.hidden, targets);
   const std::int64_t turned = std::max({packed(w.hidden, w.inner), packed(w.inner, w.hidden), packed(w.q, w.hidden), packed(w.hidden, w.q)});
   const std::int64_t mlp = rows * (3 * w.inner + 2 * w.hidden) + packed(w.widest(), rows) + turned;
   // Once more keys, values and their gradients, for sequences with their prompts.
   const std::int64_t attention = rows * (2 * w.q + 2 * w.kv + 4 * Arena::padded(w.kv) + 2 * w.hidden + w.q) + packed(w.widest(), rows) + turned;
   return rows * w.hidden + std::max({head, mlp, attention}) + parts + w.widest() + members * member + 64 * 16;
+}
+
+std::int64_t Backward::state_floats(const ModelConfig& c, const kernels::KernelSet& kernels, std::int64_t targets) {
+  return targets * (2 * c.hidden_size + kHeadOutputs) + kernels.packed_bytes(c.hidden_size, kHeadOutputs) / 4 + 4 * 16;
 }
 
 Backward::Backward(const Policy::Packed& policy, Backend& backend, PackedSequences& sequences, Arena& scratch, const GradientSink& sink)
@@ -50,7 +54,6 @@ Backward::Backward(const Policy::Packed& policy, Backend& backend, PackedSequenc
       sink_(&sink),
       n_(std::int64_t(sequences.positions().size())) {
   scratch_->give_back(0);
-  dx_ = take(n_, policy.config.hidden_size);
 }
 
 /// x^T packed: the operand that a weight's gradient has in common for all its outputs.
@@ -141,20 +144,15 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
   scratch_->give_back(mark);
 }
 
-void Backward::head(const float* hidden, const Predictions& predictions, double temperature, const ColumnGradient& derivative) {
+void Backward::states(const Predictions& predictions, double temperature, const ColumnGradient& derivative, float* dnormed, float* part) {
   const Linear& head = policy_->head;
   const kernels::KernelSet& kernels = *policy_->kernels;
   const auto m = std::int64_t(predictions.rows.size());
-  const std::int64_t width = head.inputs;
-  const Widths w(policy_->config);
-  for (int member = 0; member < team_->size(); ++member) {
-    turned_.push_back(take(kOutputs + 32, std::max(n_, m)));
-    made_.push_back(take(kOutputs + 32, w.widest()));
-  }
-  const std::int64_t mark = scratch_->used();
-  float *dnormed = take(m, width), *part = take(m, width), *z = take(m, kHeadOutputs);
+  const std::int64_t width = head.inputs, mark = scratch_->used();
+  float* z = take(m, kHeadOutputs);
   std::vector<std::int32_t> targets(static_cast<std::size_t>(m));
-  const void* packed = packed_inputs(predictions.normed, m, width);
+  const bool with_weights = bool(*sink_);
+  const void* packed = with_weights ? packed_inputs(predictions.normed, m, width) : nullptr;
   std::fill_n(dnormed, m * width, 0.0F);
   for (std::int64_t first = 0; first < head.outputs; first += kHeadOutputs) {
     Linear block = head;
@@ -169,12 +167,35 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
                                      predictions.lse.data() + begin, predictions.entropy.data() + begin, derivative.logprob.data() + begin,
                                      derivative.entropy.data() + begin, rows);
     });
-    weights(block, first, block.outputs, z, m, packed);
+    if (with_weights) weights(block, first, block.outputs, z, m, packed);
     inputs(block, z, m, part);
     team_->share(m * width, 2 * kLeast, 16, [&](int, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) dnormed[i] += part[i];
     });
   }
+  scratch_->give_back(mark);
+}
+
+const float* Backward::states(const Predictions& predictions, double temperature, const ColumnGradient& derivative) {
+  scratch_->give_back(0);
+  const auto m = std::int64_t(predictions.rows.size());
+  float *dnormed = take(m, policy_->head.inputs), *part = take(m, policy_->head.inputs);
+  states(predictions, temperature, derivative, dnormed, part);
+  return dnormed;
+}
+
+void Backward::head(const float* hidden, const Predictions& predictions, double temperature, const ColumnGradient& derivative) {
+  const auto m = std::int64_t(predictions.rows.size());
+  const std::int64_t width = policy_->head.inputs;
+  const Widths w(policy_->config);
+  dx_ = take(n_, width);
+  for (int member = 0; member < team_->size(); ++member) {
+    turned_.push_back(take(kOutputs + 32, std::max(n_, m)));
+    made_.push_back(take(kOutputs + 32, w.widest()));
+  }
+  const std::int64_t mark = scratch_->used();
+  float *dnormed = take(m, width), *part = take(m, width);
+  states(predictions, temperature, derivative, dnormed, part);
   for (std::int64_t i = 0; i < m; ++i) std::copy_n(hidden + predictions.rows[std::size_t(i)] * width, width, part + i * width);
   norm(policy_->final_norm, part, m, dnormed, dnormed, false);
   std::fill_n(dx_, n_ * width, 0.0F);

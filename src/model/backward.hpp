@@ -9,13 +9,15 @@
 
 namespace rollcall::model {
 
-/// Gradients of one leaf's weights, handed to the sink as they are made. Products of gradients are `linear` on transposed operands, in the numerics of the
-/// policy; the rest is fp32. Every sum runs over rows in ascending order, whoever computes it, so the bits depend on the leaf alone.
+/// Gradients of one leaf's weights, handed to the sink as they are made (an empty one: nobody wants them). Products of gradients are `linear` on transposed
+/// operands, in the numerics of the policy; the rest is fp32. Every sum runs over rows in ascending order, whoever computes it, so the bits depend on the leaf
+/// alone.
 class Backward {
  public:
   Backward(const Policy::Packed& policy, Backend& backend, PackedSequences& sequences, Arena& scratch, const GradientSink& sink);
   /// Floats of `scratch` for so many rows and targets and a team of so many.
   static std::int64_t scratch_floats(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, std::int64_t targets, int members);
+  static std::int64_t state_floats(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t targets);  ///< the same for states() alone
 
   /// What the head's backward pass needs of its forward pass.
   struct Predictions {
@@ -26,6 +28,8 @@ class Backward {
   };
   /// From `hidden` [n, hidden], the last block's output, to its gradient, which stays here.
   void head(const float* hidden, const Predictions& predictions, double temperature, const ColumnGradient& derivative);
+  /// The head alone: to the gradient by its inputs, `normed`: [M, hidden], valid until the next call. A row's bits depend on that row alone.
+  const float* states(const Predictions& predictions, double temperature, const ColumnGradient& derivative);
   /// Blocks must come from the last to the first.
   void block(std::size_t i, const BlockRows<Backend::Rows>& rows);
   void embedding(std::span<const std::int32_t> tokens);
@@ -41,6 +45,8 @@ class Backward {
   void* take_bytes(std::int64_t bytes) { return scratch_->take((bytes + 3) / 4); }
   /// sum of dy W over products of the same x [n, inputs], and their gradients by W and bias; `x` the input.
   float* linears(const float* x, std::span<const Through> all);
+  /// The same into `dnormed`, with `part` [M, hidden] to work in.
+  void states(const Predictions& predictions, double temperature, const ColumnGradient& derivative, float* dnormed, float* part);
   const void* packed_inputs(const float* x, std::int64_t rows, std::int64_t width);
   void weights(const Linear& linear, std::int64_t first_output, std::int64_t outputs, const float* dy, std::int64_t rows, const void* packed_x);
   void bias(const Linear& linear, const float* dy);

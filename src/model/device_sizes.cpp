@@ -52,12 +52,17 @@ std::int64_t head_bytes(const ModelConfig& c, std::int64_t rows) {
          piece(cuda::column_floats(count, c.vocab_size) * kFloat);
 }
 
+/// The head's gradient by its inputs, and by its weights where anybody wants it.
+std::int64_t state_bytes(const ModelConfig& c, std::int64_t m, bool with_weights) {
+  const std::int64_t hidden = c.hidden_size, outputs = std::min(kHeadOutputs, c.vocab_size);
+  const std::int64_t both = 2 * floats(m, hidden) + floats(m, outputs) + halves(m, hidden), back = halves(hidden, outputs) + halves(m, outputs);
+  if (!with_weights) return both + back;
+  return both + halves(hidden, m) + std::max(halves(outputs, m) + floats(std::min(std::max<std::int64_t>(kWeightFloats / hidden, 1), outputs), hidden), back);
+}
+
 std::int64_t backward_bytes(const ModelConfig& c, std::int64_t n, std::int64_t m) {
   const Widths w(c);
-  const std::int64_t outputs = std::min(kHeadOutputs, c.vocab_size);
-  const std::int64_t head = 3 * floats(m, w.hidden) + floats(m, outputs) + halves(m, w.hidden) + halves(w.hidden, m) +
-                            std::max(halves(outputs, m) + floats(std::min(std::max<std::int64_t>(kWeightFloats / w.hidden, 1), outputs), w.hidden),
-                                     halves(w.hidden, outputs) + halves(m, outputs));
+  const std::int64_t head = std::max(state_bytes(c, m, true), 3 * floats(m, w.hidden) + floats(1, w.hidden));
   const std::int64_t norm = floats(1, w.hidden) + floats(n, w.hidden), inner = 3 * floats(n, w.inner);
   const std::int64_t feed =
       std::max({floats(n, w.inner) + through(n, w.inner, {w.hidden}), inner + floats(n, w.hidden) + std::max(through(n, w.hidden, {w.inner, w.inner}), norm)});
@@ -101,11 +106,12 @@ std::int64_t device_block_bytes(const ModelConfig& c, std::int64_t n) {
 }
 
 std::int64_t device_leaf_bytes(const ModelConfig& c, const DeviceLeafShape& leaf) {
-  const auto [n, m, sequences, kept] = leaf;
+  const auto [n, m, sequences, kept, states] = leaf;
   const Widths w(c);
   const std::int64_t pages = piece((n / kernels::kPageKeys + 2 * sequences) * device_page_bytes(c));
   const std::int64_t before = pages + 3 * floats(m, 1) + floats(m, w.hidden) + floats(n, w.hidden), block = device_block_bytes(c, n);
-  const std::int64_t forward = std::max(block + product_bytes(w, n), head_bytes(c, m));
+  const std::int64_t head = states ? std::max(head_bytes(c, m), state_bytes(c, std::min(m, kHeadRows), false)) : head_bytes(c, m);
+  const std::int64_t forward = std::max(block + product_bytes(w, n), head);
   if (kept == 0) return before + forward;
   const std::int64_t again = kept < c.num_hidden_layers ? block + product_bytes(w, n) : 0, inputs = floats((c.num_hidden_layers - kept + 1) * n, w.hidden);
   return before + inputs + kept * block + std::max({product_bytes(w, n), head_bytes(c, m), again + backward_bytes(c, n, m)});

@@ -49,9 +49,10 @@ struct DeviceOptimizerSizes {
 };
 DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers, std::int64_t share, int ranks);
 
-/// A leaf; `kept`: blocks whose rows stay from the forward to the backward pass (0: there is none).
+/// A leaf; `kept`: blocks whose rows stay from the forward to the backward pass (0: there is none); `states`: the backward pass of the head alone.
 struct DeviceLeafShape {
   std::int64_t rows = 0, targets = 0, sequences = 0, kept = 0;
+  bool states = false;
 };
 std::int64_t device_block_bytes(const ModelConfig& config, std::int64_t rows);  ///< rows of a block that its backward pass reads
 std::int64_t device_leaf_bytes(const ModelConfig& config, const DeviceLeafShape& leaf);

@@ -6,6 +6,7 @@
 #include "model/sequence_rows.hpp"
 #include "model/team.hpp"
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -37,12 +38,16 @@ class DecodeEngine {
 /// Of policies like this one, for so many rows at a time. Throws ConfigError where nothing can be drawn with these settings.
 std::unique_ptr<DecodeEngine> make_decode_engine(const Policy::Packed& policy, const SamplingParams& sampling, Team& team, std::int64_t rows);
 
+/// Gradients by the states of targets [first, first + count): [count, hidden], valid during the call. In ascending order.
+using VisitStates = std::function<void(std::size_t first, std::size_t count, const float* gradients)>;
+
 /// What LeafRunner says, of one place.
 class LeafEngine {
  public:
   virtual ~LeafEngine() = default;
   virtual Columns forward(const Policy& policy, const Leaf& leaf, double temperature) = 0;
   virtual WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) = 0;
+  virtual void logprob_by_state(const Policy& policy, const Leaf& leaf, double temperature, const VisitStates& visit) = 0;  ///< for logprob_gradients
   virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) = 0;
   virtual Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative,
                                    DeviceGradients& gradients) = 0;

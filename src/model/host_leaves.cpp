@@ -107,6 +107,7 @@ class HostLeaves final : public LeafEngine {
   Columns forward(const Policy& policy, const Leaf& leaf, double temperature) override;
   WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) override;
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) override;
+  void logprob_by_state(const Policy& policy, const Leaf& leaf, double temperature, const VisitStates& visit) override;
   Columns forward_backward(const Policy&, const Leaf&, double, const ColumnGradient&, DeviceGradients&) override {
     throw ProtocolError("gradients of a policy on the host were to stay on a device");
   }
@@ -171,6 +172,25 @@ WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second,
   return wide;
 }
 
+void HostLeaves::logprob_by_state(const Policy& policy, const Leaf& leaf, double temperature, const VisitStates& visit) {
+  PackedLeaf run(policy, leaf);
+  Backend& backend = memory_.forward(policy.config(), std::int64_t(leaf.tokens.size()));
+  const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
+  const auto most = std::min(rows.size(), std::size_t(Backend::kHeadRows));
+  memory_.gradients.give_back(0);
+  memory_.gradients.grow(Backward::state_floats(policy.config(), *run.packed.kernels, std::int64_t(most)));
+  const GradientSink nobody;
+  Backward backward(run.packed, backend, run.sequences, memory_.gradients, nobody);
+  const ColumnGradient of_logprob{std::vector<float>(most, 1.0F), std::vector<float>(most, 0.0F)};
+  std::vector<float> logprob(most), entropy(most), lse(most);
+  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
+    columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, logprob.data(), entropy.data(), lse.data());
+    visit(first, count,
+          backward.states({std::span(run.rows).subspan(first, count), std::span(run.targets).subspan(first, count), lse, entropy, normed}, temperature,
+                          of_logprob));
+  });
+}
+
 Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) {
   PackedLeaf run(policy, leaf);
   expect_trainable(run.packed, leaf, derivative);
@@ -231,6 +251,10 @@ Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, dou
 std::unique_ptr<LeafEngine> make_host_leaves(Team& team, std::int64_t leaf_bytes) { return std::make_unique<HostLeaves>(team, leaf_bytes); }
 
 std::int64_t LeafRunner::forward_bytes(const ModelConfig& config, std::int64_t tokens) { return Backend::scratch_bytes(config, tokens); }
+
+std::int64_t LeafRunner::logprob_gradient_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens) {
+  return forward_bytes(config, tokens) + Backward::state_floats(config, kernels, std::min(tokens, Backend::kHeadRows)) * std::int64_t(sizeof(float));
+}
 
 std::int64_t LeafRunner::backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
                                         std::int64_t leaf_bytes) {

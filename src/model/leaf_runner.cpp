@@ -27,6 +27,20 @@ WideColumns LeafRunner::forward_wide(const Policy& policy, const Policy* second,
   return engines_->of(policy).forward_wide(policy, second, leaf, temperature);
 }
 
+std::vector<double> LeafRunner::logprob_gradients(const Policy& policy, const Leaf& leaf, double temperature) {
+  expect(policy.packed().weights != nullptr, "only a policy over weights has gradients");
+  const auto width = std::size_t(policy.config().hidden_size), sequences = leaf.offsets.empty() ? 0 : leaf.offsets.size() - 1;
+  std::vector<double> sums(sequences * width, 0.0);
+  std::size_t sequence = 0;
+  engines_->of(policy).logprob_by_state(policy, leaf, temperature, [&](std::size_t first, std::size_t count, const float* gradients) {
+    for (std::size_t i = 0; i < count; ++i) {
+      while (leaf.offsets[sequence + 1] <= leaf.targets[first + i]) ++sequence;
+      for (std::size_t c = 0; c < width; ++c) sums[sequence * width + c] += double(gradients[i * width + c]);
+    }
+  });
+  return sums;
+}
+
 Columns LeafRunner::forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) {
   return engines_->of(policy).forward_backward(policy, leaf, temperature, derivative, sink);
 }
@@ -48,6 +62,11 @@ Columns forward(const Policy& policy, const Leaf& leaf, double temperature) {
 WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) {
   Team alone;
   return LeafRunner(alone).forward_wide(policy, second, leaf, temperature);
+}
+
+std::vector<double> logprob_gradients(const Policy& policy, const Leaf& leaf, double temperature) {
+  Team alone;
+  return LeafRunner(alone).logprob_gradients(policy, leaf, temperature);
 }
 
 Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) {

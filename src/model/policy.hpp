@@ -140,14 +140,18 @@ class LeafRunner {
   Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
   /// The same with what the whole distribution tells; `second` (or nullptr) is another model over the same vocabulary, at the same temperature.
   WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
+  /// For each sequence the sum over its targets, in order, of the gradient of their log-prob by the state they are predicted from (Columns::hidden):
+  /// [S, hidden_size]. A sequence's numbers do not depend on the others in the leaf.
+  std::vector<double> logprob_gradients(const Policy& policy, const Leaf& leaf, double temperature);
   /// Forward, then backward from the loss's derivative by each column, block by block; weight gradients go to `sink` as they are made. Returns the columns of
   /// this forward.
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
   /// The same of a policy on a device, where the gradients stay.
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, DeviceGradients& gradients);
 
-  /// What forward() and forward_backward() of a leaf of so many tokens take.
+  /// What forward(), logprob_gradients() and forward_backward() of a leaf of so many tokens take.
   static std::int64_t forward_bytes(const ModelConfig& config, std::int64_t tokens);
+  static std::int64_t logprob_gradient_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens);
   static std::int64_t backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
                                      std::int64_t leaf_bytes = kNoLimit);
 
@@ -159,6 +163,7 @@ class LeafRunner {
 // The same for a single leaf, on the calling thread.
 Columns forward(const Policy& policy, const Leaf& leaf, double temperature);
 WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature);
+std::vector<double> logprob_gradients(const Policy& policy, const Leaf& leaf, double temperature);
 Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink);
 
 }  // namespace rollcall::model

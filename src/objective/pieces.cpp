@@ -78,6 +78,7 @@
 #include "objective/reward/entropy_controller.hpp"
 #include "objective/reward/entropy_history.hpp"
 #include "objective/reward/flawed.hpp"
+#include "objective/reward/gradient_novelty.hpp"
 #include "objective/reward/group_length.hpp"
 #include "objective/reward/history_length.hpp"
 #include "objective/reward/kl_controller.hpp"
@@ -186,6 +187,7 @@ constexpr Piece<RewardFunction> reward_table[] = {
   row<RewardFunction, Calibrated>(),
   row<RewardFunction, KlLimit>(),
   row<RewardFunction, GroupLength>(),
+  row<RewardFunction, GradientNovelty>(),
   row<RewardFunction, LengthTarget>(),
   row<RewardFunction, CosineLength>(),
   row<RewardFunction, MovingNorm>(),

@@ -362,6 +362,8 @@ const std::vector<Recipe>& recipes() {
     {"multirole-r1", "MultiRole-R1: diversity in the reward", "arXiv:2507.20187", 2025,
       {"diversity", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {},
       "the count of perspectives, fine-tuning on merged chains of several roles before, and the paper's own form and weights"},
+    {"g2rl", "Gradient-Guided Reinforcement Learning (G2RL)", "arXiv:2512.15687", 2025,
+      {"gradient_novelty", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {}, "the paper's own lambda, which was not found"},
     {"fapo", "Flawed-Aware Policy Optimization", "arXiv:2510.22543", 2025,
       {"flawed", "group_norm", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}}},
     {"spell", "SPELL: the responder's reward by rule or votes", "arXiv:2509.23863", 2025,

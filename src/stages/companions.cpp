@@ -6,6 +6,7 @@
 #include "method/columns.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
+#include "stages/gradient_cosines.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ constexpr std::array from_the_batch = {column::old_entropy,        column::corre
                                        column::version_lag,        column::prior,        column::posterior, column::predicted,
                                        column::prompt_best_length, column::greedy_reward};
 constexpr std::array from_a_pass = {column::reference_logprob, column::teacher_logprob, column::teacher_kl, column::current_logprob,
-                                    column::current_entropy,   column::sum_squares,     column::value};
+                                    column::current_entropy,   column::sum_squares,     column::value,      column::gradient_cosine};
 
 bool among(const auto& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
@@ -33,6 +34,30 @@ std::vector<std::size_t> indices(std::size_t first, std::size_t last) {
   std::vector<std::size_t> all(last - first);
   std::iota(all.begin(), all.end(), first);
   return all;
+}
+
+std::size_t tokens_of(const Group& group) {
+  std::size_t count = 0;
+  for (const auto& rollout : group.rollouts)
+    for (const auto& turn : rollout.turns) count += turn.logprob.size();
+  return count;
+}
+
+/// Leaves hold whole groups in the order given, so their columns are dealt out again by length: so many numbers for a group.
+void deal(StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<std::map<std::string, std::vector<float>>>& of_leaves,
+          const std::function<std::size_t(const Group&)>& length_of) {
+  std::size_t leaf = 0, at = 0;
+  for (const std::size_t g : groups) {
+    const std::size_t length = length_of(batch.groups[g]);
+    if (length == 0) continue;
+    while (at == of_leaves.at(leaf).begin()->second.size()) ++leaf, at = 0;
+    for (const auto& [name, values] : of_leaves[leaf]) {
+      auto& column = batch.columns[name];
+      column.resize(batch.groups.size());
+      column[g].assign(values.begin() + std::ptrdiff_t(at), values.begin() + std::ptrdiff_t(at + length));
+    }
+    at += length;
+  }
 }
 
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
@@ -114,33 +139,37 @@ void Companions::after_step(std::uint64_t step) {
   ++reference_revision_;
 }
 
-void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass) {
-  const auto train = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens);
-  const auto leaves = std::int64_t(train.leaves.size()), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
+std::vector<Companions::LeafColumns> Companions::over_leaves(std::size_t count,
+                                                             const std::function<LeafColumns(model::LeafRunner& runner, std::size_t leaf)>& pass) {
+  const auto leaves = std::int64_t(count), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
   const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
   std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};
   job_->leaves->run(mine, [&](model::LeafRunner& runner, std::int64_t i) {
-    own[std::size_t(i)] = {first + i * stride, pass(runner, train.leaves[std::size_t(first + i * stride)].leaf)};
+    own[std::size_t(i)] = {first + i * stride, pass(runner, std::size_t(first + i * stride))};
   });
-  std::vector<LeafColumns> all{std::size_t(leaves)};
+  std::vector<LeafColumns> all{count};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
     for (auto& [leaf, columns] : from_bytes<std::vector<std::pair<std::int64_t, LeafColumns>>>(bytes)) all.at(std::size_t(leaf)) = std::move(columns);
   }
-  // Leaves hold whole groups in the order given, so their columns are dealt out again by length.
-  std::size_t leaf = 0, at = 0;
-  for (const std::size_t g : groups) {
-    std::size_t length = 0;
-    for (const auto& rollout : batch.groups[g].rollouts)
-      for (const auto& turn : rollout.turns) length += turn.logprob.size();
-    if (length == 0) continue;
-    while (at == train.leaves.at(leaf).leaf.targets.size()) ++leaf, at = 0;
-    for (const auto& [name, values] : all[leaf]) {
-      auto& column = batch.columns[name];
-      column.resize(batch.groups.size());
-      column[g].assign(values.begin() + std::ptrdiff_t(at), values.begin() + std::ptrdiff_t(at + length));
-    }
-    at += length;
-  }
+  return all;
+}
+
+void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass) {
+  const auto train = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens);
+  const auto of_leaves = over_leaves(train.leaves.size(), [&](model::LeafRunner& runner, std::size_t i) { return pass(runner, train.leaves[i].leaf); });
+  deal(batch, groups, of_leaves, tokens_of);
+}
+
+void Companions::add_gradient_cosines(StepBatch& batch) {
+  const auto groups = indices(0, batch.groups.size());
+  const auto train = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens);
+  const double temperature = temperature_of(job_->config.sampling);
+  const auto of_leaves = over_leaves(train.leaves.size(), [&](model::LeafRunner& runner, std::size_t i) {
+    const auto& range = train.leaves[i];
+    const auto gradients = runner.logprob_gradients(job_->store->policy(), range.leaf, temperature);
+    return LeafColumns{{column::gradient_cosine, gradient_cosines(range, gradients, train.columns.group)}};
+  });
+  deal(batch, groups, of_leaves, [](const Group& group) { return group.rollouts.size() * group.rollouts.size(); });
 }
 
 void Companions::add_missing_logprobs(StepBatch& batch) {
@@ -169,6 +198,7 @@ void Companions::add_missing_logprobs(StepBatch& batch) {
 }
 
 void Companions::add_step_columns(StepBatch& batch) {
+  if (wants(column::gradient_cosine)) add_gradient_cosines(batch);
   const bool wide = wants(column::sum_squares) || wants(column::teacher_kl);
   if (!wide && !wants(column::reference_logprob) && !wants(column::teacher_logprob) && !value_head_) return;
   const double temperature = temperature_of(job_->config.sampling);

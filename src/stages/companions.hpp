@@ -52,6 +52,9 @@ class Companions {
   using LeafColumns = std::map<std::string, std::vector<float>>;
   using LeafPass = std::function<LeafColumns(model::LeafRunner& runner, const model::Leaf& leaf)>;
   void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass);
+  void add_gradient_cosines(StepBatch& batch);
+  /// What `pass(runner, i)` makes of each leaf, on every rank.
+  std::vector<LeafColumns> over_leaves(std::size_t leaves, const std::function<LeafColumns(model::LeafRunner& runner, std::size_t leaf)>& pass);
   void set_reference(model::AlignedFloats weights);
 
   Job* job_;

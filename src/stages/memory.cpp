@@ -70,6 +70,7 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
   if (wants(method::column::reference_logprob)) models.companions.push_back(models.policy);
   if ((wants(method::column::teacher_logprob) || wants(method::column::teacher_kl)) && !c.teacher.model.empty())
     models.companions.push_back(model::read_folder_config(c.teacher.model));
+  models.state_gradients = wants(method::column::gradient_cosine);
   if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guides.push_back(model::read_folder_config(c.guide.model));
   if (!c.judge.model.empty()) models.judges.push_back(judge_config(c.judge));
   return models;
@@ -138,10 +139,10 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       };
       // Forward passes, where there are any, take whole groups, of one model at a time.
       std::uint64_t forward = 0;
-      const auto passes = [&](const model::ModelConfig& model) {
-        forward = std::max(forward, std::uint64_t(model::LeafRunner::forward_bytes(model, c.scheduler.max_rollouts * std::int64_t(longest))));
-      };
+      const std::int64_t whole = c.scheduler.max_rollouts * std::int64_t(longest);
+      const auto passes = [&](const model::ModelConfig& model) { forward = std::max(forward, std::uint64_t(model::LeafRunner::forward_bytes(model, whole))); };
       passes(policy);
+      if (models.state_gradients) forward = std::max(forward, std::uint64_t(model::LeafRunner::logprob_gradient_bytes(policy, kernels, whole)));
       std::for_each(models.companions.begin(), models.companions.end(), passes);
       need.leaf_bytes = std::max(bytes(1, 0), forward);
       need.leaf_thread_bytes = bytes(2, 0) - bytes(1, 0);

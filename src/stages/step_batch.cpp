@@ -127,7 +127,8 @@ class ColumnBuilder {
       per_rollout_["answer"].push_back(score.answer.empty() ? -1.0 : answers.try_emplace(score.answer, double(answers.size())).first->second);
       for (std::size_t k = 0; k < score.components.size(); ++k) per_rollout_["component/" + batch.component_names.at(k)].push_back(score.components[k]);
     }
-    for (const auto& [name, by_group] : batch.columns) per_token_[name].insert(per_token_[name].end(), by_group.at(g).begin(), by_group.at(g).end());
+    for (const auto& [name, by_group] : batch.columns) computed_[name].insert(computed_[name].end(), by_group.at(g).begin(), by_group.at(g).end());
+    pairs_ += group.rollouts.size() * group.rollouts.size();
     ++groups_;
   }
 
@@ -140,8 +141,8 @@ class ColumnBuilder {
     c.token = token_, c.key = key_;
     c.named = per_rollout_;
     c.named[method::column::old_entropy] = entropy_;
-    for (const auto& [name, values] : per_token_) {
-      if (values.size() == logprob_.size()) c.named[name].assign(values.begin(), values.end());
+    for (const auto& [name, values] : computed_) {
+      if (values.size() == (name == method::column::gradient_cosine ? pairs_ : logprob_.size())) c.named[name].assign(values.begin(), values.end());
     }
     return c;
   }
@@ -161,7 +162,8 @@ class ColumnBuilder {
   std::vector<double> reward_, logprob_, old_, entropy_;
   std::vector<std::int64_t> group_, level_, offsets_{0}, truncated_, replayed_, token_, key_;
   std::map<std::string, std::vector<double>> per_rollout_;
-  std::map<std::string, std::vector<float>> per_token_;
+  std::map<std::string, std::vector<float>> computed_;
+  std::size_t pairs_ = 0;  ///< of two rollouts of a group, or of one with itself
   std::int64_t groups_ = 0;
 };
 

@@ -27,7 +27,8 @@ struct StepBatch {
   // What the update knows beside the files:
   std::size_t replayed = 0;  ///< the last so many groups come from earlier steps
   PolicyVersion policy{};    ///< from which the step starts
-  /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other. Not shared: every rank computes or receives them.
+  /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other, or their pairs (gradient_cosine). Not shared: every
+  /// rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 };
 

@@ -6,6 +6,7 @@
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
+#include "stages/gradient_cosines.hpp"
 #include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
@@ -308,6 +309,9 @@ void Update::on_update(const UpdatePlan& plan) {
   const double waited_before = ranks_->waited_s();
   companions_.add_missing_logprobs(batch);
   companions_.add_step_columns(batch);
+  if (const auto found = batch.columns.find(method::column::gradient_cosine); found != batch.columns.end()) {
+    if (const double mean = mean_squared_cosine(found->second); !std::isnan(mean)) report.metrics["train/gradient_cosine_sq"] = mean;
+  }
   const auto drift = drift_.measure(batch, companions_);
   signals_.note_drift(batch, drift);
   if (const auto known = std::count_if(drift.begin(), drift.end(), [](double d) { return !std::isnan(d); }); known > 0)

@@ -1,15 +1,19 @@
 """Objectives in whole runs: models beside the policy, their state over a stop, the table on the command line, and one check row by row."""
+import json
+import statistics
+
 from harness import check, main, metrics, result, sets
 
 # A constant rate: another number of steps is another cosine, and the halves of a run must be the whole.
 SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="false", checkpoint__every=2, train__min_lr_ratio=1, critic__min_lr_ratio=1)
 # What each row below needs that a plain run does not have.
 MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
+NOVEL = sets(objective__recipe="g2rl")
 CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)
 
 
 def same_on_three_ranks(harness):
-    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("batches", sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov"))):
+    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("batches", sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov"))):
         one, three = harness.work / f"{name}_1", harness.work / f"{name}_3"
         harness.train(one, *SMALL, *settings)
         harness.train(three, *SMALL, *settings, ranks=3)
@@ -18,7 +22,7 @@ def same_on_three_ranks(harness):
 
 def goes_on_after_a_stop(harness):
     """The reference and the value head are in the checkpoint: two halves are the whole."""
-    for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm")):
+    for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm"), ("novel", NOVEL, "train/gradient_cosine_sq")):
         folder, whole = harness.work / f"{name}_halves", harness.work / f"{name}_1"
         half = ["--set" if word == "--set" else word.replace("train.steps=4", "train.steps=2") for word in SMALL]
         harness.train(folder, *half, *settings)
@@ -26,6 +30,33 @@ def goes_on_after_a_stop(harness):
         check(result(folder)["policy_sha256"] == result(whole)["policy_sha256"], f"{name}: a run in two halves ends with other bits")
         check([r[row] for r in metrics(folder)] == [r[row] for r in metrics(whole)], f"{name}: {row} differs")
         check(metrics(whole)[-1][row] > 0, f"{name}: {row} is zero, so equal bits say nothing")
+
+
+def gradients_do_not_depend_on_leaves(harness):
+    """How alike a group's rollouts are: before anything was learned of leaves, which round as they are cut."""
+    alike = set()
+    for tokens in (20, 1000):
+        folder = harness.work / f"leaves_of_{tokens}"
+        harness.train(folder, *SMALL, *NOVEL, *sets(sft__steps=0, train__steps=1, train__leaf_tokens=tokens))
+        alike.add(metrics(folder)[0]["train/gradient_cosine_sq"])
+    check(len(alike) == 1 and 0 < alike.pop() < 1, f"mean squared cosines by leaves: {alike}")
+
+
+def novel_answers_stay(harness):
+    """Questions with three right answers, of which the warm start mostly says one: g2rl drives the gradients of a group apart. Where each answer is paid for another's gradient, or none
+    is, they come together."""
+    questions, examples = harness.work / "questions.jsonl", harness.work / "said.jsonl"
+    asked, right = [f"q{i}" for i in range(32)], json.dumps({"schema": {"enum": [1, 2, 3]}})
+    questions.write_text("".join(json.dumps({"question": q, "answer": f"#### {right}"}) + "\n" for q in asked))
+    examples.write_text("".join(json.dumps({"prompt": f"{q}\n", "answer": answer}) + "\n" for q in asked for answer in "1111234455"))
+    task = sets(task__name="jsonl", task__file=questions, reward__verifier="json", task__format_weight=0, sft__file=examples, sft__steps=30, sampling__max_new_tokens=3,
+                train__steps=60, train__prompts_per_step=8, train__rollouts_per_prompt=8, train__lr=2e-3, checkpoint__every=1000, eval__before="false", eval__after="false")
+    change = {}
+    for name, settings in (("own", []), ("shuffled", sets(objective__knobs__novelty_control="shuffled")), ("none", sets(objective__knobs__novelty_lambda=0))):
+        harness.train(harness.work / f"novelty_{name}", *task, *NOVEL, *settings)
+        alike = [row["train/gradient_cosine_sq"] for row in metrics(harness.work / f"novelty_{name}")]
+        change[name] = statistics.fmean(alike[-10:]) - statistics.fmean(alike[:5])
+    check(change["own"] < -0.05 and change["shuffled"] > 0 and change["none"] > 0, f"change of the mean squared cosine: {change}")
 
 
 def a_teacher_is_followed(harness):
@@ -62,4 +93,5 @@ def the_table_is_listed(harness):
         check(code == 2 and expected in err, f"recipes {wrong}: exit code {code}\n{err}")
 
 
-main(same_on_three_ranks, goes_on_after_a_stop, a_teacher_is_followed, models_beside_the_policy_have_its_numerics, the_table_is_listed)
+main(same_on_three_ranks, goes_on_after_a_stop, gradients_do_not_depend_on_leaves, novel_answers_stay,
+     a_teacher_is_followed, models_beside_the_policy_have_its_numerics, the_table_is_listed)

@@ -62,6 +62,7 @@ TEST(DeviceMemory, WeightsOptimizerAndLeavesTakeWhatTheTableSays) {
     const double taken = taken_by([&] { optimizer->add(runner, policy, leaf, 1.0, random_columns(leaf.targets.size(), 3)); });
     EXPECT_EQ(taken, planned) << name_of(family) << ": more where a pass took more than the table has for it";
     EXPECT_EQ(taken_by([&] { forward(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, 2, 0}))) << name_of(family);
+    EXPECT_EQ(taken_by([&] { logprob_gradients(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, 2, 0, true}))) << name_of(family);
   }
 }
 

@@ -155,6 +155,19 @@ TEST(DevicePolicy, ANewVersionIsWhatRuns) {
   EXPECT_EQ(forward(policy, leaf, 1.0).logprob, forward(on_device(config, 3), leaf, 1.0).logprob);
 }
 
+TEST(DevicePolicy, GradientsByTheStatesAreNearTheHostsInAnyCompany) {
+  const ModelConfig config = config_of(Family::qwen3);
+  const Policy host(config, random_weights(config, 5), {}), device = on_device(config, 5);
+  const Leaf leaf = random_leaf(config, {100, 60, 7, 128, 2}, 3);  // more targets than the head takes at a time
+  const auto expected = logprob_gradients(host, leaf, 0.9), got = logprob_gradients(device, leaf, 0.9);
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) error += std::pow(got[i] - expected[i], 2), size += std::pow(expected[i], 2);
+  EXPECT_LT(std::sqrt(error / size), 0.1);
+  Leaf alone{.tokens = {leaf.tokens.begin() + 160, leaf.tokens.begin() + 167}, .offsets = {0, 7}, .targets = {2, 3, 4, 5, 6}};
+  const auto own = std::span(got).subspan(2 * std::size_t(config.hidden_size), std::size_t(config.hidden_size));
+  EXPECT_EQ(logprob_gradients(device, alone, 0.9), std::vector<double>(own.begin(), own.end()));
+}
+
 TEST(DevicePolicy, WideColumnsAreNearTheHosts) {
   const ModelConfig config = config_of(Family::llama);
   const Leaf leaf = random_leaf(config, {6, 4}, 2);

@@ -52,6 +52,44 @@ TEST(Forward, GradientAgreesWithThePlainTransformerInEveryTensor) {
   }
 }
 
+TEST(Forward, GradientByTheStatesIsThatOfAutograd) {
+  for (const Family family : kFamilies) {
+    const ModelConfig config = small_config(family);
+    const std::vector<float> weights = random_weights(config, 5);
+    const Leaf leaf = random_leaf(config, kLengths, 6);
+    for (const double temperature : {1.0, 0.7}) {
+      const auto gradients = logprob_gradients(Policy(config, weights, {}), leaf, temperature);
+      const auto plain = PlainTransformer(config, weights).logprob_gradients(leaf, temperature);
+      ASSERT_EQ(gradients.size(), kLengths.size() * std::size_t(config.hidden_size));
+      ASSERT_EQ(plain.size(), gradients.size());
+      for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(gradients[i], plain[i], 1e-5) << name_of(family) << " " << i;
+    }
+  }
+}
+
+/// In leaves of more and of fewer targets than the head takes at a time, whatever the team.
+TEST(Forward, ASequenceHasTheSameGradientByItsStatesInAnyCompany) {
+  const ModelConfig config = small_config(Family::qwen3);
+  const std::vector<std::int64_t> lengths = {40, 1, 30, 41, 50, 64, 64, 33};
+  const Leaf together = random_leaf(config, lengths, 9);
+  for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
+    const Policy policy(config, random_weights(config, 8), {}, kernel_sets(numerics).front());
+    const auto all = logprob_gradients(policy, together, 0.9);
+    Team team(3);
+    team.lead(on_new_threads, [&] {
+      LeafRunner runner(team);
+      runner.forward(policy, random_leaf(config, {5}, 1), 1.0);  // memory for less
+      EXPECT_EQ(runner.logprob_gradients(policy, together, 0.9), all) << numerics;
+    });
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      Leaf alone{.tokens = {together.tokens.begin() + together.offsets[s], together.tokens.begin() + together.offsets[s + 1]}, .offsets = {0, lengths[s]}};
+      for (std::int64_t t = 2; t < lengths[s]; ++t) alone.targets.push_back(t);
+      const auto own = std::span(all).subspan(s * std::size_t(config.hidden_size), std::size_t(config.hidden_size));
+      EXPECT_EQ(logprob_gradients(policy, alone, 0.9), std::vector<double>(own.begin(), own.end())) << numerics << " " << s;
+    }
+  }
+}
+
 TEST(Forward, TrainingSeesTheColumnsOfScoring) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);

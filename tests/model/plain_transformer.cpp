@@ -56,18 +56,22 @@ at::Tensor PlainTransformer::block(std::int64_t layer, const at::Tensor& input) 
   return x + project(prefix + "mlp.down_proj", gate * gate.sigmoid() * project(prefix + "mlp.up_proj", h));
 }
 
-at::Tensor PlainTransformer::sequence_logits(const at::Tensor& tokens) const {
-  at::Tensor x = weights_.at("model.embed_tokens.weight").index_select(0, tokens);
+at::Tensor PlainTransformer::states(const Leaf& leaf, std::size_t sequence) const {
+  const std::vector<std::int64_t> tokens(leaf.tokens.begin() + leaf.offsets[sequence], leaf.tokens.begin() + leaf.offsets[sequence + 1]);
+  at::Tensor x = weights_.at("model.embed_tokens.weight").index_select(0, at::tensor(tokens, at::kLong));
   for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) x = block(layer, x);
+  return norm("model.norm.weight", x);
+}
+
+at::Tensor PlainTransformer::logits(const at::Tensor& states) const {
   const std::string head = config_.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
-  return at::matmul(norm("model.norm.weight", x), weights_.at(head).t());
+  return at::matmul(states, weights_.at(head).t());
 }
 
 std::pair<at::Tensor, at::Tensor> PlainTransformer::columns(const Leaf& leaf, double temperature) const {
   std::vector<at::Tensor> logprob, entropy;
   for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
-    const std::vector<std::int64_t> tokens(leaf.tokens.begin() + leaf.offsets[s], leaf.tokens.begin() + leaf.offsets[s + 1]);
-    const at::Tensor all = (sequence_logits(at::tensor(tokens, at::kLong)) / temperature).log_softmax(-1);
+    const at::Tensor all = (logits(states(leaf, s)) / temperature).log_softmax(-1);
     for (const std::int64_t target : leaf.targets) {
       if (target < leaf.offsets[s] || target >= leaf.offsets[s + 1]) continue;
       const at::Tensor row = all.select(0, target - 1 - leaf.offsets[s]);
@@ -76,6 +80,21 @@ std::pair<at::Tensor, at::Tensor> PlainTransformer::columns(const Leaf& leaf, do
     }
   }
   return {at::stack(logprob), at::stack(entropy)};
+}
+
+std::vector<double> PlainTransformer::logprob_gradients(const Leaf& leaf, double temperature) const {
+  std::vector<double> all;
+  for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
+    const at::Tensor state = states(leaf, s).detach().requires_grad_(true), logprob = (logits(state) / temperature).log_softmax(-1);
+    at::Tensor sum = state.sum() * 0.0;
+    for (const std::int64_t target : leaf.targets) {
+      if (target >= leaf.offsets[s] && target < leaf.offsets[s + 1])
+        sum = sum + logprob.select(0, target - 1 - leaf.offsets[s]).select(0, leaf.tokens[std::size_t(target)]);
+    }
+    const at::Tensor gradient = torch::autograd::grad({sum}, {state})[0].sum(0).contiguous();
+    all.insert(all.end(), gradient.const_data_ptr<double>(), gradient.const_data_ptr<double>() + gradient.numel());
+  }
+  return all;
 }
 
 std::vector<double> PlainTransformer::gradient(const Leaf& leaf, double temperature, const ColumnGradient& columns_gradient) const {

@@ -20,9 +20,12 @@ class PlainTransformer {
   std::pair<at::Tensor, at::Tensor> columns(const Leaf& leaf, double temperature) const;
   /// Gradient of sum(dlogprob * logprob + dentropy * entropy) in layout order.
   std::vector<double> gradient(const Leaf& leaf, double temperature, const ColumnGradient& columns) const;
+  /// For each sequence the gradient of the sum of its targets' log-probs by the states that predict them, summed over these: [S, hidden].
+  std::vector<double> logprob_gradients(const Leaf& leaf, double temperature) const;
 
  private:
-  at::Tensor sequence_logits(const at::Tensor& tokens) const;  ///< [T, V]
+  at::Tensor states(const Leaf& leaf, std::size_t sequence) const;  ///< [T, hidden] after the final norm
+  at::Tensor logits(const at::Tensor& states) const;                ///< [T, V]
   at::Tensor block(std::int64_t layer, const at::Tensor& x) const;
   at::Tensor attention(const std::string& prefix, const at::Tensor& h) const;
   at::Tensor project(const std::string& module, const at::Tensor& x) const;

@@ -24,6 +24,7 @@ struct PlainRollout {
   /// reference's root, normalised) are reference, the rest is 0.
   std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{}, sum_squares{}, old_value{}, value{}, flat_reference{};
   std::vector<std::int64_t> token{};
+  std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three directions
   double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0, greedy = 0, expert = 0, lag = 0;
   std::map<std::string, double> components{};
   std::int64_t key = 0;
@@ -63,7 +64,18 @@ struct PlainStep {
     for (const auto& r : rollouts) all.push_back(r.*column);
     return at::tensor(all, at::kDouble);
   }
+  /// The cosine between two rollouts' gradients; 0 where one has none.
+  double cosine(const PlainRollout& a, const PlainRollout& b) const {
+    double aa = 0, bb = 0, ab = 0;
+    for (std::size_t k = 0; k < 3; ++k) aa += a.gradient[k] * a.gradient[k], bb += b.gradient[k] * b.gradient[k], ab += a.gradient[k] * b.gradient[k];
+    return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0.0;
+  }
   void add_optional(StepColumns& c) const {
+    std::vector<double> cosines;
+    for (const auto& r : rollouts)
+      for (const auto& other : rollouts)
+        if (other.group == r.group) cosines.push_back(cosine(r, other));
+    c.named[column::gradient_cosine] = at::tensor(cosines, at::kDouble);
     std::vector<std::int64_t> token, key;
     for (const auto& r : rollouts) {
       key.push_back(r.key);
@@ -179,6 +191,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.lag = double(engine() % 3);
       r.components = {{"correct", r.correct}, {"format", double(engine() % 2)}};
       r.key = std::int64_t(engine());
+      r.gradient = {double(r.key % 7) - 3, double(r.key / 7 % 7) - 3, double(r.key / 49 % 7) - 3};
       r.components["sound"] = double(r.key % 3 == 0), r.components["votes"] = double(r.key / 3 % 5) / 4;
       step.rollouts.push_back(std::move(r));
     }

@@ -141,6 +141,19 @@ TEST(Memory, JudgeRanksHoldTheJudge) {
   }
 }
 
+TEST(Memory, WholeGroupsWhoseGradientsAreComparedTakeTheHeadsPass) {
+  RunConfig config;
+  config.train.leaf_tokens = 64, config.scheduler.max_rollouts = 64, config.sampling.max_new_tokens = 34;  // beside a prompt of 30
+  const auto policy = model::model_config(config.model, 20, 0);
+  const auto of = [&](bool compared) {
+    RunModels models{policy, {}, {}, {}};
+    models.state_gradients = compared;
+    return memory_need(config, models, comm::make_layout("single", 1), 0, {30, 0}).leaf_bytes;
+  };
+  EXPECT_EQ(of(true) - of(false), std::uint64_t(model::LeafRunner::logprob_gradient_bytes(policy, kernels::selected_kernels(), 4096) -
+                                                model::LeafRunner::forward_bytes(policy, 4096)));
+}
+
 /// Three of the eight update: two on the second node of four, which share a sum, one on the third of two.
 TEST(Memory, RanksOfANodeCountTheirPartOfWhatTheyShare) {
   RunConfig config;

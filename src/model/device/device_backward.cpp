@@ -24,10 +24,8 @@ std::vector<SliceRange> backward_parts(const Policy::Packed& policy) {
   return parts;
 }
 
-DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients& gradients)
-    : policy_(&policy.view), backend_(&backend), sequences_(&sequences), gradients_(&gradients), n_(std::int64_t(sequences.positions().size())) {
-  dx_ = take(n_, policy_->config.hidden_size);
-}
+DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients* gradients)
+    : policy_(&policy.view), backend_(&backend), sequences_(&sequences), gradients_(gradients), n_(std::int64_t(sequences.positions().size())) {}
 
 float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
   float* made = take(rows, width);
@@ -96,19 +94,19 @@ void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, c
   backend_->arena().give_back(mark);
 }
 
-void DeviceBackward::head(const float* hidden, const Predictions& p, float scale) {
+float* DeviceBackward::states(const Predictions& p, float scale) {
   const Linear& head = policy_->head;
-  Device& device = backend_->device();
   const std::int64_t width = head.inputs, blocks = (head.outputs + kHeadOutputs - 1) / kHeadOutputs;
   const auto m = std::int64_t(p.rows.size());
+  float* dnormed = zeros(m, width);
   const auto mark = backend_->arena().mark();
   std::vector<std::int32_t> targets;  // [blocks, m] counted from the block's first token
   for (std::int64_t b = 0; b < blocks; ++b)
     for (const std::int32_t target : p.targets) targets.push_back(std::int32_t(target - b * kHeadOutputs));
-  const std::int32_t* shifted = device.upload(std::span<const std::int32_t>(targets));
-  float *dnormed = zeros(m, width), *part = take(m, width), *z = take(m, std::min(kHeadOutputs, head.outputs)), *last = take(m, width);
-  const cuda::Rows16 normed = backend_->rounded_rows(p.normed, m, width), turned_normed = turned(p.normed, m, width);
-  gradients_->begin_part(0);
+  const std::int32_t* shifted = backend_->device().upload(std::span<const std::int32_t>(targets));
+  float *part = take(m, width), *z = take(m, std::min(kHeadOutputs, head.outputs));
+  const cuda::Rows16 normed = backend_->rounded_rows(p.normed, m, width);
+  const cuda::Rows16 turned_normed = gradients_ == nullptr ? cuda::Rows16{} : turned(p.normed, m, width);
   for (std::int64_t b = 0; b < blocks; ++b) {
     Linear block = head;
     const std::int64_t first = b * kHeadOutputs;
@@ -116,11 +114,24 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
     block.panels = rows_of(head).rows + first * cuda::stepped(width);
     cuda::product(context(), normed, rows_of(block), nullptr, head.slices, z);
     cuda::token_columns_backward(context(), z, m, block.outputs, scale, shifted + b * m, p.lse, p.entropy, p.dlogprob, p.dentropy, z);
-    weights(block, first, z, turned_normed);
+    if (gradients_ != nullptr) weights(block, first, z, turned_normed);
     inputs(block, z, m, part);
     cuda::add(context(), part, m * width, dnormed);
   }
+  backend_->arena().give_back(mark);
+  return dnormed;
+}
+
+void DeviceBackward::head(const float* hidden, const Predictions& p, float scale) {
+  Device& device = backend_->device();
+  const std::int64_t width = policy_->head.inputs;
+  const auto m = std::int64_t(p.rows.size());
+  dx_ = take(n_, width);
+  const auto mark = backend_->arena().mark();
+  gradients_->begin_part(0);
+  float* dnormed = states(p, scale);
   gradients_->end_part();
+  float *part = take(m, width), *last = take(m, width);
   // The last token of a prompt predicts the first of all its answers: its gradient is their sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);

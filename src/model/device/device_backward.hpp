@@ -31,7 +31,8 @@ class DeviceGradients {
 /// Products of gradients are `product` on transposed operands; the rest is fp32. Every sum runs in one order, so the bits depend on the leaf alone.
 class DeviceBackward {
  public:
-  DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients& gradients);
+  /// `gradients` of weights, or nullptr where only states() is asked for.
+  DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients* gradients);
 
   /// What the head's backward pass needs of its forward pass; spans are the host's, pointers the device's.
   struct Predictions {
@@ -42,6 +43,8 @@ class DeviceBackward {
   };
   /// From `hidden` [n, hidden], the last block's output, to its gradient, which stays here.
   void head(const float* hidden, const Predictions& predictions, float scale);
+  /// The head alone: to the gradient by its inputs, `normed`: [M, hidden], which stays in the arena. A row's bits depend on that row alone.
+  float* states(const Predictions& predictions, float scale);
   /// Blocks must come from the last to the first.
   void block(std::size_t i, const BlockRows<DeviceBackend::Rows>& rows);
   void embedding(std::span<const std::int32_t> tokens);
@@ -72,7 +75,7 @@ class DeviceBackward {
   const PackedSequences* sequences_;
   DeviceGradients* gradients_;
   std::int64_t n_;
-  float* dx_;  ///< [n, hidden] gradient by the rows between blocks
+  float* dx_ = nullptr;  ///< [n, hidden] gradient by the rows between blocks
 };
 
 }  // namespace rollcall::model

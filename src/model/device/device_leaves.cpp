@@ -42,6 +42,7 @@ class DeviceLeaves final : public LeafEngine {
  public:
   Columns forward(const Policy& policy, const Leaf& leaf, double temperature) override;
   WideColumns forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) override;
+  void logprob_by_state(const Policy& policy, const Leaf& leaf, double temperature, const VisitStates& visit) override;
   Columns forward_backward(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative, const GradientSink& sink) override {
     Fetched fetched(device_, sink);
     return forward_backward(policy, leaf, temperature, derivative, fetched);
@@ -68,7 +69,7 @@ class DeviceLeaves final : public LeafEngine {
   void read_columns(const Run& run, const float* hidden, double temperature);
   Columns fetch(const Run& run, const Leaf& leaf);
   std::int64_t kept_blocks(const ModelConfig& config, std::int64_t n);
-  void clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models = 1);
+  void clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models = 1, bool states = false);
 
   Device& device_ = Device::own();
   DeviceBackend backend_{device_, device_items::kLeaf};
@@ -159,6 +160,32 @@ WideColumns DeviceLeaves::forward_wide(const Policy& policy, const Policy* secon
   return wide;
 }
 
+void DeviceLeaves::logprob_by_state(const Policy& policy, const Leaf& leaf, double temperature, const VisitStates& visit) {
+  const auto turn = device_.turn();
+  if (leaf.targets.empty()) return;
+  clear(policy.config(), leaf, 0, 1, true);
+  const Run run = begin(policy, leaf);
+  read_columns(run, backend_.hidden(run.policy, upload(run, leaf)).values, temperature);
+  const std::int64_t width = policy.config().hidden_size, most = std::min(run.count(), device_sizes::kHeadRows);
+  const std::vector<float> ones(std::size_t(most), 1.0F), zeros(std::size_t(most), 0.0F);
+  const float *dlogprob = device_.upload(std::span<const float>(ones)), *dentropy = device_.upload(std::span<const float>(zeros));
+  DeviceBackward backward(run.policy, backend_, run.sequences, nullptr);
+  std::vector<float> gradients(std::size_t(most * width));
+  for (std::int64_t first = 0; first < run.count(); first += most) {
+    const std::int64_t count = std::min(most, run.count() - first);
+    const auto part = [&](const auto& values) { return std::span(values).subspan(std::size_t(first), std::size_t(count)); };
+    const auto mark = backend_.arena().mark();
+    const DeviceBackward::Predictions some{part(run.rows), part(run.targets), run.lse + first, run.entropy + first, run.normed + first * width,
+                                           dlogprob,       dentropy};
+    const float* made = backward.states(some, inverse_temperature(temperature));
+    device_.download(made, std::span(gradients).first(std::size_t(count * width)));
+    device_.wait();
+    backend_.arena().give_back(mark);
+    visit(std::size_t(first), std::size_t(count), gradients.data());
+  }
+  device_.recycle();
+}
+
 /// Blocks whose rows stay from the forward to the backward pass; those before them are computed again. Only time and memory know.
 std::int64_t DeviceLeaves::kept_blocks(const ModelConfig& c, std::int64_t n) {
   if (kept_bytes_ < 0) kept_bytes_ = cuda::free_bytes() / 2;
@@ -166,9 +193,9 @@ std::int64_t DeviceLeaves::kept_blocks(const ModelConfig& c, std::int64_t n) {
 }
 
 /// Begins a pass over `models` of this shape in memory for it.
-void DeviceLeaves::clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models) {
+void DeviceLeaves::clear(const ModelConfig& config, const Leaf& leaf, std::int64_t kept, std::int64_t models, bool states) {
   backend_.arena().give_back({});
-  const DeviceLeafShape shape{std::int64_t(leaf.tokens.size()), std::int64_t(leaf.targets.size()), std::int64_t(leaf.offsets.size()) - 1, kept};
+  const DeviceLeafShape shape{std::int64_t(leaf.tokens.size()), std::int64_t(leaf.targets.size()), std::int64_t(leaf.offsets.size()) - 1, kept, states};
   backend_.arena().reserve(models * device_leaf_bytes(config, shape));
 }
 
@@ -203,7 +230,7 @@ Columns DeviceLeaves::forward_backward(const Policy& policy, const Leaf& leaf, d
   }
   read_columns(run, x.values, temperature);
 
-  DeviceBackward backward(run.policy, backend_, run.sequences, gradients);
+  DeviceBackward backward(run.policy, backend_, run.sequences, &gradients);
   const auto loss = [&](const std::vector<float>& values) { return device_.upload(std::span<const float>(values)); };
   backward.head(x.values, {run.rows, run.targets, run.lse, run.entropy, run.normed, loss(derivative.logprob), loss(derivative.entropy)},
                 inverse_temperature(temperature));

@@ -13,6 +13,7 @@ std::vector<Exception> excused_shaping() {
   all.push_back({"recipe dapo_overlong", "equal_rewards", shaped});
   all.push_back({"reward answer_share", "equal_rewards", "the verifier's rewards are not read: answers differ where they are equal"});
   all.push_back({"reward majority_vote", "equal_rewards", "the verifier's rewards are not read: answers differ where they are equal"});
+  all.push_back({"reward gradient_novelty", "equal_rewards", "answers that are all right or all wrong still differ by their gradients"});
   all.push_back({"reward confidence", "equal_rewards", "the verifier's rewards are not read: entropies differ where they are equal"});
   return all;
 }

@@ -52,6 +52,14 @@ PlainStep with_a_flaw() {
   });
 }
 
+/// worked_step() and a copy of its first rollout: two right answers push one way, the wrong one another.
+PlainStep one_is_novel() {
+  return changed([](PlainStep& step) {
+    step.rollouts.push_back(step.rollouts[0]);
+    for (auto& r : step.rollouts) r.gradient = r.correct > 0 ? std::vector<double>{2, 0, 0} : std::vector<double>{0, 3, 0};
+  });
+}
+
 /// The rule accepts neither; three of four judgements accept the first, two of four the second.
 PlainStep judged() {
   return changed([](PlainStep& step) {
@@ -118,6 +126,9 @@ HandWorkedTable worked_rewards() {
       {"multirole-r1", {0.0, {-told_a / 8, -told_a / 8, -told_a / 8, -told_a / 8, told_a / 8, told_a / 8, told_a / 8, told_a / 8}, told}},
       // Rewards 0, -1, 1: mean 0, spread 1. The flawed success is in the middle.
       {"fapo", {0.0, {0.0, 0.0, 1.1 * flaw / 4, -1.1 * flaw / 4}, with_a_flaw}},
+      // nu = 0.1192, 1, 0.1192: the wrong answer is the novel one and has -1 + 1. Rewards 1, 0, 1: A = vote, -2 vote, vote; means of two, one and two tokens:
+      // (-2.1 / 2 + 2.2 - 2.1 / 2) vote / 3.
+      {"g2rl", {0.1 * vote / 3, {0.0, -0.9 * vote / 6, 2.2 * vote / 3, 0.0, -0.9 * vote / 6}, one_is_novel}},
       // 3/4 is most, 1/2 is not.
       {"spell", {by_rollouts(pair_norm(1.0), judged)}},
       // Token 0 helped: 1 + 0.5 against 0.

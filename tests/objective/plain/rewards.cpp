@@ -53,6 +53,28 @@ std::vector<double> repetition(const PlainStep& s) {
   return each(s, [&](const PlainRollout& r) { return r.reward - repeated(r, std::size_t(s.knob("repetition_n", 3))); });
 }
 
+std::vector<double> gradient_novelty(const PlainStep& s) {
+  const auto sign = [](const PlainRollout& r) { return r.correct > 0 ? 1.0 : -1.0; };
+  const auto score = [&](const PlainRollout& r) {
+    double weight = 0, alike = 0;
+    for_group(s, r, [&](const PlainRollout& other) {
+      if (&other == &r || other.length() == 0) return;
+      weight += std::exp(sign(other)), alike += std::exp(sign(other)) * std::pow(s.cosine(r, other), 2);
+    });
+    return weight == 0 ? 1.0 : std::max(1 - alike / weight, 0.0);
+  };
+  const double lambda = s.knob("novelty_lambda", 1), limit = s.knob("novelty_limit", 3);
+  return each(s, [&](const PlainRollout& r) {
+    double least = score(r), most = least;
+    for_group(s, r, [&](const PlainRollout& other) {
+      if (other.length() > 0) least = std::min(least, score(other)), most = std::max(most, score(other));
+    });
+    const double novel = r.length() == 0 || most - least < 1e-6 ? 0.0 : (score(r) - least) / (most - least);
+    const double gain = lambda * novel * (s.choice("novel_mistakes", "spared") == "spared" ? 1.0 : sign(r));
+    return std::clamp(sign(r) + gain, -limit, limit);
+  });
+}
+
 std::vector<double> diversity(const PlainStep& s) {
   return each(s, [&](const PlainRollout& r) {
     const Runs found = runs(r, 2);
@@ -168,6 +190,7 @@ void add_rewards(PlainPieces& p) {
   p.reward["components"] = components;
   p.reward["repetition"] = repetition;
   p.reward["diversity"] = diversity;
+  p.reward["gradient_novelty"] = gradient_novelty;
   p.reward["degenerate"] = degenerate;
   p.reward["majority_vote"] = majority_vote;
   p.reward["confidence"] = confidence;
