@@ -219,6 +219,13 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("guide.model", &c.guide.model, "model folder of a guide that begins answers");
   s.bind("guide.share", &c.guide.share, "share of a step's groups whose answers begin with the guide's tokens; 0: off", kShare);
   s.bind("guide.max_tokens", &c.guide.max_tokens, "longest beginning; lengths are uniform from 1 up", kPositive);
+
+  s.bind("probes.delimiter", &c.probes.delimiter, "where the objective asks how far each reasoning step came: text that ends a step");
+  s.bind("probes.opener", &c.probes.opener, "beginning of a final answer, put behind the step");
+  s.bind("probes.draws", &c.probes.draws, "continuations drawn behind it", {1, 1024});
+  s.bind("probes.max_tokens", &c.probes.max_tokens, "longest continuation [tokens]", {1, 1048576});
+  s.bind("probes.temperature", &c.probes.temperature, "sampling temperature of continuations, and of the probabilities that are read; 0: greedy, and 1",
+         {0, 100});
   bind_optimizer(s, "critic", c.critic.optimizer);
 
   s.bind("replay.share", &c.replay.share, "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});

@@ -176,6 +176,15 @@ struct GuideSection {
   std::int64_t max_tokens = 8;  ///< longest beginning; lengths are uniform in 1..max_tokens
 };
 
+/// What the policy is asked behind each reasoning step of its rollouts (stages/probes.hpp). Only asked where the objective asks for it.
+struct ProbeSection {
+  std::string delimiter = "\n\n";                     ///< text that ends a reasoning step
+  std::string opener = "**Final Answer**\n\\boxed{";  ///< beginning of a final answer, put behind the step
+  std::int64_t draws = 5;                             ///< continuations of each step and opener
+  std::int64_t max_tokens = 10;                       ///< of a continuation
+  double temperature = 0.6;
+};
+
 /// The value head's optimizer, where the objective has a critic.
 struct CriticSection {
   OptimizerSection optimizer{.lr = 1e-3};
@@ -241,6 +250,7 @@ struct RunConfig {
   ReferenceSection reference;
   TeacherSection teacher;
   GuideSection guide;
+  ProbeSection probes;
   CriticSection critic;
   ReplaySection replay;
   ExpertSection experts;

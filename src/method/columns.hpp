@@ -33,6 +33,10 @@ inline constexpr const char* version_lag = "version_lag";                ///< [B
 /// [sum of n^2 over groups of n rollouts] for each group, row by row, the cosines between its rollouts' gradients by the states that the head reads: of the sums
 /// of their tokens' log-probs, under the policy before the update. 0 beside a rollout without policy tokens.
 inline constexpr const char* gradient_cosine = "gradient_cosine";
+inline constexpr const char* reasoning_step = "reasoning_step";  ///< [N] number of the token's reasoning step in its rollout, from 0; -1: behind the last
+inline constexpr const char* probe_accuracy = "probe_accuracy";  ///< [N] behind that step, mean probability of the reference answer's tokens; -1 step: 0
+inline constexpr const char* probe_confidence =
+    "probe_confidence";  ///< [N] behind that step, how sure the policy is of the answer that it would give; -1 step: 0
 }  // namespace column
 
 /// Everything the whole step (or mini-batch) knows before the current policy is evaluated. Rollouts are in canonical order: ascending GroupId, then sample.

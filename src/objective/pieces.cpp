@@ -33,6 +33,7 @@
 #include "objective/advantage/prior_shrinkage.hpp"
 #include "objective/advantage/random_sign.hpp"
 #include "objective/advantage/running_baseline.hpp"
+#include "objective/advantage/step_potential.hpp"
 #include "objective/advantage/teacher_gap.hpp"
 #include "objective/advantage/virtual_best.hpp"
 #include "objective/advantage/win_rate.hpp"
@@ -226,6 +227,7 @@ constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, EntropyCharged>(),
   row<AdvantageFunction, HybridModes>(),
   row<AdvantageFunction, PairedOutcomes>(),
+  row<AdvantageFunction, StepPotential>(),
   row<AdvantageFunction, RandomSign>(),
   row<AdvantageFunction, BalancedCenter>(),
 };

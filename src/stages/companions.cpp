@@ -7,6 +7,7 @@
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
 #include "stages/gradient_cosines.hpp"
+#include "stages/probes.hpp"
 
 #include <fmt/format.h>
 
@@ -23,8 +24,9 @@ namespace column = method::column;
 constexpr std::array from_the_batch = {column::old_entropy,        column::correct,      column::answer,    column::expert,
                                        column::version_lag,        column::prior,        column::posterior, column::predicted,
                                        column::prompt_best_length, column::greedy_reward};
-constexpr std::array from_a_pass = {column::reference_logprob, column::teacher_logprob, column::teacher_kl, column::current_logprob,
-                                    column::current_entropy,   column::sum_squares,     column::value,      column::gradient_cosine};
+constexpr std::array from_a_pass = {column::reference_logprob, column::teacher_logprob, column::teacher_kl,      column::current_logprob,
+                                    column::current_entropy,   column::sum_squares,     column::value,           column::gradient_cosine,
+                                    column::reasoning_step,    column::probe_accuracy,  column::probe_confidence};
 
 bool among(const auto& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
@@ -60,7 +62,8 @@ void deal(StepBatch& batch, const std::vector<std::size_t>& groups, const std::v
   }
 }
 
-double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
+double temperature_of(double temperature) { return temperature == 0.0 ? 1.0 : temperature; }
+double temperature_of(const SamplingParams& sampling) { return temperature_of(sampling.temperature); }
 
 }  // namespace
 
@@ -222,6 +225,25 @@ void Companions::add_step_columns(StepBatch& batch) {
     }
     return out;
   });
+}
+
+std::map<std::string, double> Companions::add_probe_columns(StepBatch& batch, std::uint64_t step) {
+  if (!wants(column::probe_confidence)) return {};
+  const auto ends = step_ends(*job_, batch);
+  const double temperature = temperature_of(job_->config.probes.temperature);
+  StepBatch asked = reference_answers(*job_, batch, ends);
+  fill(asked, indices(0, ends.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    return LeafColumns{{kLogprob, runner.forward(job_->store->policy(), leaf, temperature).logprob}};
+  });
+  std::vector<float> accuracy;
+  for (const auto& logprobs : asked.columns[kLogprob]) {
+    const auto probability = [](double sum, float logprob) { return sum + std::exp(double(logprob)); };
+    accuracy.push_back(float(std::accumulate(logprobs.begin(), logprobs.end(), 0.0, probability) / double(logprobs.size())));
+  }
+  const auto confidence = probe_confidence(*job_, batch, ends, step, *ranks_);
+  stages::add_probe_columns(batch, ends, accuracy, confidence);
+  const auto mean = [](const std::vector<float>& of) { return std::accumulate(of.begin(), of.end(), 0.0) / double(std::max<std::size_t>(of.size(), 1)); };
+  return {{"probes/steps", double(ends.size())}, {"probes/accuracy_mean", mean(accuracy)}, {"probes/confidence_mean", mean(confidence)}};
 }
 
 void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {

@@ -33,6 +33,8 @@ class Companions {
   void add_missing_logprobs(StepBatch& batch);
   /// Columns under the policy before the update, the reference, the teacher and the value head, for the whole step. Collective over the update ranks.
   void add_step_columns(StepBatch& batch);
+  /// What the policy would answer behind each reasoning step, for the whole step: columns of probes.hpp, and their means as metrics.
+  std::map<std::string, double> add_probe_columns(StepBatch& batch, std::uint64_t step);
   /// Columns under the policy of this moment for these groups; `stored`: it is the one that sampled them all, so that their own columns are these.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
 

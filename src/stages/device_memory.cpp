@@ -55,12 +55,16 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
   holds(model::device_items::kWeights, std::uint64_t(model::device_weight_bytes(policy).all()));
   holds("CUDA and these kernels", kContext);
   holds("on the way to other ranks", kCarrier);
-  if (hosts(comm::Stage::generation)) {
-    holds("guide", all(models.guides));
+  const auto sampled = [&](std::int64_t positions) {
     rows = model::DecodeSession::kLiveRows + model::DecodeSession::kPrefillRows;
     need.decode_bytes = std::uint64_t(model::device_decode_bytes(policy, rows));
-    need.sequence_bytes = page_bytes(policy, longest);
+    need.sequence_bytes = page_bytes(policy, positions);
+  };
+  if (hosts(comm::Stage::generation)) {
+    holds("guide", all(models.guides));
+    sampled(longest);
   }
+  if (models.probed && hosts(comm::Stage::update)) sampled(longest + std::int64_t(c.probes.opener.size()) + c.probes.max_tokens);
   if (hosts(comm::Stage::update)) {
     holds("reference and teacher", all(models.companions));
     if (c.train.steps > 0 || c.sft.steps > 0) {

@@ -71,6 +71,7 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
   if ((wants(method::column::teacher_logprob) || wants(method::column::teacher_kl)) && !c.teacher.model.empty())
     models.companions.push_back(model::read_folder_config(c.teacher.model));
   models.state_gradients = wants(method::column::gradient_cosine);
+  models.probed = wants(method::column::probe_confidence);
   if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guides.push_back(model::read_folder_config(c.guide.model));
   if (!c.judge.model.empty()) models.judges.push_back(judge_config(c.judge));
   return models;
@@ -116,6 +117,10 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
     sampled_by(policy, longest, begun);
     for (const auto& guide : models.guides) sampled_by(guide, longest, begun);
+  }
+  if (models.probed && layout.hosts_stage(rank, comm::Stage::update)) {
+    const std::uint64_t begun = longest + c.probes.opener.size();  // a token has a byte or more
+    sampled_by(policy, begun + std::uint64_t(c.probes.max_tokens), begun);
   }
   if (layout.hosts_stage(rank, comm::Stage::judge)) {
     holds("judge", models_bytes(models.judges, kernels));

@@ -12,6 +12,7 @@
 #include "stages/guide.hpp"
 #include "stages/judging.hpp"
 #include "stages/numerics.hpp"
+#include "stages/probes.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 #include "task/sources.hpp"
@@ -167,6 +168,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
   const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
   check_experts(*opening.job, *objective);
+  check_probes(*opening.job, *objective);
   check_judge(*opening.job, objective->columns());
   check_replay(config, *objective);
   check_from_archive(*opening.job, *objective);

@@ -309,6 +309,7 @@ void Update::on_update(const UpdatePlan& plan) {
   const double waited_before = ranks_->waited_s();
   companions_.add_missing_logprobs(batch);
   companions_.add_step_columns(batch);
+  report.metrics = companions_.add_probe_columns(batch, plan.step);
   if (const auto found = batch.columns.find(method::column::gradient_cosine); found != batch.columns.end()) {
     if (const double mean = mean_squared_cosine(found->second); !std::isnan(mean)) report.metrics["train/gradient_cosine_sq"] = mean;
   }

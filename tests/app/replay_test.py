@@ -1,4 +1,4 @@
-"""What a step's policy did not sample: replayed groups, an expert's answers, greedy baselines, a guide's beginnings. The same bits on any ranks and after a kill, and counted apart."""
+"""What a step's policy did not sample: replayed groups, an expert's answers, greedy baselines, a guide's beginnings; and what it is asked besides. The same bits on any ranks and after a kill, and counted apart."""
 import json
 import shutil
 import signal
@@ -19,6 +19,8 @@ KINDS = {
     "greedy": sets(objective__recipe="remax"),
     "drift": sets(objective__recipe="spo-single-stream", scheduler__policy="spo"),
     "guide": sets(objective__recipe="rlgf", guide__model="guide_policy", guide__share=0.5, guide__max_tokens=3),
+    "probes": sets(objective__recipe="spae-step-potential", task__name="word_sorting", task__min_level=2, task__max_level=3, sampling__max_new_tokens=10, sft__steps=60,
+                   probes__delimiter='" "', probes__opener='"="', probes__max_tokens=3),
 }
 
 
@@ -60,7 +62,7 @@ def counted_apart(harness):
         check(all(row["actor/ratio_min"] == 1 == row["actor/ratio_max"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1")
         beside = [row.get("replay/rollouts", 0) + row.get("experts/rollouts", 0) for row in rows]
         check([row["train/rollouts_trained"] for row in rows] == [BUDGET + more for more in beside], f"{kind}: the number of trained rollouts")
-        check(kind in ("greedy", "guide", "drift") or sum(beside) > 0, f"{kind}: nothing was added to any step")
+        check(kind in ("greedy", "guide", "drift", "probes") or sum(beside) > 0, f"{kind}: nothing was added to any step")
         entries = json.loads((whole(harness, kind) / "archive/manifest.json").read_text())["files"]
         archived = {purpose: sum(e["rollouts"] for e in entries if e["purpose"] == purpose) for purpose in ("train", "greedy")}
         check(archived["train"] == STEPS * BUDGET, f"{kind}: the archive holds {archived['train']} training rollouts")
@@ -96,6 +98,19 @@ def a_guided_archive_is_trained_from(harness):
     folder = harness.work / "from_guided"
     harness.train(folder, *SMALL, *KINDS["guide"], "--from-archive", whole(harness, "guide"))
     check(result(folder)["policy_sha256"] == result(whole(harness, "guide"))["policy_sha256"], "training from the archive of a guided run is another training")
+
+
+def probes_are_asked_again(harness):
+    """They are not in the archive: training from it asks again and finds the same. Without the gains the policy is another."""
+    run, again, plain = whole(harness, "probes"), harness.work / "from_probed", harness.work / "unshaped"
+    rows = metrics(run)
+    check(sum(row["probes/steps"] for row in rows) > 50, f"steps: {[row['probes/steps'] for row in rows]}")
+    check(all(0 < row["probes/accuracy_mean"] < 1 and 0 < row["probes/confidence_mean"] <= 1 for row in rows if row["probes/steps"] > 0), "what probes found")
+    harness.train(again, *SMALL, *KINDS["probes"], "--from-archive", run)
+    check(result(again)["policy_sha256"] == result(run)["policy_sha256"], "training from the archive of a probed run is another training")
+    check([row["probes/accuracy_mean"] for row in metrics(again)] == [row["probes/accuracy_mean"] for row in rows], "probes find something else")
+    harness.train(plain, *SMALL, *KINDS["probes"], *sets(objective__knobs__shaping=0))
+    check(result(plain)["policy_sha256"] != result(run)["policy_sha256"], "what probes find changes nothing")
 
 
 def drift_is_that_of_the_previous_answers(harness):
@@ -139,7 +154,7 @@ def kill_and_resume(harness, kind, ranks, *rows):
 
 
 def survives_a_kill(harness):
-    for kind, ranks, *rows in (("uniform", 1, 5, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5), ("drift", 1, 5)):
+    for kind, ranks, *rows in (("uniform", 1, 5, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5), ("drift", 1, 5), ("probes", 3, 5)):
         kill_and_resume(harness, kind, ranks, *rows)
 
 
@@ -166,4 +181,4 @@ def repair_says_what_is_lost_to_replay(harness):
         check(f"lost       archive/{victim.name}: " in out and ("replay     replay.share is above 0" in out) == said, f"{kind}: {out}")
 
 
-main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, drift_is_that_of_the_previous_answers, guided, a_guided_archive_is_trained_from, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)
+main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, drift_is_that_of_the_previous_answers, guided, a_guided_archive_is_trained_from, probes_are_asked_again, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)

@@ -54,6 +54,7 @@ ROWS = [
     ("a guide without a model", TRAIN + "--set guide.share=0.5", 2, "guide.model is empty"),
     ("a guide that says everything", TRAIN + "--set guide.share=0.5 --set guide.model=x --set guide.max_tokens=4096", 2, "left for the policy to say"),
     ("a guide that is not there", TRAIN + "--set guide.share=0.5 --set guide.max_tokens=2 --set guide.model=/nowhere", 2, "/nowhere"),
+    ("probes that the model has no room for", TRAIN + "--set objective.recipe=spae-step-potential", 2, "a probe behind the longest answer may take"),
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),

@@ -18,7 +18,7 @@ std::string with_drop_truncated(const Recipe& recipe) {
 
 void without_tokens(PlainRollout& r) {
   for (auto* column : {&r.now, &r.old, &r.rollout, &r.entropy, &r.reference, &r.teacher, &r.teacher_kl, &r.current, &r.current_entropy, &r.old_entropy,
-                       &r.sum_squares, &r.old_value, &r.value}) {
+                       &r.sum_squares, &r.old_value, &r.value, &r.reasoning_step, &r.probe_accuracy, &r.probe_confidence}) {
     column->clear();
   }
   r.token.clear();

@@ -23,6 +23,7 @@ struct PlainRollout {
   /// The optional columns of columns.hpp. Those per token may be left empty: current is then old, teacher and flat_reference (the
   /// reference's root, normalised) are reference, the rest is 0.
   std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{}, sum_squares{}, old_value{}, value{}, flat_reference{};
+  std::vector<double> reasoning_step{}, probe_accuracy{}, probe_confidence{};
   std::vector<std::int64_t> token{};
   std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three directions
   double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0, greedy = 0, expert = 0, lag = 0;
@@ -95,6 +96,9 @@ struct PlainStep {
     c.named[column::current_entropy] = optional(&PlainRollout::current_entropy, &PlainRollout::entropy);
     c.named[column::old_entropy] = optional(&PlainRollout::old_entropy, &PlainRollout::entropy);
     c.named[column::sum_squares] = optional(&PlainRollout::sum_squares, nullptr);
+    c.named[column::reasoning_step] = optional(&PlainRollout::reasoning_step, nullptr);
+    c.named[column::probe_accuracy] = optional(&PlainRollout::probe_accuracy, nullptr);
+    c.named[column::probe_confidence] = optional(&PlainRollout::probe_confidence, nullptr);
     c.named[column::value] = optional(&PlainRollout::old_value, nullptr);
     c.named[column::prior] = per_rollout(&PlainRollout::prior);
     c.named[column::posterior] = per_rollout(&PlainRollout::posterior);
@@ -150,6 +154,18 @@ struct PlainStep {
   }
 };
 
+/// Steps of one or two tokens, of which the last is open where `key` says so, and what a probe found behind each.
+inline void add_reasoning(PlainRollout& r) {
+  const auto length = std::int64_t(r.length());
+  for (std::int64_t t = 0; t < length; ++t) {
+    const std::int64_t step = (t + r.key % 2) / 2, seen = r.key / (step + 7) % 11;
+    const bool open = r.key % 3 == 0 && t + 1 == length;
+    r.reasoning_step.push_back(open ? -1.0 : double(step));
+    r.probe_accuracy.push_back(open ? 0.0 : 0.1 * double(seen));
+    r.probe_confidence.push_back(open ? 0.0 : seen > 7 ? 1.0 : 0.15 * double((seen * 3 + step) % 6));
+  }
+}
+
 /// Rollouts of the given groups; lengths from 0 (nothing sampled by the policy) to 5, the token limit. `spread` is the size of the log-ratios.
 inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t seed, double spread) {
   std::mt19937 engine(seed);
@@ -192,6 +208,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.components = {{"correct", r.correct}, {"format", double(engine() % 2)}};
       r.key = std::int64_t(engine());
       r.gradient = {double(r.key % 7) - 3, double(r.key / 7 % 7) - 3, double(r.key / 49 % 7) - 3};
+      add_reasoning(r);
       r.components["sound"] = double(r.key % 3 == 0), r.components["votes"] = double(r.key / 3 % 5) / 4;
       step.rollouts.push_back(std::move(r));
     }

@@ -53,6 +53,9 @@ TEST(DeviceMemory, WhoOnlyGeneratesHasNoShareAndWhoOnlyUpdatesNoSequences) {
   const auto generates = device_need(config(), seven_b(), {{Stage::generation}, 64, 8}), updates = device_need(config(), seven_b(), {{Stage::update}, 64, 8});
   EXPECT_EQ(item(generates, kShare) + item(generates, kOnTheWay) + generates.leaf_bytes + generates.kept_bytes, 0u);
   EXPECT_EQ(updates.sequence_bytes + updates.decode_bytes, 0u);
+  RunModels probed = seven_b();
+  probed.probed = true;
+  EXPECT_GT(device_need(config(), probed, {{Stage::update}, 64, 8}).sequence_bytes, generates.sequence_bytes) << "update ranks probe, and behind whole answers";
   EXPECT_GT(updates.least(), generates.least() + std::uint64_t(19e9));
   // Of 80 GB eight tenths of what is free are for pages of 59 MB.
   const std::string text = device_text(generates, 80'000'000'000);

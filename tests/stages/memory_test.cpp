@@ -123,6 +123,9 @@ TEST(Memory, CountsWhatEachStageHolds) {
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
+    RunModels probed = models;
+    probed.probed = true;
+    EXPECT_EQ(memory_need(config, probed, layout, rank, {30, 0}).decode_bytes > 0, generates || updates) << "update ranks probe";
   }
 }
 

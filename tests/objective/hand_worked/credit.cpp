@@ -26,6 +26,13 @@ PlainStep same_first_token() {
   step.rollouts[0].old_entropy = {0.5, 0.5}, step.rollouts[1].old_entropy = {0.25};
   return step;
 }
+PlainStep found_in_the_second_step() {  // sure and wrong, then sure and right
+  PlainStep step = worked_step();
+  auto& r = step.rollouts[0];
+  r.reasoning_step = {0, 1}, r.probe_accuracy = {0, 1}, r.probe_confidence = {1, 1};
+  step.rollouts[1].reasoning_step = {-1};
+  return step;
+}
 PlainStep moved_from_reference() {
   PlainStep step = worked_step();
   step.rollouts[0].current = {std::log(0.75), std::log(0.6)};
@@ -62,6 +69,8 @@ HandWorkedTable worked_credit() {
       // Mean entropies 1/2 and 1/4: A = 1/2 - 0.05 = 0.45 and -1/2 - 0.025. The shared first token weighs 2 and 0; the last tokens differ; nothing is clipped.
       // (-(2 * 1.5 + 0.9) 0.45 / 2 + 0) / 2.
       {"gtpo", {-3.9 * 0.45 / 4, {-3.0 * 0.45 / 4, -0.9 * 0.45 / 4, 0.0}, same_first_token}},
+      // Phi -1 and 1: the second step gained 2, of which half is added.
+      {"spae-step-potential", {-(1.2 * a + 0.9 * (a + 1) - 1.1 * a) / 3, {0.0, -0.9 * (a + 1) / 3, 1.1 * a / 3}, found_in_the_second_step}},
       // A = 1/2 and, dropped, -1/2. Ratio (0.75 / 0.5)(0.6 / 0.5) = 1.8, inside 1.9. -0.5 * 1.8 * (ln 0.75 + ln 0.45) over the one rollout that stays.
       {"a-lol", {-0.9 * (std::log(0.75) + std::log(0.45)), {-0.9, -0.9, 0.0}, moved_from_reference}},
   };

@@ -110,6 +110,30 @@ Column optimal_token_baseline(const PlainStep& s) {
   return a;
 }
 
+Column step_potential(const PlainStep& s) {
+  const Column outcome = plain_advantage("group_norm", s);
+  const double saturation = s.knob("saturation", 0.9), share = s.knob("saturated_share", 0.5), shaping = s.knob("shaping", 0.5);
+  Column all;
+  for (const auto& r : s.rollouts) {
+    const auto phi = [&](std::size_t t) { return r.probe_accuracy[t] * (0.5 + 1.5 * r.probe_confidence[t]) - r.probe_confidence[t]; };
+    for (std::size_t t = 0; t < r.length(); ++t) {
+      double a = outcome[all.size()], before = 0;
+      if (r.reasoning_step.empty() || r.reasoning_step[t] < 0) {
+        all.push_back(a);
+        continue;
+      }
+      bool first = true, found = false;
+      for (std::size_t u = 0; u < t; ++u) {
+        if (r.reasoning_step[u] == r.reasoning_step[t]) continue;
+        before = phi(u), first = false, found = found || phi(u) > saturation;
+      }
+      if (found && a > 0) a *= share;
+      all.push_back(first ? a : a + shaping * (phi(t) - before));
+    }
+  }
+  return all;
+}
+
 Column entropy_charged(const PlainStep& s) {
   return each(s, [](const PlainRollout& r, const GroupMoments& m) {
     double entropy = 0;
@@ -183,6 +207,7 @@ void add_baselines_more(PlainPieces& p) {
   p.advantage["best_of_group"] = best_of_group;
   p.advantage["optimal_token_baseline"] = optimal_token_baseline;
   p.advantage["entropy_charged"] = entropy_charged;
+  p.advantage["step_potential"] = step_potential;
   p.advantage["hybrid_modes"] = hybrid_modes;
 }
 
