@@ -17,7 +17,7 @@ struct Id {
   }
 };
 
-using PromptId = Id<struct PromptTag>;              ///< position of a prompt in its task's split; stable for a given task section and seed
+using PromptId = Id<struct PromptTag>;              ///< position in its task's split, stable for a task section and seed; or of a judge task (core/judge_task)
 using PolicyVersion = Id<struct PolicyVersionTag>;  ///< number of optimizer steps behind a set of weights (warm start included)
 
 }  // namespace rollcall

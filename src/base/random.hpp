@@ -20,7 +20,8 @@ enum class RandomPurpose : std::uint32_t {
   replay = 10,
   experts = 11,
   guide = 12,
-  verification = 13
+  verification = 13,
+  self_judging = 14
 };
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3"). Copy it freely: it has no state.

@@ -39,6 +39,7 @@ struct StepPlan {
   PolicyVersion policy;
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
+  std::vector<Prompt> judge_tasks{};  ///< prompts of those of the groups that are none of the task's (core/judge_task.hpp)
 };
 
 /// What scoring tells the scheduler of one group (or fragment).

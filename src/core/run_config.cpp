@@ -2,6 +2,7 @@
 #include "core/run_config.hpp"
 
 #include "base/error.hpp"
+#include "core/judge_task.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,6 +85,37 @@ void check_judge(const RunConfig& c) {
                        "all votes would be the same", "raise judge.temperature, or set judge.votes=1");
   require<ConfigError>(c.experts.share == 0.0, fmt::format("experts.share is {}, and judge.model is set", c.experts.share),
                        "worked solutions are judged by the verifier alone and would lack a component", "leave one of them out");
+}
+
+void check_self_judging(const RunConfig& c) {
+  const SelfJudgingSection& s = c.self_judging;
+  if (s.share == 0.0) return;
+  const std::string on = fmt::format("self_judging.share is {}", s.share);
+  const std::pair<const char*, const std::string*> asked[] = {
+      {"self_judging.pointwise", &s.pointwise}, {"self_judging.pairwise", &s.pairwise}, {"self_judging.reflection", &s.reflection}};
+  bool any = false;
+  for (const auto& [key, text] : asked) {
+    any = any || !text->empty();
+    const bool pair = text == &s.pairwise;
+    const auto holds = [&, &words = *text](const char* place) { return words.find(place) != std::string::npos; };
+    require<ConfigError>(text->empty() || (pair ? holds("{first}") && holds("{second}") : holds("{response}")), fmt::format("{} is \"{}\"", key, *text),
+                         "what is judged would not be shown",
+                         pair ? "put {first} and {second} where the answers belong" : "put {response} where the answer belongs");
+  }
+  require<ConfigError>(any, on + ", and all of its texts are empty", "there is nothing to ask",
+                       "set self_judging.pointwise, self_judging.pairwise or self_judging.reflection, or self_judging.share=0");
+  require<ConfigError>(s.share * double(c.train.prompts_per_step) >= 1.0, fmt::format("{} of train.prompts_per_step {}", on, c.train.prompts_per_step),
+                       "that is not one judge task a step", "raise it, or set self_judging.share=0");
+  require<ConfigError>(s.share * double(c.train.prompts_per_step) <= double(kJudgeTasksOfAStep) && c.train.steps < std::int64_t(kJudgedSteps),
+                       fmt::format("{} of train.prompts_per_step {} over train.steps {}", on, c.train.prompts_per_step, c.train.steps),
+                       "judge tasks have no numbers beyond 65536 a step and 4194303 steps", "lower self_judging.share, or begin a new run with --init-from");
+  const auto apart = [&](bool fits, const char* other) {
+    require<ConfigError>(fits, fmt::format("{}, and {}", on, other), "it would meet prompts that the task does not have", "leave one of them out");
+  };
+  apart(c.reward.command.empty(), "reward.command is set");
+  apart(c.judge.model.empty(), "judge.model is set");
+  apart(c.experts.share == 0.0, "experts.share is above 0");
+  apart(c.guide.share == 0.0, "guide.share is above 0");
 }
 
 }  // namespace
@@ -234,6 +266,15 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("replay.distinct_prompts", &c.replay.distinct_prompts, "of several groups of one prompt only the newest may come back");
   s.bind("replay.old_policy", &c.replay.old_policy, "whose log-probs are the old ones of replayed tokens", {}, {"sampler", "current"});
   s.bind("experts.share", &c.experts.share, "share of a step's groups with the task's worked solution as one more rollout; 0: off", kShare);
+  s.bind("self_judging.share", &c.self_judging.share,
+         "largest share of a step's prompts that ask the policy to judge answers of the step before; the step's budget stays what it is. 0: off", {0, 0.9});
+  s.bind("self_judging.pointwise", &c.self_judging.pointwise,
+         "asked of one answer, with {prompt} and {response}; yes or no is the reply. Empty: none of this kind");
+  s.bind("self_judging.pairwise", &c.self_judging.pairwise,
+         "asked of a right and a wrong answer, with {prompt}, {first} and {second}; A or B is the reply. Empty: none of this kind");
+  s.bind("self_judging.reflection", &c.self_judging.reflection,
+         "asked of a wrong answer, with {prompt} and {response}; a better answer is the reply. Empty: none of this kind");
+  s.bind("self_judging.shuffle_labels", &c.self_judging.shuffle_labels, "control experiment: the label of every verdict is drawn at random");
 
   s.bind("eval.samples", &c.eval.samples, "rollouts per held-out prompt", kPositive);
   s.bind("eval.pass_k", &c.eval.pass_k, "k of pass@k and maj@k", kPositive);
@@ -295,6 +336,7 @@ void check(const RunConfig& c) {
                        "set task.file to a file with one JSON object a line");
   check_reward(c);
   check_judge(c);
+  check_self_judging(c);
   require<ConfigError>(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user),
                        "without {prompt} every question would be the same", "put {prompt} where the task's prompt belongs");
 }

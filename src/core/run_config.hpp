@@ -204,6 +204,17 @@ struct ExpertSection {
   double share = 0.0;  ///< of a step's groups that get one; 0: off
 };
 
+/// Judge tasks for the policy itself, made of the answers of the step before (stages/self_judging.hpp).
+struct SelfJudgingSection {
+  double share = 0.0;  ///< of a step's prompts, at most; 0: off
+  // What is asked of one answer, to be replied to with yes or no; of a right and a wrong one, with A or B; and of a wrong one, with a better one. An empty
+  // text: tasks of this kind are not made.
+  std::string pointwise = "Question:\n{prompt}\n\nAnswer:\n{response}\n\nIs the answer right? Reply with yes or no.";
+  std::string pairwise = "Question:\n{prompt}\n\nAnswer A:\n{first}\n\nAnswer B:\n{second}\n\nWhich answer is right? Reply with A or B.";
+  std::string reflection = "Question:\n{prompt}\n\nAn earlier answer, which may be wrong:\n{response}\n\nReflect on it, then answer the question.";
+  bool shuffle_labels = false;  ///< control experiment: every verdict's label is drawn instead of the verifier's
+};
+
 struct EvalSection {
   std::int64_t samples = 16;  ///< rollouts per held-out prompt
   std::int64_t pass_k = 8;
@@ -254,6 +265,7 @@ struct RunConfig {
   CriticSection critic;
   ReplaySection replay;
   ExpertSection experts;
+  SelfJudgingSection self_judging;
   EvalSection eval;
   CheckpointSection checkpoint;
   ArchiveSection archive;

@@ -30,8 +30,12 @@ void serialize(A& ar, rollcall::GroupPlan& v, unsigned) {
   ar& v.id& v.level& v.first_sample& v.count& v.bin;
 }
 template <class A>
+void serialize(A& ar, rollcall::Prompt& v, unsigned) {
+  ar& v.id& v.split& v.level& v.text& v.answer& v.solution& v.domain& v.prior;
+}
+template <class A>
 void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
-  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups;
+  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupReport& v, unsigned) {

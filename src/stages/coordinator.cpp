@@ -12,6 +12,7 @@
 #include "stages/group_training.hpp"
 #include "stages/numerics.hpp"
 #include "stages/results.hpp"
+#include "stages/self_judging.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -231,12 +232,9 @@ void Coordinator::train_step() {
   const auto& config = job_->config;
   const Stopwatch clock;
   const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
-  const scheduling::StepRequest request{step,
-                                        config.train.prompts_per_step,
-                                        config.train.prompts_per_step * config.train.rollouts_per_prompt,
-                                        config.scheduler.min_rollouts,
-                                        config.scheduler.max_rollouts,
-                                        progress()};
+  const std::int64_t of_task = config.train.prompts_per_step - std::int64_t(state_.judge_tasks.size());
+  const scheduling::StepRequest request{
+      step, of_task, of_task * config.train.rollouts_per_prompt, config.scheduler.min_rollouts, config.scheduler.max_rollouts, progress()};
   double scheduling_s = 0.0;
   const bool sampling = config.train.from_archive.empty();
   Round round = sampling ? play_step(step, request, scheduling_s) : Round{};
@@ -250,11 +248,14 @@ void Coordinator::train_step() {
   const double weights_s = sending.seconds();
   judge_update(report, fmt::format("step {}", step));
   ++state_.train_steps;
+  const auto asked = std::exchange(state_.judge_tasks, {});
+  if (sampling && config.self_judging.share > 0.0) state_.judge_tasks = make_judge_tasks(*job_, step + 1, merged(std::move(round.specimens)));
 
   report::MetricRow row{"train", step, {report.metrics.begin(), report.metrics.end()}};
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
   if (const auto prompts = job_->prompts.of(Split::train).size(); sampling && prompts > 0)
     row.values.emplace_back("train/epoch", double(step) * double(config.train.prompts_per_step) / double(prompts));
+  for (const auto& metric : judging_metrics(asked, round.judge_tasks)) row.values.push_back(metric);
   if (greedy_) {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
     row.values.emplace_back("greedy/reward_mean", mean_reward(round.greedy));

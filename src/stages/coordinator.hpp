@@ -46,6 +46,8 @@ class Coordinator {
   /// What a round of plan -> shards -> scores returned, in canonical order.
   struct Round {
     std::vector<GroupReport> reports, greedy;
+    std::vector<GroupReport> judge_tasks{};  ///< of them, those of judge tasks, which the scheduler knows nothing of
+    std::vector<Specimen> specimens{};       ///< for the judge tasks of the next step
     std::vector<ScoredFile> files;
     scheduling::Training training{};  ///< of a whole step
     VerdictFacts verdicts{};
@@ -75,6 +77,7 @@ class Coordinator {
   Round play(const std::vector<StepPlan>& plans);  ///< one round over all generation ranks
   /// One greedy answer for each prompt of the round that has none yet in this step; no groups when the objective does not ask.
   StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
+  void ask_judge_tasks(StepPlan& plan) const;  ///< each as often as a prompt is on average
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
   UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();

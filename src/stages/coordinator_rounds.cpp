@@ -1,9 +1,11 @@
 // Rounds of plan -> shards -> scores over the generation ranks, evaluations made of them, and the archive they end in.
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "core/judge_task.hpp"
 #include "io/archive.hpp"
 #include "scheduling/composed.hpp"
 #include "stages/coordinator.hpp"
+#include "stages/self_judging.hpp"
 
 #include <fmt/format.h>
 
@@ -45,6 +47,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
       if (shares[i].empty()) continue;
       StepPlan share = plan;
       share.groups = shares[i];
+      share.judge_tasks = asked_by(share.groups, plan.judge_tasks);
       mail_->send(generators[i], Tag::plan, share);
       ++expected;
     }
@@ -62,6 +65,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     add(round.verdicts, notice.verdicts);
     add(slowest_, notice.verdicts.slowest);
+    std::move(notice.specimens.begin(), notice.specimens.end(), std::back_inserter(round.specimens));
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
   }
@@ -74,6 +78,10 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path);  // notices come in any order
   });
   for (const auto& report : round.reports) state_.rollouts_total += std::uint64_t(drawn(report));
+  const auto of_tasks =
+      std::stable_partition(round.reports.begin(), round.reports.end(), [](const GroupReport& report) { return !is_judge_task(report.id.prompt); });
+  round.judge_tasks.assign(std::move_iterator(of_tasks), std::move_iterator(round.reports.end()));
+  round.reports.erase(of_tasks, round.reports.end());
   if (const auto& v = round.verdicts; v.undecided > 0)
     spdlog::warn("{} step {}: {} of {} verdicts are undecided, {} of them ended by the clock and {} repeated from before the stop; the first: {}{}",
                  purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason,
@@ -82,12 +90,18 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
 }
 
 StepPlan Coordinator::greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const {
-  StepPlan plan{Purpose::greedy, round.split, round.step, round.round, round.policy, round.sampling, {}};
+  StepPlan plan{Purpose::greedy, round.split, round.step, round.round, round.policy, round.sampling, {}, round.judge_tasks};
   plan.sampling.temperature = 0.0;
   for (const auto& group : round.groups) {
     if (greedy_ && answered.insert(group.id.prompt).second) plan.groups.push_back({{round.step, group.id.prompt, 0}, group.level, 0, 1});
   }
   return plan;
+}
+
+void Coordinator::ask_judge_tasks(StepPlan& plan) const {
+  plan.judge_tasks = state_.judge_tasks;
+  for (const Prompt& task : plan.judge_tasks)
+    plan.groups.push_back({{plan.step, task.id, 0}, task.level, 0, std::uint32_t(job_->config.train.rollouts_per_prompt)});
 }
 
 Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s) {
@@ -98,19 +112,23 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
   for (std::uint32_t number = 0;; ++number) {
     for (auto& group : decision.groups) group.bin = scheduler_->bin(group.id.prompt);
     scheduling_s += deciding.seconds();
-    const StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
+    StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
+    if (number == 0) ask_judge_tasks(plan);
     Round round = play({plan, greedy_plan(plan, answered)});
     deciding.restart();
     add(all.verdicts, round.verdicts);
     scheduling::merge_reports(all.reports, round.reports), scheduling::merge_reports(all.greedy, round.greedy);
     std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
+    std::move(round.judge_tasks.begin(), round.judge_tasks.end(), std::back_inserter(all.judge_tasks));
+    std::move(round.specimens.begin(), round.specimens.end(), std::back_inserter(all.specimens));
     all.generation_s += round.generation_s, all.generation_mean_s += round.generation_mean_s,
         all.slowest_rank = round.slowest_rank, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;
     decision = scheduler_->next_round(request, round.reports);
   }
   all.training = scheduler_->settle(request, all.reports);
-  for (const auto& report : all.reports) state_.rollouts_per_level[report.level] += drawn(report);
+  for (const auto* reports : {&all.reports, &all.judge_tasks})
+    for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report);
   scheduling_s += deciding.seconds();
   return all;
 }

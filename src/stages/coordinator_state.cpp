@@ -19,7 +19,7 @@ constexpr int kFormat = 7, kOldest = 2;
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
 
-/// Answers are extracted from model text and may hold any bytes, which JSON text cannot.
+/// Answers are extracted from model text, judge tasks hold such text, and it may be any bytes, which JSON text cannot.
 std::string to_hex(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -106,6 +106,7 @@ std::string to_json(const CoordinatorState& s) {
          {"after", outcomes_json(s.after)}};
   if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
   if (!s.judge_digest.empty()) j["judge_digest"] = s.judge_digest;  // only runs with a judge have it, so that other builds read the rest
+  for (const Prompt& task : s.judge_tasks) j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
   j["unpacked"] = json::array();
   for (const auto& f : s.unpacked) j["unpacked"].push_back({int(f.purpose), f.step, file_json(f.files.shard), file_json(f.files.scores)});
   return j.dump();
@@ -131,6 +132,12 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
+    for (const auto& task : j.value("judge_tasks", json::array()))
+      s.judge_tasks.push_back({.id = {task.at(0).get<std::uint64_t>()},
+                               .level = task.at(1).get<std::int32_t>(),
+                               .text = from_hex(task.at(2).get<std::string>()),
+                               .answer = from_hex(task.at(3).get<std::string>()),
+                               .solution = {}});
     for (const auto& f : j.at("unpacked"))
       s.unpacked.push_back({purpose_from(f.at(0), origin), f.at(1).get<std::uint64_t>(), {file_from(f.at(2)), file_from(f.at(3))}});
     return s;

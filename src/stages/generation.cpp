@@ -3,6 +3,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "core/judge_task.hpp"
+#include "stages/self_judging.hpp"
 #include "text/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -65,11 +67,11 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
                      policy.version(),
                      float(plan.sampling.temperature == 0.0 ? 1.0 : plan.sampling.temperature),
                      {}};
-  const auto& prompts = job.prompts.of(plan.split);
   std::vector<std::vector<std::int32_t>> tokens;
   for (const auto& group : plan.groups) {
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count, group.bin, prompt_address(plan, group)});
-    tokens.push_back(prompt_tokens(job, prompts.at(group.id.prompt.value)));
+    const Prompt& prompt = find_prompt(job, plan.split, group.id.prompt, plan.judge_tasks);
+    tokens.push_back(is_judge_task(prompt.id) ? job.format->prompt_tokens(prompt.text) : prompt_tokens(job, prompt));
   }
   const auto beginnings = guide.prefixes(job, plan);
   const auto stops = [&, rules = stop_rules(*job.format, plan.sampling.stop)]() -> model::StopRule {
@@ -100,7 +102,7 @@ Generated Generation::on_plan(const StepPlan& plan) {
   const Stopwatch writing;
   std::vector<io::ShardPrompt> prompts;
   for (const auto& group : plan.groups) {
-    const Prompt& prompt = job_->prompts.of(plan.split).at(group.id.prompt.value);
+    const Prompt& prompt = find_prompt(*job_, plan.split, group.id.prompt, plan.judge_tasks);
     prompts.push_back({prompt.text, prompt.answer});
   }
   const auto file = io::write_shard(job_->run_dir, shard, prompts, job_->identity);
@@ -108,7 +110,7 @@ Generated Generation::on_plan(const StepPlan& plan) {
   const auto& scorers = job_->layout.of(comm::Stage::scoring);
   const auto& generators = job_->layout.of(comm::Stage::generation);
   const auto index = std::size_t(std::find(generators.begin(), generators.end(), rank_) - generators.begin());
-  return {std::move(shard), {file, generation_s, writing.seconds()}, scorers[index * scorers.size() / generators.size()]};
+  return {std::move(shard), {file, generation_s, writing.seconds(), plan.judge_tasks}, scorers[index * scorers.size() / generators.size()]};
 }
 
 }  // namespace rollcall::stages

@@ -8,6 +8,7 @@
 #include "model/model_folder.hpp"
 #include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
+#include "stages/self_judging.hpp"
 #include "task/examples.hpp"
 
 #include <fmt/format.h>
@@ -227,7 +228,9 @@ Job make_job(const RunConfig& config, const RankShape& shape, const std::string&
   job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   const auto& row = task::find_task(config.task.name);
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
-  job.judge.emplace(reward::chosen_verifier(config.reward, row.verifier), config.task, config.reward);
+  const reward::Verifier& verifier = reward::chosen_verifier(config.reward, row.verifier);
+  job.judge.emplace(verifier, config.task, config.reward);
+  if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(config.task, verifier));
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
   job.identity = make_identity(job.config, data_hash(job), binary_version);
@@ -251,6 +254,7 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
   Longest longest;
   for (const auto& split : job.prompt_tokens)
     for (const auto& prompt : split) longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
+  if (job.config.self_judging.share > 0.0) longest.prompt = std::max(longest.prompt, longest_judge_task(job));
   for (const auto& example : job.examples) longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
   const std::string& given = job.config.run.memory_limit;
   const auto fit = [&](int r) {

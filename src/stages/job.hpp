@@ -84,8 +84,9 @@ struct Job {
   std::vector<text::Supervised> examples;                               ///< what supervised steps draw from; only where there are such steps
   std::string examples_hash;                                            ///< of sft.file; empty where nothing is learnt from one
   std::optional<reward::Judge> judge;
-  std::string judge_digest;              ///< of the model that judges beside it (JudgeIdentity), on rank 0; empty where none does
-  std::vector<NumericsRecord> numerics;  ///< of the run so far and from here on, on rank 0
+  std::optional<reward::Judge> verdict_judge;  ///< of the policy's verdicts on its own answers; only where it is asked for them
+  std::string judge_digest;                    ///< of the model that judges beside it (JudgeIdentity), on rank 0; empty where none does
+  std::vector<NumericsRecord> numerics;        ///< of the run so far and from here on, on rank 0
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Leaves> leaves;  ///< on these workers

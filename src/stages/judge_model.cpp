@@ -7,6 +7,7 @@
 #include "stages/generation.hpp"
 #include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
+#include "text/fill.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,21 +28,9 @@ bool writes(const JudgeSection& section) { return section.kind == "judge"; }
 bool is_conversation(const JudgeSection& section) { return !writes(section) && section.prompt.empty(); }
 std::string question_of(const JudgeSection& section) { return writes(section) && section.prompt.empty() ? kQuestion : section.prompt; }
 
-/// The places filled in one pass: what is put in may spell a place itself.
-std::string filled(const std::string& text, const Question& question) {
-  const std::pair<std::string_view, const std::string*> places[] = {
-      {"{prompt}", &question.prompt}, {"{response}", &question.response}, {"{answer}", &question.answer}};
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto place = std::find_if(std::begin(places), std::end(places), [&](const auto& p) { return text.compare(at, p.first.size(), p.first) == 0; });
-    if (place == std::end(places)) {
-      out += text[at++];
-      continue;
-    }
-    out += *place->second;
-    at += place->first.size();
-  }
-  return out;
+std::string filled(const std::string& asked, const Question& question) {
+  const text::Place places[] = {{"{prompt}", question.prompt}, {"{response}", question.response}, {"{answer}", question.answer}};
+  return text::filled(asked, places);
 }
 
 text::PromptFormat open_format(const JudgeSection& section) {
@@ -73,21 +62,6 @@ JudgeIdentity identity_of(const JudgeSection& section, const std::string& numeri
   const std::string digest = Sha256().add(all.dump()).hex();
   all["model"] = section.model;
   return {all.dump(), digest};
-}
-
-/// Without the special tokens that a text spells out, nor any that their going makes.
-std::string plain(const text::Tokenizer& tokenizer, std::string text) {
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::int32_t token : tokenizer.encode(text)) {
-      const auto one = std::span(&token, 1);
-      if (!tokenizer.decode(one).empty()) continue;
-      const std::string spelt = tokenizer.decode(one, text::Tokenizer::Special::keep);
-      if (spelt.empty()) continue;
-      for (std::size_t at = text.find(spelt); at != std::string::npos; at = text.find(spelt, at)) text.erase(at, spelt.size()), again = true;
-    }
-  }
-  return text;
 }
 
 /// Why a question of so many tokens, with `room` for what is written behind it, cannot be asked; empty where it can.
@@ -129,7 +103,8 @@ JudgeModel::JudgeModel(const JudgeSection& section, const std::string& numerics,
 
 std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto& tokenizer = *format_.tokenizer();
-  const Question clean{plain(tokenizer, question.prompt), plain(tokenizer, question.response), plain(tokenizer, question.answer)};
+  const auto plain = [&](const std::string& said) { return text::without_special(tokenizer, said); };
+  const Question clean{plain(question.prompt), plain(question.response), plain(question.answer)};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
   const text::Message conversation[] = {{"user", clean.prompt}, {"assistant", clean.response}};
   return format_.conversation_tokens(conversation);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,9 @@
 namespace rollcall::stages {
 
 // tag          from          to            content
-// plan         coordinator   generation    StepPlan: prompts, budgets, sampling
+// plan         coordinator   generation    StepPlan: prompts, budgets, sampling, texts of judge tasks
 // shard        generation    scoring       ShardNotice: a published shard, unless its scorer is the rank that made it
-// scored       scoring       coordinator   ScoredNotice: shard, scores, and the report per group
+// scored       scoring       coordinator   ScoredNotice: shard, scores, the report per group, and answers to make judge tasks of
 // question     scoring       judge         JudgeRequest: answers of a shard, for the model that judges
 // judgement    judge         scoring       JudgeReply: a judgement of each
 // supervise    coordinator   update        SupervisePlan: one supervised step
@@ -37,6 +38,7 @@ enum class Tag : int { plan = 1, shard, scored, supervise, update, updated, weig
 struct ShardNotice {
   io::PublishedFile file;
   double generation_s = 0.0, archive_s = 0.0;
+  std::vector<Prompt> judge_tasks{};  ///< those of the shard (StepPlan)
 };
 
 /// A shard with its scores: what update and the archive need to find both.
@@ -67,11 +69,21 @@ void note(VerdictFacts& facts, double seconds, const std::function<std::string()
 void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);           ///< keeps the longest of both
 void add(VerdictFacts& all, const VerdictFacts& more);
 
+/// Of a group's right answers, and of its wrong ones, the one with the smallest number drawn for it: what judge tasks are made of.
+struct Specimen {
+  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  GroupId id;
+  std::int32_t level = 0;
+  std::uint64_t right_number = kNone, wrong_number = kNone;  ///< kNone: the group has no such answer
+  std::string right{}, wrong{};
+};
+
 struct ScoredNotice {
   ScoredFile files;
   StepReport report;
   VerdictFacts verdicts{};
   double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
+  std::vector<Specimen> specimens{};  ///< of the shard's groups, where judge tasks are made
 };
 
 /// What a model that judges is asked about.
@@ -152,7 +164,7 @@ namespace boost::serialization {
 
 template <class A>
 void serialize(A& ar, rollcall::stages::ShardNotice& v, unsigned) {
-  ar& v.file& v.generation_s& v.archive_s;
+  ar& v.file& v.generation_s& v.archive_s& v.judge_tasks;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
@@ -168,8 +180,12 @@ void serialize(A& ar, rollcall::stages::VerdictFacts& v, unsigned) {
   ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
 }
 template <class A>
+void serialize(A& ar, rollcall::stages::Specimen& v, unsigned) {
+  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong;
+}
+template <class A>
 void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
-  ar& v.files& v.report& v.verdicts& v.generation_s& v.scoring_s& v.archive_s;
+  ar& v.files& v.report& v.verdicts& v.generation_s& v.scoring_s& v.archive_s& v.specimens;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::Question& v, unsigned) {

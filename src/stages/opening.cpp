@@ -15,6 +15,7 @@
 #include "stages/probes.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
+#include "stages/self_judging.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -171,6 +172,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   check_probes(*opening.job, *objective);
   check_judge(*opening.job, objective->columns());
   check_replay(config, *objective);
+  check_self_judging(config, *objective);
   check_from_archive(*opening.job, *objective);
   check_keep_best(config);
   make_run_folder(config.run.dir);

@@ -3,6 +3,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "core/judge_task.hpp"
+#include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
 
 #include <algorithm>
@@ -39,15 +41,16 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   if (all.reason.empty()) all.reason = more.reason;
 }
 
-ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts) {
+ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts, const std::vector<Prompt>& judge_tasks) {
   ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->components(), {}};
-  const auto& prompts = job.prompts.of(split_of(shard.purpose));
+  std::vector<const Prompt*> prompts;
+  for (const Group& group : shard.groups) prompts.push_back(&find_prompt(job, split_of(shard.purpose), group.id.prompt, judge_tasks));
   std::vector<std::pair<std::size_t, std::size_t>> rollouts;  // threads pull them one by one: a slow verdict holds up its thread alone
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     scores.scores.emplace_back(shard.groups[g].rollouts.size());
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
       const Group& group = shard.groups[g];
-      const Score* stored = repeated.find(shard.purpose, group.id, group.rollouts[i], prompts.at(group.id.prompt.value));
+      const Score* stored = repeated.find(shard.purpose, group.id, group.rollouts[i], *prompts[g]);
       if (stored == nullptr) rollouts.emplace_back(g, i);
       else scores.scores[g][i] = *stored, ++facts.repeated;
     }
@@ -57,7 +60,9 @@ ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdi
     const auto [g, i] = rollouts[std::size_t(at)];
     const Rollout& rollout = shard.groups[g].rollouts[i];
     const Stopwatch clock;
-    scores.scores[g][i] = job.judge->score(prompts.at(shard.groups[g].id.prompt.value), rollout.text, rollout.finish == FinishReason::stop);
+    const auto& judge = asks_verdict(prompts[g]->id) ? job.verdict_judge : job.judge;
+    scores.scores[g][i] = judge->score(*prompts[g], rollout.text, rollout.finish == FinishReason::stop);
+    scores.scores[g][i].components.resize(scores.component_names.size(), 0.0);  // of a verdict only correctness and format are known
     seconds[std::size_t(at)] = clock.seconds();
   });
   for (std::size_t at = 0; at < rollouts.size(); ++at) {
@@ -108,7 +113,7 @@ void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double 
   if (command_) return command_->add(notice, std::move(shard), read_s);
   const Stopwatch clock;
   JudgedShard judged{.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}, .read_s = read_s};
-  judged.scores = score(*job_, judged.shard, repeated_, judged.facts);
+  judged.scores = score(*job_, judged.shard, repeated_, judged.facts, notice.judge_tasks);
   judged.scoring_s = clock.seconds();
   decided(std::move(judged));
 }
@@ -140,13 +145,16 @@ void Scoring::publish(JudgedShard judged) {
   const Stopwatch writing;
   const auto file = io::write_scores(job_->run_dir, judged.scores, judged.shard, job_->identity);  // stored before anything is done with it
   const auto& notice = judged.notice;
+  std::vector<Specimen> own;
+  if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
   mail_->send(0, Tag::scored,
               ScoredNotice{{notice.file, file},
                            report(judged.shard, judged.scores, undecided_of(job_->config)),
                            std::move(judged.facts),
                            notice.generation_s,
                            judged.scoring_s,
-                           notice.archive_s + judged.read_s + writing.seconds()});
+                           notice.archive_s + judged.read_s + writing.seconds(),
+                           std::move(own)});
 }
 
 }  // namespace rollcall::stages

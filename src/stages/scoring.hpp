@@ -34,8 +34,9 @@ class Scoring {
   std::optional<JudgeQuestions> questions_;
 };
 
-/// Scores every rollout of a shard with the job's verifier, but for those whose verdicts are `repeated`.
-ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts);
+/// Scores every rollout of a shard with the job's verifier, but for those whose verdicts are `repeated`. `judge_tasks`: those of the shard.
+ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts,
+                  const std::vector<Prompt>& judge_tasks = {});
 
 enum class Undecided : std::uint8_t { drop, wrong };
 Undecided undecided_of(const RunConfig& config);

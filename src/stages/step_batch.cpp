@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "stages/step_wire.hpp"
 
@@ -233,10 +234,12 @@ StepBatch own_rollouts(StepBatch batch) {
 }
 
 std::map<std::string, double> rollout_metrics(const StepBatch& own) {
-  double rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0, equal = 0.0;
+  double groups = 0.0, rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0, equal = 0.0;
   std::set<PromptId> prompts;
   for (std::size_t g = 0; g < own.groups.size(); ++g) {
+    if (is_judge_task(own.groups[g].id.prompt)) continue;
     const auto& scores = own.scores[g];
+    groups += 1.0;
     prompts.insert(own.groups[g].id.prompt);
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const Rollout& rollout = own.groups[g].rollouts[i];
@@ -249,7 +252,7 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
   }
   const double n = std::max(rollouts, 1.0);
   std::map<std::string, double> metrics{{"train/pass_rate", correct / n}, {"response_length/mean", tokens / n}, {"response_length/clip_ratio", truncated / n}};
-  if (!own.groups.empty()) metrics["train/distinct_prompts_share"] = double(prompts.size()) / double(own.groups.size());
+  if (groups > 0) metrics["train/distinct_prompts_share"] = double(prompts.size()) / groups;
   if (compared > 0) metrics["train/frac_reward_zero_std"] = equal / compared;
   return metrics;
 }

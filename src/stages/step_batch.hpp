@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;
 inline bool is_expert(const Rollout& rollout) { return rollout.sample == kExpertSample; }
 std::size_t fresh_groups(const StepBatch& batch);  ///< those of the step itself; they come first
 StepBatch own_rollouts(StepBatch batch);           ///< what the step sampled itself: neither replayed groups nor experts
-/// Of what the step sampled itself (verl's and TRL's names): train/pass_rate, train/frac_reward_zero_std (groups of two or more whose rewards are all equal),
+/// Of what the step sampled itself, judge tasks aside (verl's and TRL's names): train/pass_rate, train/frac_reward_zero_std (groups of two or more whose rewards are all equal),
 /// train/distinct_prompts_share (prompts over groups), response_length/mean [tokens], response_length/clip_ratio (cut off at the token limit).
 std::map<std::string, double> rollout_metrics(const StepBatch& own);
 std::int64_t policy_tokens(const Rollout& rollout);

@@ -3,6 +3,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 #include "stages/experts.hpp"
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace rollcall::stages {
@@ -127,7 +129,13 @@ method::StepColumns Update::with_step(method::StepColumns columns, const UpdateP
   columns.statistics = objective_state_.statistics;
   const auto by_prompt = [&](const char* name, const auto& value_of) {
     std::vector<double> column;
-    for (const std::size_t g : groups) column.insert(column.end(), batch.groups[g].rollouts.size(), value_of(batch.groups[g].id.prompt));
+    for (const std::size_t g : groups) {
+      const PromptId prompt = batch.groups[g].id.prompt;
+      require<ConfigError>(!is_judge_task(prompt) || !companions_.wants(name),
+                           fmt::format("objective.recipe {} reads {}, and step {} holds judge tasks", config.objective.recipe, name, plan.step),
+                           "it is known of prompts that come again, and a judge task is asked once", "choose another recipe");
+      column.insert(column.end(), batch.groups[g].rollouts.size(), is_judge_task(prompt) ? std::numeric_limits<double>::quiet_NaN() : value_of(prompt));
+    }
     columns.named[name] = std::move(column);
   };
   namespace column = method::column;

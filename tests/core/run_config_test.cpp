@@ -118,6 +118,15 @@ TEST(RunConfig, ContradictionsAreRefused) {
            Refused{{"judge.model=x", "judge.scale=[0, inf]"}, "judge.scale is [0, inf]"},
            Refused{{"judge.model=x", "judge.votes=2"}, "judge.votes is 2 and judge.temperature 0"},
            Refused{{"judge.model=x", "experts.share=1"}, "experts.share is 1, and judge.model is set"},
+           Refused{{"self_judging.share=0.5", "self_judging.pointwise=right?"}, "self_judging.pointwise is \"right?\""},
+           Refused{{"self_judging.share=0.5", "self_judging.pairwise={prompt}{first}"}, "self_judging.pairwise is \"{prompt}{first}\""},
+           Refused{{"self_judging.share=0.5", "self_judging.pointwise=", "self_judging.pairwise=", "self_judging.reflection="}, "all of its texts are empty"},
+           Refused{{"self_judging.share=0.01"}, "self_judging.share is 0.01 of train.prompts_per_step 64"},
+           Refused{{"self_judging.share=0.5", "train.prompts_per_step=200000"}, "over train.steps 200"},
+           Refused{{"self_judging.share=0.5", "judge.model=x"}, "self_judging.share is 0.5, and judge.model is set"},
+           Refused{{"self_judging.share=0.5", "reward.command=[\"./grade\"]"}, "self_judging.share is 0.5, and reward.command is set"},
+           Refused{{"self_judging.share=0.5", "guide.share=0.5"}, "self_judging.share is 0.5, and guide.share is above 0"},
+           Refused{{"self_judging.share=0.5", "experts.share=0.5"}, "self_judging.share is 0.5, and experts.share is above 0"},
        }) {
     const std::string message = refusal(settings);
     EXPECT_NE(message.find(says), std::string::npos) << message;

@@ -43,6 +43,9 @@ CoordinatorState any_state() {
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
   for (const char* stage : {"generation", "update"}) s.seconds[stage] = any_finite();
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+    s.judge_tasks.push_back(
+        {.id = {*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>())}, .level = i, .text = "\xFF" + any_text(), .answer = any_text(), .solution = {}});
   s.before = any_outcomes(), s.after = any_outcomes();
   return s;
 }
@@ -59,6 +62,8 @@ auto bits(const CoordinatorState& s) {
     outcomes.push_back({list->has_value() ? 1 : 0, 0, {}, {}});
     for (const auto& o : list->value_or(std::vector<report::PromptOutcome>{})) outcomes.push_back({2, o.level, o.correct, o.answers});
   }
+  std::vector<std::tuple<std::uint64_t, std::int32_t, std::string, std::string>> tasks;
+  for (const auto& task : s.judge_tasks) tasks.emplace_back(task.id.value, task.level, task.text, task.answer);
   return std::tuple{s.sft_steps,
                     s.train_steps,
                     s.policy_version,
@@ -79,6 +84,7 @@ auto bits(const CoordinatorState& s) {
                     to_json(s.numerics),
                     files,
                     seconds,
+                    tasks,
                     outcomes};
 }
 

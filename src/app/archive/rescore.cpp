@@ -6,11 +6,13 @@
 #include "app/start_sandbox.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "core/judge_task.hpp"
 #include "io/rescored.hpp"
 #include "io/schema.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
 #include "stages/run_folder.hpp"
+#include "stages/self_judging.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -64,9 +66,10 @@ std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
 /// Takes groups one by one, in the archive's order, and their verdicts in any.
 class Rescoring {
  public:
-  /// `model` judges where there is one.
-  Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model)
+  /// `model` judges where there is one; `verdicts` the verdicts of the policy on its own answers, where the run asked for them and no other program judges.
+  Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model, std::optional<reward::Judge> verdicts)
       : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier : flags.verifier), task, flags.reward),
+        verdicts_(std::move(verdicts)),
         section_(flags.reward),
         model_(model) {
     if (judge_.is_command()) spawner_.emplace();
@@ -104,7 +107,11 @@ class Rescoring {
   void judge(const io::ArchivedGroup& g, const Waiting& group) {
     const Prompt prompt{.id = g.group.id.prompt, .level = g.group.level, .text = g.prompt.text, .answer = g.prompt.answer, .solution = {}};
     std::vector<Score> scores;
-    for (const auto& [response, finished] : group.responses) scores.push_back(judge_.score(prompt, response, finished));
+    const reward::Judge& by = verdicts_ && asks_verdict(prompt.id) ? *verdicts_ : judge_;
+    for (const auto& [response, finished] : group.responses) {
+      scores.push_back(by.score(prompt, response, finished));
+      scores.back().components.resize(judge_.components().size(), 0.0);
+    }
     keep(group, std::move(scores));
   }
   void ask(const io::ArchivedGroup& g, Waiting group) {
@@ -163,6 +170,7 @@ class Rescoring {
   }
 
   reward::Judge judge_;
+  std::optional<reward::Judge> verdicts_;
   RewardSection section_;
   std::vector<io::Rescored> all_;  ///< by purpose, as the archive goes
   std::map<std::int32_t, Agreement> levels_;
@@ -208,14 +216,17 @@ ExitCode rescore(Flags flags) {
   require<ConfigError>(!std::filesystem::exists(folder), fmt::format("{} is there already", folder.string()), "verdicts are never overwritten",
                        "choose another --name, or remove it");
   RunConfig config = stages::read_run_folder(flags.run);
-  config.reward = flags.reward;
+  std::optional<reward::Judge> verdicts;
+  if (config.self_judging.share > 0.0)
+    verdicts.emplace(stages::verdict_judge(config.task, reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier)));
+  config.reward = flags.reward, config.self_judging.share = 0.0;
   if (!flags.reward.command.empty()) config.task.format_weight = 0.0;
   check(config);
   if (!flags.verifier.empty()) start_sandbox(reward::find_verifier(flags.verifier), config.sandbox);
   std::optional<ModelJudge> model;
   if (!flags.judge.file.empty()) model.emplace(flags.judge);
   const ModelJudge* judge = model ? &*model : nullptr;
-  Rescoring rescoring(flags, config.task, judge);
+  Rescoring rescoring(flags, config.task, judge, std::move(verdicts));
   std::optional<io::RunIdentity> identity;
   const auto source = io::open_source(flags.run);
   for (const auto& entry : source.packed)

@@ -53,6 +53,8 @@ HandWorkedTable worked_regularizers() {
       // 0.02 (0.5 - 0.3) / 0.7 = 0.04 / 7.
       {"othink-grpo-d", {0.025 * a + 0.04 / 7 * k3, grpo_and_k3(0.04 / 7), half_way}},
       {"grpo_kl", {0.025 * a + 0.04 * k3, grpo_and_k3(0.04)}},
+      // The same with 0.001.
+      {"spark-coevolve", {0.025 * a + 0.001 * k3, grpo_and_k3(0.001)}},
       // Entropy 1 on every token, coefficients sum to 1.
       {"entropy_grpo", {0.025 * a - 0.001, {0.0, -0.9 * a / 4, 1.1 * a / 2}}},
       // Token mean: (-1.2 - 0.9 + 1.1) a / 3; 0.1 <= 0.2, so the bonus 0.01 * 0.1 counts.

@@ -1,0 +1,23 @@
+// Texts put into places of another text, and what must not come in with them.
+#pragma once
+
+#include "text/tokenizer.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rollcall::text {
+
+struct Place {
+  std::string_view name;  ///< with its braces: "{prompt}"
+  std::string_view text;
+};
+
+/// The places filled in one pass: what is put in may spell a place itself.
+std::string filled(std::string_view text, std::span<const Place> places);
+
+/// Without the special tokens that a text spells out, nor any that their going makes: it can then end no turn and speak for nobody else.
+std::string without_special(const Tokenizer& tokenizer, std::string text);
+
+}  // namespace rollcall::text
