@@ -21,7 +21,9 @@ enum class RandomPurpose : std::uint32_t {
   experts = 11,
   guide = 12,
   verification = 13,
-  self_judging = 14
+  forms = 14,
+  thoughts = 15,
+  self_judging = 16
 };
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3"). Copy it freely: it has no state.

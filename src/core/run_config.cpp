@@ -34,6 +34,8 @@ void check_reward(const RunConfig& c) {
                          "leave it out, or set reward.command");
     return;
   }
+  require<ConfigError>(c.task.forms.empty(), "task.forms is set, and reward.command is set", "a form comes with its own way to read an answer",
+                       "leave one of them out");
   require<ConfigError>(c.reward.verifier.empty(), fmt::format("reward.verifier is {}, and reward.command is set", c.reward.verifier),
                        "one of them judges, not both", "leave one of them out");
   require<ConfigError>(!c.reward.command.front().empty(), "the first word of reward.command is empty", "there is no program to start",
@@ -116,6 +118,7 @@ void check_self_judging(const RunConfig& c) {
   apart(c.judge.model.empty(), "judge.model is set");
   apart(c.experts.share == 0.0, "experts.share is above 0");
   apart(c.guide.share == 0.0, "guide.share is above 0");
+  apart(c.task.forms.empty(), "task.forms is set");
 }
 
 }  // namespace
@@ -153,6 +156,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.operators", &c.task.operators, "arithmetic: operators to ask for, equally often");
   s.bind("task.digits", &c.task.digits, "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels", {1, 8});
   s.bind("task.wording", &c.task.wording, "how built-in tasks ask: plain, question, words, or a list to draw from");
+  s.bind("task.forms", &c.task.forms,
+         "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... (jobs/README.md); "
+         "evaluations take the first; empty: plain");
   s.bind("task.extract", &c.task.extract,
          "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, regex:PATTERN; empty: the "
          "task's own");
@@ -206,6 +212,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sft.messages_key", &c.sft.messages_key, "sft.file: key of a conversation, a list of role and content");
   s.bind("sft.prompt_key", &c.sft.prompt_key, "sft.file: key of a prompt; empty: prompt or question");
   s.bind("sft.answer_key", &c.sft.answer_key, "sft.file: key of its answer; empty: answer or completion");
+  s.bind("sft.thought_dropout", &c.sft.thought_dropout, "share of the examples whose thought, <think>...</think>, is emptied", kShare);
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
   s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step", kPositive);
   bind_optimizer(s, "sft", c.sft.optimizer);

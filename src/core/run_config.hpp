@@ -37,6 +37,7 @@ struct TaskSection {
   std::vector<std::string> operators{"+", "-", "*", "/"};  ///< arithmetic
   std::vector<std::int64_t> digits;                        ///< arithmetic: the digit count of either operand is drawn from this list; empty: by level
   std::vector<std::string> wording{"plain"};               ///< built-in tasks: how the question is put; of several one is drawn a prompt
+  std::vector<std::string> forms;                          ///< rows of text/answer_form.cpp, of which a drawn question takes one; empty: all are asked alike
   std::string extract;                                     ///< a row of text/extract.cpp, or regex:PATTERN; empty: the verifier's own
   std::string file;                                        ///< jsonl: training file
   std::string heldout_file;                                ///< jsonl: held-out file; empty: split `file` by content hash
@@ -115,8 +116,9 @@ struct OptimizerSection {
 struct SftSection {
   std::string file;  ///< JSON lines of conversations or of prompts and answers; empty: the task's worked solutions
   std::string messages_key = "messages";
-  std::string prompt_key;  ///< empty: prompt or question
-  std::string answer_key;  ///< empty: answer or completion
+  std::string prompt_key;        ///< empty: prompt or question
+  std::string answer_key;        ///< empty: answer or completion
+  double thought_dropout = 0.0;  ///< share of the examples whose thought is emptied
   std::int64_t steps = 50;
   std::int64_t batch_size = 256;  ///< examples a step
   OptimizerSection optimizer{.lr = 1e-3, .warmup_steps = 10};

@@ -357,6 +357,8 @@ const std::vector<Recipe>& recipes() {
       "tool calls, whose share of errors is half of what makes a positive unclean"},
     {"epo-entropy-smoothing", "Entropy-regularized Policy Optimization (EPO)", "arXiv:2509.22576", 2025,
       {"entropy_history", "group_norm", "token", "clip", "none", "token-mean", "entropy_band"}, {}, "a history of its own for each turn, charges in the later half of an episode only, and the weight by phase"},
+    {"prompt-augmentation-grpo", "Prompt Augmentation scales up GRPO", "arXiv:2602.03190", 2026,
+      {"none", "group_norm", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}}, "the wording of the released templates, most of which are system messages"},
     {"rl-struct", "RL-Struct: rule rewards for structured output", "arXiv:2512.00319", 2025,
       {"components", "group_norm", "token", "clip", "none", "seq-mean-token-mean", "none"}, {}, "adapters, and the paper's own weights, which were not found"},
     {"ace-rl", "ACE-RL: constraints as a checklist", "arXiv:2509.04903", 2025,

@@ -5,10 +5,12 @@
 #include "core/rollout.hpp"
 #include "core/run_config.hpp"
 #include "reward/command/message.hpp"
+#include "text/answer_form.hpp"
 #include "text/extract.hpp"
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rollcall::reward {
@@ -38,9 +40,10 @@ class Judge {
   std::string name() const { return is_command_ ? "command" : verifier_->name; }
   bool is_command() const { return is_command_; }
   const std::vector<std::string>& components() const { return components_; }  ///< names, in the order of Score::components
-  std::string extraction() const { return extractor_.shown(); }
+  std::string extraction() const;                                             ///< in evaluations
 
   /// `finished` is false when the token limit cut the response. reward = correct + format_weight * format. A verifier that throws comes to no verdict.
+  /// A prompt that is asked in one of task.forms has its answer found as that form says, and its format is the share of the form's marks.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
   /// What the command replied, as a score: reward = its score, components = correct and its own.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
@@ -49,8 +52,13 @@ class Judge {
   std::string reference_problem(const Prompt& prompt) const;
 
  private:
+  using FormParser = std::pair<const text::AnswerForm*, text::Extractor>;
+  const FormParser* parser_of(const std::string& asked) const;  ///< none: asked as it stands
+
   const Verifier* verifier_;
   text::Extractor extractor_;
+  std::vector<FormParser> parsers_;  ///< of the forms with an instruction
+  bool evaluates_plainly_ = true;
   double format_weight_;
   bool is_command_;
   std::vector<std::string> components_;

@@ -73,6 +73,11 @@ Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardS
       format_weight_(section.format_weight),
       is_command_(!reward.command.empty()),
       components_(verifier.components) {
+  for (const auto& name : section.forms) {
+    const text::AnswerForm& form = text::find_answer_form(name);
+    if (form.instruction != nullptr) parsers_.emplace_back(&form, text::Extractor(form.extract));
+    if (&name == &section.forms.front()) evaluates_plainly_ = form.instruction == nullptr;
+  }
   if (is_command_) {  // its answers may be anything
     components_ = {"correct"};
     components_.insert(components_.end(), reward.components.begin(), reward.components.end());
@@ -89,10 +94,19 @@ Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardS
          "a division's answer is a quotient and a remainder (28r9)", "leave / out of task.operators, or choose final_line, answer_tag, boxed or whole");
 }
 
+std::string Judge::extraction() const { return evaluates_plainly_ ? extractor_.shown() : parsers_.front().second.shown(); }
+
+const Judge::FormParser* Judge::parser_of(const std::string& asked) const {
+  const auto found = std::find_if(parsers_.begin(), parsers_.end(), [&](const FormParser& parser) { return text::is_asked_in(*parser.first, asked); });
+  return found == parsers_.end() ? nullptr : &*found;
+}
+
 Score Judge::score(const Prompt& prompt, std::string_view response, bool finished) const {
+  const FormParser* parser = parser_of(prompt.text);
+  const text::Extractor& extractor = parser != nullptr ? parser->second : extractor_;
   Score score;
   try {
-    score = verifier_->judge(prompt, {response, finished, extractor_.find(response, finished), extractor_.rule() == "whole"});
+    score = verifier_->judge(prompt, {response, finished, extractor.find(response, finished), extractor.rule() == "whole"});
   } catch (const InputError&) {  // the reference cannot be used: no answer to it could be judged
     throw;
   } catch (const std::logic_error&) {  // nor a program whose contracts are broken
@@ -100,6 +114,7 @@ Score Judge::score(const Prompt& prompt, std::string_view response, bool finishe
   } catch (const std::exception& fault) {  // one verdict is lost, not the run
     return undecided(fmt::format("the verifier {} failed: {}", verifier_->name, fault.what()));
   }
+  if (parser != nullptr && !score.undecided) score.components[1] = text::share_of_marks(*parser->first, response);
   score.reward = score.components[0] + format_weight_ * score.components[1];  // in [0, 1 + format_weight]
   return score;
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/uninterrupted.hpp"
+#include "stages/question_forms.hpp"
 
 #include <fmt/format.h>
 
@@ -43,11 +44,10 @@ void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double r
   const RolloutShard& judged = open.judged.shard;
   ScoredShard& scores = open.judged.scores;
   scores = {judged.purpose, judged.step, judged.round, judged.producer, job_->judge->components(), {}};
-  const auto& prompts = job_->prompts.of(split_of(judged.purpose));
   std::vector<reward::Sample> samples;
   for (std::size_t g = 0; g < judged.groups.size(); ++g) {
     const Group& group = judged.groups[g];
-    const Prompt& prompt = prompts.at(group.id.prompt.value);
+    const Prompt prompt = asked(*job_, judged.purpose, group.id);
     auto& of_group = scores.scores.emplace_back(group.rollouts.size());
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];

@@ -74,7 +74,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       checkpoint_(resumed.checkpoint.name) {
   if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
   else state_.archive_digest = archive_digest(job.config);
-  state_.weights_hash = job.identity.weights_hash, state_.text_hash = job.format->fingerprint();
+  state_.weights_hash = job.identity.weights_hash, state_.text_hash = text_fingerprint(job);
   state_.judge_digest = job.judge_digest, state_.numerics = job.numerics;
   state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "method/columns.hpp"
+#include "stages/question_forms.hpp"
 
 #include <fmt/format.h>
 
@@ -12,16 +13,16 @@
 namespace rollcall::stages {
 namespace {
 
-std::vector<std::int32_t> solution_tokens(const Job& job, const Prompt& prompt) {
-  const auto example = job.format->supervised(prompt.text, prompt.solution);
+std::vector<std::int32_t> solution_tokens(const Job& job, const Prompt& asked, std::size_t form) {
+  const auto example = job.format->supervised(asked.text, asked.solution, job.forms[form]->opening);
   return {example.tokens.begin() + std::ptrdiff_t(example.learnt.front().first), example.tokens.end()};
 }
 
-Rollout expert_rollout(const Job& job, const Prompt& prompt, PolicyVersion policy) {
-  auto tokens = solution_tokens(job, prompt);
+Rollout expert_rollout(const Job& job, const Prompt& asked, std::size_t form, PolicyVersion policy) {
+  auto tokens = solution_tokens(job, asked, form);
   const std::size_t count = tokens.size();
-  Rollout rollout{kExpertSample, FinishReason::stop, {}, prompt.solution};
-  rollout.turns.push_back({Role::prompt, prompt_tokens(job, prompt), {}, {}, {}});
+  Rollout rollout{kExpertSample, FinishReason::stop, {}, asked.solution};
+  rollout.turns.push_back({Role::prompt, prompt_tokens(job, asked, form), {}, {}, {}});
   rollout.turns.push_back(
       {Role::policy, std::move(tokens), std::vector<float>(count, 0.0F), std::vector<float>(count, 0.0F), std::vector<std::uint64_t>(count, policy.value)});
   return rollout;
@@ -45,11 +46,13 @@ void check_experts(const Job& job, const method::Method& objective) {
   for (const Prompt& prompt : job.prompts.train) {
     require<ConfigError>(!prompt.solution.empty(), fmt::format("prompt {} of the task has no worked solution", prompt.id.value),
                          "an expert's rollout is made from it", "use another task, or a recipe without experts");
-    const auto tokens = prompt_tokens(job, prompt).size() + solution_tokens(job, prompt).size();
-    require<ConfigError>(std::int64_t(tokens) <= job.store->config().max_position_embeddings,
-                         fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions", prompt.id.value, tokens,
-                                     job.store->config().max_position_embeddings),
-                         "an expert's rollout is trained on whole", "raise model.max_position_embeddings");
+    for (std::size_t form = 0; form < job.forms.size(); ++form) {
+      const auto tokens = prompt_tokens(job, prompt, form).size() + solution_tokens(job, asked(job, prompt, form), form).size();
+      require<ConfigError>(std::int64_t(tokens) <= job.store->config().max_position_embeddings,
+                           fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions", prompt.id.value, tokens,
+                                       job.store->config().max_position_embeddings),
+                           "an expert's rollout is trained on whole", "raise model.max_position_embeddings");
+    }
   }
 }
 
@@ -58,8 +61,8 @@ void add_experts(StepBatch& batch, const Job& job, std::uint64_t step) {
     Group& group = batch.groups[g];
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::experts, step, group.id.prompt.value, group.id.draw);
     if (stream.uniform(0) >= job.config.experts.share) continue;
-    const Prompt& prompt = job.prompts.train.at(group.id.prompt.value);
-    group.rollouts.push_back(expert_rollout(job, prompt, batch.policy));
+    const Prompt prompt = asked(job, Purpose::train, group.id);
+    group.rollouts.push_back(expert_rollout(job, prompt, form_of(job, Purpose::train, group.id), batch.policy));
     batch.scores[g].push_back(job.judge->score(prompt, prompt.solution, true));
   }
 }

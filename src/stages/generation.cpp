@@ -4,6 +4,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/judge_task.hpp"
+#include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "text/stop_texts.hpp"
 
@@ -70,8 +71,8 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   std::vector<std::vector<std::int32_t>> tokens;
   for (const auto& group : plan.groups) {
     shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count, group.bin, prompt_address(plan, group)});
-    const Prompt& prompt = find_prompt(job, plan.split, group.id.prompt, plan.judge_tasks);
-    tokens.push_back(is_judge_task(prompt.id) ? job.format->prompt_tokens(prompt.text) : prompt_tokens(job, prompt));
+    tokens.push_back(is_judge_task(group.id.prompt) ? job.format->prompt_tokens(asked(job, plan.purpose, group.id, plan.judge_tasks).text)
+                                                    : prompt_tokens(job, plan.purpose, group.id));
   }
   const auto beginnings = guide.prefixes(job, plan);
   const auto stops = [&, rules = stop_rules(*job.format, plan.sampling.stop)]() -> model::StopRule {
@@ -102,8 +103,8 @@ Generated Generation::on_plan(const StepPlan& plan) {
   const Stopwatch writing;
   std::vector<io::ShardPrompt> prompts;
   for (const auto& group : plan.groups) {
-    const Prompt& prompt = find_prompt(*job_, plan.split, group.id.prompt, plan.judge_tasks);
-    prompts.push_back({prompt.text, prompt.answer});
+    Prompt prompt = asked(*job_, plan.purpose, group.id, plan.judge_tasks);
+    prompts.push_back({std::move(prompt.text), std::move(prompt.answer)});
   }
   const auto file = io::write_shard(job_->run_dir, shard, prompts, job_->identity);
   // Shards are dealt to scoring ranks by producer: every shard has one scorer, known to both sides without a message.

@@ -5,6 +5,7 @@
 #include "base/random.hpp"
 #include "stages/companions.hpp"
 #include "stages/generation.hpp"
+#include "stages/question_forms.hpp"
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
   std::vector<model::DecodeRequest> requests;
   for (const Beginning& one : chosen) {
     const GroupPlan& group = plan.groups[one.group];
-    requests.push_back({.prompt = prompt_tokens(job, job.prompts.of(plan.split).at(group.id.prompt.value)),
+    requests.push_back({.prompt = prompt_tokens(job, plan.purpose, group.id),
                         .seed = std::uint64_t(job.config.run.seed),
                         .step = plan.step,
                         .prompt_address = prompt_address(plan, group),

@@ -7,8 +7,10 @@
 #include "base/log.hpp"
 #include "model/model_folder.hpp"
 #include "stages/numerics.hpp"
+#include "stages/question_forms.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/thought_dropout.hpp"
 #include "task/examples.hpp"
 
 #include <fmt/format.h>
@@ -77,8 +79,15 @@ model::AdamWParts PolicyStore::parts() {
 
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
 
-const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt) {
-  return job.prompt_tokens[std::size_t(prompt.split)].at(prompt.id.value);
+const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt, std::size_t form) {
+  return job.prompt_tokens[std::size_t(prompt.split)].at(form * job.prompts.of(prompt.split).size() + prompt.id.value);
+}
+
+std::string text_fingerprint(const Job& job) {
+  std::string digest = job.format->fingerprint();
+  for (const text::AnswerForm* form : job.forms)
+    if (form->instruction != nullptr) digest = Sha256().add(digest).add(text::asked_in(*form, "")).add(form->opening).hex();
+  return digest;
 }
 
 Split split_of(Purpose purpose) {
@@ -142,9 +151,11 @@ void fill_prompt_tokens(Job& job) {
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
     const auto& prompts = job.prompts.of(split);
     auto& tokens = job.prompt_tokens[std::size_t(split)];
-    tokens.resize(prompts.size());
-    job.workers->run(std::int64_t(prompts.size()),
-                     [&](std::int64_t i, int) { tokens[std::size_t(i)] = job.format->prompt_tokens(prompts[std::size_t(i)].text); });
+    tokens.resize(prompts.size() * (split == Split::train ? job.forms.size() : 1));
+    job.workers->run(std::int64_t(tokens.size()), [&](std::int64_t i, int) {
+      const text::AnswerForm& form = *job.forms[std::size_t(i) / prompts.size()];
+      tokens[std::size_t(i)] = job.format->prompt_tokens(text::asked_in(form, prompts[std::size_t(i) % prompts.size()].text), form.opening);
+    });
   }
 }
 
@@ -152,12 +163,17 @@ void fill_prompt_tokens(Job& job) {
 void fill_examples(Job& job, const task::ExampleSet& set) {
   if (job.config.sft.steps == 0) return;
   const bool own = job.config.sft.file.empty();
-  const std::size_t conversations = set.conversations.size(), count = own ? job.prompts.train.size() : set.size();
+  const std::size_t conversations = set.conversations.size(), prompts = job.prompts.train.size(), count = own ? prompts * job.forms.size() : set.size();
   job.examples.resize(count);
+  ThoughtDropout thoughts(job.config);
   const auto make = [&](std::size_t i) {
-    if (own) return job.format->supervised(job.prompts.train[i].text, job.prompts.train[i].solution);
-    if (i < conversations) return job.format->supervised(set.conversations[i]);
-    return job.format->supervised(set.answers[i - conversations].first, set.answers[i - conversations].second);
+    if (own) {
+      const std::string opening = job.forms[i / prompts]->opening;
+      const Prompt prompt = asked(job, job.prompts.train[i % prompts], i / prompts);
+      return job.format->supervised(prompt.text, thoughts.answer(i, opening + prompt.solution).substr(opening.size()), opening);
+    }
+    if (i < conversations) return job.format->supervised(thoughts.conversation(i, set.conversations[i]));
+    return job.format->supervised(set.answers[i - conversations].first, thoughts.answer(i, set.answers[i - conversations].second));
   };
   job.workers->run(std::int64_t(count), [&](std::int64_t at, int) {
     const auto i = std::size_t(at);
@@ -168,6 +184,7 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
       throw InputError(fmt::format("{}:{}: {}", job.config.sft.file, set.lines[i], e.what()));
     }
   });
+  thoughts.check();
   const std::int64_t positions = job.store->config().max_position_embeddings;
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
   require<ConfigError>(!job.examples.empty(), fmt::format("all {} examples of the supervised steps are longer than the model's {} positions", count, positions),
@@ -178,7 +195,7 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
 
 /// The data of a run: its prompts, and what else decides the tokens that it learns from.
 std::string data_hash(const Job& job) {
-  const std::string text = job.format->fingerprint();
+  const std::string text = text_fingerprint(job);
   if (text.empty() && job.examples_hash.empty()) return job.prompts.hash;
   return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, job.examples_hash)).hex();
 }
@@ -189,10 +206,12 @@ void check_lengths(const Job& job) {
   std::int64_t too_long = 0, all = 0, longest = 0;
   const Prompt* example = nullptr;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
-    for (const Prompt& prompt : job.prompts.of(split)) {
-      const auto tokens = std::int64_t(prompt_tokens(job, prompt).size());
+    const auto& prompts = job.prompts.of(split);
+    const auto& tokens_of = job.prompt_tokens[std::size_t(split)];
+    for (std::size_t i = 0; i < tokens_of.size(); ++i) {
+      const auto tokens = std::int64_t(tokens_of[i].size());
       ++all, too_long += tokens > room ? 1 : 0;
-      if (tokens > longest) longest = tokens, example = &prompt;
+      if (tokens > longest) longest = tokens, example = &prompts[i % prompts.size()];
     }
   }
   if (too_long == 0) return;
@@ -226,6 +245,8 @@ Job make_job(const RunConfig& config, const RankShape& shape, const std::string&
   job.config.text = job.format->section(), job.config.sampling.vocab_size = job.tokenizer->vocab_size();
   job.models = models_of(config, *job.tokenizer);
   job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
+  if (!config.task.forms.empty()) job.forms.clear();
+  for (const auto& name : config.task.forms) job.forms.push_back(&text::find_answer_form(name));
   const auto& row = task::find_task(config.task.name);
   job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
   const reward::Verifier& verifier = reward::chosen_verifier(config.reward, row.verifier);

@@ -14,6 +14,7 @@
 #include "stages/numerics.hpp"
 #include "stages/worker_pool.hpp"
 #include "task/task.hpp"
+#include "text/answer_form.hpp"
 #include "text/prompt_format.hpp"
 
 #include <array>
@@ -80,7 +81,8 @@ struct Job {
   std::shared_ptr<const text::PromptFormat> format;
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the format's
   task::PromptSet prompts;
-  std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;  ///< [split][prompt id] as the policy sees it
+  std::vector<const text::AnswerForm*> forms{&text::find_answer_form("plain")};  ///< of task.forms; plain where it names none
+  std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;  ///< [split][form, prompt id] as the policy sees it; all forms of training prompts
   std::vector<text::Supervised> examples;                               ///< what supervised steps draw from; only where there are such steps
   std::string examples_hash;                                            ///< of sft.file; empty where nothing is learnt from one
   std::optional<reward::Judge> judge;
@@ -96,8 +98,10 @@ struct Job {
   MemoryUse memory;  ///< of this rank, once fit_memory(job, ...) has set it
 };
 
-/// Tokens of one of the job's prompts as the policy sees it.
-const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt);
+/// Tokens of one of the job's prompts as the policy sees it in a form (stages/question_forms.hpp says in which).
+const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt, std::size_t form);
+/// Digest of what makes tokens of the task's texts: format and forms. Empty where they are the texts themselves in a built-in tokenizer.
+std::string text_fingerprint(const Job& job);
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
 

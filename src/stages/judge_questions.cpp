@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "stages/question_forms.hpp"
 
 #include <algorithm>
 #include <string>
@@ -20,7 +21,6 @@ std::optional<JudgedShard> JudgeQuestions::ask(JudgedShard shard) {
   shard.scores.component_names.push_back(job_->config.judge.component);
   const auto& judges = job_->layout.of(comm::Stage::judge);
   const bool judges_itself = job_->layout.hosts_stage(mail_->rank(), comm::Stage::judge), only_correct = job_->config.judge.asked == "correct";
-  const auto& prompts = job_->prompts.of(split_of(shard.shard.purpose));
   struct Part {
     int judge;
     JudgeRequest request{};
@@ -31,7 +31,7 @@ std::optional<JudgedShard> JudgeQuestions::ask(JudgedShard shard) {
   std::map<int, std::size_t> latest;  // by judge, its last part
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
-    const Prompt& prompt = prompts.at(group.id.prompt.value);
+    const Prompt prompt = asked(*job_, shard.shard.purpose, group.id);
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       Score& score = shard.scores.scores[g][i];
       score.components.push_back(0.0);

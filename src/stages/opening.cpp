@@ -13,6 +13,7 @@
 #include "stages/judging.hpp"
 #include "stages/numerics.hpp"
 #include "stages/probes.hpp"
+#include "stages/question_forms.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
@@ -67,7 +68,7 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
   };
   check(state.examples_hash, job.examples_hash, fmt::format("the examples of sft.file ({}) are", job.config.sft.file),
         "restore the file, or start a new run with --set run.dir=... and --init-from");
-  check(state.text_hash, job.format->fingerprint(), "the tokenizer, the chat template or what it makes of a prompt is",
+  check(state.text_hash, text_fingerprint(job), "the tokenizer, the chat template or what they and task.forms make of a prompt is",
         "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
   const std::string& numerics = state.numerics.back().numerics;  // the judge has the run's
   const bool same = job.judge_digest.empty() || numerics == job.config.run.numerics;
@@ -107,8 +108,8 @@ void tell_text(const Job& job) {
         "[text.variables] if the template has a variable for it, or start and resume with SOURCE_DATE_EPOCH={} in the environment",
         std::time(nullptr));
   if (job.format->is_chat() && !job.prompts.train.empty())
-    spdlog::info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front()).size(),
-                 job.format->prompt_text(job.prompts.train.front().text));
+    spdlog::info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front(), 0).size(),
+                 job.format->prompt_text(asked(job, job.prompts.train.front(), 0).text, job.forms.front()->opening));
 }
 
 /// A command that is missing, crashes at its start or answers wrongly is told now and not after the warm start.
@@ -159,6 +160,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   opening.job->layout.nodes = share.nodes;
   check_command(*opening.job, request.spawner);
   check_references(*opening.job);
+  check_forms(*opening.job);
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   if (!config.judge.model.empty()) {
     const auto judge = identify_judge(config.judge, config.run.numerics);

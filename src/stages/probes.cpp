@@ -6,6 +6,7 @@
 #include "core/serialize.hpp"
 #include "method/columns.hpp"
 #include "stages/generation.hpp"
+#include "stages/question_forms.hpp"
 #include "text/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -67,7 +68,8 @@ void check_probes(const Job& job, const method::Method& objective) {
     require<ConfigError>(tokens > 0, fmt::format("prompt {} of the task has no reference answer", p.id.value),
                          fmt::format("objective.recipe {} asks how likely it is behind each reasoning step", c.objective.recipe), "use another task or recipe");
     said = said || p.solution.find(p.answer) != std::string::npos;
-    prompt = std::max(prompt, std::int64_t(prompt_tokens(job, p).size())), reference = std::max(reference, tokens);
+    reference = std::max(reference, tokens);
+    for (std::size_t form = 0; form < job.forms.size(); ++form) prompt = std::max(prompt, std::int64_t(prompt_tokens(job, p, form).size()));
   }
   require<ConfigError>(
       said, fmt::format("no worked solution of task.name {} holds its reference answer", c.task.name),
@@ -102,7 +104,7 @@ StepBatch reference_answers(const Job& job, const StepBatch& batch, std::span<co
     const Group& group = batch.groups[end.group];
     const auto& prompt = group.rollouts[end.rollout].turns.front();
     const auto& known = job.prompts.train;
-    require(group.id.prompt.value < known.size() && prompt.tokens == prompt_tokens(job, known[group.id.prompt.value]),
+    require(group.id.prompt.value < known.size() && prompt.tokens == prompt_tokens(job, Purpose::train, group.id),
             fmt::format("prompt {} of step {} is not the task's prompt of that number", group.id.prompt.value, group.id.step),
             "its rollouts would be held against another prompt's reference answer", "set task and text as the run did whose archive is trained from");
     auto reference = job.tokenizer->encode(known[group.id.prompt.value].answer);

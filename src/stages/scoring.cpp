@@ -4,6 +4,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/judge_task.hpp"
+#include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
 
@@ -43,14 +44,14 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
 
 ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts, const std::vector<Prompt>& judge_tasks) {
   ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->components(), {}};
-  std::vector<const Prompt*> prompts;
-  for (const Group& group : shard.groups) prompts.push_back(&find_prompt(job, split_of(shard.purpose), group.id.prompt, judge_tasks));
+  std::vector<Prompt> prompts;                                // [group]
   std::vector<std::pair<std::size_t, std::size_t>> rollouts;  // threads pull them one by one: a slow verdict holds up its thread alone
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     scores.scores.emplace_back(shard.groups[g].rollouts.size());
+    prompts.push_back(asked(job, shard.purpose, shard.groups[g].id, judge_tasks));
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
       const Group& group = shard.groups[g];
-      const Score* stored = repeated.find(shard.purpose, group.id, group.rollouts[i], *prompts[g]);
+      const Score* stored = repeated.find(shard.purpose, group.id, group.rollouts[i], prompts[g]);
       if (stored == nullptr) rollouts.emplace_back(g, i);
       else scores.scores[g][i] = *stored, ++facts.repeated;
     }
@@ -60,8 +61,8 @@ ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdi
     const auto [g, i] = rollouts[std::size_t(at)];
     const Rollout& rollout = shard.groups[g].rollouts[i];
     const Stopwatch clock;
-    const auto& judge = asks_verdict(prompts[g]->id) ? job.verdict_judge : job.judge;
-    scores.scores[g][i] = judge->score(*prompts[g], rollout.text, rollout.finish == FinishReason::stop);
+    const auto& judge = asks_verdict(prompts[g].id) ? job.verdict_judge : job.judge;
+    scores.scores[g][i] = judge->score(prompts[g], rollout.text, rollout.finish == FinishReason::stop);
     scores.scores[g][i].components.resize(scores.component_names.size(), 0.0);  // of a verdict only correctness and format are known
     seconds[std::size_t(at)] = clock.seconds();
   });

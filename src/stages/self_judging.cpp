@@ -100,6 +100,10 @@ void check_self_judging(const RunConfig& config, const method::Method& objective
     require<ConfigError>(name != column::prior && name != column::posterior && name != column::predicted && name != column::prompt_best_length,
                          fmt::format("objective.recipe {} reads {}, and self_judging.share is {}", recipe, name, config.self_judging.share),
                          "it is known of prompts that come again, and a judge task is asked once", "choose another recipe, or set self_judging.share=0");
+  const auto columns = objective.columns();
+  require<ConfigError>(std::find(columns.begin(), columns.end(), column::probe_confidence) == columns.end(),
+                       fmt::format("objective.recipe {} probes reasoning steps, and self_judging.share is {}", recipe, config.self_judging.share),
+                       "a verdict has no steps and no reference answer to ask for", "choose another recipe, or set self_judging.share=0");
 }
 
 reward::Judge verdict_judge(const TaskSection& task, const reward::Verifier& of_task) {
@@ -172,8 +176,7 @@ std::vector<Prompt> make_judge_tasks(const Job& job, std::uint64_t step, const s
   return tasks;
 }
 
-const Prompt& find_prompt(const Job& job, Split split, PromptId prompt, const std::vector<Prompt>& judge_tasks) {
-  if (!is_judge_task(prompt)) return job.prompts.of(split).at(prompt.value);
+const Prompt& judge_task(PromptId prompt, const std::vector<Prompt>& judge_tasks) {
   const auto found = std::lower_bound(judge_tasks.begin(), judge_tasks.end(), prompt, [](const Prompt& task, PromptId id) { return task.id < id; });
   require<ProtocolError>(found != judge_tasks.end() && found->id == prompt, fmt::format("judge task {} came without its text", prompt.value),
                          "nothing could be asked or judged", "start every rank with the same binary");

@@ -30,8 +30,8 @@ std::vector<Specimen> merged(std::vector<Specimen> specimens);
 /// The judge tasks of `step`, made of the step before: up to self_judging.share of its prompts. Ascending by number. A function of seed, step and specimens.
 std::vector<Prompt> make_judge_tasks(const Job& job, std::uint64_t step, const std::vector<Specimen>& specimens);
 
-/// A prompt of a plan or a shard that brings these judge tasks along (ascending).
-const Prompt& find_prompt(const Job& job, Split split, PromptId prompt, const std::vector<Prompt>& judge_tasks);
+/// One of those that a plan or a shard brings along (ascending).
+const Prompt& judge_task(PromptId prompt, const std::vector<Prompt>& judge_tasks);
 /// Those of `judge_tasks` (ascending) that some of the groups ask.
 std::vector<Prompt> asked_by(const std::vector<GroupPlan>& groups, const std::vector<Prompt>& judge_tasks);
 

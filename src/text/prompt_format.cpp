@@ -135,18 +135,18 @@ std::string PromptFormat::asked(std::string_view prompt) const {
 
 std::vector<Message> PromptFormat::messages_of(std::string_view prompt) const { return {{"user", asked(prompt)}}; }
 
-std::string PromptFormat::prompt_text(std::string_view prompt) const {
-  return (is_chat() ? render(messages_of(prompt), Turn::open) : asked(prompt)) + section_.assistant_prefix;
+std::string PromptFormat::prompt_text(std::string_view prompt, std::string_view opening) const {
+  return ((is_chat() ? render(messages_of(prompt), Turn::open) : asked(prompt)) + section_.assistant_prefix).append(opening);
 }
 
-std::vector<std::int32_t> PromptFormat::prompt_tokens(std::string_view prompt) const {
-  const std::string text = prompt_text(prompt);
+std::vector<std::int32_t> PromptFormat::prompt_tokens(std::string_view prompt, std::string_view opening) const {
+  const std::string text = prompt_text(prompt, opening);
   return is_chat() ? files_.tokenizer->encode(text) : files_.tokenizer->encode_sequence(text);  // a template writes its special tokens itself
 }
 
-Supervised PromptFormat::supervised(std::string_view prompt, std::string_view solution) const {
+Supervised PromptFormat::supervised(std::string_view prompt, std::string_view solution, std::string_view opening) const {
   const Tokenizer& tokenizer = *files_.tokenizer;
-  const std::string before = prompt_text(prompt), text = before + std::string(solution) + answer_end_;
+  const std::string before = prompt_text(prompt, opening), text = before + std::string(solution) + answer_end_;
   Supervised example{is_chat() ? tokenizer.encode(before) : tokenizer.encode_sequence(before), {}};
   const auto begin = std::int64_t(example.tokens.size());
   append_stretch(tokenizer, text, before.size(), text.size(), example.tokens);

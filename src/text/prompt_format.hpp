@@ -51,10 +51,11 @@ class PromptFormat {
   bool reads_clock() const;  ///< the template writes the date or time into a prompt: another day's prompts are others
 
   // A prompt is the task's text in text.user's place for it: one message of a chat, white space at its ends aside, or the text itself without a template.
-  std::string prompt_text(std::string_view prompt) const;  ///< what the policy sees, special tokens spelt out
-  std::vector<std::int32_t> prompt_tokens(std::string_view prompt) const;
+  // `opening`: how the answer begins, behind text.assistant_prefix and as little learnt.
+  std::string prompt_text(std::string_view prompt, std::string_view opening = {}) const;  ///< what the policy sees, special tokens spelt out
+  std::vector<std::int32_t> prompt_tokens(std::string_view prompt, std::string_view opening = {}) const;
   /// Prompt and worked answer: the tokens of the prompt, then those to learn, which end as the template ends an answer.
-  Supervised supervised(std::string_view prompt, std::string_view solution) const;
+  Supervised supervised(std::string_view prompt, std::string_view solution, std::string_view opening = {}) const;
 
   std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;  ///< without the end token that closes them
   /// What the policy said: without special tokens, and without the end token even where the tokenizer does not call it special.

@@ -2,6 +2,7 @@
 #include "reward/verifier.hpp"
 
 #include "base/error.hpp"
+#include "text/answer_form.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -33,6 +34,27 @@ std::string verdict(const Score& s) {
   EXPECT_EQ(s.components.size(), 2U);
   EXPECT_EQ(s.correct, s.components[0] == 1.0);
   return std::to_string(int(s.components[0])) + std::to_string(int(s.components[1])) + " " + s.answer;
+}
+
+/// What a prompt asked in one of task.forms is judged by.
+TEST(Forms, EachIsJudgedByItsOwnParser) {
+  TaskSection section;
+  section.forms = {"boxed", "think", "plain"}, section.format_weight = 1.0;
+  const Judge judge(find_verifier("integer_answer"), section);
+  const auto said = [&](const char* form, std::string_view response, bool finished = true) {
+    Prompt prompt = prompt_of("357");
+    prompt.text = text::asked_in(text::find_answer_form(form), "12+345=");
+    return judge.score(prompt, response, finished);
+  };
+  EXPECT_EQ(said("boxed", "It is \\boxed{357}.").reward, 2.0);
+  EXPECT_EQ(said("boxed", "<think></think><answer>357</answer>").reward, 1.0);  // no box is no answer; the form asks for no mark
+  EXPECT_EQ(said("think", "<think>7</think><answer>357</answer>", false).reward, 2.0);
+  EXPECT_EQ(said("think", "<answer>357</answer>").reward, 1.5);
+  EXPECT_EQ(said("think", "<think></think><answer>7</answer>").reward, 1.0);
+  EXPECT_EQ(said("think", "\\boxed{357}").reward, 0.0);
+  EXPECT_EQ(said("plain", "357").reward, 2.0);
+  EXPECT_EQ(said("plain", "\\boxed{357}").reward, 0.0);
+  EXPECT_EQ(judge.extraction(), "boxed");
 }
 
 TEST(ExactMatch, HandWorked) {

@@ -55,7 +55,7 @@ class Probes : public testing::Test {
   Rollout rollout(std::uint32_t sample, const std::string& guide, const std::string& answer, std::uint64_t prompt) const {
     Rollout made;
     made.sample = sample;
-    made.turns.push_back({Role::prompt, prompt_tokens(job, job.prompts.train[prompt]), {}, {}, {}});
+    made.turns.push_back({Role::prompt, prompt_tokens(job, job.prompts.train[prompt], 0), {}, {}, {}});
     if (!guide.empty()) made.turns.push_back(said(Role::environment, guide));
     made.turns.push_back(said(Role::policy, answer));
     return made;
@@ -95,7 +95,7 @@ TEST_F(Probes, AccuracyIsTheMeanProbabilityOfTheReference) {
   Companions companions(job, *method::make_method("spae-step-potential", {}, {}), *alone);
   const auto metrics = companions.add_probe_columns(step, 7);
   EXPECT_EQ(metrics.at("probes/steps"), 3.0);
-  auto tokens = prompt_tokens(job, job.prompts.train[1]);
+  auto tokens = prompt_tokens(job, job.prompts.train[1], 0);
   const auto reference = job.tokenizer->encode(job.prompts.train[1].answer);
   for (const auto& more : {job.tokenizer->encode("ab ="), reference}) tokens.insert(tokens.end(), more.begin(), more.end());
   model::Leaf leaf;

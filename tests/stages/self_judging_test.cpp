@@ -177,9 +177,8 @@ TEST(SelfJudging, ATaskComesWithItsTextOrIsRefused) {
   const io::test::RunFolder folder;
   const Job job = small_job(folder.path());
   const auto tasks = tasks_of(job, many());
-  EXPECT_EQ(find_prompt(job, Split::train, tasks[3].id, tasks).text, tasks[3].text);
-  EXPECT_EQ(find_prompt(job, Split::train, {5}, tasks).text, job.prompts.train[5].text);
-  EXPECT_THROW(find_prompt(job, Split::train, verdict_task(9, 9), tasks), ProtocolError);
+  EXPECT_EQ(judge_task(tasks[3].id, tasks).text, tasks[3].text);
+  EXPECT_THROW(judge_task(verdict_task(9, 9), tasks), ProtocolError);
   const auto asked = asked_by({{.id = {4, {2}, 0}}, {.id = {4, tasks[6].id, 0}}, {.id = {4, tasks[1].id, 0}}}, tasks);
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_EQ(asked[0].id, tasks[1].id);

@@ -102,6 +102,8 @@ TEST(PromptFormat, GivesTheAnswersBeginningWithThePrompt) {
   TextSection s = section();
   s.assistant_prefix = "It is ";
   EXPECT_EQ(marked_text(format(s).supervised("1+2", "3")), "<user>1+2<end>\n<assistant>It is [3<end>]");
+  EXPECT_EQ(marked_text(format(s).supervised("1+2", "3", "<think>")), "<user>1+2<end>\n<assistant>It is <think>[3<end>]");
+  EXPECT_EQ(format(s).prompt_tokens("1+2", "<think>"), Marked().encode("<user>1+2<end>\n<assistant>It is <think>"));
   s.chat_template = "none";
   EXPECT_EQ(format(s).prompt_text("1+2"), "1+2It is ");
   EXPECT_EQ(format(s).prompt_tokens("1").front(), Marked::kBegin);

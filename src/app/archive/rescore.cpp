@@ -220,7 +220,7 @@ ExitCode rescore(Flags flags) {
   if (config.self_judging.share > 0.0)
     verdicts.emplace(stages::verdict_judge(config.task, reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier)));
   config.reward = flags.reward, config.self_judging.share = 0.0;
-  if (!flags.reward.command.empty()) config.task.format_weight = 0.0;
+  if (!flags.reward.command.empty()) config.task.format_weight = 0.0, config.task.forms.clear();
   check(config);
   if (!flags.verifier.empty()) start_sandbox(reward::find_verifier(flags.verifier), config.sandbox);
   std::optional<ModelJudge> model;

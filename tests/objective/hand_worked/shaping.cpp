@@ -97,6 +97,8 @@ HandWorkedTable worked_shaping() {
       {"cgpo-mixture-of-judges", {(-l0 - l1 + l2) / 8, {-0.125, -0.125, 0.125}, planted_exploit}},
       // grpo's advantages over tokens: (-1.2 - 0.9 + 1.1) grpo / 3; 0.001 times the mean of k3; entropy 1 everywhere: -0.001.
       {"one-shot-rlvr", {-grpo / 3 + 0.001 * all_k3 / 3 - 0.001, {0.001 / 9, -0.3 * grpo - 0.001 / 27, 1.1 * grpo / 3 + 0.001 / 33}}},
+      // dapo's: (-1.28 - 0.9 + 1.1) grpo / 3. Forms of questions are no part of the loss.
+      {"prompt-augmentation-grpo", {by_tokens(grpo, -grpo, 1.28, worked_step)}},
       // Cut off, rollout 1 has reward -1. Divergence 0.4 of rollout 0 costs 2e-4 * 0.4 = 8e-5: A = +-1.99992; less half of 3 * 0.001.
       {"t1-inference-scaling", {1.99992 * (-l0 - l1 + l2) / 2 - 0.0015, {-0.99996, -0.99996, 0.99996}, drifted_and_cut}},
       // Budget floor(800 * 0.2) = 160: 0.9 + 0.1 * 2/160 and 0.1 * 1/160, which lie 0.900625 apart.
