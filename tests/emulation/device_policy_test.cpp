@@ -1,7 +1,11 @@
 // Policies on the emulated device: near the host's in fp32, the same bits in any company, and a training forward that repeats what generation stored.
 #include "base/error.hpp"
+#include "kernels/bf16.hpp"
+#include "kernels/cuda/device_memory.hpp"
 #include "model/decode.hpp"
+#include "model/device_sizes.hpp"
 #include "model/packed_policy.hpp"
+#include "model/policy_optimizer.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -166,6 +170,23 @@ TEST(DevicePolicy, GradientsByTheStatesAreNearTheHostsInAnyCompany) {
   Leaf alone{.tokens = {leaf.tokens.begin() + 160, leaf.tokens.begin() + 167}, .offsets = {0, 7}, .targets = {2, 3, 4, 5, 6}};
   const auto own = std::span(got).subspan(2 * std::size_t(config.hidden_size), std::size_t(config.hidden_size));
   EXPECT_EQ(logprob_gradients(device, alone, 0.9), std::vector<double>(own.begin(), own.end()));
+}
+
+/// An embedding that is no head is rounded on the device, about a million floats at a time.
+TEST(DevicePolicy, ALargeEmbeddingArrivesWhole) {
+  ModelConfig config = config_of(Family::qwen3);
+  config.vocab_size = 20000, config.hidden_size = 64, config.num_hidden_layers = 1;
+  const auto weights = random_weights(config, 4);
+  const Policy policy = on_device(config, 4);
+  const DeviceWeightBytes bytes = device_weight_bytes(config);
+  std::vector<kernels::Bf16> table(static_cast<std::size_t>(config.vocab_size * config.hidden_size)), expected;
+  ASSERT_EQ(bytes.table, std::int64_t(table.size() * sizeof(kernels::Bf16)));
+  for (std::size_t i = 0; i < table.size(); ++i) expected.push_back(kernels::to_bf16(weights[i]));
+  kernels::ExecutionContext context;
+  const auto* const there = reinterpret_cast<const std::byte*>(device_weights(policy).data());
+  kernels::cuda::copy_to_host(context, table.data(), there + bytes.panels + bytes.vectors, std::size_t(bytes.table));
+  kernels::cuda::wait(context);
+  EXPECT_TRUE(table == expected);
 }
 
 TEST(DevicePolicy, WideColumnsAreNearTheHosts) {

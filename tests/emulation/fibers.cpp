@@ -35,7 +35,8 @@ struct Thread {
   std::uintptr_t stack = 0;
   State state = State::done;
   Site waits{};
-  std::vector<std::vector<Copy>> copies;  ///< groups, oldest first; the last is open
+  std::vector<Copy> copies;         ///< under way, oldest first
+  std::vector<std::size_t> groups;  ///< of copies that were committed: their ends among them
 };
 
 struct Warp {
@@ -52,6 +53,7 @@ struct Block {
   std::vector<unsigned> runnable;
   std::vector<Warp> warps;
   Site site{};
+  std::size_t shared_bytes = 0;  ///< of dynamic shared memory that may be touched
 };
 
 Block block;
@@ -70,16 +72,19 @@ unsigned char* shared_memory() {
   return memory;
 }
 
-/// Protected stacks, of which the thread notes where its own is.
+/// Protected stacks, of which the thread notes where its own is. They are never given back. Each begins elsewhere in its page, or all would share lines of the
+/// cache.
 struct NotingStacks {
   Thread* thread;
   boost::context::protected_fixedsize_stack stacks{kStackBytes};
   boost::context::stack_context allocate() {
     auto made = stacks.allocate();
+    const std::size_t shift = threads.size() % 32 * 128;
+    made.sp = static_cast<char*>(made.sp) - shift, made.size -= shift;
     thread->stack = reinterpret_cast<std::uintptr_t>(made.sp);
     return made;
   }
-  void deallocate(boost::context::stack_context& made) { stacks.deallocate(made); }
+  void deallocate(boost::context::stack_context&) {}
 };
 
 Thread* new_thread() {
@@ -133,7 +138,8 @@ void release_warp(unsigned warp, bool orders_memory) {
 }
 
 bool skipped(Site site) {
-  met.insert(site);
+  static Site last{};
+  if (site != last) met.insert(last = site);
   return site == left_out;
 }
 
@@ -166,12 +172,16 @@ void run_block(std::uint32_t index) {
   built_in.block_idx = {index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y};
   running.block = index;
   block.waiting = 0, block.epoch = 0;
-  block.warps.assign(block.size / kWarp, {});
+  block.warps.resize(block.size / kWarp);
+  for (Warp& warp : block.warps) warp.waiting = 0, warp.epoch = 0;
   block.runnable.clear();
   std::memset(shared_memory(), kGarbage, block.launch->config.dynamicSmemBytes);
-  set_alive(shared_memory(), kSharedBytes, false);
-  set_alive(shared_memory(), block.launch->config.dynamicSmemBytes, true);
-  for (unsigned i = 0; i < block.size; ++i) threads[i]->state = State::runnable, threads[i]->copies.assign(1, {}), block.runnable.push_back(i);
+  if (const std::size_t bytes = block.launch->config.dynamicSmemBytes; bytes != block.shared_bytes) {
+    set_alive(shared_memory(), kSharedBytes, false);
+    set_alive(shared_memory(), block.shared_bytes = bytes, true);
+  }
+  for (unsigned i = 0; i < block.size; ++i)
+    threads[i]->state = State::runnable, threads[i]->copies.clear(), threads[i]->groups.clear(), block.runnable.push_back(i);
   for (unsigned done = 0; done < block.size;) {
     if (block.runnable.empty()) {
       report_stuck();
@@ -179,7 +189,7 @@ void run_block(std::uint32_t index) {
       release_block();
       continue;
     }
-    const std::size_t chosen = random_engine()() % block.runnable.size();
+    const std::size_t chosen = (random_engine()() >> 32) * block.runnable.size() >> 32;
     std::swap(block.runnable[chosen], block.runnable.back());
     const unsigned thread = block.runnable.back();
     block.runnable.pop_back();
@@ -232,18 +242,20 @@ void cp_async(void* to, const void* from, int bytes, int filled, const void* sit
   if (!is_alive(to, std::size_t(bytes)) || (filled > 0 && !is_alive(from, std::size_t(filled))))
     return (void)touch(from, std::size_t(filled), false, false, site);
   std::memset(to, kGarbage, std::size_t(bytes));  // until it lands
-  self().copies.back().push_back({static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes, filled, site});
+  self().copies.push_back({static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes, filled, site});
 }
 
-void cp_async_commit() { self().copies.emplace_back(); }
+void cp_async_commit() { self().groups.push_back(self().copies.size()); }
 
 void cp_async_wait(int pending, Site site) {
   if (skipped(site)) return;
-  auto& groups = self().copies;
-  while (int(groups.size()) - 1 > pending) {
-    for (const Copy& copy : groups.front()) land(copy);
-    groups.erase(groups.begin());
-  }
+  auto& copies = self().copies;
+  auto& groups = self().groups;
+  if (int(groups.size()) <= pending) return;
+  const auto done = std::ptrdiff_t(groups.size()) - pending, landed = std::ptrdiff_t(groups[std::size_t(done - 1)]);
+  for (std::ptrdiff_t i = 0; i < landed; ++i) land(copies[std::size_t(i)]);
+  copies.erase(copies.begin(), copies.begin() + landed), groups.erase(groups.begin(), groups.begin() + done);
+  for (std::size_t& end : groups) end -= std::size_t(landed);
 }
 
 void run_kernel(const Launch& launch) {

@@ -20,18 +20,20 @@ std::int64_t accesses_watched = 0;
 namespace {
 
 struct Access {
-  std::uint32_t launch, block, site;
-  std::uint16_t thread, block_epoch, warp_epoch;
-  bool atomic;
+  std::uint32_t launch, who;  ///< who: the thread's number, of which ten bits are its place in its block
+  std::int32_t site : 31;
+  std::uint32_t atomic : 1;
+  std::uint16_t block_epoch, warp_epoch;
 };
 
 /// Readers: the last one, the last one of another warp than its, and the last other one of its warp. Whoever comes later and is ordered behind these three is
 /// behind all: epochs of a block, and of a warp, only grow.
-struct Word {
+struct alignas(64) Word {  // one line of the cache, since most of this program's time is waiting for them
   Access writer, reader, reader_of_other_warp, reader_of_same_warp;
 };
 
 constexpr std::size_t kWord = 4;
+constexpr std::uint32_t kBlockThreads = 1024;  // at most
 
 struct Region {
   std::uintptr_t begin = 0, end = 0;
@@ -45,12 +47,13 @@ std::vector<Region>& regions() {
   return all;
 }
 
-std::vector<std::uintptr_t> static_shared_words;  // that the block has touched
+std::vector<std::uintptr_t> static_shared_words;  // that the block has written
 
 template <class T>
 T* reserve(std::size_t count) {
   void* memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) std::perror("shadow memory"), std::abort();
+  madvise(memory, count * sizeof(T), MADV_HUGEPAGE);  // or finding its pages would take long; where there are none, it does
   return static_cast<T*>(memory);
 }
 
@@ -62,25 +65,25 @@ Region* region_of(std::uintptr_t place) {
 
 const std::uintptr_t kProgram = reinterpret_cast<std::uintptr_t>(&__data_start);
 
-bool same_thread(const Access& a, const Access& b) { return a.block == b.block && a.thread == b.thread; }
-bool same_warp(const Access& a, const Access& b) { return a.block == b.block && a.thread / 32 == b.thread / 32; }
+bool same_warp(const Access& a, const Access& b) { return a.who / 32 == b.who / 32; }
+bool same_block(const Access& a, const Access& b) { return a.who / kBlockThreads == b.who / kBlockThreads; }
 
 /// Whether something orders `now` behind `before`: the end of a launch, a barrier of the block or of the warp.
 bool ordered(const Access& before, const Access& now, bool shared) {
-  if (before.launch != now.launch || same_thread(before, now)) return true;
-  if (before.block != now.block) return shared;  // each block has shared memory of its own
+  if (before.launch != now.launch || before.who == now.who) return true;
+  if (!same_block(before, now)) return shared;  // each block has shared memory of its own
   if (before.block_epoch < now.block_epoch) return true;
   return same_warp(before, now) && before.warp_epoch < now.warp_epoch;
 }
 
 std::string described(const Access& access, bool write) {
-  return std::string(access.atomic ? "atomic " : "") + (write ? "write" : "read") + " by thread " + std::to_string(access.thread) + " of block " +
-         std::to_string(access.block) + " at " + source_of(reinterpret_cast<const void*>(kProgram + std::uintptr_t(std::int32_t(access.site))));
+  return std::string(access.atomic ? "atomic " : "") + (write ? "write" : "read") + " by thread " + std::to_string(access.who % kBlockThreads) + " of block " +
+         std::to_string(access.who / kBlockThreads) + " at " + source_of(reinterpret_cast<const void*>(kProgram + std::uintptr_t(std::int64_t(access.site))));
 }
 
 void report_conflict(const Region& region, const Access& before, bool wrote, const Access& now, bool writes) {
-  static std::map<std::tuple<const void*, std::uint32_t, std::uint32_t, bool, bool>, int> told;
-  if (told[{running.kernel, before.site, now.site, wrote, writes}]++ > 0 && told.size() > 1000) return;
+  static std::map<std::tuple<const void*, std::int32_t, std::int32_t, bool, bool>, int> told;
+  if (told[{running.kernel, std::int32_t(before.site), std::int32_t(now.site), wrote, writes}]++ > 0 && told.size() > 1000) return;
   report(std::string("conflict in ") + (region.shared ? "shared" : "global") + " memory that no barrier orders, kernel " + source_of(running.kernel) + ": " +
          described(before, wrote) + ", then " + described(now, writes));
 }
@@ -88,7 +91,7 @@ void report_conflict(const Region& region, const Access& before, bool wrote, con
 void read(const Region& region, Word& word, const Access& now) {
   if (!ordered(word.writer, now, region.shared) && !(word.writer.atomic && now.atomic)) report_conflict(region, word.writer, true, now, false);
   Access& last = word.reader;
-  if (last.launch == now.launch && !same_thread(last, now)) (same_warp(last, now) ? word.reader_of_same_warp : word.reader_of_other_warp) = last;
+  if (last.launch == now.launch && last.who != now.who) (same_warp(last, now) ? word.reader_of_same_warp : word.reader_of_other_warp) = last;
   last = now;
 }
 
@@ -144,16 +147,20 @@ void touch(const void* where, std::size_t bytes, bool writes, bool atomic, const
   ++accesses_watched;
   Region* region = region_of(place);
   if (region == nullptr || place + bytes > region->end) return report("memory of the host touched by " + source_of(running.kernel) + " at " + source_of(site));
-  if (place % (bytes <= 16 && (bytes & (bytes - 1)) == 0 ? bytes : 1) != 0)
+  if (bytes <= 16 && (bytes & (bytes - 1)) == 0 && (place & (bytes - 1)) != 0)
     report("an access of " + std::to_string(bytes) + " bytes that is not aligned at " + source_of(site));
-  const Access now{running.launch,     running.block, std::uint32_t(reinterpret_cast<std::uintptr_t>(site) - kProgram), running.thread, running.block_epoch,
-                   running.warp_epoch, atomic};
+  const Access now{running.launch,
+                   running.block * kBlockThreads + running.thread,
+                   std::int32_t(reinterpret_cast<std::uintptr_t>(site) - kProgram),
+                   atomic,
+                   running.block_epoch,
+                   running.warp_epoch};
   for (std::uintptr_t at = place / kWord * kWord; at < place + bytes; at += kWord) {
     const std::size_t index = (at - region->begin) / kWord;
     if (region->alive != nullptr && region->alive[index] == 0)
       return report(std::string("outside of all ") + (region->shared ? "shared" : "device") + " memory: " + described(now, writes) + ", kernel " +
                     source_of(running.kernel));
-    if (region->alive == nullptr) static_shared_words.push_back(at);
+    if (region->alive == nullptr && writes) static_shared_words.push_back(at);
     writes ? write(*region, region->words[index], now) : read(*region, region->words[index], now);
   }
 }

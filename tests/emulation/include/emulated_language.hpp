@@ -20,8 +20,8 @@ T* shared_memory() {
 
 inline unsigned packed_bf16(float low, float high) { return unsigned(to_bf16(low)) | unsigned(to_bf16(high)) << 16; }
 
-/// Products are exact; here they are added one by one, ascending, each sum rounded to fp32. Hardware adds several at once with bits of its own choice: other
-/// last bits, but as here the same ones for the same operands wherever they stand.
+/// Products of bf16 are exact in fp32; here they are added one by one, ascending, each sum rounded. Hardware adds several at once with bits of its own choice:
+/// other last bits, but as here the same ones for the same operands wherever they stand. (Functions that are watched are not inlined here, so none is called.)
 __attribute__((no_sanitize("thread"))) inline void multiply_add(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                                                                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   struct Fragments {
@@ -29,14 +29,17 @@ __attribute__((no_sanitize("thread"))) inline void multiply_add(float (&sum)[4],
   };
   const Fragments own{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
   const emulation::Lanes& lanes = emulation::exchange(~0U, &own, sizeof own, {file, line});
-  const auto of = [&](unsigned lane) -> const Fragments& { return *reinterpret_cast<const Fragments*>(lanes.of[lane]); };
-  const unsigned g = emulation::lane() / 4, t = emulation::lane() % 4;
-  const auto half = [](unsigned pair, unsigned k) { return from_bf16(Bf16(pair >> (k % 2 * 16))); };
-  for (unsigned i = 0; i < 4; ++i) {
-    const unsigned row = g + i / 2 * 8, column = 2 * t + i % 2;
-    for (unsigned k = 0; k < 16; ++k)
-      sum[i] = std::fma(half(of(row % 8 * 4 + k % 8 / 2).a[row / 8 + k / 8 * 2], k), half(of(column * 4 + k % 8 / 2).b[k / 8], k), sum[i]);
-  }
+  const unsigned lane = emulation::built_in.thread_idx.x % 32, g = lane / 4, t = lane % 4;
+  float of_a[16][4], of_b[16][4];  // [k][i], of rows g, g, g + 8, g + 8 and columns 2t, 2t + 1, 2t, 2t + 1
+  for (unsigned pair = 0; pair < 8; ++pair)
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned bits_a = reinterpret_cast<const Fragments*>(lanes.of[g * 4 + pair % 4])->a[i / 2 + pair / 4 * 2],
+                     bits_b = reinterpret_cast<const Fragments*>(lanes.of[(2 * t + i % 2) * 4 + pair % 4])->b[pair / 4];
+      of_a[2 * pair][i] = __builtin_bit_cast(float, bits_a << 16), of_a[2 * pair + 1][i] = __builtin_bit_cast(float, bits_a & 0xFFFF0000U);
+      of_b[2 * pair][i] = __builtin_bit_cast(float, bits_b << 16), of_b[2 * pair + 1][i] = __builtin_bit_cast(float, bits_b & 0xFFFF0000U);
+    }
+  for (unsigned k = 0; k < 16; ++k)
+    for (unsigned i = 0; i < 4; ++i) sum[i] += of_a[k][i] * of_b[k][i];
 }
 
 struct alignas(16) MatrixRow {
@@ -49,14 +52,16 @@ inline const emulation::Lanes& all_rows(const std::uint16_t* row, const char* fi
 __attribute__((no_sanitize("thread"))) inline void load_matrices(unsigned (&to)[4], const std::uint16_t* row, const char* file = __builtin_FILE(),
                                                                  int line = __builtin_LINE()) {
   const emulation::Lanes& rows = all_rows(row, file, line);
-  for (unsigned i = 0; i < 4; ++i) std::memcpy(&to[i], rows.of[8 * i + emulation::lane() / 4] + emulation::lane() % 4 * 4, 4);
+  const unsigned lane = emulation::built_in.thread_idx.x % 32;
+  for (unsigned i = 0; i < 4; ++i) to[i] = reinterpret_cast<const unsigned*>(rows.of[8 * i + lane / 4])[lane % 4];
 }
 __attribute__((no_sanitize("thread"))) inline void load_transposed_matrices(unsigned (&to)[4], const std::uint16_t* row, const char* file = __builtin_FILE(),
                                                                             int line = __builtin_LINE()) {
   const emulation::Lanes& rows = all_rows(row, file, line);
-  const unsigned g = emulation::lane() / 4, t = emulation::lane() % 4;
-  const auto element = [&](unsigned i, unsigned r) { return unsigned(reinterpret_cast<const MatrixRow*>(rows.of[8 * i + r])->of[g]); };
-  for (unsigned i = 0; i < 4; ++i) to[i] = element(i, 2 * t) | element(i, 2 * t + 1) << 16;
+  const unsigned g = emulation::built_in.thread_idx.x % 32 / 4, t = emulation::built_in.thread_idx.x % 4;
+  for (unsigned i = 0; i < 4; ++i)
+    to[i] = unsigned(reinterpret_cast<const MatrixRow*>(rows.of[8 * i + 2 * t])->of[g]) |
+            unsigned(reinterpret_cast<const MatrixRow*>(rows.of[8 * i + 2 * t + 1])->of[g]) << 16;
 }
 
 __attribute__((noinline)) inline void copy_async(void* to, const void* from, bool wanted) {
