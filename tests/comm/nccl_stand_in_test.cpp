@@ -82,14 +82,16 @@ TEST(Nccl, ARankThatNeverJoinsACommunicatorMeetsItToo) {
 TEST(Nccl, AnErrorOfTheNetworkAbortsAndIsNamed) {
   in_world([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
-    auto ranks = carrier->over(world);
-    std::vector<std::int64_t> values(10, 1);
-    const int aborted = stand_in::counts().aborted;
-    stand_in::fail_next(ncclRemoteError);
-    const std::string text = error_of([&] { ranks->sum(values); });
-    EXPECT_TRUE(has(text, "ncclAllReduce failed (remote process exited")) << text;
-    EXPECT_EQ(stand_in::counts().aborted, aborted + 1);
-    world.barrier();
+    for (const auto fail : {stand_in::fail_next, stand_in::refuse_next_group}) {  // after the call, and in it
+      const auto ranks = carrier->over(world);
+      std::vector<std::int64_t> values(10, 1);
+      const int aborted = stand_in::counts().aborted;
+      fail(ncclRemoteError);
+      const std::string text = error_of([&] { ranks->sum(values); });
+      EXPECT_TRUE(has(text, "ncclAllReduce failed (remote process exited")) << text;
+      EXPECT_EQ(stand_in::counts().aborted, aborted + 1);
+      world.barrier();
+    }
   });
 }
 
@@ -101,12 +103,28 @@ TEST(Nccl, AnErrorAmongBroadcastsSideBySideEndsTheirGroup) {
     std::vector<std::int64_t> values(10, 1), more(10, 1);
     stand_in::fail_next(ncclRemoteError);
     EXPECT_NE(error_of([&] { broken->sum(values); }), "no error");
+    const int aborted = stand_in::counts().aborted;
     const Broadcast both[] = {{ranks.get(), 0, std::as_writable_bytes(std::span(values))}, {broken.get(), 0, std::as_writable_bytes(std::span(more))}};
     EXPECT_TRUE(has(error_of([&] { carrier->broadcast(both); }), "communicator of NCCL that an error has ended"));
+    EXPECT_EQ(stand_in::counts().aborted, aborted + 1) << "of the communicator that was whole others may wait for this rank";
     const auto fresh = carrier->over(world);
     std::vector<std::int64_t> one{1};
     fresh->sum(one);
     EXPECT_EQ(one[0], world.size());
+  });
+}
+
+TEST(Nccl, AGroupThatIsRefusedAbortsItsCommunicators) {
+  in_world([](Communicator& world) {
+    const auto carrier = nccl_carrier(0, kWork);
+    const auto one = carrier->over(world), other = carrier->over(world);
+    std::vector<std::int64_t> values(10, 1), more(10, 1);
+    const Broadcast both[] = {{one.get(), 0, std::as_writable_bytes(std::span(values))}, {other.get(), 0, std::as_writable_bytes(std::span(more))}};
+    const int aborted = stand_in::counts().aborted;
+    stand_in::refuse_next_group(ncclRemoteError);
+    const std::string text = error_of([&] { carrier->broadcast(both); });
+    EXPECT_TRUE(has(text, "ncclGroupEnd failed (remote process exited")) << text;
+    EXPECT_EQ(stand_in::counts().aborted, aborted + 2);
   });
 }
 

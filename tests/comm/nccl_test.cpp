@@ -10,6 +10,9 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace rollcall::comm {
 namespace {
 
@@ -89,7 +92,19 @@ TEST(DeviceCarrier, SumsMaximaAndBroadcastsHaveTheBitsOfMpi) {
       EXPECT_EQ(host, numbers<std::int64_t>(root, count));
       EXPECT_EQ(sent.values(), host);
     }
+  });
+}
+
+TEST(DeviceCarrier, ABarrierIsLeftWhenTheLastRankHasCome) {
+  with_carriers([](Communicator& world, Carrier& carrier) {
+    const auto ranks = carrier.over(world);
+    const auto now_s = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };  // of all ranks of a node
+    if (world.rank() == world.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    double last_came = now_s();
     ranks->barrier();
+    const double left = now_s();
+    world.maximum({&last_came, 1});
+    EXPECT_GE(left, last_came);
   });
 }
 

@@ -17,7 +17,7 @@
 namespace {
 
 stand_in::Counts counted{};
-ncclResult_t next_failure = ncclSuccess;
+ncclResult_t next_failure = ncclSuccess, next_group = ncclSuccess;
 
 struct Message {
   std::vector<std::byte> bytes;
@@ -183,6 +183,7 @@ void fold(const std::vector<const std::byte*>& all, ncclDataType_t type, ncclRed
 
 stand_in::Counts stand_in::counts() { return counted; }
 void stand_in::fail_next(ncclResult_t state) { next_failure = state; }
+void stand_in::refuse_next_group(ncclResult_t code) { next_group = code; }
 
 const char* ncclGetErrorString(ncclResult_t result) {
   return result == ncclRemoteError ? "remote process exited or there was a network error" : "unhandled error";
@@ -246,6 +247,7 @@ ncclResult_t ncclGroupEnd() {
   if (--depth > 0) return ncclSuccess;
   const auto group = std::exchange(open_group, nullptr);
   if (group->operations.empty()) return ncclSuccess;
+  if (next_group != ncclSuccess) return std::exchange(next_group, ncclSuccess);
   ++counted.groups;
   counted.most_in_group = std::max(counted.most_in_group, int(group->operations.size()));
   for (const auto& operation : group->operations) {

@@ -16,5 +16,7 @@ struct Counts {
 Counts counts();
 /// The next question after the state of a communicator is answered with this.
 void fail_next(ncclResult_t state);
+/// The next group of calls is answered with this, and none of them is queued.
+void refuse_next_group(ncclResult_t code);
 
 }  // namespace stand_in
