@@ -9,7 +9,7 @@
 
 namespace rollcall::kernels {
 
-inline constexpr std::int64_t kHidden = 64, kInner = 128, kVocabulary = 96, kLayers = 2, kPrompt = 3, kAnswer = 4, kTokens = kPrompt + kAnswer, kSequences = 32;
+inline constexpr std::int64_t kHidden = 64, kInner = 128, kVocabulary = 96, kLayers = 2, kPrompt = 3, kAnswer = 4, kTokens = kPrompt + kAnswer, kSequences = 16;
 inline constexpr HeadShape kHeads{4, 2, 16};
 inline constexpr std::int64_t kQ = 64, kKV = 32;
 

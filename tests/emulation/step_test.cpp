@@ -1,4 +1,4 @@
-// A whole step by the device's kernels: 8 prompts x 4 rollouts are generated, columns and derivatives taken, gradients summed in integers, AdamW run and weights published.
+// A whole step by the device's kernels: 4 prompts x 4 rollouts are generated, columns and derivatives taken, gradients summed in integers, AdamW run and weights published.
 #include "emulation.hpp"
 #include "step_model.hpp"
 
@@ -90,7 +90,7 @@ std::pair<Columns, Parameters> learned(Math& math, const Parameters& weights, co
 }
 
 constexpr int kExponent = 30;
-constexpr std::int64_t kLeaf = 8;  ///< sequences
+constexpr std::int64_t kLeaf = 4;  ///< sequences
 
 /// The integer sums of leaves [begin, end) of the step.
 std::map<std::string, std::vector<std::int64_t>> summed(const Parameters& weights, const Rollouts& rollouts, std::int64_t begin, std::int64_t end) {
@@ -122,7 +122,7 @@ std::map<std::string, std::vector<Bf16>> published(const Parameters& weights, co
 
 TEST(DeviceStep, IsTheSameForAnyBatchRanksAndOrderOfThreads) {
   const Parameters weights = first_weights();
-  const Rollouts rollouts = generated(weights, 32);
+  const Rollouts rollouts = generated(weights, kSequences);
   emulation::seed(7);
   const Rollouts again = generated(weights, 5);
   EXPECT_EQ(again.tokens, rollouts.tokens);
@@ -146,7 +146,7 @@ TEST(DeviceStep, IsTheSameForAnyBatchRanksAndOrderOfThreads) {
 
 TEST(DeviceStep, IsNearThePlainLoops) {
   const Parameters weights = first_weights();
-  const Rollouts rollouts = generated(weights, 32);
+  const Rollouts rollouts = generated(weights, kSequences);
   Device device;
   Plain plain;
   const auto [columns, gradients] = learned(device, weights, rollouts, 0, kLeaf);

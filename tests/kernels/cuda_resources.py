@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the CUDA kernels for sm_80, sm_90a and as PTX, and compares what each kernel takes with the recorded table. Needs nvcc, no GPU.
+"""Compiles the CUDA kernels for sm_80 and sm_90a, their host code aside, and compares what each kernel takes with the recorded table. Needs nvcc, no GPU.
 
 usage: cuda_resources.py NVCC TABLE SOURCE...        compare
        cuda_resources.py --write NVCC TABLE SOURCE...  record anew
@@ -12,7 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TARGETS = ["arch=compute_80,code=sm_80", "arch=compute_90a,code=sm_90a", "arch=compute_90,code=compute_90"]
+TARGETS = ["arch=compute_80,code=sm_80", "arch=compute_90a,code=sm_90a"]
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = "# What each kernel takes: architecture, kernel, registers, bytes of static shared memory. Made by tests/kernels/cuda_resources.py --write with "
 
@@ -21,7 +21,7 @@ def compiled(nvcc, source):
     """ptxas's words on every kernel of a source."""
     with tempfile.TemporaryDirectory() as folder:
         targets = [word for target in TARGETS for word in ("-gencode", target)]
-        command = [nvcc, "-std=c++20", "-O3", "--fmad=false", f"-I{ROOT}", *targets, "-Xptxas", "-v", "-c", source, "-o", f"{folder}/object.o"]
+        command = [nvcc, "-std=c++20", "-O3", "--fmad=false", f"-I{ROOT}", *targets, "-Xptxas", "-v", "-fatbin", source, "-o", f"{folder}/kernels.fatbin"]
         made = subprocess.run(command, capture_output=True, text=True)
     if made.returncode != 0:
         sys.exit(f"{source} does not compile:\n{made.stderr}")
