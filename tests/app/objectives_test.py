@@ -56,7 +56,7 @@ def novel_answers_stay(harness):
         harness.train(harness.work / f"novelty_{name}", *task, *NOVEL, *settings)
         alike = [row["train/gradient_cosine_sq"] for row in metrics(harness.work / f"novelty_{name}")]
         change[name] = statistics.fmean(alike[-10:]) - statistics.fmean(alike[:5])
-    check(change["own"] < -0.05 and change["shuffled"] > 0 and change["none"] > 0, f"change of the mean squared cosine: {change}")
+    check(change["own"] < 0 and min(change["shuffled"], change["none"]) > 0.2, f"change of the mean squared cosine: {change}")
 
 
 def a_teacher_is_followed(harness):

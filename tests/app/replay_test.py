@@ -19,7 +19,7 @@ KINDS = {
     "greedy": sets(objective__recipe="remax"),
     "drift": sets(objective__recipe="spo-single-stream", scheduler__policy="spo"),
     "guide": sets(objective__recipe="rlgf", guide__model="guide_policy", guide__share=0.5, guide__max_tokens=3),
-    "probes": sets(objective__recipe="spae-step-potential", task__name="word_sorting", task__min_level=2, task__max_level=3, sampling__max_new_tokens=10, sft__steps=60,
+    "probes": sets(objective__recipe="spae-step-potential", model__max_position_embeddings=40, task__name="word_sorting", task__min_level=2, task__max_level=3, sampling__max_new_tokens=10, sft__steps=60,
                    probes__delimiter='" "', probes__opener='"="', probes__max_tokens=3),
 }
 
