@@ -1,4 +1,4 @@
-// The table of recipes: one paper, one row. METHODS.md has the same rows for people; scripts/check_methods compares the two.
+// (long: one table) The table of recipes: one paper, one row. METHODS.md has the same rows for people; scripts/check_methods compares the two.
 #include "objective/recipes.hpp"
 
 namespace rollcall::objective {
