@@ -45,7 +45,7 @@ CoordinatorState any_state() {
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) s.unpacked.push_back({Purpose(i), *rc::gen::arbitrary<std::uint64_t>(), {any_file(), any_file()}});
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
     s.judge_tasks.push_back(
-        {.id = {*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>())}, .level = i, .text = "\xFF" + any_text(), .answer = any_text(), .solution = {}});
+        {.id = {*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>())}, .level = i, .text = any_text() + "\xFF", .answer = any_text(), .solution = {}});
   s.before = any_outcomes(), s.after = any_outcomes();
   return s;
 }
