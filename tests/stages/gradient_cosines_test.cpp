@@ -12,7 +12,9 @@ namespace {
 
 TEST(GradientCosines, AreTakenWithinEachGroup) {
   // A prompt with two answers, and one with three of which the last has no policy tokens.
-  TrainBatch::LeafRange range{.leaf = {.tokens = {}, .offsets = {}, .targets = {}, .parents = {-1, 0, 0, -1, 3, 3, 3}}, .rollouts = {2, 3, 4, 5, 6}};
+  TrainBatch::LeafRange range{};
+  range.leaf.parents = {-1, 0, 0, -1, 3, 3, 3};
+  range.rollouts = {2, 3, 4, 5, 6};
   const std::vector<std::int64_t> group = {0, 0, 1, 1, 2, 2, 2};
   const std::vector<double> gradients = {0, 0, 2, 0, -3, 4, 0, 0, 0, 5, 0, 1, 0, 0};
   const std::vector<float> expected = {1, -0.6F, -0.6F, 1, 1, 1, 0, 1, 1, 0, 0, 0, 0};
