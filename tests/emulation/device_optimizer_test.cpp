@@ -5,6 +5,7 @@
 #endif
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/parameter_kernels.hpp"
+#include "model/device_sizes.hpp"
 #include "model/policy_optimizer.hpp"
 #include "model/small_models.hpp"
 
@@ -125,8 +126,11 @@ void take_another_order() {
 
 TEST(DeviceOptimizer, StepsAreTheHostsAndArePublished) {
   for (const Family family : {Family::llama, Family::qwen2}) {  // with tied embeddings and without, with biases
-    const ModelConfig config = small_config(family);
-    const std::int64_t size = weight_layout(config).size;
+    ModelConfig config = small_config(family);
+    config.vocab_size = 400;
+    const WeightLayout layout = weight_layout(config);
+    const std::int64_t size = layout.size;
+    ASSERT_GT(layout.slices[0].count, device_optimizer_sizes(layout, config.num_hidden_layers, size, 1).window) << "a matrix that is published in two pieces";
     const End expected = of_the_host(config, 2);
     const auto weights = first_weights(config);
     const Policy policy = policy_of(config, weights);
