@@ -58,7 +58,7 @@ struct Block {
 
 Block block;
 unsigned current;
-std::vector<Thread*> threads;  // never given back: the next block uses them again
+auto& threads = *new std::vector<Thread*>;  // never given back: the next block uses them again, and at the end fibers are not unwound
 std::set<Site> met;
 Site left_out{};
 Counts counted{};

@@ -94,7 +94,9 @@ inline std::vector<const KernelSet*> sets_of(const char* numerics) {
   return sets;
 }
 
-inline bool same_bits(const Floats& a, const Floats& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
+inline bool same_bits(const Floats& a, const Floats& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
 
 /// Every |a - b| at most tolerance * (1 + |b|).
 inline ::testing::AssertionResult near(const Floats& a, const Floats& b, double tolerance) {
