@@ -87,7 +87,7 @@ class Held:
             check(time.monotonic() - self.began < 20 * WATCH_S, f"the log says nothing:\n{self.said()}")
             time.sleep(0.1)
         self.release()
-        out, _ = self.job.communicate(timeout=240)
+        out, _ = self.job.communicate(timeout=60)
         log = self.said()
         check(self.job.returncode == 0, f"exit code {self.job.returncode}\n{log}")
         check(policy_line(out) == undisturbed(self.harness), "another policy")
@@ -174,7 +174,7 @@ def one_rank_and_its_worker(harness):
         time.sleep(WATCH_S)
         run.await_status(who(0, "coordinator, generation, scoring, update", r"update of step \d", "no sign of life for"))
         run.job.send_signal(signal.SIGCONT)
-        run.job.communicate(timeout=240)
+        run.job.communicate(timeout=60)
         check(run.job.returncode == 0, f"exit code {run.job.returncode}\n{run.said()}")
 
 
@@ -187,7 +187,7 @@ def what_is_left_of_a_killed_run(harness):
         check(re.search(r"\nranks +(3, progress \d+ s ago\n|no progress for)", out), f"before anything is wrong, or soon after:\n{out}")
         for pid in ranks_of(folder).values():
             os.kill(pid, signal.SIGKILL)
-        run.job.communicate(timeout=240)
+        run.job.communicate(timeout=60)
     watch = folder / "watch"
     whole = watch.read_bytes()
     time.sleep(WATCH_S)

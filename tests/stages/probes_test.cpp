@@ -5,6 +5,7 @@
 #include "io/sample_run.hpp"
 #include "method/columns.hpp"
 #include "stages/companions.hpp"
+#include "stages/small_job.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,28 +22,11 @@ using testing::ElementsAre;
 class Probes : public testing::Test {
  protected:
   static Job make(const std::filesystem::path& folder, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> settings{"run.dir=\"" + folder.string() + "\"",
-                                      "run.log_level=error",
-                                      "task.name=word_sorting",
-                                      "task.train_prompts=4",
-                                      "task.validation_prompts=2",
-                                      "task.heldout_prompts=2",
-                                      "task.min_level=2",
-                                      "task.max_level=3",
-                                      "model.hidden_size=16",
-                                      "model.intermediate_size=16",
-                                      "model.num_hidden_layers=1",
-                                      "model.num_attention_heads=1",
-                                      "model.num_key_value_heads=1",
-                                      "model.head_dim=16",
-                                      "model.max_position_embeddings=64",
-                                      "sampling.max_new_tokens=12",
-                                      "probes.delimiter=\" \"",
-                                      "probes.opener=\"=\"",
-                                      "probes.max_tokens=3",
-                                      "objective.recipe=spae-step-potential"};
+    std::vector<std::string> settings{
+        "task.name=word_sorting", "task.train_prompts=4", "model.max_position_embeddings=64",    "sampling.max_new_tokens=12", "probes.delimiter=\" \"",
+        "probes.opener=\"=\"",    "probes.max_tokens=3",  "objective.recipe=spae-step-potential"};
     settings.insert(settings.end(), more.begin(), more.end());
-    Job made = make_job(load_run_config({}, settings), {}, "test");
+    Job made = test::small_job(folder, settings);
     open_policy(made, *comm::alone());
     return made;
   }

@@ -5,6 +5,7 @@
 #include "core/judge_task.hpp"
 #include "io/sample_run.hpp"
 #include "stages/scoring.hpp"
+#include "stages/small_job.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,20 +18,8 @@ namespace {
 using Settings = std::vector<std::string>;
 
 Job small_job(const std::filesystem::path& folder, const Settings& more = {}) {
-  Settings settings{"run.dir=\"" + folder.string() + "\"",
-                    "run.log_level=error",
-                    "task.name=sorting",
+  Settings settings{"task.name=sorting",
                     "task.train_prompts=64",
-                    "task.validation_prompts=2",
-                    "task.heldout_prompts=2",
-                    "task.min_level=2",
-                    "task.max_level=3",
-                    "model.hidden_size=16",
-                    "model.intermediate_size=16",
-                    "model.num_hidden_layers=1",
-                    "model.num_attention_heads=1",
-                    "model.num_key_value_heads=1",
-                    "model.head_dim=16",
                     "model.max_position_embeddings=32",
                     "sampling.max_new_tokens=4",
                     "train.prompts_per_step=40",
@@ -39,7 +28,7 @@ Job small_job(const std::filesystem::path& folder, const Settings& more = {}) {
                     "self_judging.pairwise=\"{prompt}{first},{second}?\"",
                     "self_judging.reflection=\"{prompt}{response};\""};
   settings.insert(settings.end(), more.begin(), more.end());
-  return make_job(load_run_config({}, settings), {}, "test");
+  return test::small_job(folder, settings);
 }
 
 /// Group `prompt` of step 3: sample i is right where `outcome[i]` is '+'; 'x' was cut, 'u' has no verdict. A response says "right" or "wrong" and its number.
