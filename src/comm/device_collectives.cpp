@@ -4,6 +4,7 @@
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "comm/backoff.hpp"
 #include "comm/shares.hpp"
 
 #include <fmt/format.h>
@@ -74,6 +75,23 @@ bool WorkMemory::idle() const {
   return state == cudaSuccess;
 }
 
+void WorkMemory::drain() const noexcept {
+  const Backoff waiting;
+  while (cudaStreamQuery(stream_) == cudaErrorNotReady && waiting.waited_s() < 1.0) give_way(waiting.pause_s());
+}
+
+namespace {
+template <class Act>
+void drained_after_errors(const WorkMemory& work, Act act) {
+  try {
+    act();
+  } catch (...) {
+    work.drain();
+    throw;
+  }
+}
+}  // namespace
+
 template <class T, class Act>
 void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act) {
   work_->use();
@@ -82,10 +100,12 @@ void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act)
   for (std::size_t first = 0; first < values.size(); first += most) {
     const std::span<T> piece = values.subspan(first, std::min(most, values.size() - first));
     const std::span<T> work = in_place ? piece : std::span(reinterpret_cast<T*>(work_->begin()), piece.size());
-    if (!in_place) work_->copy(work.data(), piece.data(), piece.size_bytes());
-    act(work);
-    if (!in_place) work_->copy(piece.data(), work.data(), piece.size_bytes());
-    finish(what);
+    drained_after_errors(*work_, [&] {
+      if (!in_place) work_->copy(work.data(), piece.data(), piece.size_bytes());
+      act(work);
+      if (!in_place) work_->copy(piece.data(), work.data(), piece.size_bytes());
+      finish(what);
+    });
   }
 }
 
@@ -103,8 +123,10 @@ void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int6
       T *outside = values.data() + begins[r] + from, *inside = work.data() + std::int64_t(r) * share;
       work_->copy(in ? inside : outside, in ? outside : inside, std::size_t(count) * sizeof(T));
     };
-    act(work, std::size_t(share), copy_piece);
-    finish(what);
+    drained_after_errors(*work_, [&] {
+      act(work, std::size_t(share), copy_piece);
+      finish(what);
+    });
   }
 }
 

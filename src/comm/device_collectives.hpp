@@ -31,6 +31,8 @@ class WorkMemory {
   bool holds(const void* data) const { return on_device(data) == (side_ == Side::device); }  ///< lies on its side
   void copy(void* to, const void* from, std::size_t bytes) const;                            ///< queued
   bool idle() const;
+  /// After an error: what is still queued reads and writes memory that its owner may give back. Waits for it, at most a second: a device may have stopped.
+  void drain() const noexcept;
 
  private:
   int device_;

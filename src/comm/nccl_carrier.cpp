@@ -190,6 +190,7 @@ void NcclCarrier::run_round(std::span<const Leg> legs) {
   } catch (...) {
     if (grouped) ncclGroupEnd();                     // or whatever is called from now on would wait for its end, unnoticed
     for (const Leg& leg : legs) leg.ranks->abort();  // the others' kernels wait on this device
+    work_->drain();
     throw;
   }
 }

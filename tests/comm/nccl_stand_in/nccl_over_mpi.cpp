@@ -233,6 +233,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   State& state = *comm->state;
   state.aborted = true;
+  state.group = nullptr;  // which holds its operations, and they this state
   give_up(state.hellos, state.answers), give_up(state.table, state.answers);
   ++counted.aborted;
   delete comm;
