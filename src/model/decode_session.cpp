@@ -21,6 +21,15 @@ namespace {
 using kernels::kPageKeys;
 using kernels::pages_of;
 
+constexpr std::int64_t kLeastShared = 16;  // tokens that are worth a copy, or a step's wait
+
+/// What a prompt has in common with another that has begun.
+struct Beginning {
+  const Run* run = nullptr;
+  std::int64_t computed = 0;  ///< of it, in the run's pages
+  std::int64_t soon = 0;      ///< the most that any will have computed
+};
+
 /// A sequence and the hidden state that it draws from: those that begin with one prompt stand side by side.
 struct Drawing {
   const float* hidden;
@@ -68,6 +77,8 @@ struct DecodeSession::State {
 
   // A step.
   void admit();
+  Beginning known_beginning(const Stem& stem) const;
+  void take_beginning(Run& run, const Run& of, std::int64_t length);
   bool begin(Sequence& sequence);
   void share_pages(std::int64_t& room);
   std::vector<Drawing> run_rows(const Policy::Packed& policy);
@@ -152,19 +163,41 @@ void DecodeSession::State::forget() {
 
 // ---- a step ------------------------------------------------------------------------------------------------------------------------------------------------
 
-/// A waiting sequence takes its prompt's whole pages by reference and what stands in the last one as a copy. False: there is no room yet.
+/// But for its last token, whose hidden state is wanted.
+Beginning DecodeSession::State::known_beginning(const Stem& stem) const {
+  Beginning longest;
+  const Stem* last = nullptr;
+  const auto compare = [&](const Stem& other, const Run& run) {
+    if (&other == last || run.pages.empty()) return;  // those of one prompt stand side by side
+    const std::int64_t alike = std::mismatch(stem.tokens.begin(), stem.tokens.end() - 1, other.tokens.begin(), other.tokens.end()).first - stem.tokens.begin();
+    if (const std::int64_t computed = std::min(alike, run.computed); computed >= kLeastShared && computed > longest.computed)
+      longest.run = &run, longest.computed = computed;
+    longest.soon = std::max(longest.soon, alike);
+    last = &other;
+  };
+  for (const auto& other : begun_stems) compare(*other, other->run);
+  for (const Sequence* sequence : live) compare(*sequence->stem, sequence->run);
+  return longest;
+}
+
+/// Whole pages by reference and what stands in the last one as a copy, for which a page is free.
+void DecodeSession::State::take_beginning(Run& run, const Run& of, std::int64_t length) {
+  const std::int64_t whole = length / kPageKeys, rest = length % kPageKeys;
+  for (std::int64_t p = 0; p < whole; ++p) run.push(of.pages[std::size_t(p)]);
+  if (rest > 0) {
+    run.push(pool.take());
+    engine->copy_positions(of.pages[std::size_t(whole)].get(), rest, run.pages.back().get());
+  }
+  run.computed = length;
+}
+
+/// A waiting sequence takes its prompt's positions.
 bool DecodeSession::State::begin(Sequence& sequence) {
   Stem& stem = *sequence.stem;
-  const std::int64_t whole = stem.length() / kPageKeys, rest = stem.length() % kPageKeys;
   // Beside others: room for what it knows already, and for the page that each live sequence may need soon.
-  const std::int64_t wished = pages_of(sequence.known()) - whole + std::int64_t(live.size());
-  if (!(live.empty() ? make_room(rest > 0 ? 1 : 0, sequence, Need::must) : make_room(wished, sequence, Need::wish))) return false;
-  for (std::int64_t p = 0; p < whole; ++p) sequence.run.push(stem.run.pages[std::size_t(p)]);
-  if (rest > 0) {
-    sequence.run.push(pool.take());
-    engine->copy_positions(stem.run.pages.back().get(), rest, sequence.run.pages.back().get());
-  }
-  sequence.run.computed = stem.length();
+  const std::int64_t wished = pages_of(sequence.known()) - stem.length() / kPageKeys + std::int64_t(live.size());
+  if (!(live.empty() ? make_room(stem.length() % kPageKeys > 0 ? 1 : 0, sequence, Need::must) : make_room(wished, sequence, Need::wish))) return false;
+  take_beginning(sequence.run, stem.run, stem.length());
   --stem.waiting;
   return true;
 }
@@ -177,9 +210,14 @@ void DecodeSession::State::admit() {
     const std::shared_ptr<Stem>& stem = sequence.stem;
     if (!sequence.begun() && !stem->ready()) {
       if (stem->run.pages.empty()) {
+        if (const Beginning alike = known_beginning(*stem); alike.soon >= alike.computed + kLeastShared) {
+          ++expected, ++it;
+          continue;
+        }
         const bool first = live.empty() && expected == 0;  // nothing else goes on
         const std::int64_t pages = pages_of(stem->length());
         if (!make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
+        if (const Beginning alike = known_beginning(*stem); alike.run != nullptr) take_beginning(stem->run, *alike.run, alike.computed);  // what room left of it
         while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
         begun_stems.push_back(stem);
       }

@@ -276,6 +276,36 @@ TEST(DecodeSession, MemoryIsLinearInLengthAndPromptsAreHeldOnce) {
   EXPECT_EQ(session.cache_bytes(), 0);
 }
 
+/// What prompts have in common is run once: their tokens are neither run nor held again, and nothing else changes.
+TEST(DecodeSession, CommonBeginningsAreRunAndHeldOnce) {
+  const ModelConfig config = long_config();
+  const Policy policy(config, random_weights(config, 4), {});
+  const SamplingParams sampling{.max_new_tokens = 8};
+  const StopRules never = [] { return [](std::span<const std::int32_t>) { return false; }; };
+  std::vector<DecodeRequest> requests;
+  for (std::uint64_t g = 0; g < 6; ++g) {
+    Tokens prompt = random_prompt(config, 640, 1);
+    const Tokens own = random_prompt(config, 10, 2 + g);
+    prompt.insert(prompt.end(), own.begin(), own.end());
+    requests.push_back({.prompt = prompt, .seed = 7, .prompt_address = g, .count = 2});
+  }
+  Team team;
+  DecodeSession session(policy, sampling, team, 1000 * page_bytes(policy));
+  for (const DecodeRequest& request : requests) session.open(request, 0, 2, never);
+  int steps = 0;
+  for (; session.advancing() < 12; ++steps) session.advance(policy);
+  EXPECT_EQ(steps, 4);  // two for the first prompt, 650 tokens in pieces of 512; one for the others' ends; they begin with the next. Alone all take 3,900 / 512
+  EXPECT_EQ(session.cache_bytes(), (10 + 12) * page_bytes(policy));
+  run_out(session, policy);
+  for (Id id = 0; id < 12; ++id) {
+    const DecodedSequence alone = decode(policy, std::span(&requests[id / 2], 1), sampling, never)[0][id % 2];
+    const DecodedSequence beside = session.take(id);
+    EXPECT_EQ(beside.tokens, alone.tokens);
+    EXPECT_EQ(beside.logprob, alone.logprob);
+  }
+  EXPECT_EQ(session.cache_bytes(), 0);
+}
+
 TEST(DecodeSession, WrongUseIsNamed) {
   const ModelConfig config = small_config(Family::llama);
   const Policy policy(config, random_weights(config, 3), {});
