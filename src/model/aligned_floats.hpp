@@ -1,7 +1,7 @@
 // Uninitialised numbers that start on a cache line, large ones on huge pages.
 #pragma once
 
-#include <sys/mman.h>
+#include "model/huge_blocks.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,12 +19,14 @@ class AlignedArray {
  public:
   AlignedArray() = default;
   explicit AlignedArray(std::size_t count) : count_(count) {
-    const std::size_t alignment = count * sizeof(T) >= kHugePage ? kHugePage : kCacheLine;
-    const std::size_t bytes = std::max<std::size_t>((count * sizeof(T) + alignment - 1) / alignment, 1) * alignment;
-    data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes)));
+    const std::size_t bytes = count * sizeof(T), alignment = kKeepsBlocks && bytes >= kHugePage ? kHugePage : kCacheLine;
+    const std::size_t whole = std::max<std::size_t>((bytes + alignment - 1) / alignment, 1) * alignment;
+    if (alignment == kHugePage) {
+      data_ = {reinterpret_cast<T*>(huge_blocks().take(whole)), Free{nullptr, whole}};
+      return;
+    }
+    data_.reset(static_cast<T*>(std::aligned_alloc(alignment, whole)));
     if (data_ == nullptr) throw std::bad_alloc();
-    // Clearing half a gigabyte in pages of 4 KiB takes a third of a second. A kernel without huge pages refuses: slower, nothing else.
-    if (alignment == kHugePage) ::madvise(data_.get(), bytes, MADV_HUGEPAGE);
   }
   /// Over the memory of another owner.
   AlignedArray(std::span<T> memory, std::shared_ptr<const void> owner) : data_(memory.data(), Free{std::move(owner)}), count_(memory.size()) {}
@@ -38,11 +40,18 @@ class AlignedArray {
   friend bool operator==(const AlignedArray& a, std::span<const T> b) { return std::equal(b.begin(), b.end(), a.data(), a.data() + a.size()); }
 
  private:
-  static constexpr std::size_t kCacheLine = 64, kHugePage = std::size_t(2) << 20;
+  static constexpr std::size_t kCacheLine = 64;
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr bool kKeepsBlocks = false;  // it watches what is allocated by itself
+#else
+  static constexpr bool kKeepsBlocks = true;
+#endif
   struct Free {
     std::shared_ptr<const void> owner{};  ///< of memory that is not ours
+    std::size_t block = 0;                ///< bytes, of huge_blocks()
     void operator()(T* p) const {
-      if (owner == nullptr) std::free(p);
+      if (owner != nullptr) return;
+      block > 0 ? huge_blocks().give_back(reinterpret_cast<std::byte*>(p), block) : std::free(p);
     }
   };
   std::unique_ptr<T[], Free> data_;
