@@ -146,7 +146,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
   s.bind("task.name", &c.task.name,
-         "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, jsonl");
+         "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, corpus, jsonl");
   s.bind("task.train_prompts", &c.task.train_prompts, "training prompts to generate", kPositive);
   s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts", kCount);
   s.bind("task.heldout_prompts", &c.task.heldout_prompts, "held-out prompts for eval", kPositive);
@@ -162,7 +162,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.extract", &c.task.extract,
          "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, regex:PATTERN; empty: the "
          "task's own");
-  s.bind("task.file", &c.task.file, "jsonl: training file, one object a line");
+  s.bind("task.file", &c.task.file, "jsonl: training file, one object a line; corpus: text file, an empty line between documents");
   s.bind("task.heldout_file", &c.task.heldout_file, "jsonl: held-out file; empty: split task.file by content");
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
   s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
@@ -339,8 +339,9 @@ void check(const RunConfig& c) {
   require<ConfigError>(t.mini_batches <= t.prompts_per_step,
                        fmt::format("train.mini_batches {} exceeds train.prompts_per_step {}", t.mini_batches, t.prompts_per_step),
                        "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
-  require<ConfigError>(c.task.name != "jsonl" || !c.task.file.empty(), "task.name is jsonl but task.file is empty", "there is nothing to read prompts from",
-                       "set task.file to a file with one JSON object a line");
+  require<ConfigError>((c.task.name != "jsonl" && c.task.name != "corpus") || !c.task.file.empty(),
+                       fmt::format("task.name is {} but task.file is empty", c.task.name), "there is nothing to read prompts from",
+                       c.task.name == "jsonl" ? "set task.file to a file with one JSON object a line" : "set task.file to a text file");
   check_reward(c);
   check_judge(c);
   check_self_judging(c);

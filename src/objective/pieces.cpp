@@ -137,6 +137,7 @@
 #include "objective/weight/ess_lr.hpp"
 #include "objective/weight/importance.hpp"
 #include "objective/weight/keep_advantage.hpp"
+#include "objective/weight/middle_weight.hpp"
 #include "objective/weight/novelty.hpp"
 #include "objective/weight/opsm.hpp"
 #include "objective/weight/reference_ratio.hpp"
@@ -289,6 +290,7 @@ constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, DropOutliers>(),
   row<WeightFunction, Agreement>(),
   row<WeightFunction, EntropyBalance>(),
+  row<WeightFunction, MiddleWeight>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),

@@ -73,6 +73,11 @@ Score judge_knights_knaves(const Prompt& prompt, const Response& response);
 /// value. closeness: 1 - relative error, not below 0. Score::answer: the value as a fraction in lowest terms.
 Score judge_quantity(const Prompt& prompt, const Response& response);
 
+/// {"next": ["It rains.", "We stay."], "masked": false}: the sentences from a place of a text on (RLPT's prefix reward, arXiv:2509.19249, by words). correct: the answer is a
+/// beginning of them, at least half as long as the first; the last word's punctuation may be missing. format: not empty. closeness: 1 - edit distance in words to the
+/// nearest such beginning, over the longer. masked: the question showed what stands behind, too; says what was asked, not how well.
+Score judge_continuation(const Prompt& prompt, const Response& response);
+
 /// {"error": 2, "steps": 5}: of a solution with five steps the third is the first wrong one; -1 where none is. correct: that index. format: an index of a step,
 /// or -1. verdict: 1 where it says rightly whether there is a wrong step. distance: |index - error| / steps where both name a step. Score::answer: the index.
 Score judge_error_index(const Prompt& prompt, const Response& response);

@@ -37,6 +37,9 @@ void check_forms(const Job& job) {
   require<ConfigError>(c.objective.recipe != "prompt-augmentation-grpo" || job.forms.size() > 1,
                        fmt::format("objective.recipe is {}, and task.forms names {}", c.objective.recipe, c.task.forms.empty() ? "none" : "one form alone"),
                        "every question would always be put alike", "name some in task.forms, for example [\"boxed\", \"answer_tag\", \"think\"]");
+  require<ConfigError>(c.objective.recipe != "ton-thought-dropout" || c.sft.steps == 0 || c.sft.thought_dropout > 0.0,
+                       fmt::format("objective.recipe is {}, and sft.thought_dropout is 0", c.objective.recipe),
+                       "the policy would never learn to leave its thought empty", "set sft.thought_dropout, 0.5 in the paper");
   if (c.task.forms.empty() || job.prompts.train.empty() || job.prompts.train.front().solution.empty()) return;
   require<ConfigError>(!reward::runs_code(reward::find_verifier(job.judge->name())), "task.forms is set for a task whose answers are programs",
                        "forms are about short answers", "leave task.forms out");

@@ -16,7 +16,7 @@ Prompt asked(const Job& job, Purpose purpose, const GroupId& group, const std::v
 /// Tokens of the same, with the form's opening: as the policy sees it.
 const std::vector<std::int32_t>& prompt_tokens(const Job& job, Purpose purpose, const GroupId& group);
 
-/// Throws ConfigError where a recipe's forms are not asked for, or a worked solution of the task would be judged wrong in a form.
+/// Throws ConfigError where a recipe's forms or thoughts are not asked for, or a worked solution of the task would be judged wrong in a form.
 void check_forms(const Job& job);
 
 }  // namespace rollcall::stages

@@ -89,6 +89,24 @@ Split split_of(std::string_view text) {
   return tenth < 8 ? Split::train : tenth == 8 ? Split::validation : Split::heldout;
 }
 
+void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section) {
+  auto& to = split == Split::train ? set.train : split == Split::validation ? set.validation : set.heldout;
+  const auto wanted = split == Split::train ? section.train_prompts : split == Split::validation ? section.validation_prompts : section.heldout_prompts;
+  if (std::int64_t(to.size()) >= wanted) return;
+  prompt.id = {to.size()};
+  prompt.split = split;
+  to.push_back(std::move(prompt));
+}
+
+void tell_shortages(const char* task, const PromptSet& set, const TaskSection& section) {
+  const auto tell = [&](const std::vector<Prompt>& prompts, std::int64_t wanted, const char* split_name) {
+    if (std::int64_t(prompts.size()) < wanted) spdlog::warn("{}: only {} {} prompts found of {} wanted", task, prompts.size(), split_name, wanted);
+  };
+  tell(set.train, section.train_prompts, "training");
+  tell(set.validation, section.validation_prompts, "validation");
+  tell(set.heldout, section.heldout_prompts, "held-out");
+}
+
 std::string hash_of(const PromptSet& set) {
   Sha256 digest;
   for (const auto* split : {&set.train, &set.validation, &set.heldout}) {

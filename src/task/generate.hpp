@@ -19,6 +19,10 @@ namespace rollcall::task {
 /// splits of two runs never overlap either.
 Split split_of(std::string_view text);
 
+// For tasks whose prompts come from files, in file order: one more of the split unless the section wants no more, and a warning for splits that stay smaller.
+void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section);
+void tell_shortages(const char* task, const PromptSet& set, const TaskSection& section);
+
 /// SHA-256 over every field of every prompt, splits in order.
 std::string hash_of(const PromptSet& set);
 

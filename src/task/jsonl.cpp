@@ -63,17 +63,6 @@ std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& sec
   return prompts;
 }
 
-void add(std::vector<Prompt>& to, Prompt prompt, Split split, std::int64_t wanted) {
-  if (std::int64_t(to.size()) >= wanted) return;
-  prompt.id = {to.size()};
-  prompt.split = split;
-  to.push_back(std::move(prompt));
-}
-
-void tell_shortage(const std::vector<Prompt>& prompts, std::int64_t wanted, const char* split_name) {
-  if (std::int64_t(prompts.size()) < wanted) spdlog::warn("jsonl: only {} {} prompts found of {} wanted", prompts.size(), split_name, wanted);
-}
-
 }  // namespace
 
 std::string place_of(const TaskSection& section, const std::string& prompt) {
@@ -94,20 +83,18 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   if (!section.heldout_file.empty()) {
     for (Prompt& prompt : read_prompts(section.heldout_file, section)) {
       heldout.insert(prompt.text);
-      add(set.heldout, std::move(prompt), Split::heldout, section.heldout_prompts);
+      keep(set, std::move(prompt), Split::heldout, section);
     }
   }
   for (Prompt& prompt : read_prompts(section.file, section)) {
     const Split split = split_of(prompt.text);
-    if (split == Split::validation && !heldout.contains(prompt.text)) add(set.validation, std::move(prompt), split, section.validation_prompts);
-    else if (split == Split::heldout && heldout.empty()) add(set.heldout, std::move(prompt), split, section.heldout_prompts);
-    else if (!heldout.contains(prompt.text)) add(set.train, std::move(prompt), Split::train, section.train_prompts);
+    if (split == Split::validation && !heldout.contains(prompt.text)) keep(set, std::move(prompt), split, section);
+    else if (split == Split::heldout && heldout.empty()) keep(set, std::move(prompt), split, section);
+    else if (!heldout.contains(prompt.text)) keep(set, std::move(prompt), Split::train, section);
   }
   require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "validation and held-out questions are kept apart",
           "use a larger file");
-  tell_shortage(set.train, section.train_prompts, "training");
-  tell_shortage(set.validation, section.validation_prompts, "validation");
-  tell_shortage(set.heldout, section.heldout_prompts, "held-out");
+  tell_shortages("jsonl", set, section);
   set.hash = hash_of(set);
   return set;
 }

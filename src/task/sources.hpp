@@ -59,6 +59,11 @@ PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 /// Held-out prompts come from task.heldout_file, and task.file is then split in training and validation without the questions found there; without
 /// one all three splits come from task.file by content.
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
+/// A text file, an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing;
+/// which of the two, an addressed draw decides. Every sentence of a document from task.min_level on is asked for once, with the task.max_level ones before it, or all.
+/// Level: how many are shown before it. Domain: next, middle. Documents belong to a split whole. Reference: {"next": [what follows from there], "masked": false}.
+PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
+
 /// FILE:LINE of the prompt that make_jsonl() made with this text.
 std::string place_of(const TaskSection& section, const std::string& prompt);
 

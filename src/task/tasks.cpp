@@ -24,6 +24,7 @@ constexpr std::array kTasks = {
     TaskRow{"graph", "paths, cycles, orders, components, degrees, triangles and flows; level: nodes", make_graph, "graph"},
     TaskRow{"knights_knaves", "who tells the truth; level: how many people", make_knights_knaves, "knights_knaves"},
     TaskRow{"units", "convert a quantity to another unit; level: digits and distance of the units", make_units, "quantity"},
+    TaskRow{"corpus", "sentences of a text file, from what stands around them; level: sentences before", make_corpus, "continuation"},
     TaskRow{"jsonl", "questions and answers from a file, such as GSM8K; level: lines of reasoning", make_jsonl, "marked_answer"},
 };
 

@@ -27,8 +27,12 @@ def every_task(harness):
         same_end(harness, name, *sets(task__name=name))
 
 
+def sentences(harness):
+    same_end(harness, "corpus", *sets(task__name="corpus", task__file=harness.source / "tests/task/sums.txt", task__min_level=1, objective__recipe="rlpt"))
+
+
 def mathematics(harness):
     same_end(harness, "math", *sets(task__name="arithmetic", reward__verifier="math"))
 
 
-main(every_task, mathematics)
+main(every_task, sentences, mathematics)

@@ -82,6 +82,9 @@ ROWS = [
     ("unknown kernels for an answer", "logprob {run} --numerics bf16_sliced8", 2, "no set of bf16_sliced8", {"env": {"ROLLCALL_KERNELS": "nonsense"}}),
     # input files
     ("jsonl without a file", TRAIN + "--set task.name=jsonl", 2, "task.file is empty"),
+    ("corpus without a file", TRAIN + "--set task.name=corpus", 2, "task.name is corpus but task.file is empty"),
+    ("corpus of one sentence", TRAIN + "--set task.name=corpus --set task.file={w}/a_file", 2, "holds no document of two sentences"),
+    ("rlpt without a corpus", TRAIN + "--set objective.recipe=rlpt", 2, "objective.recipe rlpt reads component/masked, which neither exact_match nor a judge fills"),
     ("jsonl file is missing", JSONL + "none.jsonl", 2, "cannot open"),
     ("jsonl reference of no use", JSONL + "no_schema.jsonl --set reward.verifier=json --set task.answer_marker=", 2, "no_schema.jsonl:3: the reference"),
     ("jsonl reference that is not read", JSONL + "references.jsonl --set reward.verifier=math --set task.answer_marker= --set text.tokenizer=byte --set train.steps=0 --set eval.before=false --set eval.after=false",

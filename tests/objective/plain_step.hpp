@@ -210,6 +210,7 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.gradient = {double(r.key % 7) - 3, double(r.key / 7 % 7) - 3, double(r.key / 49 % 7) - 3};
       add_reasoning(r);
       r.components["sound"] = double(r.key % 3 == 0), r.components["votes"] = double(r.key / 3 % 5) / 4;
+      r.components["masked"] = double(r.group % 2);
       step.rollouts.push_back(std::move(r));
     }
   }

@@ -104,7 +104,7 @@ struct Subject {
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
   for (const auto& name : task::task_names()) {
-    if (name == "jsonl") continue;
+    if (name == "jsonl" || name == "corpus") continue;  // they read files
     TaskSection section;
     section.train_prompts = 300, section.validation_prompts = 0, section.heldout_prompts = 1;
     const auto& row = task::find_task(name);
@@ -113,6 +113,9 @@ std::vector<Subject> subjects() {
   Prompt marked;
   marked.answer = "1,050", marked.solution = "50 - 1,100\n#### 1050";
   all.push_back({&reward::find_verifier("marked_answer"), {marked}});
+  Prompt text;
+  text.answer = R"({"next": ["AB none 12.", "km / AB."], "masked": false})", text.solution = "AB none 12. km";
+  all.push_back({&reward::find_verifier("continuation"), {text}});
   Prompt flawed;  // of no task, as mathematics
   flawed.answer = R"({"error": 2, "steps": 5})", flawed.solution = "Step 2 is wrong: \\boxed{2}";
   all.push_back({&reward::find_verifier("error_index"), {flawed}});

@@ -24,6 +24,10 @@ PlainStep as_json() {
   });
 }
 
+PlainStep from_the_middle() {
+  return changed([](PlainStep& step) { step.rollouts[0].components = step.rollouts[1].components = {{"masked", 1.0}}; });
+}
+
 PlainStep with_checklist() {
   return changed([](PlainStep& step) {
     step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"d", 0.0}};
@@ -120,6 +124,8 @@ HandWorkedTable worked_rewards() {
   return {
       // 0.5 + 1 against 0 + 0.75.
       {"rl-struct", {by_rollouts(pair_norm(0.75), as_json)}},
+      // A sentence in the middle was asked for: half of grpo's loss, over the same two rollouts.
+      {"rlpt", {by_rollouts(0.5 * pair_norm(1.0), from_the_middle)}},
       // 3/4 and 1/4 of the constraints. Wanted: half of 10 tokens; two are 3/5 off, one 4/5: 0.75 - 0.15 against 0.25 - 0.2.
       {"ace-rl", {by_rollouts(pair_norm(0.55), with_checklist)}},
       // Pairs 56, 65, 57: (3 - 1) / (3 - 1), a bonus of 0.1; 55, 55, 55: 0.

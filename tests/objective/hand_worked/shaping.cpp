@@ -66,6 +66,7 @@ PlainStep at_the_end() {
 
 HandWorkedTable worked_shaping() {
   const double l0 = std::log(0.75), l1 = std::log(0.45), l2 = std::log(0.55), grpo = pair_norm(1.0);
+  const double ton = 0.5 / (1 / std::sqrt(2.0) + 1e-4);
   const double brief = 0.15 / (0.3 / std::sqrt(2.0) + 1e-4);
   const double all_k3 = k3(1.5) + k3(0.9) + k3(1.1);
   return {
@@ -99,6 +100,9 @@ HandWorkedTable worked_shaping() {
       {"one-shot-rlvr", {-grpo / 3 + 0.001 * all_k3 / 3 - 0.001, {0.001 / 9, -0.3 * grpo - 0.001 / 27, 1.1 * grpo / 3 + 0.001 / 33}}},
       // dapo's: (-1.28 - 0.9 + 1.1) grpo / 3. Forms of questions are no part of the loss.
       {"prompt-augmentation-grpo", {by_tokens(grpo, -grpo, 1.28, worked_step)}},
+      // A = +-0.5 / (1/sqrt(2) + 1e-4): (-1.2 - 0.9) A / 4 + 1.1 A / 2, and 0.04 k3, 1/4 of it for either token of the first rollout; slope of k3: 1 - 1/rho.
+      {"ton-thought-dropout",
+       {-2.1 * ton / 4 + 1.1 * ton / 2 + 0.04 * (k3(1.5) / 4 + k3(0.9) / 4 + k3(1.1) / 2), {0.01 / 3, -0.9 * ton / 4 - 0.01 / 9, 1.1 * ton / 2 + 0.02 / 11}}},
       // Cut off, rollout 1 has reward -1. Divergence 0.4 of rollout 0 costs 2e-4 * 0.4 = 8e-5: A = +-1.99992; less half of 3 * 0.001.
       {"t1-inference-scaling", {1.99992 * (-l0 - l1 + l2) / 2 - 0.0015, {-0.99996, -0.99996, 0.99996}, drifted_and_cut}},
       // Budget floor(800 * 0.2) = 160: 0.9 + 0.1 * 2/160 and 0.1 * 1/160, which lie 0.900625 apart.

@@ -253,6 +253,10 @@ PlainWeight agreement(const PlainStep& s, const Column&) {
   })};
 }
 
+PlainWeight middle_weight(const PlainStep& s, const Column&) {
+  return {tokens(s, [](const PlainRollout& r, std::size_t, std::size_t) { return r.components.at("masked") == 1.0 ? 0.5 : 1.0; })};
+}
+
 }  // namespace
 
 void add_credit(PlainPieces& p) {
@@ -268,6 +272,7 @@ void add_credit(PlainPieces& p) {
   p.weight["entropy_shaping"] = entropy_shaping;
   p.weight["drop_outliers"] = drop_outliers;
   p.weight["agreement"] = agreement;
+  p.weight["middle_weight"] = middle_weight;
   p.weight["resample"] = resample;
   p.weight["down_sample"] = down_sample;
   p.aggregate["balanced"] = balanced;
