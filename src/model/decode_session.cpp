@@ -217,7 +217,8 @@ void DecodeSession::State::admit() {
         const bool first = live.empty() && expected == 0;  // nothing else goes on
         const std::int64_t pages = pages_of(stem->length());
         if (!make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
-        if (const Beginning alike = known_beginning(*stem); alike.run != nullptr) take_beginning(stem->run, *alike.run, alike.computed);  // what room left of it
+        if (const Beginning alike = known_beginning(*stem); alike.run != nullptr)
+          take_beginning(stem->run, *alike.run, alike.computed);  // what room left of it
         while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
         begun_stems.push_back(stem);
       }
