@@ -100,7 +100,7 @@ void Backend::products(const float* x, std::int64_t n, std::span<const Linear* c
     policy_->kernels->linear(context(member), x + first_row * one.inputs, rows, one.inputs, part.data(), int(linears.size()), one.slices, begin, end);
   };
   if (const Parts parts = even_parts(n, kCachedInputs / one.inputs, team_->size());
-      n * one.inputs > kCachedInputs && parts.count >= team_->size() && parts.count > 1)
+      (n * one.inputs > kCachedInputs || panels < team_->size()) && parts.count >= team_->size() && parts.count > 1)
     return team_->deal(parts.count, [&](int member, std::int64_t p) { run(member, p * parts.size, std::min(parts.size, n - p * parts.size), 0, panels); });
   const std::int64_t least = kLeastWeights / (kernels::kPanel * one.inputs * (1 + n / 8)) + 1;
   const std::int64_t unit = panels >= 2 * kPanelUnit * team_->size() ? kPanelUnit : 1;

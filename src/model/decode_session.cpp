@@ -169,11 +169,11 @@ Beginning DecodeSession::State::known_beginning(const Stem& stem) const {
   const Stem* last = nullptr;
   const auto compare = [&](const Stem& other, const Run& run) {
     if (&other == last || run.pages.empty()) return;  // those of one prompt stand side by side
+    last = &other;
     const std::int64_t alike = std::mismatch(stem.tokens.begin(), stem.tokens.end() - 1, other.tokens.begin(), other.tokens.end()).first - stem.tokens.begin();
     if (const std::int64_t computed = std::min(alike, run.computed); computed >= kLeastShared && computed > longest.computed)
       longest.run = &run, longest.computed = computed;
     longest.soon = std::max(longest.soon, alike);
-    last = &other;
   };
   for (const auto& other : begun_stems) compare(*other, other->run);
   for (const Sequence* sequence : live) compare(*sequence->stem, sequence->run);

@@ -13,8 +13,9 @@
 namespace rollcall::model {
 namespace {
 
+/// Fails where the system has no room to note a range that is cut in two.
 void unmap(std::byte* begin, std::size_t bytes) {
-  if (bytes > 0) expect(::munmap(begin, bytes) == 0, "whole pages are unmapped");
+  if (bytes > 0 && ::munmap(begin, bytes) != 0) throw std::bad_alloc();
 }
 
 /// Clearing half a gigabyte in pages of 4 KiB takes a third of a second. A kernel without huge pages refuses: slower, nothing else.
@@ -42,7 +43,12 @@ std::byte* HugeBlocks::take(std::size_t bytes) {
   if (block == nullptr) {
     const std::size_t most = std::max(most_in_use_, in_use_ + bytes), wanted = in_use_ + bytes + idle_bytes_;
     if (wanted > most) release(wanted - most);
-    block = map_block(bytes);
+    try {
+      block = map_block(bytes);
+    } catch (const std::bad_alloc&) {  // a limit on addresses, or memory that is promised to nobody twice
+      release(idle_bytes_);
+      block = map_block(bytes);
+    }
   }
   in_use_ += bytes;
   most_in_use_ = std::max(most_in_use_, in_use_);
@@ -95,6 +101,11 @@ void HugeBlocks::give_back(std::byte* block, std::size_t bytes) noexcept {
   } catch (const std::bad_alloc&) {  // no room to note it down
     ::munmap(block, bytes);
   }
+}
+
+void HugeBlocks::release_idle() {
+  const std::lock_guard lock(mutex_);
+  release(idle_bytes_);
 }
 
 std::size_t HugeBlocks::mapped() const {

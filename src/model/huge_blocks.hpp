@@ -10,7 +10,7 @@ namespace rollcall::model {
 inline constexpr std::size_t kHugePage = std::size_t(2) << 20;
 
 /// Blocks of multiples of kHugePage, at such a boundary, contents undefined. Never more is mapped than was in use at once: what is idle serves other sizes, or goes
-/// back to the system before more is asked of it. Shared between threads.
+/// back to the system before more is asked of it. Before other kinds of memory are needed in its place, release_idle() gives it back. Shared between threads.
 class HugeBlocks {
  public:
   HugeBlocks() = default;
@@ -21,6 +21,7 @@ class HugeBlocks {
   /// Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
   void give_back(std::byte* block, std::size_t bytes) noexcept;
+  void release_idle();
   std::size_t mapped() const;       ///< bytes in use and idle
   std::size_t most_in_use() const;  ///< at once
 

@@ -43,14 +43,16 @@ std::string_view bare(std::string_view word) {
 std::size_t first_difference(const Words& answer, const Words& following) {
   for (std::size_t i = 0; i < answer.size(); ++i) {
     const bool last = i + 1 == answer.size();
-    if (i >= following.size() || (answer[i] != following[i] && !(last && !bare(answer[i]).empty() && bare(answer[i]) == bare(following[i])))) return i;
+    if (i >= following.size() || (answer[i] != following[i] && !(last && !answer[i].empty() && answer[i] == bare(following[i])))) return i;
   }
   return answer.size();
 }
 
-/// 1 - edit distance in words to the nearest beginning that is long enough, over the longer of both.
+/// 1 - edit distance in words to the nearest beginning that is long enough, over the longer of both. 0 for more than twice as many words as follow, whatever they
+/// are: it would be below a half, and an answer may be a book.
 double closeness(const Words& answer, const Following& following) {
   const Words& words = following.words;
+  if (answer.size() > 2 * words.size()) return 0.0;
   std::vector<std::size_t> row(words.size() + 1);  // distance of the answer so far to each beginning
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < answer.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "model/huge_blocks.hpp"
 #include "model/model_folder.hpp"
 #include "stages/numerics.hpp"
 #include "stages/question_forms.hpp"
@@ -42,6 +43,7 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
     if (node.rank() == 0) std::copy(first_->span().begin(), first_->span().end(), weights_->data());
   }
   first_.reset();
+  model::huge_blocks().release_idle();  // the copy of the weights that others have by now
   policy_ = std::make_unique<model::Policy>(config_, weights_, std::move(panels), *kernels_);
   publish(version, node);
 }

@@ -9,6 +9,7 @@
 #include "method/method.hpp"
 #include "model/device_choice.hpp"
 #include "model/device_sizes.hpp"
+#include "model/huge_blocks.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/failure.hpp"
@@ -116,6 +117,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
 void Rank::restore(const std::string& name) {
   if (world_->rank() != 0) io::await_checkpoint(job_.run_dir, name);  // rank 0 has read it
   const bool partly = !update_ && world_->rank() != 0;                // without the moments, which are twice as large as the weights
+  model::huge_blocks().release_idle();                                // a checkpoint is read into memory of another kind
   auto checkpoint = io::read_checkpoint(job_.run_dir, name, partly ? kCoordinatorState : "");
   if (partly) checkpoint.files.merge(io::read_checkpoint(job_.run_dir, name, "model.safetensors").files);
   const auto file = [&](const char* part) -> const std::string& {

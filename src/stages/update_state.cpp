@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "model/huge_blocks.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
 
@@ -151,6 +152,7 @@ void Update::restore(const std::map<std::string, std::string>& files, const std:
 void Update::on_rollback(const std::string& name) {
   await_writer();
   io::await_checkpoint(job_->run_dir, name);
+  model::huge_blocks().release_idle();  // a checkpoint is read into memory of another kind
   const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
   const auto file = checkpoint.files.find("model.safetensors");
   require<StorageError>(file != checkpoint.files.end(), fmt::format("checkpoint {} has no model.safetensors", name), "the run cannot go back to it",

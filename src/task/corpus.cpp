@@ -1,6 +1,7 @@
 // Sentences of a text, to be told from what stands before them, or before and behind (RLPT, arXiv:2509.19249).
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/hash.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 #include "text/answer_text.hpp"
@@ -86,14 +87,16 @@ Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown, c
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed) {
   check_wordings("corpus", section.wording, {"plain", "question"});
   PromptSet set;
-  std::unordered_set<std::string> seen;
+  std::unordered_set<std::uint64_t> seen;  // of what stands before and the sentence: in whatever way it is asked for, it is in one split
   const auto documents = documents_of(section.file);
   for (std::size_t d = 0; d < documents.size(); ++d) {
     const Split split = split_of(joined(documents[d]));
-    for (std::size_t at = std::size_t(section.min_level); at < documents[d].size(); ++at) {
+    for (std::size_t at = std::size_t(section.min_level); at < documents[d].size() && wants(set, split, section); ++at) {
+      const std::size_t shown = std::min(at, std::size_t(section.max_level));
+      const std::string place = joined(std::span(documents[d]).subspan(at - shown, shown + 1));
+      if (!seen.insert(checksum64(std::as_bytes(std::span(place)))).second) continue;
       const RandomStream stream(seed, RandomPurpose::task, std::uint64_t(split), d, at);
-      Prompt prompt = prompt_of(documents[d], at, std::min(at, std::size_t(section.max_level)), section, stream);
-      if (seen.insert(prompt.text).second) keep(set, std::move(prompt), split, section);
+      keep(set, prompt_of(documents[d], at, shown, section, stream), split, section);
     }
   }
   require<InputError>(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "documents of validation and evaluation are kept apart",

@@ -89,10 +89,20 @@ Split split_of(std::string_view text) {
   return tenth < 8 ? Split::train : tenth == 8 ? Split::validation : Split::heldout;
 }
 
-void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section) {
-  auto& to = split == Split::train ? set.train : split == Split::validation ? set.validation : set.heldout;
+namespace {
+std::vector<Prompt>& prompts_of(PromptSet& set, Split split) {
+  return split == Split::train ? set.train : split == Split::validation ? set.validation : set.heldout;
+}
+}  // namespace
+
+bool wants(PromptSet& set, Split split, const TaskSection& section) {
   const auto wanted = split == Split::train ? section.train_prompts : split == Split::validation ? section.validation_prompts : section.heldout_prompts;
-  if (std::int64_t(to.size()) >= wanted) return;
+  return std::int64_t(prompts_of(set, split).size()) < wanted;
+}
+
+void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section) {
+  if (!wants(set, split, section)) return;
+  auto& to = prompts_of(set, split);
   prompt.id = {to.size()};
   prompt.split = split;
   to.push_back(std::move(prompt));

@@ -84,5 +84,18 @@ TEST(HugeBlocks, WhatDoesNotServeGoesBackToTheSystem) {
   blocks.give_back(held[1], kHugePage);
 }
 
+TEST(HugeBlocks, IdleOnesAreReleasedWhenAsked) {
+  HugeBlocks blocks;
+  std::byte* const first = blocks.take(3 * kHugePage);
+  std::byte* const second = blocks.take(kHugePage);
+  blocks.give_back(first, 3 * kHugePage);
+  EXPECT_EQ(blocks.mapped(), 4 * kHugePage);
+  blocks.release_idle();
+  EXPECT_EQ(blocks.mapped(), kHugePage);
+  EXPECT_FALSE(is_mapped(first));
+  EXPECT_TRUE(is_mapped(second));
+  blocks.give_back(second, kHugePage);
+}
+
 }  // namespace
 }  // namespace rollcall::model

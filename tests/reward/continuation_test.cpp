@@ -21,6 +21,8 @@ TEST(Continuation, HandWorked) {
   EXPECT_EQ(said("14 and 2 make 16."), "0 1 0.5 0 | 14 and 2 make 16.");
   EXPECT_EQ(said("9 and 5 make 14. 14 and 2 make 16. So"), "0 1 0.909 0 | 9 and 5 make 14. 14 and 2 make 16. So");
   EXPECT_EQ(said(""), "0 0 0 0 | ");
+  EXPECT_EQ(said("9 and 5 make 14. 14?"), "0 1 0.833 0 | 9 and 5 make 14. 14?");  // punctuation may be missing, not another
+  EXPECT_FALSE(judged("continuation", R"({"next": ["It rains."], "masked": false})", "It rains?").correct);
   EXPECT_EQ(said("9 and 5 make 14.", false), "0 0 0 0 | ");
   EXPECT_EQ(verdict(judged("continuation", R"({"next": ["It rains."], "masked": true})", "It rains")), "1 1 1 1 | It rains");
 }

@@ -74,6 +74,18 @@ TEST(Corpus, HandWorked) {
   EXPECT_EQ(shown_of(two.back()).first, "\"Do we stay?\" We do (for now.)");
 }
 
+/// Documents that begin alike and end otherwise may be of two splits: what they share is asked for in one of them, as the next sentence or as a missing one.
+TEST(Corpus, WhatDocumentsShareIsAskedForOnce) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "It rains. We stay. Day " + std::to_string(i) + " ends.\n\n";
+  const auto set = find_task("corpus").make(section_of(folder.write("a.txt", text)), 1);
+  EXPECT_FALSE(set.train.empty() || set.heldout.empty());
+  int shared = 0;
+  for (const Prompt& p : all_of(set)) shared += p.solution == "We stay." ? 1 : 0;
+  EXPECT_EQ(shared, 1);
+}
+
 TEST(Corpus, DocumentsAreOfOneSplit) {
   const auto set = find_task("corpus").make(section_of(ROLLCALL_SOURCE_DIR "/tests/task/sums.txt"), 1);
   EXPECT_FALSE(set.heldout.empty() || set.validation.empty());
