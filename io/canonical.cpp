@@ -13,7 +13,8 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint64_t kUndecided = ~std::uint64_t{0};  // no sample, which is what else may follow an answer, has this number
+// No sample, which is what else may follow an answer, has such a number.
+constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided - 1;
 
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }
 
@@ -88,6 +89,7 @@ void add(Digest& digest, const Score& score) {
   digest.number(score.correct ? 1 : 0);
   digest.text(score.answer);
   if (score.undecided) digest.number(kUndecided);
+  if (score.clock_ended) digest.number(kClockEnded);
 }
 
 }  // namespace

@@ -99,8 +99,9 @@ std::string difference(const Rollout& a, const Rollout& b) {
 }
 
 std::string difference(const Score& a, const Score& b) {
-  return first_of("", {list("components", a.components, b.components), scalar("reward", a.reward, b.reward), scalar("correct", a.correct, b.correct),
-                       quoted("extracted", a.answer, b.answer), scalar("undecided", a.undecided, b.undecided)});
+  return first_of(
+      "", {list("components", a.components, b.components), scalar("reward", a.reward, b.reward), scalar("correct", a.correct, b.correct),
+           quoted("extracted", a.answer, b.answer), scalar("undecided", a.undecided, b.undecided), scalar("clock_ended", a.clock_ended, b.clock_ended)});
 }
 
 }  // namespace

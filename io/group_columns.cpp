@@ -135,6 +135,7 @@ void append(const std::vector<Score>& scores, std::size_t components, ScoreColum
     extend(c.components, score.components);
     c.undecided.push_back(score.undecided ? 1 : 0);
     append_text(score.reason, c.reason_bytes, c.reason);
+    c.clock_ended.push_back(score.clock_ended ? 1 : 0);
   }
 }
 
@@ -173,7 +174,8 @@ std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreCol
                                      .correct = c.correct[r] != 0,
                                      .answer = extracted.take_text(c.extracted_bytes[r]),
                                      .undecided = c.undecided[r] != 0,
-                                     .reason = reason.take_text(c.reason_bytes[r])});
+                                     .reason = reason.take_text(c.reason_bytes[r]),
+                                     .clock_ended = c.clock_ended[r] != 0});
   return scores;
 }
 

@@ -13,7 +13,7 @@
 namespace rollcall::io {
 
 /// Of archives; compact_tables.hpp has the major version of shards and scores. Readers take every minor version, which only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 3;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 4;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
 enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component, reason_byte };
@@ -120,7 +120,8 @@ struct ScoreColumns {
   std::vector<std::uint8_t> extracted;  // [extracted_byte]
   std::vector<std::uint8_t> undecided;  // [rollout]
   std::vector<std::uint32_t> reason_bytes;
-  std::vector<std::uint8_t> reason;  // [reason_byte]
+  std::vector<std::uint8_t> reason;       // [reason_byte]
+  std::vector<std::uint8_t> clock_ended;  // [rollout]
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {
@@ -137,6 +138,7 @@ struct ScoreColumns {
             0),
       c.reason_bytes);
     f(since(3, Column{"text", "reason", Dim::reason_byte, "1", "reasons of verdicts, UTF-8"}, 0), c.reason);
+    f(since(4, Column{"rollouts", "clock_ended", Dim::rollout, "1", "whether a clock ended what was judged", {}, "no yes"}, 0), c.clock_ended);
   }
 };
 

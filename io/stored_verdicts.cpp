@@ -1,4 +1,4 @@
-// Score files first; a shard is opened only where its scores hold an undecided verdict.
+// Score files first; a shard is opened only where its scores hold a verdict that might not come out the same again.
 #include "io/stored_verdicts.hpp"
 
 #include "base/file.hpp"
@@ -14,15 +14,16 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-bool has_undecided(const ScoredShard& scored) {
-  return std::any_of(scored.scores.begin(), scored.scores.end(), [](const std::vector<Score>& group) {
-    return std::any_of(group.begin(), group.end(), [](const Score& score) { return score.undecided; });
-  });
+bool unsure(const Score& score) { return score.undecided || score.clock_ended; }
+
+bool any_unsure(const ScoredShard& scored) {
+  return std::any_of(scored.scores.begin(), scored.scores.end(),
+                     [](const std::vector<Score>& group) { return std::any_of(group.begin(), group.end(), unsure); });
 }
 
 void collect(const fs::path& run_dir, const std::string& scores_file, std::vector<StoredVerdict>& all) {
   const ScoredShard scored = read_scores(run_dir, inspect(run_dir, scores_file));
-  if (!has_undecided(scored)) return;
+  if (!any_unsure(scored)) return;
   constexpr std::string_view kEnd = "-scores.h5";
   const std::string shard_file = scores_file.substr(0, scores_file.size() - kEnd.size()) + ".h5";
   std::vector<ShardPrompt> prompts;
@@ -30,7 +31,7 @@ void collect(const fs::path& run_dir, const std::string& scores_file, std::vecto
   for (std::size_t g = 0; g < std::min(shard.groups.size(), scored.scores.size()); ++g) {
     const Group& group = shard.groups[g];
     for (std::size_t i = 0; i < std::min(group.rollouts.size(), scored.scores[g].size()); ++i) {
-      if (!scored.scores[g][i].undecided) continue;
+      if (!unsure(scored.scores[g][i])) continue;
       all.push_back({shard.purpose, group.id, group.rollouts[i].sample, prompts[g].text, prompts[g].answer, group.rollouts[i].text, scored.scores[g][i]});
     }
   }
@@ -38,7 +39,7 @@ void collect(const fs::path& run_dir, const std::string& scores_file, std::vecto
 
 }  // namespace
 
-std::vector<StoredVerdict> undecided_set_aside(const fs::path& run_dir, std::vector<std::string>& unreadable) {
+std::vector<StoredVerdict> verdicts_to_repeat(const fs::path& run_dir, std::vector<std::string>& unreadable) {
   auto folders = list_folder(run_dir / "set_aside");
   std::sort(folders.begin(), folders.end(),
             [](const auto& a, const auto& b) { return std::atoi(a.path().filename().c_str()) < std::atoi(b.path().filename().c_str()); });

@@ -1,4 +1,5 @@
-// Undecided verdicts of steps that were set aside: a run that draws these steps again repeats them from here, and judges nothing twice that a clock once ended.
+// Verdicts of steps that were set aside which are undecided or which a clock ended: a run that draws these steps again repeats them from here, and judges none of
+// them twice.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -18,6 +19,6 @@ struct StoredVerdict {
 };
 
 /// Those of run_dir/set_aside, earliest first. `unreadable` names score files that cannot be read, each with the reason.
-std::vector<StoredVerdict> undecided_set_aside(const std::filesystem::path& run_dir, std::vector<std::string>& unreadable);
+std::vector<StoredVerdict> verdicts_to_repeat(const std::filesystem::path& run_dir, std::vector<std::string>& unreadable);
 
 }  // namespace rollcall::io

@@ -84,6 +84,7 @@ struct Score {
   std::string answer{};            ///< extracted answer, for majority votes; empty when none was found
   bool undecided = false;          ///< the verifier came to no verdict (correct is false then)
   std::string reason{};            ///< why the verdict is what it is, in a few words; may be empty
+  bool clock_ended = false;        ///< a clock ended what was judged: on another machine, or in another hour, the verdict might be another
 };
 
 /// Scores of one shard, keyed like it: groups and rollouts in the shard's order.

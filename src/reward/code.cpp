@@ -29,28 +29,29 @@ std::string_view first_exception(std::string_view text) {
 /// What the runs of one response add up to.
 struct Result {
   std::uint32_t tests = 0, passed = 0;
-  bool clock_ended = false;  ///< a wall clock, which is no property of the code
-  bool unknown = false;      ///< a run of which nothing is known
-  std::string reason;        ///< of the first test that did not pass, which it names
+  bool clock_ended = false;  ///< a run, by its wall clock or its processor time
+  bool unknown = false;      ///< a run whose end is no property of the code: nothing is known of it, or its wall clock ended it
+  bool second_tier = false;
+  std::string reason;  ///< of the first test that did not pass, which it names
 
   /// `good` of `count` tests passed. `test`: which one did not, "test 2 of 5: ", or nothing where none is known. `wanted`: its output, where outputs are compared.
   /// The reason is for whoever reads verdicts; no prompt is made of it.
   void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test, const std::string* wanted = nullptr) {
     tests += count;
     passed += good;
+    second_tier = second_tier || outcome.tier == sandbox::Tier::landlock;
     if (good == count) return;
-    unknown = unknown || outcome.end == End::sandbox_error;
-    clock_ended = clock_ended || (outcome.end == End::timed_out && outcome.reason.starts_with("wall clock"));
+    clock_ended = clock_ended || outcome.end == End::timed_out;
+    unknown = unknown || outcome.end == End::sandbox_error || (outcome.end == End::timed_out && outcome.reason.starts_with("wall clock"));
     if (!reason.empty()) return;
     const bool is_wrong = outcome.end == End::passed && wanted != nullptr;
     reason = test + (is_wrong ? "wrong output" : name_of(outcome.end));
     if (is_wrong) reason += fmt::format(", expected {}, got {}", shown(*wanted), shown(outcome.out));
     else if (!outcome.reason.empty()) reason += ": " + outcome.reason;
     else if (const auto said = first_exception(outcome.err); !said.empty()) reason += ": " + shown(said);
-    if (outcome.tier == sandbox::Tier::landlock) reason += " (second tier: landlock)";
   }
   bool correct() const { return tests > 0 && passed == tests; }
-  bool decided() const { return correct() || (!unknown && !clock_ended); }
+  bool decided() const { return correct() || !unknown; }
 };
 
 std::string named(std::size_t test, std::size_t of) { return fmt::format("test {} of {}: ", test, of); }
@@ -97,7 +98,9 @@ Score judge_code(const Prompt& prompt, const Response& response) {
   score.correct = result.correct();
   score.components = {double(score.correct), 1.0, result.tests == 0 ? 0.0 : double(result.passed) / double(result.tests)};
   score.undecided = !result.decided();
+  score.clock_ended = result.clock_ended;
   score.reason = result.reason;
+  if (result.second_tier) score.reason += score.reason.empty() ? "second tier: landlock" : " (second tier: landlock)";
   return score;
 }
 

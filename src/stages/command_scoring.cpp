@@ -3,7 +3,6 @@
 
 #include "base/log.hpp"
 #include "base/uninterrupted.hpp"
-#include "stages/question_forms.hpp"
 
 #include <fmt/format.h>
 
@@ -40,45 +39,24 @@ CommandScoring::CommandScoring(const Job& job, const RepeatedVerdicts& repeated,
                 .judged = [workers = job.workers.get()] { workers->progressed(); }}) {}
 
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
-  Open open{.judged = {notice, std::move(shard), {}, {}, read_s}, .asked = {}, .clock = {}};
-  const RolloutShard& judged = open.judged.shard;
-  ScoredShard& scores = open.judged.scores;
-  scores = {judged.purpose, judged.step, judged.round, judged.producer, job_->judge->components(), {}};
+  OpenShard open(*job_, *repeated_, notice, std::move(shard), read_s);
   std::vector<reward::Sample> samples;
-  for (std::size_t g = 0; g < judged.groups.size(); ++g) {
-    const Group& group = judged.groups[g];
-    const Prompt prompt = asked(*job_, judged.purpose, group.id);
-    auto& of_group = scores.scores.emplace_back(group.rollouts.size());
-    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
-      const Rollout& rollout = group.rollouts[i];
-      if (const Score* stored = repeated_->find(judged.purpose, group.id, rollout, prompt)) {
-        of_group[i] = *stored;
-        ++open.judged.facts.repeated;
-        continue;
-      }
-      open.asked.emplace_back(g, i);
-      samples.push_back({sample_id(judged.purpose, group.id, rollout.sample), prompt.text, rollout.text, prompt.answer});
-    }
-  }
+  for (std::size_t at = 0; at < open.size(); ++at) samples.push_back({open.sample(at), open.prompt(at).text, open.rollout(at).text, open.prompt(at).answer});
   open_.emplace(graders_.add(std::move(samples)), std::move(open));
 }
 
 std::optional<JudgedShard> CommandScoring::take() {
   auto batch = graders_.take();
   if (!batch) return std::nullopt;
-  auto open = open_.extract(batch->first);
-  JudgedShard& judged = open.mapped().judged;
-  VerdictFacts& facts = judged.facts;
-  for (std::size_t s = 0; s < batch->second.size(); ++s) {
-    const auto [g, i] = open.mapped().asked[s];
-    const reward::Verdict& verdict = batch->second[s];
-    const Rollout& rollout = judged.shard.groups[g].rollouts[i];
-    judged.scores.scores[g][i] = job_->judge->score(verdict.reply, rollout.text, rollout.finish == FinishReason::stop);
-    facts.ended += verdict.cause == reward::Cause::clock ? 1 : 0;
-    note(facts, verdict.seconds, [&, g = g] { return sample_id(judged.shard.purpose, judged.shard.groups[g].id, rollout.sample); });
+  auto entry = open_.extract(batch->first);
+  OpenShard& open = entry.mapped();
+  for (std::size_t at = 0; at < batch->second.size(); ++at) {
+    const reward::Verdict& verdict = batch->second[at];
+    Score score = job_->judge->score(verdict.reply, open.rollout(at).text, open.rollout(at).finish == FinishReason::stop);
+    score.clock_ended = verdict.cause == reward::Cause::clock;
+    open.put(at, std::move(score), verdict.seconds);
   }
-  judged.scoring_s = open.mapped().clock.seconds();
-  return std::move(judged);
+  return std::move(open).close();
 }
 
 }  // namespace rollcall::stages

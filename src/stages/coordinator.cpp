@@ -41,10 +41,12 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
   auto& seconds = verdicts.seconds;
   row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier), double(seconds.size() + verdicts.repeated));
   row.values.emplace_back(fmt::format("scoring/{}/undecided", verifier), double(verdicts.undecided));
+  row.values.emplace_back(fmt::format("scoring/{}/clock_ended", verifier), double(verdicts.ended));
   if (verdicts.judged > 0) {
     row.values.emplace_back("scoring/judge/asked", double(verdicts.judged));
     row.values.emplace_back("scoring/judge/undecided", double(verdicts.judged_undecided));
     row.values.emplace_back("perf/judge_known", double(verdicts.judged_known) / double(verdicts.judged));
+    row.values.emplace_back("perf/judge_judgements_per_s", double(verdicts.judged - verdicts.judged_known) / std::max(verdicts.judging_s, 1e-9));
     row.values.emplace_back("timing_s/judge", verdicts.judging_s);
   }
   if (seconds.empty()) return;

@@ -54,9 +54,9 @@ struct SlowVerdict {
 /// How the verdicts of a shard came about.
 struct VerdictFacts {
   std::vector<float> seconds{};        ///< of each verdict that was asked for
-  std::uint64_t repeated = 0;          ///< undecided ones taken from files of steps that were set aside
+  std::uint64_t repeated = 0;          ///< taken from files of steps that were set aside
   std::uint64_t undecided = 0;         ///< these included
-  std::uint64_t ended = 0;             ///< by the clock, in this start
+  std::uint64_t ended = 0;             ///< by a clock, repeated ones included
   std::vector<SlowVerdict> slowest{};  ///< that took longest, the longest first; few
   std::string reason{};                ///< of the first undecided one
   // Of the model that judges beside the verifier:

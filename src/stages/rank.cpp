@@ -237,7 +237,7 @@ void Rank::on_pack(const PackRequest& request) {
 }
 
 const char* Rank::background() const {
-  if (scoring_ && scoring_->is_judging()) return "scoring by reward.command";
+  if (scoring_ && scoring_->is_judging()) return "scoring";
   return update_ && update_->is_saving() ? "writing of a checkpoint" : "";
 }
 

@@ -27,12 +27,12 @@ std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sampl
 RepeatedVerdicts::RepeatedVerdicts(const Job& job) {
   if (!job.judge->is_command() && !reward::runs_code(reward::find_verifier(job.judge->name()))) return;
   std::vector<std::string> unreadable;
-  for (auto& verdict : io::undecided_set_aside(job.run_dir, unreadable)) {
+  for (auto& verdict : io::verdicts_to_repeat(job.run_dir, unreadable)) {
     verdict.score.components.resize(job.judge->components().size());  // a model that judges beside the verifier adds its own again
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample), content_hash(verdict.prompt, verdict.answer, verdict.response),
                         std::move(verdict.score));
   }
-  for (const auto& fault : unreadable) spdlog::warn("undecided verdicts that a file set aside may hold are not known: {}", fault);
+  for (const auto& fault : unreadable) spdlog::warn("verdicts to repeat that a file set aside may hold are not known: {}", fault);
 }
 
 const Score* RepeatedVerdicts::find(Purpose purpose, const GroupId& group, const Rollout& rollout, const Prompt& prompt) const {

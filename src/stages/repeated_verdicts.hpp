@@ -1,4 +1,4 @@
-// Undecided verdicts of steps that a crash left unfinished: where a clock may have ended a verdict, a run that draws such a step again repeats it and judges nothing anew.
+// Verdicts of steps that a crash left unfinished which are undecided or which a clock ended: a run that draws such a step again repeats them and judges none anew.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -1,10 +1,8 @@
-// Verdicts on shards: by the verifier on the threads of the rank, or by the command's processes.
+// Verdicts on shards: by rules on the threads of the rank, by code in the sandbox, or by the command's processes.
 #include "stages/scoring.hpp"
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "core/judge_task.hpp"
-#include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
 
@@ -42,37 +40,6 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   if (all.reason.empty()) all.reason = more.reason;
 }
 
-ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts, const std::vector<Prompt>& judge_tasks) {
-  ScoredShard scores{shard.purpose, shard.step, shard.round, shard.producer, job.judge->components(), {}};
-  std::vector<Prompt> prompts;                                // [group]
-  std::vector<std::pair<std::size_t, std::size_t>> rollouts;  // threads pull them one by one: a slow verdict holds up its thread alone
-  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-    scores.scores.emplace_back(shard.groups[g].rollouts.size());
-    prompts.push_back(asked(job, shard.purpose, shard.groups[g].id, judge_tasks));
-    for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
-      const Group& group = shard.groups[g];
-      const Score* stored = repeated.find(shard.purpose, group.id, group.rollouts[i], prompts[g]);
-      if (stored == nullptr) rollouts.emplace_back(g, i);
-      else scores.scores[g][i] = *stored, ++facts.repeated;
-    }
-  }
-  std::vector<double> seconds(rollouts.size());
-  job.workers->run(std::int64_t(rollouts.size()), [&](std::int64_t at, int) {
-    const auto [g, i] = rollouts[std::size_t(at)];
-    const Rollout& rollout = shard.groups[g].rollouts[i];
-    const Stopwatch clock;
-    const auto& judge = asks_verdict(prompts[g].id) ? job.verdict_judge : job.judge;
-    scores.scores[g][i] = judge->score(prompts[g], rollout.text, rollout.finish == FinishReason::stop);
-    scores.scores[g][i].components.resize(scores.component_names.size(), 0.0);  // of a verdict only correctness and format are known
-    seconds[std::size_t(at)] = clock.seconds();
-  });
-  for (std::size_t at = 0; at < rollouts.size(); ++at) {
-    const auto [g, i] = rollouts[at];
-    note(facts, seconds[at], [&, g = g, i = i] { return sample_id(shard.purpose, shard.groups[g].id, shard.groups[g].rollouts[i].sample); });
-  }
-  return scores;
-}
-
 Undecided undecided_of(const RunConfig& config) { return config.reward.undecided == "drop" ? Undecided::drop : Undecided::wrong; }
 
 StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecided undecided) {
@@ -98,9 +65,12 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
 
 Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner) : job_(&job), mail_(&mail), repeated_(job) {
   if (!job.config.judge.model.empty()) questions_.emplace(job, mail);
-  if (!job.judge->is_command()) return;
-  expect(spawner != nullptr, "a job with a command was given what starts it");
-  command_.emplace(job, repeated_, *spawner, mail.rank());
+  if (job.judge->is_command()) {
+    expect(spawner != nullptr, "a job with a command was given what starts it");
+    command_.emplace(job, repeated_, *spawner, mail.rank());
+  } else if (reward::runs_code(reward::find_verifier(job.judge->name()))) {
+    code_.emplace(job, repeated_, job.config.sandbox.workers);
+  }
 }
 
 void Scoring::on_shard(const ShardNotice& notice) {
@@ -112,11 +82,14 @@ void Scoring::on_shard(const ShardNotice& notice) {
 
 void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double read_s) {
   if (command_) return command_->add(notice, std::move(shard), read_s);
-  const Stopwatch clock;
-  JudgedShard judged{.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}, .read_s = read_s};
-  judged.scores = score(*job_, judged.shard, repeated_, judged.facts, notice.judge_tasks);
-  judged.scoring_s = clock.seconds();
-  decided(std::move(judged));
+  if (code_) return code_->add(notice, std::move(shard), read_s);
+  OpenShard open(*job_, repeated_, notice, std::move(shard), read_s);
+  job_->workers->run(std::int64_t(open.size()), [&](std::int64_t at, int) {  // pulled one by one
+    const Stopwatch clock;
+    Score score = open.judge(std::size_t(at));
+    open.put(std::size_t(at), std::move(score), clock.seconds());
+  });
+  decided(std::move(open).close());
 }
 
 void Scoring::decided(JudgedShard judged) {
@@ -130,8 +103,8 @@ void Scoring::on_judgement(const JudgeReply& reply) {
 }
 
 void Scoring::progress() {
-  while (command_) {
-    auto judged = command_->take();
+  while (is_judging()) {
+    auto judged = command_ ? command_->take() : code_->take();
     if (!judged) return;
     decided(std::move(*judged));
   }
@@ -140,6 +113,7 @@ void Scoring::progress() {
 void Scoring::publish(JudgedShard judged) {
   for (const auto& group : judged.scores.scores)
     for (const Score& score : group) {
+      if (score.clock_ended) ++judged.facts.ended;
       if (!score.undecided) continue;
       if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;
     }

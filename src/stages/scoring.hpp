@@ -1,7 +1,8 @@
-// The scoring stage: a published shard in, published scores and a report out. The task's verifier scores a shard at once; the command's processes score several
-// beside whatever else the rank does.
+// The scoring stage: a published shard in, published scores and a report out. A verifier of rules scores a shard at once; code that runs and the command's processes
+// judge several beside whatever else the rank does.
 #pragma once
 
+#include "stages/code_scoring.hpp"
 #include "stages/command_scoring.hpp"
 #include "stages/job.hpp"
 #include "stages/judge_questions.hpp"
@@ -19,8 +20,8 @@ class Scoring {
   /// Of this process: it need not be read back.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard) { score_shard(notice, std::move(shard), 0.0); }
   void on_judgement(const JudgeReply& reply);  ///< of the model that judges beside the verifier
-  void progress();                             ///< publishes what the command has judged meanwhile
-  bool is_judging() const { return command_ && command_->is_judging(); }
+  void progress();                             ///< publishes what code or the command has judged meanwhile
+  bool is_judging() const { return (command_ && command_->is_judging()) || (code_ && code_->is_judging()); }
 
  private:
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
@@ -31,12 +32,9 @@ class Scoring {
   Mailbox* mail_;
   RepeatedVerdicts repeated_;
   std::optional<CommandScoring> command_;
+  std::optional<CodeScoring> code_;
   std::optional<JudgeQuestions> questions_;
 };
-
-/// Scores every rollout of a shard with the job's verifier, but for those whose verdicts are `repeated`. `judge_tasks`: those of the shard.
-ScoredShard score(const Job& job, const RolloutShard& shard, const RepeatedVerdicts& repeated, VerdictFacts& facts,
-                  const std::vector<Prompt>& judge_tasks = {});
 
 enum class Undecided : std::uint8_t { drop, wrong };
 Undecided undecided_of(const RunConfig& config);

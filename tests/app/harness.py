@@ -60,13 +60,13 @@ class Harness:
         check(got == code, f"exit code {got}, not {code}: {' '.join(map(str, arguments))} on {ranks} ranks\n{out}\n{err}")
         return out
 
-    def train(self, folder, *arguments, ranks=1, code=0, **options):
-        """stdout of a tiny run in `folder`"""
-        return self.succeed("train", self.tiny, "--set", f"run.dir={folder}", *arguments, ranks=ranks, code=code, **options)
+    def train(self, folder, *arguments, ranks=1, code=0, run_file=None, **options):
+        """stdout of a tiny run in `folder`, or of another run file"""
+        return self.succeed("train", run_file or self.tiny, "--set", f"run.dir={folder}", *arguments, ranks=ranks, code=code, **options)
 
-    def kill_after(self, folder, *arguments, steps=3):
+    def kill_after(self, folder, *arguments, steps=3, run_file=None):
         """Trains in `folder` until so many steps are told, then SIGKILL."""
-        process = self.start("train", self.tiny, "--set", f"run.dir={folder}", *arguments, start_new_session=True, stdout=None, stderr=None)
+        process = self.start("train", run_file or self.tiny, "--set", f"run.dir={folder}", *arguments, start_new_session=True, stdout=None, stderr=None)
         deadline = time.monotonic() + LIMIT_S
         while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < steps:
             check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")

@@ -1,4 +1,4 @@
-"""A task judged by running code: the same bits on any ranks. And scripts/train_tasks: it trains a family beside its control, goes on where it was, says what does not learn."""
+"""A task judged by running code: the same bits on any ranks and after a kill. And scripts/train_tasks: it trains a family beside its control, goes on where it was, says what does not learn."""
 import json
 import subprocess
 import sys
@@ -18,14 +18,19 @@ def study(harness, *more):
     return done.returncode, done.stdout
 
 
-def same_bits_on_any_ranks(harness):
+def same_bits_on_any_ranks_and_after_a_kill(harness):
+    run_file = harness.source / "jobs/runs/code-functions.toml"
+    words = [*(word for setting in EASY for word in ("--set", setting)), *sets(eval__before="false", eval__after="false", run__threads=1, checkpoint__every=1, archive__pack_every=1)]
     ends = []
-    for ranks in (1, 3):
-        folder = harness.work / f"code_{ranks}"
-        harness.succeed("train", harness.source / "jobs/runs/code-functions.toml", *(word for setting in EASY for word in ("--set", setting)),
-                        *sets(run__dir=folder, eval__before="false", eval__after="false", run__threads=1), ranks=ranks)
+    for name, ranks in (("one", 1), ("three", 3), ("killed", 3)):
+        folder = harness.work / f"code_{name}"
+        if name == "killed":
+            harness.kill_after(folder, *words, steps=1, run_file=run_file)
+            check(not (folder / "result.json").exists(), "the kill came after the end of the run, and tested nothing")
+        harness.train(folder, *(["--resume"] if name == "killed" else []), *words, ranks=ranks, run_file=run_file)
         ends.append((result(folder)["policy_sha256"], result(folder)["archive_sha256"]))
     check(ends[0] == ends[1], "the ranks change bits")
+    check(ends[0] == ends[2], "a kill changes bits")
     rates = [row["train/pass_rate"] for row in metrics(folder)]
     check(0 < max(rates) < 1, f"these answers say nothing: {rates}")
     lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()]
@@ -49,4 +54,4 @@ def trains_goes_on_and_judges(harness):
     check(code == 0 and out.endswith("train_tasks: 1 families, 0 to look at\n"), out)
 
 
-main(same_bits_on_any_ranks, trains_goes_on_and_judges)
+main(same_bits_on_any_ranks_and_after_a_kill, trains_goes_on_and_judges)

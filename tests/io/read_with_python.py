@@ -45,7 +45,7 @@ for path in shards:
     else:
         assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
     with h5py.File(path) as f:
-        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 3)
+        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 4)
 
 for path in archives:
     found = {}

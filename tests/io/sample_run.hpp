@@ -106,6 +106,7 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
       group.rollouts.push_back(rollout(dice, std::uint32_t(100 * round + n - i)));
       scores.push_back({.components = {double(dice.below(2)), dice.value()}, .reward = dice.value(), .correct = dice.below(2) == 1, .answer = words(dice)});
       if (auto& last = scores.back(); dice.below(4) == 0) last.undecided = true, last.correct = false, last.reason = words(dice);
+      scores.back().clock_ended = scores.size() % 3 == 0;
     }
     s.shard.groups.push_back(std::move(group));
   }
@@ -130,7 +131,7 @@ inline bool same(const Group& a, const Group& b) {
 inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer; }
 inline bool same(const Score& a, const Score& b) {
   return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer && a.undecided == b.undecided &&
-         a.reason == b.reason;
+         a.reason == b.reason && a.clock_ended == b.clock_ended;
 }
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {

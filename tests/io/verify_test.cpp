@@ -91,14 +91,14 @@ TEST(Verify, ScoresOfAnEarlierMinorVersionAreReadAndPacked) {
   const RunFolder run;
   Sample s = sample(3, 4, 3);
   for (auto& group : s.scores.scores)
-    for (auto& score : group) score.undecided = false, score.reason.clear();
+    for (auto& score : group) score.undecided = score.clock_ended = false, score.reason.clear();
   PackInput input = write(run, s);
   KeyColumns keys;
   ScoreColumns scores;
   for (std::size_t g = 0; g < s.shard.groups.size(); ++g) append(s.shard.groups[g], keys), append(s.scores.scores[g], 2, scores);
   auto columns = views(keys, scores);
   std::erase_if(columns, [](const ColumnView& view) { return view.column.since_minor > 2; });
-  EXPECT_EQ(columns.size(), views(keys, scores).size() - 3);
+  EXPECT_EQ(columns.size(), views(keys, scores).size() - 4);
   Attributes attributes = identity_attributes(identity(), "scores", Purpose::train);
   attributes[1].second = std::int32_t{2};
   for (const auto& [name, value] : {std::pair("step", 4), {"round", 0}, {"producer", 1}, {"policy_version", 4}})

@@ -75,7 +75,7 @@ std::string verdict(const std::string& reference, std::string_view response, dou
   const Score score = Judge(find_verifier("code"), TaskSection{}).score(prompt, response, true);
   EXPECT_EQ(score.correct, score.components[0] == 1.0);
   return std::to_string(int(score.components[0])) + std::to_string(int(score.components[1])) + " " + std::to_string(int(100 * score.components[2])) +
-         (score.undecided ? " undecided " : " ") + score.reason;
+         (score.undecided ? " undecided" : "") + (score.clock_ended ? " clock " : " ") + score.reason;
 }
 
 constexpr const char* kSum = R"({"type": "stdio", "cases": [{"input": "1 2\n", "output": "3"}, {"input": "10 -4\n", "output": "6\n"}]})";
@@ -85,7 +85,7 @@ TEST(Code, StandardInputAndOutput) {
   EXPECT_EQ(verdict(kSum, "```python\na, b = map(int, input().split())\nprint(a + b)\n```"), "11 100 ");
   EXPECT_EQ(verdict(kSum, "print(3)"), R"(01 50 test 2 of 2: wrong output, expected "6\n", got "3\n")");
   EXPECT_EQ(verdict(kSum, "print(sum(map(int, input().split())))\nraise SystemExit(3)"), "01 0 test 1 of 2: failed");
-  EXPECT_EQ(verdict(kSum, "while True: pass"), "01 0 test 1 of 2: timed_out: processor time: 1 s");
+  EXPECT_EQ(verdict(kSum, "while True: pass"), "01 0 clock test 1 of 2: timed_out: processor time: 1 s");
   EXPECT_EQ(verdict(kSum, "x = bytearray(10**12)"), "01 0 test 1 of 2: out_of_memory: memory: 268435456 bytes");
   EXPECT_EQ(verdict(kSum, "print('x' * 10**6)"), "01 0 test 1 of 2: output_limit: output of more than 65536 bytes");
   EXPECT_EQ(verdict(kSum, "print(int(input()))").substr(0, 38), "01 0 test 1 of 2: failed: \"ValueError:");
@@ -95,9 +95,9 @@ TEST(Code, StandardInputAndOutput) {
   EXPECT_EQ(verdict(kSum, "```python\nprint(3"), "00 0 no complete code");
 }
 
-TEST(Code, AClockLeavesItUndecided) {
+TEST(Code, AWallClockLeavesItUndecided) {
   const std::string said = verdict(R"({"cases": [{"input": "", "output": ""}]})", "import time\ntime.sleep(60)", 0.5);
-  EXPECT_EQ(said.substr(0, said.rfind(':')), "01 0 undecided test 1 of 1: timed_out: wall clock");
+  EXPECT_EQ(said.substr(0, said.rfind(':')), "01 0 undecided clock test 1 of 1: timed_out: wall clock");
 }
 
 TEST(Code, Asserts) {

@@ -3,7 +3,7 @@
 
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
-#include "stages/scoring.hpp"
+#include "stages/open_shard.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct SetAside {
   Job job;
   explicit SetAside(const char* verifier) {
     for (auto& group : sample.scores.scores)
-      for (auto& score : group) score.undecided = false;
+      for (auto& score : group) score.undecided = score.clock_ended = false;
     sample.scores.component_names = {"correct", "format", "passed"};
     for (auto& group : sample.scores.scores)
       for (auto& score : group) score.components = {0.0, 1.0, 0.5};
@@ -71,14 +71,16 @@ TEST(RepeatedVerdicts, StandInPlaceOfTheVerifiers) {
   std::filesystem::remove_all(s.run.path() / "set_aside");
   io::test::write(s.run, s.sample);
   io::set_aside_unfinished(s.run, {});
-  VerdictFacts facts;
-  const ScoredShard scores = score(s.job, s.sample.shard, RepeatedVerdicts(s.job), facts);
+  OpenShard open(s.job, RepeatedVerdicts(s.job), {}, s.sample.shard, 0.0);
+  for (std::size_t at = 0; at < open.size(); ++at) open.put(at, open.judge(at), 0.0);
+  const JudgedShard judged = std::move(open).close();
+  const ScoredShard& scores = judged.scores;
   EXPECT_TRUE(io::test::same(scores.scores[0][0], s.flagged()));
-  EXPECT_EQ(facts.repeated, 1U);
+  EXPECT_EQ(judged.facts.repeated, 1U);
   std::size_t asked = 0;
   for (const auto& group : scores.scores)
     for (const Score& score : group) asked += score.reason == "the sandbox was not started" ? 1 : 0;
-  EXPECT_EQ(asked, facts.seconds.size()) << "every other rollout is judged";
+  EXPECT_EQ(asked, judged.facts.seconds.size()) << "every other rollout is judged";
   EXPECT_GT(asked, 0U);
 }
 

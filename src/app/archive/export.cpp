@@ -50,6 +50,7 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
                     {"correct", score.correct},
                     {"extracted", score.answer},
                     {"undecided", score.undecided},
+                    {"clock_ended", score.clock_ended},
                     {"reason", score.reason}};
   for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
