@@ -1,5 +1,4 @@
-// Verdicts of steps that were set aside which are undecided or which a clock ended: a run that draws these steps again repeats them from here, and judges none of
-// them twice.
+// Verdicts, undecided or ended by a clock, of steps that were set aside: a run that draws these steps again repeats them from here, and judges none of them twice.
 #pragma once
 
 #include "core/rollout.hpp"

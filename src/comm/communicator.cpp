@@ -19,8 +19,11 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
   Backoff backoff;
   double heard_s = 0.0;  // when the giver last said that it is there
   bool asked = false;
+  std::optional<std::uint64_t> pulses;  // once the wait is long
   while (!done()) {
     const double waited = backoff.waited_s();
+    if (!pulses && waited - heard_s >= kAskAfter * deadline_s) pulses = activity_->look().pulses;
+    if (waited - heard_s >= deadline_s && activity_->look().pulses != pulses) heard_s = waited, pulses.reset();  // this rank's own threads get on
     if (giver && waited - heard_s >= kAskAfter * deadline_s && hears(*giver, asked)) heard_s = waited, asked = false;
     if (waited - heard_s >= deadline_s) {
       waited_s_ += waited;

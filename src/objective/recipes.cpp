@@ -39,7 +39,7 @@ const std::vector<Recipe>& recipes() {
       {"none", "group_norm", "token", "soft_gate", "none", "seq-mean-token-mean", "none"}, {}},
     {"gppo-klear", "Gradient-Preserving Clipping Policy Optimization (Klear-Reasoner)", "arXiv:2508.07629", 2025,
       {"none", "group_norm", "token", "gradient_preserving", "drop_truncated", "token-mean", "positive_nll"}, {{"moments_of", "finished"}, {"dual_clip", "10"}},
-      "the share of passed tests as the reward of code, which is one setting away"},
+      "the share of passed tests as its own reward of code (`component_weights` sets it)"},
     {"ce_gppo", "CE-GPPO: Coordinating Entropy via Gradient-Preserving Clipping", "arXiv:2509.20712", 2025,
       {"none", "group_norm", "token", "gradient_preserving", "none", "token-mean", "none"}, {{"clip_high", "0.2"}, {"beta_low", "0.5"}, {"dual_clip", "0"}}},
     {"aspo", "Asymmetric Importance Sampling Policy Optimization", "arXiv:2510.06062", 2025,

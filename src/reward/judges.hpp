@@ -83,8 +83,9 @@ Score judge_continuation(const Prompt& prompt, const Response& response);
 Score judge_error_index(const Prompt& prompt, const Response& response);
 
 /// The reference states tests (code_tests.hpp). correct: all of them pass, run in the sandbox. format: a complete fenced block, or a finished response without any
-/// fence. A third component, passed: the share of tests that pass. Undecided: a wall clock ended a run, or the sandbox failed, and no other test had been lost;
-/// a limit of processor time, memory or output decides, and Score::reason names it. An undecided response has correct = 0. Score::answer: the code.
+/// fence. A third component, passed: the share of tests that pass. Undecided: a wall clock ended a run, or the sandbox failed;
+/// a limit of processor time, memory or output decides, and Score::reason names it. Score::clock_ended: a wall clock or processor time ended a run. An undecided
+/// response has correct = 0. Score::answer: the code.
 Score judge_code(const Prompt& prompt, const Response& response);
 
 }  // namespace rollcall::reward

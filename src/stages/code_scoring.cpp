@@ -6,10 +6,17 @@
 namespace rollcall::stages {
 
 CodeScoring::CodeScoring(const Job& job, const RepeatedVerdicts& repeated, int threads) : job_(&job), repeated_(&repeated) {
-  for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { serve(); });
+  try {
+    for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { serve(); });
+  } catch (...) {  // those that were made wait, and would be waited for
+    close();
+    throw;
+  }
 }
 
-CodeScoring::~CodeScoring() {
+CodeScoring::~CodeScoring() { close(); }
+
+void CodeScoring::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;

@@ -33,6 +33,7 @@ class CodeScoring {
     std::size_t next = 0, done = 0;
   };
   void serve();
+  void close();
 
   const Job* job_;
   const RepeatedVerdicts* repeated_;

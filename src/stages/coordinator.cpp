@@ -46,7 +46,7 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
     row.values.emplace_back("scoring/judge/asked", double(verdicts.judged));
     row.values.emplace_back("scoring/judge/undecided", double(verdicts.judged_undecided));
     row.values.emplace_back("perf/judge_known", double(verdicts.judged_known) / double(verdicts.judged));
-    row.values.emplace_back("perf/judge_judgements_per_s", double(verdicts.judged - verdicts.judged_known) / std::max(verdicts.judging_s, 1e-9));
+    row.values.emplace_back("perf/judge_judgements_per_s", double(verdicts.judged) / std::max(verdicts.judging_s, 1e-9));
     row.values.emplace_back("timing_s/judge", verdicts.judging_s);
   }
   if (seconds.empty()) return;

@@ -82,7 +82,9 @@ void JudgeQuestions::set(JudgedShard& shard, const Place& place, const Judgement
   }
   ++shard.facts.judged_undecided;
   if (!is_trained_on(shard.shard.purpose)) return;
+  const bool clock_ended = score.clock_ended;  // the verifier's own run
   score = job_->judge->undecided(judgement.reason);
+  score.clock_ended = clock_ended;
   score.components.push_back(0.0);
 }
 

@@ -63,7 +63,7 @@ struct VerdictFacts {
   std::uint64_t judged = 0;            ///< answers that it was asked about
   std::uint64_t judged_known = 0;      ///< of them, those whose judgement it remembered
   std::uint64_t judged_undecided = 0;  ///< of them, those that it gave no verdict on
-  double judging_s = 0.0;              ///< waited for it
+  double judging_s = 0.0;              ///< that the shard which waited longest for it took
 };
 void note(VerdictFacts& facts, double seconds, const std::function<std::string()>& sample);  ///< one more verdict
 void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);           ///< keeps the longest of both

@@ -1,4 +1,4 @@
-// Verdicts of steps that a crash left unfinished which are undecided or which a clock ended: a run that draws such a step again repeats them and judges none anew.
+// Verdicts, undecided or ended by a clock, of steps that a crash left unfinished: a run that draws such a step again repeats them and judges none anew.
 #pragma once
 
 #include "core/rollout.hpp"

@@ -34,7 +34,8 @@ void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more
 
 void add(VerdictFacts& all, const VerdictFacts& more) {
   all.seconds.insert(all.seconds.end(), more.seconds.begin(), more.seconds.end());
-  all.judged += more.judged, all.judged_known += more.judged_known, all.judged_undecided += more.judged_undecided, all.judging_s += more.judging_s;
+  all.judged += more.judged, all.judged_known += more.judged_known, all.judged_undecided += more.judged_undecided;
+  all.judging_s = std::max(all.judging_s, more.judging_s);
   all.repeated += more.repeated, all.undecided += more.undecided, all.ended += more.ended;
   add(all.slowest, more.slowest);
   if (all.reason.empty()) all.reason = more.reason;

@@ -5,7 +5,7 @@ from harness import check, main, metrics, result, sets
 
 TASKS = ("sorting", "arithmetic", "countdown", "code", "tags", "json", "instructions", "multiple_choice", "word_sorting", "graph", "knights_knaves", "units")
 SHORT = sets(task__max_level=3, task__train_prompts=32, task__heldout_prompts=4, task__validation_prompts=0, model__max_position_embeddings=1024, sampling__max_new_tokens=24, sft__steps=60,
-             sft__batch_size=16, train__steps=3, train__prompts_per_step=4, eval__before="false", eval__after="false", checkpoint__every=1, archive__pack_every=1)
+             sft__batch_size=16, train__steps=5, train__prompts_per_step=4, eval__before="false", eval__after="false", checkpoint__every=1, archive__pack_every=1)
 
 
 def bits(folder):
@@ -24,7 +24,7 @@ def same_end(harness, name, *settings):
     values = {component: {line["components"][component] for line in said} for component in said[0]["components"]}
     check(any(len(seen) > 1 for seen in values.values()), f"{name}: all answers are judged alike, {values}: the verdicts say nothing")
     verdicts = [value for row in metrics(whole) for key, value in row.items() if key.startswith("scoring/") and key.endswith("/verdicts")]
-    check(sum(verdicts) == 3 * 4 * 4, f"{name}: verdicts {verdicts}, not those of three steps of 4 x 4 rollouts")
+    check(sum(verdicts) == 5 * 4 * 4, f"{name}: verdicts {verdicts}, not those of five steps of 4 x 4 rollouts")
 
 
 def every_task(harness):

@@ -97,6 +97,9 @@ TEST(ThreadStack, WhoRestsIsNotBusy) {
     EXPECT_FALSE(is_busy(number));
     changed.notify_all();
   }
+  // Who is joined has still some way to go in the kernel.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (look_at_thread(number, 25).state != "gone" && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(look_at_thread(number, 25).state, "gone");
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -86,6 +87,21 @@ TEST(Messages, DeadlineNamesRankWaitAndTime) {
     }
     EXPECT_GT(idle, 10);
     EXPECT_GE(world.waited_s() - before, 0.05);
+    world.barrier();
+  });
+}
+
+/// Verdicts that threads of the rank make, for example.
+TEST(Messages, TheDeadlineBeginsAnewWhileOwnThreadsGetOn) {
+  in_world([](Communicator& world) {
+    const Stopwatch clock;
+    std::jthread verdicts([activity = world.activity()](const std::stop_token& stop) {
+      for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) activity->progressed();
+    });
+    world.wait([&] { return clock.seconds() > 1.0; }, 0.25, "the last verdict");
+    verdicts.request_stop();
+    verdicts.join();
+    EXPECT_THROW(world.wait([] { return false; }, 0.05, "a verdict that nobody makes"), ProtocolError);
     world.barrier();
   });
 }

@@ -71,6 +71,7 @@ class Pages {
 // The same properties of the device: the one set there is, equal to itself whatever the order of its threads.
 const KernelSet& device_set();
 inline std::vector<const KernelSet*> simd_sets() { return {&device_set()}; }
+inline std::vector<const KernelSet*> every_set() { return simd_sets(); }
 inline const KernelSet& plain_set() { return device_set(); }
 inline constexpr bool kGivesExponentials = false;  // for draws on the host
 #else
@@ -93,6 +94,15 @@ inline std::vector<const KernelSet*> sets_of(const char* numerics) {
     if (const KernelSet* set = kernels_by_name(name, numerics)) sets.push_back(set);
   return sets;
 }
+
+#ifndef ROLLCALL_DEVICE_TESTS
+/// Those of both numerics: what is no product has the same bits in all of them.
+inline std::vector<const KernelSet*> every_set() {
+  auto sets = simd_sets();
+  for (const KernelSet* set : sets_of("bf16_sliced8")) sets.push_back(set);
+  return sets;
+}
+#endif
 
 inline bool same_bits(const Floats& a, const Floats& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);

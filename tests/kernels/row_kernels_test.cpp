@@ -73,7 +73,7 @@ TEST(RowKernels, AgreeWithReference) {
     for (const std::int64_t d : {1, 7, 16, 17, 33, 128, 352}) {
       const RowCase c(n, d, 1, 3.0F);
       const KernelSet& truth = reference_kernels();
-      for (const KernelSet* set : simd_sets()) {
+      for (const KernelSet* set : every_set()) {
         Floats dweight(static_cast<std::size_t>(d), 0.5F), expected = dweight;
         ASSERT_TRUE(near(c.rms_norm(*set, 0, n), c.rms_norm(truth, 0, n), 1e-6)) << set->name << d;
         ASSERT_TRUE(near(c.rms_norm_backward(*set, 0, n, dweight), c.rms_norm_backward(truth, 0, n, expected), 2e-6)) << set->name << d;
@@ -88,7 +88,7 @@ TEST(RowKernels, AgreeWithReference) {
 TEST(RowKernels, SetsAreBitIdentical) {
   EXPECT_TRUE(rc::check([] {
     const RowCase c = *cases();
-    for (const KernelSet* set : simd_sets()) {
+    for (const KernelSet* set : every_set()) {
       Floats dweight(static_cast<std::size_t>(c.d)), plain = dweight;
       RC_ASSERT(same_bits(c.rms_norm(*set, 0, c.n), c.rms_norm(plain_set(), 0, c.n)));
       RC_ASSERT(same_bits(c.rms_norm_backward(*set, 0, c.n, dweight), c.rms_norm_backward(plain_set(), 0, c.n, plain)));
@@ -109,7 +109,7 @@ TEST(RowKernels, RowsDoNotDependOnTheirBatch) {
     const RowKernel kernels[] = {[&](auto& set, auto first, auto rows) { return c.rms_norm(set, first, rows); },
                                  [&](auto& set, auto first, auto rows) { return c.swiglu(set, first, rows); },
                                  [&](auto& set, auto first, auto rows) { return c.rope(set, first, rows, 1); }, backward};
-    for (const KernelSet* set : simd_sets())
+    for (const KernelSet* set : every_set())
       for (const RowKernel& kernel : kernels) {
         const Floats whole = kernel(*set, 0, c.n);
         RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.d, whole.end()), kernel(*set, cut, c.n - cut)));
@@ -124,7 +124,7 @@ TEST(RowKernels, RowsDoNotDependOnTheirBatch) {
 
 TEST(RowKernels, RopeTurnsBack) {
   const RowCase c(5, 34, 3);
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     RowCase turned = c;
     turned.x = c.rope(*set, 0, c.n, 1);
     EXPECT_FALSE(near(turned.x, c.x, 1e-2));
@@ -134,7 +134,7 @@ TEST(RowKernels, RopeTurnsBack) {
 
 TEST(RowKernels, HandWorked) {
   ExecutionContext context;
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     // rms of (3, 4) is sqrt(12.5); a quarter turn takes the pair (3, 4) to (-4, 3); silu(ln 3) = ln 3 * 3/4.
     const Floats x{3, 4}, weight{2, 1};
     Floats y(2);
@@ -156,7 +156,7 @@ TEST(RowKernels, ExtremeGatesStayFinite) {
   RowCase c(1, 6, 1);
   c.x = {-1e30F, -100.0F, -0.0F, 0.0F, 100.0F, 1e30F};
   c.up = c.dy = Floats(6, 1.0F);
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     EXPECT_TRUE(near(c.swiglu(*set, 0, 1), {0, 0, 0, 0, 100.0F, 1e30F}, 1e-6)) << set->name;
     EXPECT_TRUE(near(c.swiglu_backward(*set), {0, 0, 0.5F, 0.5F, 1, 1, 0, 0, 0, 0, 100.0F, 1e30F}, 1e-6)) << set->name;
   }

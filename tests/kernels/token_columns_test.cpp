@@ -52,7 +52,7 @@ TEST(TokenColumns, HandWorked) {
   c.logits = {0, std::log(3.0F), 0, std::log(3.0F), 0, std::log(3.0F)};
   c.target = {0, 1, -1};
   const float entropy = 0.25F * std::log(4.0F) + 0.75F * std::log(4.0F / 3.0F);
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     const Columns got = c.forward(*set, 0, 3);
     EXPECT_TRUE(near(got.logprob, {std::log(0.25F), std::log(0.75F), 0.0F}, 1e-6)) << set->name;
     EXPECT_TRUE(near(got.entropy, Floats(3, entropy), 1e-6)) << set->name;
@@ -66,7 +66,7 @@ TEST(TokenColumns, AgreesWithReference) {
       for (const float spread : {0.01F, 2.0F, 50.0F}) {
         const ColumnCase c(n, v, 3, spread);
         const Columns expected = c.forward(reference_kernels(), 0, n);
-        for (const KernelSet* set : simd_sets()) {
+        for (const KernelSet* set : every_set()) {
           const Columns got = c.forward(*set, 0, n);
           ASSERT_TRUE(near(got.logprob, expected.logprob, 2e-6)) << set->name << v;
           ASSERT_TRUE(near(got.entropy, expected.entropy, 3e-6)) << set->name << v;
@@ -82,7 +82,7 @@ TEST(TokenColumns, SetsAreBitIdenticalAndRowsIndependent) {
     const ColumnCase c(*rc::gen::inRange(1, 12), *rc::gen::inRange(1, 90), *rc::gen::arbitrary<unsigned>(), *rc::gen::element(0.1F, 3.0F, 60.0F));
     const std::int64_t cut = *rc::gen::inRange<std::int64_t>(0, c.n);
     const Columns plain = c.forward(plain_set(), 0, c.n);
-    for (const KernelSet* set : simd_sets()) {
+    for (const KernelSet* set : every_set()) {
       const Columns whole = c.forward(*set, 0, c.n), tail = c.forward(*set, cut, c.n - cut);
       RC_ASSERT(same_bits(whole.logprob, plain.logprob) && same_bits(whole.entropy, plain.entropy) && same_bits(whole.lse, plain.lse));
       RC_ASSERT(same_bits(Floats(whole.logprob.begin() + cut, whole.logprob.end()), tail.logprob));
@@ -94,7 +94,7 @@ TEST(TokenColumns, SetsAreBitIdenticalAndRowsIndependent) {
 
 TEST(TokenColumns, BackwardMayOverwriteTheLogits) {
   ColumnCase c(4, 37, 5);
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     const Columns columns = c.forward(*set, 0, c.n);
     const Floats apart = c.backward(*set, columns);
     Floats in_place = c.logits;
@@ -112,7 +112,7 @@ TEST(TokenColumns, ExtremeLogits) {
   const float masked = -std::numeric_limits<float>::infinity();
   c.logits = {30000.0F, -30000.0F, masked, 30000.0F, -30000.0F, masked, 1.0F, 1.0F, masked};
   c.target = {0, 1, 0};
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     const Columns got = c.forward(*set, 0, 3);
     EXPECT_TRUE(near(got.logprob, {0.0F, -60000.0F, -std::log(2.0F)}, 1e-6)) << set->name;
     EXPECT_TRUE(near(got.entropy, {0.0F, 0.0F, std::log(2.0F)}, 1e-6)) << set->name;
@@ -125,7 +125,7 @@ TEST(TokenColumns, NotANumberIsNotHidden) {
     ColumnCase c(1, 37, 1);
     c.target = {1};
     c.logits[place] = std::numeric_limits<float>::quiet_NaN();
-    for (const KernelSet* set : simd_sets()) {
+    for (const KernelSet* set : every_set()) {
       const Columns got = c.forward(*set, 0, 1);
       EXPECT_TRUE(std::isnan(got.logprob[0]) && std::isnan(got.entropy[0]) && std::isnan(got.lse[0])) << set->name << place;
     }
@@ -179,7 +179,7 @@ TEST(TokenColumns, BlocksAgreeWithReferenceAndAcrossSets) {
       const ColumnCase c(3, v, 7, spread);
       const Blocks expected = blocks_of(reference_kernels(), c), plain = blocks_of(plain_set(), c);
       const Columns reference = c.forward(reference_kernels(), 0, c.n);
-      for (const KernelSet* set : simd_sets()) {
+      for (const KernelSet* set : every_set()) {
         const Blocks got = blocks_of(*set, c);
         ASSERT_TRUE(near(got.largest, expected.largest, 1e-6) && near(got.sum, expected.sum, 2e-6)) << set->name << v;
         ASSERT_TRUE(near(got.e, expected.e, 1e-5)) << set->name << v;  // logits up to 200: 200 * 2^-24
@@ -208,7 +208,7 @@ TEST(TokenColumns, WideColumnsAgreeWithReferenceAndAcrossSets) {
       return both;
     };
     const Floats expected = wide(reference_kernels(), q.logits.data()), plain = wide(plain_set(), q.logits.data());
-    for (const KernelSet* set : simd_sets()) {
+    for (const KernelSet* set : every_set()) {
       EXPECT_TRUE(near(wide(*set, q.logits.data()), expected, 1e-5)) << set->name << v;
       EXPECT_TRUE(same_bits(wide(*set, q.logits.data()), plain)) << set->name << v;
       EXPECT_EQ(wide(*set, nullptr)[4], 0.0F) << "nothing is written without a second model";
@@ -217,7 +217,7 @@ TEST(TokenColumns, WideColumnsAgreeWithReferenceAndAcrossSets) {
   // Two tokens of 1/4 and 3/4 against 1/2 and 1/2: squares 10/16, KL = ln 2 - H = 1/4 ln(1/2) + 3/4 ln(3/2). A token that neither has adds nothing.
   const float masked = -std::numeric_limits<float>::infinity();
   const Floats p{0, std::log(3.0F), masked}, q{1, 1, masked}, lse{std::log(4.0F)}, other{1 + std::log(2.0F)};
-  for (const KernelSet* set : simd_sets()) {
+  for (const KernelSet* set : every_set()) {
     ExecutionContext context;
     float squares = 0, kl = 0;
     set->wide_columns(context, p.data(), q.data(), 1, 3, 1.0F, lse.data(), other.data(), &squares, &kl);
@@ -256,7 +256,7 @@ TEST(TokenColumns, WhatADrawAsksForAgreesAcrossSets) {
     };
     const auto [number, sums, places, mass] = counted(reference_kernels());
     const auto plain = counted(plain_set());
-    for (const KernelSet* set : simd_sets()) {
+    for (const KernelSet* set : every_set()) {
       const auto [numbered, by_block, found, total] = counted(*set);
       RC_ASSERT(same_bits(exponentials(*set), e));
       RC_ASSERT(numbered == number && found == places && near(by_block, sums, 1e-5) && same_bits(by_block, std::get<1>(plain)));

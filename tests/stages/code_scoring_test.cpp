@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
-#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -16,11 +16,19 @@
 namespace rollcall::stages {
 namespace {
 
-std::unique_ptr<std::latch> gate;
+std::atomic<bool> is_open = false, is_waiting = false;
+
+void open_gate() {
+  is_open = true;
+  is_open.notify_all();
+}
 
 /// "wait" is judged once the gate is open, "throw" never; "right" is right.
 Score judged(const Prompt&, const reward::Response& response) {
-  if (response.text == "wait") gate->wait();
+  if (response.text == "wait") {
+    is_waiting = true;
+    is_open.wait(false);
+  }
   if (response.text == "throw") throw InputError("a reference of no use");
   const bool correct = response.text == "right";
   Score score{.components = {double(correct), 1.0}, .correct = correct};
@@ -61,13 +69,12 @@ JudgedShard awaited(CodeScoring& scoring) {
     if (auto judged = scoring.take()) return std::move(*judged);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  gate->count_down();  // so that the threads end
+  open_gate();  // so that the threads end
   throw std::runtime_error("no shard is whole after 20 s");
 }
 
 TEST(CodeScoring, SlowCodeHoldsUpItsOwnShardAlone) {
   Sandboxed s;
-  gate = std::make_unique<std::latch>(1);
   CodeScoring scoring(s.job, s.none, 2);
   scoring.add({}, shard(1, {"wait", "right", "wrong"}), 0.0);
   scoring.add({}, shard(2, {"wrong", "right", "late", "right"}), 0.0);
@@ -75,7 +82,8 @@ TEST(CodeScoring, SlowCodeHoldsUpItsOwnShardAlone) {
   for (int later = 0; later < 2; ++later) EXPECT_GT(awaited(scoring).shard.step, 1U) << "the first waits for the gate";
   EXPECT_FALSE(scoring.take().has_value());
   EXPECT_TRUE(scoring.is_judging());
-  gate->count_down();
+  while (!is_waiting) std::this_thread::yield();  // so that it is the slowest
+  open_gate();
   const JudgedShard first = awaited(scoring);
   EXPECT_FALSE(scoring.is_judging());
   EXPECT_EQ(first.shard.step, 1U);

@@ -47,7 +47,7 @@ std::string text_of(const Rollout& rollout, const Score& score, const std::vecto
                                   : "wrong",
                   t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob, t.count == 0 ? 0.0 : t.entropy / double(t.count),
                   score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
-  if (!score.reason.empty()) text += fmt::format("  because {}\n", score.reason);
+  if (!score.reason.empty()) text += fmt::format("  {}{}\n", score.correct ? "" : "because ", score.reason);
   return text + barred(rollout.text);
 }
 
