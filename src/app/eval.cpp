@@ -42,8 +42,7 @@ void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
       assignments.insert(assignments.end(), flags->assignments.begin(), flags->assignments.end());
       assignments.push_back("run.dir=" + (flags->out.empty() ? (run / ("eval-" + folder.filename().string())).string() : flags->out));
       const auto spawner = make_spawner(settings_of(*flags), assignments);
-      const stages::JobRequest request{stages::JobKind::eval,    settings_of(*flags), assignments,  false,
-                                       version_with_libraries(), folder.string(),     spawner.get()};
+      const stages::JobRequest request{stages::JobKind::eval, settings_of(*flags), assignments, false, version_with_libraries, folder.string(), spawner.get()};
       start_sandbox(settings_of(*flags), assignments);
       const JobWorld world(arguments);
       return stages::run_job(world.communicator(), request);

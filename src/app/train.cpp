@@ -34,7 +34,7 @@ void add_job(CLI::App& app, const char* name, const char* meaning, bool supervis
                   "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again with --resume).");
   command->callback([flags, arguments, &action] {
     action = [flags, arguments] {
-      stages::JobRequest request{stages::JobKind::train, flags->run_file, flags->assignments, flags->resume, version_with_libraries(), "", nullptr};
+      stages::JobRequest request{stages::JobKind::train, flags->run_file, flags->assignments, flags->resume, version_with_libraries, "", nullptr};
       if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
       if (!flags->from_archive.empty()) request.assignments.push_back("train.from_archive=" + std::filesystem::absolute(flags->from_archive).string());
       if (flags->supervised_only) request.assignments.push_back("train.steps=0");

@@ -136,13 +136,12 @@ model::AlignedFloats initial_weights(const RunConfig& c, const std::filesystem::
   return std::move(loaded.weights);
 }
 
-io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash, const std::string& version) {
+io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash) {
   io::RunIdentity identity;
   RunConfig copy = config;
   identity.config_sha256 = Sha256().add(bind(copy).to_toml()).hex();
   identity.run_id = identity.config_sha256.substr(0, 12);
   identity.data_hash = data_hash;
-  identity.binary_version = version;
   identity.seed = std::uint64_t(config.run.seed);
   if (const char* id = std::getenv("SLURM_JOB_ID")) identity.slurm_job_id = id;
   return identity;
@@ -234,12 +233,11 @@ std::vector<float> predictions(const std::vector<Prompt>& prompts) {
   return all;
 }
 
-Job make_job(const RunConfig& config, const RankShape& shape, const std::string& binary_version) {
+Job make_job(const RunConfig& config, const RankShape& shape) {
   const kernels::KernelSet& kernels = run_kernels(config.run.numerics);
   Job job;
   job.config = config;
   job.run_dir = config.run.dir;
-  job.version = binary_version;
   job.layout = layout_of(config, shape.ranks);
   const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
@@ -256,7 +254,7 @@ Job make_job(const RunConfig& config, const RankShape& shape, const std::string&
   if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(config.task, verifier));
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
-  job.identity = make_identity(job.config, data_hash(job), binary_version);
+  job.identity = make_identity(job.config, data_hash(job));
   job.workers = std::make_unique<WorkerPool>(shape.threads);
   std::optional<model::AlignedFloats> weights;
   if (shape.weights) {

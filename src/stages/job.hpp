@@ -76,7 +76,6 @@ class PolicyStore {
 struct Job {
   RunConfig config;
   std::filesystem::path run_dir;
-  std::string version;  ///< of the binary
   comm::StageLayout layout;
   std::shared_ptr<const text::PromptFormat> format;
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the format's
@@ -116,8 +115,8 @@ struct RankShape {
 };
 
 /// Prompts, tokenizer, layout, identity and initial weights: from model.path, run.init_from, or the initializer. The job's settings are those given with
-/// what text.tokenizer, text.template and train.leaf_tokens came to. Throws ConfigError, InputError, EnvironmentError.
-Job make_job(const RunConfig& config, const RankShape& shape, const std::string& binary_version);
+/// what text.tokenizer, text.template and train.leaf_tokens came to; its identity names no binary yet. Throws ConfigError, InputError, EnvironmentError.
+Job make_job(const RunConfig& config, const RankShape& shape);
 /// The policy, once a node: what make_job() leaves open. Collective.
 void open_policy(Job& job, comm::Communicator& node);
 

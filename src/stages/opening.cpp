@@ -156,7 +156,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   if (request.resume && config.train.leaf_tokens == 0 && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
     config.train.leaf_tokens = read_run_folder(config.run.dir).train.leaf_tokens;
   check_guide(config);
-  opening.job.emplace(make_job(config, {.ranks = world.size(), .threads = thread_count(config, share)}, request.binary_version));
+  opening.job.emplace(make_job(config, {.ranks = world.size(), .threads = thread_count(config, share)}));
   opening.job->layout.nodes = share.nodes;
   check_command(*opening.job, request.spawner);
   check_references(*opening.job);

@@ -337,6 +337,8 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       const auto* known = dynamic_cast<const Error*>(&e);
       opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
     }
+  } else {
+    (void)method::library();  // while rank 0 reads and checks
   }
   opening.preamble = from_bytes<Preamble>(world.gather_all(world.rank() == 0 ? to_bytes(opening.preamble) : std::string())[0]);
   if (opening.preamble.exit_code != 0) return ExitCode(opening.preamble.exit_code);
@@ -347,7 +349,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     if (world.rank() != 0) {
       start_log(config.run.log_level, world.rank(), world.size());
       await_run_folder(config.run.dir);
-      opening.job.emplace(make_job(config, {world.size(), thread_count(config, share), node->rank() == 0}, request.binary_version));
+      opening.job.emplace(make_job(config, {world.size(), thread_count(config, share), node->rank() == 0}));
       opening.job->layout.nodes = share.nodes;
       require_same_start(opening.job->identity, opening.preamble);
       if (const std::string own = arithmetic_of(config.run.numerics); own != opening.preamble.arithmetic)
@@ -356,6 +358,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job->identity.numerics = opening.preamble.numerics;
       fit_memory(*opening.job, world.rank(), share.memory);
     }
+    opening.job->identity.binary_version = request.binary_version();
     catch_stop_signals();
     comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure", world.rank());
     for (const auto& line : comm::rank_map(world)) {

@@ -21,9 +21,9 @@ struct JobRequest {
   std::filesystem::path run_file;        ///< may be empty: defaults
   std::vector<std::string> assignments;  ///< key=value over the file
   bool resume = false;
-  std::string binary_version;
-  std::string evaluate;                ///< eval: checkpoint reference; its weights are evaluated
-  reward::Spawner* spawner = nullptr;  ///< of this rank, where the run file has a reward.command
+  std::string (*binary_version)() = nullptr;  ///< with the libraries', so LibTorch is loaded: asked for once nothing is left to refuse
+  std::string evaluate;                       ///< eval: checkpoint reference; its weights are evaluated
+  reward::Spawner* spawner = nullptr;         ///< of this rank, where the run file has a reward.command
 };
 
 /// Runs the job on this rank and returns its exit code, the same on every rank. Errors of input and environment are found by rank 0 alone and

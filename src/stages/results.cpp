@@ -64,7 +64,7 @@ void write_report(const Job& job, const CoordinatorState& state, const std::stri
                  {"parameters", fmt::format("{}", job.store->layout().size)},
                  {"rollouts", fmt::format("{}", state.rollouts_total)},
                  {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)},
-                 {"version", job.version}};
+                 {"version", job.identity.binary_version}};
   input.metrics = report::read_metrics(job.run_dir);
   report::RecentSteps recent;
   for (const auto& row : input.metrics) recent.add(row);

@@ -26,7 +26,7 @@ def form_of(prompt):
 def augmented(harness):
     folder = harness.work / "augmented"
     if not folder.exists():
-        harness.train(folder, *WIDE)
+        harness.ranks(1).train(folder, *WIDE, keep={3: harness.work / "killed"})
     return folder
 
 
@@ -67,15 +67,12 @@ def its_own_parser_judges(harness):
 
 
 def same_bits(harness):
-    for name, ranks in (("three", 3), ("killed", 3)):
+    whole = augmented(harness)
+    for name, more in (("three", []), ("killed", ["--resume"])):
         folder = harness.work / name
-        if name == "killed":
-            harness.kill_after(folder, *WIDE, steps=3)
-            harness.train(folder, "--resume", *WIDE, ranks=ranks)
-        else:
-            harness.train(folder, *WIDE, ranks=ranks)
+        harness.ranks(3).train(folder, *more, *WIDE)
         for key in ("policy_sha256", "archive_sha256"):
-            check(result(folder)[key] == result(augmented(harness))[key], f"{name}: {key} differs")
+            check(result(folder)[key] == result(whole)[key], f"{name}: {key} differs")
 
 
 def half_of_the_thoughts_are_empty(harness):
@@ -83,7 +80,7 @@ def half_of_the_thoughts_are_empty(harness):
     share = {}
     for q in (0, 0.5, 1):
         folder = harness.work / f"dropout_{q}"
-        harness.train(folder, *THINK, *sets(sft__thought_dropout=q))
+        harness.ranks(1).train(folder, *THINK, *sets(sft__thought_dropout=q))
         said = [r["completion"] for r in rollouts(harness, folder, "eval")]
         thoughts = [text for text in said if text.startswith("<think>")]
         check(len(said) == 256 and len(thoughts) > 240, f"q {q}: {len(thoughts)} of {len(said)} answers begin with a thought")

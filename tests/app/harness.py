@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 LIMIT_S = 120  # a hang is a failure
@@ -26,8 +27,9 @@ class Harness:
         self.source = pathlib.Path(source)
         self.tiny = str(self.source / "tests/app/tiny.toml")
         self.launcher = [mpiexec, *flags, numproc_flag]
-        self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_")
+        self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_", dir=in_memory())
         self.work = pathlib.Path(self._folder.name)
+        self._ranks, self._starting = {}, threading.Lock()
 
     @staticmethod
     def copy(source, target):
@@ -67,12 +69,86 @@ class Harness:
     def kill_after(self, folder, *arguments, steps=3, run_file=None):
         """Trains in `folder` until so many steps are told, then SIGKILL."""
         process = self.start("train", run_file or self.tiny, "--set", f"run.dir={folder}", *arguments, start_new_session=True, stdout=None, stderr=None)
-        deadline = time.monotonic() + LIMIT_S
-        while not (folder / "metrics.jsonl").exists() or len(metrics(folder)) < steps:
-            check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
-            time.sleep(0.002)
+        await_steps(process, folder, steps)
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+    def ranks(self, count):
+        """So many ranks for the rest of the test, see Ranks."""
+        with self._starting:
+            if count not in self._ranks:
+                self._ranks[count] = Ranks(self, count)
+            return self._ranks[count]
+
+    def close(self):
+        for ranks in self._ranks.values():
+            ranks.close()
+
+
+class Ranks:
+    """Ranks that run job after job (job_server.cpp): for runs of which a test wants to see the files alone, since a start of the program takes longer than they do."""
+
+    def __init__(self, harness, count):
+        self._harness, self._turn = harness, threading.Lock()
+        self._errors = harness.work / f"ranks_{count}.err"
+        server = [str(pathlib.Path(harness.binary).with_name("job_server"))]
+        command = server if count == 1 else [*harness.launcher, str(count), *server]
+        with open(self._errors, "w") as errors:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=harness.work)
+
+    def train(self, folder, *arguments, run_file=None, keep=None):
+        """A tiny run in `folder`, or of another run file. `keep` (with one rank) tells folders by numbers of steps: each becomes what a SIGKILL after so many steps
+        would have left, a copy made while the process stands still."""
+        job = {"run_file": str(run_file or self._harness.tiny), "assignments": [f"run.dir={folder}"], "resume": False}
+        words = iter(map(str, arguments))
+        for word in words:
+            if word == "--resume":
+                job["resume"] = True
+            else:
+                job["assignments"].append({"--set": "", "--init-from": "run.init_from=", "--from-archive": "train.from_archive="}[word] + next(words))
+        with self._turn:
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
+            for steps, copy in sorted((keep or {}).items()):
+                await_steps(self._process, folder, steps)
+                self._process.send_signal(signal.SIGSTOP)
+                while not stands_still(self._process.pid):
+                    time.sleep(0.001)
+                self._harness.copy(folder, copy)
+                self._process.send_signal(signal.SIGCONT)
+                check(not (copy / "result.json").exists(), f"{folder} was stopped after its end")
+            watch = threading.Timer(LIMIT_S, self._process.terminate)
+            watch.start()
+            told = next((line for line in self._process.stdout if line.startswith("exit code ")), "no exit code\n")
+            watch.cancel()
+            check(told == "exit code 0\n", f"{told}{job}\n{self._errors.read_text(errors='replace')[-4000:]}")
+
+    def close(self):
+        self._process.stdin.close()
+        check(self._process.wait(LIMIT_S) == 0, f"the ranks did not end in order: {self._errors.read_text(errors='replace')[-4000:]}")
+
+
+def in_memory():
+    """A file system in memory where there is room: runs of a second would mostly wait for a disk. None: the usual place. What a run leaves when it is killed is the same on both."""
+    place = pathlib.Path("/dev/shm")
+    return place if place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > 4 << 30 else None
+
+
+def await_steps(process, folder, steps):
+    """Until the run's metrics tell of so many training steps."""
+    path, size, deadline = folder / "metrics.jsonl", 0, time.monotonic() + LIMIT_S
+    while True:
+        now = path.stat().st_size if path.exists() else 0
+        if now != size and len(metrics(folder)) >= steps:
+            return
+        check(process.poll() is None and time.monotonic() < deadline, f"the run ended too early: {process.poll()}")
+        size = now
+        time.sleep(0.002)
+
+
+def stands_still(pid):
+    """Whether every thread of the process is stopped, see proc(5)."""
+    return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
 
 def check(condition, message):
@@ -122,10 +198,12 @@ def core_s():
 
 
 def main(*tests, at_a_time=1):
-    """Runs the tests, all with one harness; the exit code tells ctest. Tests that mostly wait may run side by side."""
+    """Runs the tests, all with one harness; the exit code tells ctest. Those that mostly wait may run side by side; the ones of a tuple need each other's runs and keep their order."""
     harness = Harness(sys.argv[1:])
 
     def passes(test):
+        if isinstance(test, tuple):
+            return all([passes(one) for one in test])
         began = time.monotonic()
         try:
             test(harness)
@@ -137,5 +215,6 @@ def main(*tests, at_a_time=1):
 
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
         passed = list(pool.map(passes, tests))
+    harness.close()
     print(f"{core_s():.1f} core s", flush=True)
     sys.exit(0 if all(passed) else 1)

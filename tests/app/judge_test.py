@@ -14,7 +14,7 @@ def judge(harness, **more):
     """A tiny sorter that rates by the digits it happens to say: bad at judging, but each rating follows from what it reads."""
     folder = harness.work / "judge"
     if not folder.exists():
-        harness.train(harness.work / "sorter", *LONG, *sets(run__seed=3, train__steps=0, eval__before="false", eval__after="false"))
+        harness.ranks(1).train(harness.work / "sorter", *LONG, *sets(run__seed=3, train__steps=0, eval__before="false", eval__after="false"))
         harness.succeed("export", harness.work / "sorter", folder)
     given = {"model": folder, "prompt": "{prompt} {response}", "extract": "regex:[0-9]", "scale": "[0, 9]", "votes": 2, "temperature": 1, "max_new_tokens": 6} | more
     return [word for key, value in given.items() for word in ("--set", f"judge.{key}={value}")]
@@ -47,8 +47,8 @@ def reward_model(harness):
     return folder
 
 
-def run_with(harness, name, *words, **options):
-    harness.train(harness.work / name, *SETTINGS, *words, **options)
+def run_with(harness, name, *words, ranks=1):
+    harness.ranks(ranks).train(harness.work / name, *SETTINGS, *words)
     return harness.work / name
 
 
@@ -61,7 +61,8 @@ def exported(harness, folder, *words):
 
 
 def same_bits_wherever_it_judges(harness):
-    one = run_with(harness, "one", *judge(harness))
+    one = harness.work / "one"
+    harness.ranks(1).train(one, *SETTINGS, *judge(harness), keep={3: harness.work / "killed"})
     for name, ranks, words in (
         ("three", 3, sets(run__threads=2)),
         ("own_rank", 3, sets(judge__ranks=1)),
@@ -76,7 +77,7 @@ def same_bits_wherever_it_judges(harness):
     values = {line["components"]["judge"] for line in exported(harness, one, "--purpose", "train")}
     check(len(values) > 5 and all(abs(18 * value - round(18 * value)) < 1e-9 for value in values), f"not means of up to two digits: {values}")
     plain = harness.work / "plain"
-    harness.train(plain, *LONG, *sets(train__steps=5, eval__after="false"))
+    harness.ranks(1).train(plain, *LONG, *sets(train__steps=5, eval__after="false"))
     check(bits(plain)[0] != bits(one)[0], "the judge changes nothing")
 
 
@@ -89,7 +90,6 @@ def its_identity_is_in_the_archive(harness):
 def a_kill_changes_no_bit(harness):
     folder = harness.work / "killed"
     words = [*SETTINGS, *judge(harness), *sets(run__dir=folder)]
-    harness.kill_after(folder, *words)
     other = harness.work / "other_judge"
     shutil.copytree(harness.work / "judge", other)
     code, _, err, _ = harness.run("train", harness.tiny, *words, "--resume", *sets(judge__model=reward_model(harness), judge__kind="reward_model"))
@@ -101,7 +101,7 @@ def a_kill_changes_no_bit(harness):
     check(code == 2 and "is not the one that the run began with" in err, err)
     moved = harness.work / "judge_moved"
     shutil.copytree(harness.work / "judge", moved)
-    harness.train(folder, *words, "--resume", *sets(judge__model=moved, judge__ranks=1), ranks=3)  # as long as its weights are the same
+    harness.ranks(3).train(folder, *words, "--resume", *sets(judge__model=moved, judge__ranks=1))  # as long as its weights are the same
     check(bits(folder) == bits(harness.work / "one"), harness.run("archive", "diff", folder, harness.work / "one")[1])
 
 
@@ -169,7 +169,7 @@ def rows_read_its_component(harness):
         ("spell", "votes", {"votes": 8, "extract": "regex:[0-9]", "scale": "[0, 9]"}, lambda c: float(c["correct"] > 0 or c["votes"] > 0.5)),
     ):
         folder = harness.work / recipe
-        harness.train(folder, *quick, *judge(harness, component=component, **extra), *sets(objective__recipe=recipe, task__format_weight=0))
+        harness.ranks(1).train(folder, *quick, *judge(harness, component=component, **extra), *sets(objective__recipe=recipe, task__format_weight=0))
         row = metrics(folder)[0]
         lines = [line for line in exported(harness, folder, "--purpose", "train", "--step", "1") if not line["undecided"]]
         mean = sum(reward(line["components"]) - line["reward"] for line in lines) / len(lines)

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, ExactBudget, testing::ValuesIn(exact_rows()), [](
 
 TEST_P(ExactBudget, OfARunFileIsSpentInEachOfAHundredSteps) {
   const io::test::RunFolder folder;
-  Job job = make_job(run_file(folder.path(), GetParam()), {}, "test");
+  Job job = make_job(run_file(folder.path(), GetParam()), {});
   Workers workers;
   Mailbox mail(workers);
   const auto next = [&](const std::string&) { return workers.next(); };

@@ -14,7 +14,7 @@ Job small_job(const std::filesystem::path& folder, std::uint64_t version) {
                                           "task.validation_prompts=2", "task.heldout_prompts=2", "task.min_level=1", "task.max_level=2", "model.hidden_size=16",
                                           "model.intermediate_size=16", "model.num_hidden_layers=1", "model.num_attention_heads=1",
                                           "model.num_key_value_heads=1", "model.head_dim=16", "model.max_position_embeddings=32", "sampling.max_new_tokens=3"}),
-                     {}, "test");
+                     {});
   const auto alone = comm::alone();
   open_policy(job, *alone);
   job.store->publish(PolicyVersion{version}, *alone);

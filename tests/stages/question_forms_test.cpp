@@ -55,7 +55,7 @@ std::vector<std::string> settings(const RunFolder& folder, const std::vector<std
 
 const std::vector<std::string> kForms{"task.forms=[\"boxed\", \"think_opened\", \"plain\"]", "objective.recipe=prompt-augmentation-grpo"};
 
-Job job_of(const RunFolder& folder, const std::vector<std::string>& more) { return make_job(load_run_config({}, settings(folder, more)), {}, "test"); }
+Job job_of(const RunFolder& folder, const std::vector<std::string>& more) { return make_job(load_run_config({}, settings(folder, more)), {}); }
 
 TEST(QuestionForms, AreDrawnUniformlyByAddressedDraws) {
   const RunFolder folder;
@@ -130,7 +130,8 @@ std::string trained(int ranks, bool stop_first, std::set<std::string>* prompts =
   all.push_back(ranks == 1 ? "run.layout=single" : "run.layout=colocated");
   const auto go = [&](bool resume, ExitCode expected) {
     comm::run_as_threads(ranks, [&](comm::Communicator& world) {
-      const JobRequest request{.kind = JobKind::train, .run_file = {}, .assignments = all, .resume = resume, .binary_version = "test", .evaluate = {}};
+      const JobRequest request{
+          .kind = JobKind::train, .run_file = {}, .assignments = all, .resume = resume, .binary_version = [] { return std::string("test"); }, .evaluate = {}};
       EXPECT_EQ(int(run_job(world, request)), int(expected));
     });
   };

@@ -25,7 +25,7 @@ inline Job small_job(const std::filesystem::path& folder, const std::vector<std:
                                     "model.num_key_value_heads=1",
                                     "model.head_dim=16"};
   settings.insert(settings.end(), more.begin(), more.end());
-  return make_job(load_run_config({}, settings), {}, "test");
+  return make_job(load_run_config({}, settings), {});
 }
 
 }  // namespace rollcall::stages::test

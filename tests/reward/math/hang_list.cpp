@@ -29,6 +29,7 @@ std::vector<Input> inputs() {
   for (int n = 1; n <= 1500; ++n) terms += fmt::format("+{}x^{{{}}}", n, n);
   for (int n = 2; n <= 60; ++n) radicals += fmt::format("+\\sqrt{{{}}}", n * n + 1);
   for (int n = 1; n <= 1200; ++n) symbols += fmt::format("+z_{{{}}}", n);
+  const std::string logarithms = "\\log_{2^5}(\\log_{2^4}(\\log_{2^3}(\\log_{2^2}(\\log_{2^1}(";
   const std::string matrix = "\\begin{pmatrix}" + repeated(repeated("1&", 30) + "2\\\\", 30) + "\\end{pmatrix}";
   return {
       {"nested parentheses", "1", repeated("(", 5000) + "1" + repeated(")", 5000)},
@@ -86,6 +87,15 @@ std::vector<Input> inputs() {
       {"polynomial with long coefficients", "(" + repeated("9", 300) + "x+1)^{64}", "(" + repeated("9", 300) + "x+2)^{64}"},
       {"zero in disguise below", "\\frac{1}{\\sqrt{3+2\\sqrt2}-1-\\sqrt2}", "0"},
       {"zero bytes", "1", std::string(4000, '\0')},
+      // Published ones, by the issue that tells of them.
+      {"Math-Verify issue 65", "1", "\\dfrac{5^{\\left(5^{\\left(5^{\\left(5^5\\right)}\\right)} - 4\\right)} - 5}{16}"},
+      {"Math-Verify issue 63", logarithms + "x" + repeated(")", 5), logarithms + "y" + repeated(")", 5)},
+      {"Math-Verify issue 14", "\\frac{1}{2004!}", "\\frac{1}{2006!}"},
+      {"sympy issue 24187, base 3", "1", "3^{20^6}"},
+      {"sympy issue 24187, base 2", "1", "2^{30^5}"},
+      {"sympy issue 24279", "0", "\\sin(\\sin(\\exp(\\exp(\\exp(3)))+3))"},
+      {"sympy issue 21579", "1", "10.0^{10.0^{10.0}}"},
+      {"sympy issue 20956", "0", "5(-\\frac{103394997431911}{10^{12}})^{y+\\frac{153096909707543}{10^{13}}}(y+\\frac{163096909707543}{10^{13}})"},
   };
 }
 

@@ -1,0 +1,68 @@
+// Runs jobs one after another in the ranks that a launcher started once: for tests that compare what many short runs end with, where loading LibTorch takes
+// longer than a run. A job is a line of standard input, {"run_file", "assignments", "resume"}; each ends with a line "exit code N" on standard output.
+#include "app/commands.hpp"
+#include "app/job_world.hpp"
+#include "app/start_sandbox.hpp"
+#include "stages/rank.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+
+namespace {
+
+using namespace rollcall;
+
+constexpr int kJob = 1 << 20;  // no tag of the stages
+
+std::string version() { return "rollcall " ROLLCALL_VERSION; }
+
+/// The next line of rank 0's standard input on every rank, empty at its end. Ranks that wait sleep: the cores belong to other tests meanwhile.
+std::string next_line(comm::Communicator& world) {
+  std::string line;
+  if (world.rank() == 0) {
+    std::getline(std::cin, line);
+    for (int rank = 1; rank < world.size(); ++rank) world.send(rank, kJob, line);
+    return line;
+  }
+  for (;;) {
+    if (auto message = world.try_receive(); message && message->tag == kJob) return message->bytes;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+void serve(comm::Communicator& world, reward::Spawner& spawner) {
+  for (std::string line; !(line = next_line(world)).empty();) {
+    const auto asked = nlohmann::json::parse(line);
+    const stages::JobRequest request{.kind = stages::JobKind::train,
+                                     .run_file = asked.at("run_file").get<std::string>(),
+                                     .assignments = asked.at("assignments").get<std::vector<std::string>>(),
+                                     .resume = asked.at("resume").get<bool>(),
+                                     .binary_version = version,
+                                     .evaluate = {},
+                                     .spawner = &spawner};
+    const int code = int(stages::run_job(world, request));
+    world.barrier();  // no job's message reaches a rank that is still in the one before
+    if (world.rank() == 0) std::cout << "exit code " << code << std::endl;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  reward::Spawner spawner;  // these two fork, so they come first
+  app::start_sandbox(SandboxSection{});
+  const app::JobWorld world({argc, argv});
+  try {
+    serve(world.communicator(), spawner);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "job_server: %s\n", error.what());
+    world.communicator().abort(3);
+  }
+  return 0;
+}
