@@ -243,8 +243,6 @@ Job make_job(const RunConfig& config, const RankShape& shape) {
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
   job.tokenizer = job.format->tokenizer();
   job.config.text = job.format->section(), job.config.sampling.vocab_size = job.tokenizer->vocab_size();
-  job.models = models_of(config, *job.tokenizer);
-  job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   if (!config.task.forms.empty()) job.forms.clear();
   for (const auto& name : config.task.forms) job.forms.push_back(&text::find_answer_form(name));
   const auto& row = task::find_task(config.task.name);
@@ -254,6 +252,8 @@ Job make_job(const RunConfig& config, const RankShape& shape) {
   if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(config.task, verifier));
   const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
+  job.models = models_of(config, *job.tokenizer);  // by the objective's columns, so LibTorch is loaded here
+  job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   job.identity = make_identity(job.config, data_hash(job));
   job.workers = std::make_unique<WorkerPool>(shape.threads);
   std::optional<model::AlignedFloats> weights;

@@ -65,7 +65,8 @@ Verdict Values::compare(const Form& a, const Form& b) {
   const auto x = rational(a), y = rational(b);
   if (x && y) {
     if (*x == *y) return {Answer::equal, "the same number"};
-    return {Answer::different, fmt::format("the numbers differ by {:.3g}", mpq_class(*y - *x).get_d())};
+    const double by = mpq_class(*y - *x).get_d();
+    return {Answer::different, by == 0 ? "the numbers differ by less than a double shows" : fmt::format("the numbers differ by {:.3g}", by)};
   }
   if (algebra_.same(a, b)) return {Answer::equal, "the same canonical form"};
   const Form difference = algebra_.subtract(a, b);

@@ -2,7 +2,8 @@
 """Lets Math-Verify (PyPI math-verify; 0.9.0 tried) judge the same pairs as Rollcall's verifier `math` and lists every disagreement.
 
 usage: beside_math_verify.py ROLLCALL PAIRS.jsonl [PAIRS.jsonl ...]
-PAIRS has lines {"answer": reference, "response": ..., "equal": true | false, "category": ...}, as `math_pairs write SEED COUNT` writes them. Prints a table of
+PAIRS has lines {"answer": reference, "response": ..., "equal": true | false, "category": ...}, as `math_pairs write SEED COUNT` writes them;
+math_cases.jsonl and math_verify_cases.jsonl here are worked by hand, the latter with the "source" of each. Prints a table of
 categories (right of each) and the answers a second of processor time, then the disagreements as tab-separated lines: category, reference, response, truth, Rollcall, its reason, Math-Verify.
 """
 import collections
