@@ -338,7 +338,10 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
     }
   } else {
-    (void)method::library();  // while rank 0 reads and checks
+    try {
+      (void)method::library();  // while rank 0 reads and checks
+    } catch (const Error&) {    // said below by whoever lacks it, unless rank 0 refuses the job for all
+    }
   }
   opening.preamble = from_bytes<Preamble>(world.gather_all(world.rank() == 0 ? to_bytes(opening.preamble) : std::string())[0]);
   if (opening.preamble.exit_code != 0) return ExitCode(opening.preamble.exit_code);

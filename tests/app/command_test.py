@@ -107,6 +107,7 @@ def stopped_and_killed(harness):
     after = {row["step"]: row for row in metrics(folder)}
     kept = {key for key in after[3] if not key.startswith(("timing_s/", "perf/"))}
     check(all(before[3][key] == after[3][key] for key in kept), "the resumed step 3 is another")
+    no_grader_is_left(harness, "once")
 
 
 def a_kill_changes_no_bit(harness):
@@ -116,10 +117,14 @@ def a_kill_changes_no_bit(harness):
     harness.kill_after(folder, *words)
     harness.train(folder, *words, "--resume")
     check(bits(folder) == bits(whole), harness.run("archive", "diff", folder, whole)[1])
-    left = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(harness.work / "hard.notes").encode() in read(p)]
-    check(not left, f"graders outlive their runs: {left}")
+    no_grader_is_left(harness, "hard")
     kept = [file.stat().st_size for file in (folder / "verifier").glob("rank-0000-process-*.log")]  # of whichever process met an answer that it fails on
     check(kept and all(0 < size <= 1 << 20 for size in kept), f"standard error is not kept, or without bounds: {kept}")
+
+
+def no_grader_is_left(harness, mode):
+    left = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(harness.work / f"{mode}.notes").encode() in read(p)]
+    check(not left, f"graders outlive their runs: {left}")
 
 
 def read(path):

@@ -81,15 +81,15 @@ class Harness:
             return self._ranks[count]
 
     def close(self):
-        for ranks in self._ranks.values():
-            ranks.close()
+        """Whether all of them ended in order."""
+        return all([ranks.close() for ranks in self._ranks.values()])
 
 
 class Ranks:
     """Ranks that run job after job (job_server.cpp): for runs of which a test wants to see the files alone, since a start of the program takes longer than they do."""
 
     def __init__(self, harness, count):
-        self._harness, self._turn = harness, threading.Lock()
+        self._harness, self._count, self._turn, self._killed = harness, count, threading.Lock(), False
         self._errors = harness.work / f"ranks_{count}.err"
         server = [str(pathlib.Path(harness.binary).with_name("job_server"))]
         command = server if count == 1 else [*harness.launcher, str(count), *server]
@@ -99,6 +99,7 @@ class Ranks:
     def train(self, folder, *arguments, run_file=None, keep=None):
         """A tiny run in `folder`, or of another run file. `keep` (with one rank) tells folders by numbers of steps: each becomes what a SIGKILL after so many steps
         would have left, a copy made while the process stands still."""
+        check(self._count == 1 or not keep, "only one rank can be stopped as a whole")
         job = {"run_file": str(run_file or self._harness.tiny), "assignments": [f"run.dir={folder}"], "resume": False}
         words = iter(map(str, arguments))
         for word in words:
@@ -107,31 +108,66 @@ class Ranks:
             else:
                 job["assignments"].append({"--set": "", "--init-from": "run.init_from=", "--from-archive": "train.from_archive="}[word] + next(words))
         with self._turn:
-            self._process.stdin.write(json.dumps(job) + "\n")
-            self._process.stdin.flush()
-            for steps, copy in sorted((keep or {}).items()):
-                await_steps(self._process, folder, steps)
-                self._process.send_signal(signal.SIGSTOP)
+            check(not self._killed, f"the {self._count} ranks were ended after an earlier failure")
+            try:
+                told = self._run(job, pathlib.Path(folder), keep or {})
+            except Exception as failure:
+                self._kill()  # whatever it says from here on would be taken for the next job's
+                raise AssertionError(f"{failure}{self._said()}") from failure
+        check(told == "exit code 0\n", f"{told or 'the ranks have ended'} {job}{self._said()}")
+
+    def _run(self, job, folder, keep):
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        for steps, copy in sorted(keep.items()):
+            await_steps(self._process, folder, steps)
+            deadline = time.monotonic() + LIMIT_S
+            self._process.send_signal(signal.SIGSTOP)
+            try:
                 while not stands_still(self._process.pid):
+                    check(self._process.poll() is None and time.monotonic() < deadline, "the process does not stand still")
                     time.sleep(0.001)
                 self._harness.copy(folder, copy)
+            finally:
                 self._process.send_signal(signal.SIGCONT)
-                check(not (copy / "result.json").exists(), f"{folder} was stopped after its end")
-            watch = threading.Timer(LIMIT_S, self._process.terminate)
-            watch.start()
-            told = next((line for line in self._process.stdout if line.startswith("exit code ")), "no exit code\n")
+            check(not (copy / "result.json").exists(), f"{folder} was stopped after its end")
+        watch = threading.Timer(LIMIT_S, self._kill)
+        watch.start()
+        try:
+            return next((line for line in self._process.stdout if line.startswith("exit code ")), "")
+        finally:
             watch.cancel()
-            check(told == "exit code 0\n", f"{told}{job}\n{self._errors.read_text(errors='replace')[-4000:]}")
+
+    def _said(self):
+        return "\n" + self._errors.read_text(errors="replace")[-4000:]
+
+    def _kill(self):
+        self._killed = True
+        if self._count > 1:
+            self._process.terminate()  # a launcher takes its ranks along
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                pass
+        self._process.kill()
 
     def close(self):
-        self._process.stdin.close()
-        check(self._process.wait(LIMIT_S) == 0, f"the ranks did not end in order: {self._errors.read_text(errors='replace')[-4000:]}")
+        try:
+            self._process.stdin.close()
+            code = self._process.wait(LIMIT_S)
+        except (OSError, subprocess.TimeoutExpired):
+            self._kill()
+            code = self._process.wait()
+        if code != 0:
+            print(f"FAIL  {self._count} ranks did not end in order ({code}):{self._said()}", flush=True)
+        return code == 0
 
 
 def in_memory():
-    """A file system in memory where there is room: runs of a second would mostly wait for a disk. None: the usual place. What a run leaves when it is killed is the same on both."""
+    """A file system in memory where there is room: runs of a second would mostly wait for a disk. What a run leaves when it is killed is the same on both. None: TMPDIR, or the usual place."""
     place = pathlib.Path("/dev/shm")
-    return place if place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > 4 << 30 else None
+    fits = "TMPDIR" not in os.environ and place.is_dir() and os.access(place, os.W_OK) and not os.statvfs(place).f_flag & os.ST_NOEXEC
+    return place if fits and shutil.disk_usage(place).free > 4 << 30 else None
 
 
 def await_steps(process, folder, steps):
@@ -148,7 +184,10 @@ def await_steps(process, folder, steps):
 
 def stands_still(pid):
     """Whether every thread of the process is stopped, see proc(5)."""
-    return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    try:
+        return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return False  # a thread has ended meanwhile
 
 
 def check(condition, message):
@@ -209,12 +248,12 @@ def main(*tests, at_a_time=1):
             test(harness)
             print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
             return True
-        except AssertionError as failure:
-            print(f"FAIL  {test.__name__}: {failure}", flush=True)
+        except Exception as failure:
+            print(f"FAIL  {test.__name__}: {'' if isinstance(failure, AssertionError) else type(failure).__name__ + ' '}{failure}", flush=True)
             return False
 
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
         passed = list(pool.map(passes, tests))
-    harness.close()
+    passed.append(harness.close())
     print(f"{core_s():.1f} core s", flush=True)
     sys.exit(0 if all(passed) else 1)

@@ -46,6 +46,10 @@ def a_program_without_its_library_says_so(harness):
     code, said = run(*train)
     check(code == 2 and f"{LIBRARY} is missing" in said and "objectives" in said and "cmake --install" in said, f"exit code {code}: {said}")
     check(not folder.exists(), "a run that cannot train left its folder")
+    done = subprocess.run([*harness.launcher, "3", str(copy), *map(str, train)], capture_output=True, text=True, cwd=harness.work, timeout=60)
+    said = done.stdout + done.stderr
+    check(done.returncode == 2 and said.count(f"{LIBRARY} is missing") == 1 and "MPI_ABORT" not in said, f"three ranks, exit code {done.returncode}: {said}")
+    check(not folder.exists(), "a run that cannot train left its folder")
     code, said = run("doctor")
     check(code != 0 and f"{LIBRARY} is missing" in said, f"doctor, exit code {code}: {said}")
 

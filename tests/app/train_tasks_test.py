@@ -11,7 +11,7 @@ EASY = ["task.min_level=1", "task.max_level=1", "task.heldout_prompts=3", "sft.s
 
 def study(harness, *more):
     """(exit code, stdout)"""
-    words = [sys.executable, harness.source / "scripts/train_tasks", "code-functions", "--seeds", 1, "--jobs", 1, "--binary", harness.binary,
+    words = [sys.executable, harness.source / "scripts/train_tasks", "code-functions", "--seeds", 1, "--binary", harness.binary,
              "--runs", harness.work / "tasks", *(f"--set={setting}" for setting in [*EASY, "sft.steps=20"]), *more]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=LIMIT_S)
     check(not done.stderr, done.stderr)
@@ -21,22 +21,25 @@ def study(harness, *more):
 def same_bits_on_any_ranks_and_after_a_kill(harness):
     run_file = harness.source / "jobs/runs/code-functions.toml"
     words = [*(word for setting in EASY for word in ("--set", setting)), *sets(eval__before="false", eval__after="false", run__threads=1, checkpoint__every=1, archive__pack_every=1)]
-    one, three, killed = (harness.work / f"code_{name}" for name in ("one", "three", "killed"))
-    harness.ranks(1).train(one, *words, run_file=run_file, keep={1: killed})
-    harness.ranks(3).train(three, *words, run_file=run_file)
-    harness.ranks(3).train(killed, "--resume", *words, run_file=run_file)
-    ends = [(result(folder)["policy_sha256"], result(folder)["archive_sha256"]) for folder in (one, three, killed)]
+    ends = []
+    for name, ranks in (("one", 1), ("three", 3), ("killed", 3)):
+        folder = harness.work / f"code_{name}"
+        if name == "killed":
+            harness.kill_after(folder, *words, steps=1, run_file=run_file)
+            check(not (folder / "result.json").exists(), "the kill came after the end of the run, and tested nothing")
+        harness.train(folder, *(["--resume"] if name == "killed" else []), *words, ranks=ranks, run_file=run_file)
+        ends.append((result(folder)["policy_sha256"], result(folder)["archive_sha256"]))
     check(ends[0] == ends[1], "the ranks change bits")
     check(ends[0] == ends[2], "a kill changes bits")
-    rates = [row["train/pass_rate"] for row in metrics(one)]
+    rates = [row["train/pass_rate"] for row in metrics(folder)]
     check(0 < max(rates) < 1, f"these answers say nothing: {rates}")
-    lines = [json.loads(line) for line in harness.succeed("archive", "export", one, "--purpose", "train").splitlines()]
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()]
     shares = {line["completion"]: line["correct"] for line in lines}
     check(any(shares.values()) and all(text.startswith("def f(x):return x") for text, correct in shares.items() if correct), shares)
 
 
 def trains_goes_on_and_judges(harness):
-    code, out = study(harness)
+    code, out = study(harness, "--jobs", 2)
     check("2 of 2 runs to do" in out, out)
     check(code == 1 and "code-functions: seed 1 gains" in out and "less than 0.1" in out, out)  # three steps are too few
     _, again = study(harness)

@@ -139,6 +139,7 @@ TEST(Decide, SaysWhereItCannotTell) {
   EXPECT_EQ(decide("x^2 = 4", "x = \\pm 2").verdict.answer, Answer::undecided);
   EXPECT_EQ(decide("x^2 + y^2 = 4", "2").verdict.answer, Answer::different);
   EXPECT_EQ(decide("\\sin(9^{9^9})", "0").verdict.answer, Answer::undecided);
+  EXPECT_EQ(decide("\\frac{1}{2004!}", "\\frac{1}{2006!}").verdict.reason, "the numbers differ by less than a double shows");
   EXPECT_EQ(decide("1", std::string(kLongestAnswer + 1, '7')).verdict.reason, "an answer longer than is read");
   EXPECT_EQ(decide(std::string(kLongestAnswer + 1, '7'), std::string(kLongestAnswer + 1, '7')).verdict.answer, Answer::equal);
 }
