@@ -22,12 +22,13 @@ PROGRESS = re.compile(r"(sft|train|eval|validation) \[[#.]+\]")
 
 
 class Harness:
-    def __init__(self, arguments):
+    def __init__(self, arguments, folder=None):
+        """Works in a new folder of `folder`, or of the usual place, which other nodes see too."""
         self.binary, source, mpiexec, numproc_flag, *flags = arguments
         self.source = pathlib.Path(source)
         self.tiny = str(self.source / "tests/app/tiny.toml")
         self.launcher = [mpiexec, *flags, numproc_flag]
-        self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_", dir=in_memory())
+        self._folder = tempfile.TemporaryDirectory(prefix="rollcall_app_", dir=folder)
         self.work = pathlib.Path(self._folder.name)
         self._ranks, self._starting = {}, threading.Lock()
 
@@ -238,7 +239,7 @@ def core_s():
 
 def main(*tests, at_a_time=1):
     """Runs the tests, all with one harness; the exit code tells ctest. Those that mostly wait may run side by side; the ones of a tuple need each other's runs and keep their order."""
-    harness = Harness(sys.argv[1:])
+    harness = Harness(sys.argv[1:], in_memory())
 
     def passes(test):
         if isinstance(test, tuple):
