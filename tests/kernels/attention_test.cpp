@@ -103,9 +103,12 @@ TEST(Attention, BackwardOfAPart) {
 TEST(Attention, SetsAreBitIdentical) {
   EXPECT_TRUE(rc::check([] {
     const Sequence s = *sequences();
-    for (const KernelSet* set : simd_sets()) {
-      RC_ASSERT(same_bits(s.forward(*set, 0, s.t), s.forward(scalar_kernels(), 0, s.t)));
-      RC_ASSERT(same_bits(s.backward(*set), s.backward(scalar_kernels())));
+    for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8}) {
+      const KernelSet& scalar = *kernels_by_name("scalar", numerics);
+      for (const KernelSet* set : sets_of(numerics)) {
+        RC_ASSERT(same_bits(s.forward(*set, 0, s.t), s.forward(scalar, 0, s.t)));
+        RC_ASSERT(same_bits(s.backward(*set), s.backward(scalar)));
+      }
     }
   }));
 }
