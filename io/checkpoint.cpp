@@ -76,6 +76,16 @@ std::string manifest_text(const std::string& name, std::uint64_t sequence, const
   return manifest.dump(1) + "\n";
 }
 
+/// Bytes of a file; none where there is none, or where the run removes its checkpoint just now.
+std::optional<std::uint64_t> bytes_of(const fs::path& path) {
+  if (!fs::is_regular_file(path)) return std::nullopt;
+  std::error_code failed;
+  const std::uint64_t bytes = fs::file_size(path, failed);
+  if (failed == std::errc::no_such_file_or_directory) return std::nullopt;
+  if (failed) throw fs::filesystem_error("file_size", path, failed);
+  return bytes;
+}
+
 std::vector<std::string> folder_names(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : list_folder(folder_of(run_dir)))
@@ -248,9 +258,9 @@ Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, con
   for (const auto& [file, facts] : read_manifest_of(folder).files) {
     if (!only.empty() && file != only) continue;
     const fs::path path = folder / file;
-    if (!fs::is_regular_file(path)) corrupt(path, "the file is missing");
-    if (const auto bytes = fs::file_size(path); bytes != facts.bytes)
-      corrupt(path, fmt::format("it has {} bytes where the manifest says {}", bytes, facts.bytes));
+    const auto bytes = bytes_of(path);
+    if (!bytes) corrupt(path, "the file is missing");
+    if (*bytes != facts.bytes) corrupt(path, fmt::format("it has {} bytes where the manifest says {}", *bytes, facts.bytes));
     std::string content = read_file(path);
     if (const auto found = checksum64(content); found != facts.checksum)
       corrupt(path, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum)));
@@ -312,14 +322,13 @@ void verify_files(const fs::path& checkpoint, const std::vector<std::string>& na
                             "use another checkpoint, or restore the file from a copy");
     };
     const auto facts = known.find(name);
-    const bool there = fs::is_regular_file(path);
+    const auto bytes = bytes_of(path);
     if (facts == known.end()) {
-      demand(!there, "the manifest does not name it");
+      demand(!bytes, "the manifest does not name it");
       continue;
     }
-    demand(there, "the file is missing");
-    const std::uint64_t bytes = fs::file_size(path);
-    demand(bytes == facts->second.bytes, fmt::format("it has {} bytes where the manifest says {}", bytes, facts->second.bytes));
+    demand(bytes.has_value(), "the file is missing");
+    demand(*bytes == facts->second.bytes, fmt::format("it has {} bytes where the manifest says {}", *bytes, facts->second.bytes));
     const std::uint64_t found = file_checksum64(path);
     demand(found == facts->second.checksum, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts->second.checksum)));
   }

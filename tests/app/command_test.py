@@ -74,7 +74,8 @@ def failures_cost_their_own_verdicts(harness):
     """3 of 24 answers have no verdict, and in step 2 another hangs; duplicates and processes that end after a reply cost nothing."""
     hard = [*grader(harness, "hard"), *HARD]
     with concurrent.futures.ThreadPoolExecutor() as side_by_side:  # each waits 8 s for what hangs
-        folders = list(side_by_side.map(lambda ranks: run_with(harness, f"hard_{ranks}", *hard, ranks=ranks), (1, 3)))
+        list(side_by_side.map(lambda ranks: harness.train(harness.work / f"hard_{ranks}", *SETTINGS, *hard, ranks=ranks), (1, 3)))
+    folders = [harness.work / f"hard_{ranks}" for ranks in (1, 3)]
     check(bits(folders[0]) == bits(folders[1]), "what fails changes bits with the ranks")
     rows = metrics(folders[0])
     undecided = sum(row["scoring/command/undecided"] for row in rows)

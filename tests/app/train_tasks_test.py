@@ -6,7 +6,7 @@ import sys
 from harness import LIMIT_S, check, main, metrics, result, sets
 
 # One operation, 21 prompts to train on: enough answers are right after a second of examples.
-EASY = ["task.min_level=1", "task.max_level=1", "task.heldout_prompts=3", "sft.steps=110", "sft.batch_size=64", "train.steps=3"]
+EASY = ["task.min_level=1", "task.max_level=1", "task.heldout_prompts=3", "sft.steps=140", "sft.batch_size=24", "train.steps=3"]
 
 
 def study(harness, *more):
