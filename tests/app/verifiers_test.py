@@ -53,4 +53,4 @@ def mathematics(harness):
     same_end(harness, "math", *sets(task__name="arithmetic", reward__verifier="math"))
 
 
-main(*map(of_task, TASKS), sentences, questions_of_a_file, mathematics)
+main(*map(of_task, TASKS), sentences, questions_of_a_file, mathematics, at_a_time=2)
