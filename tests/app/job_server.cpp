@@ -3,6 +3,7 @@
 #include "app/commands.hpp"
 #include "app/job_world.hpp"
 #include "app/start_sandbox.hpp"
+#include "base/error.hpp"
 #include "stages/rank.hpp"
 
 #include <nlohmann/json.hpp>
@@ -56,7 +57,11 @@ void serve(comm::Communicator& world, reward::Spawner& spawner) {
 
 int main(int argc, char** argv) {
   reward::Spawner spawner;  // these two fork, so they come first
-  app::start_sandbox(SandboxSection{});
+  try {
+    app::start_sandbox(SandboxSection{});
+  } catch (const EnvironmentError& error) {  // most tasks run no code
+    std::fprintf(stderr, "job_server: %s\n", error.what());
+  }
   const app::JobWorld world({argc, argv});
   try {
     serve(world.communicator(), spawner);
