@@ -97,11 +97,11 @@ class Ranks:
         with open(self._errors, "w") as errors:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=harness.work)
 
-    def train(self, folder, *arguments, run_file=None, keep=None):
-        """A tiny run in `folder`, or of another run file. `keep` (with one rank) tells folders by numbers of steps: each becomes what a SIGKILL after so many steps
+    def train(self, folder, *arguments, keep=None):
+        """A tiny run in `folder`. `keep` (with one rank) tells folders by numbers of steps: each becomes what a SIGKILL after so many steps
         would have left, a copy made while the process stands still."""
         check(self._count == 1 or not keep, "only one rank can be stopped as a whole")
-        job = {"run_file": str(run_file or self._harness.tiny), "assignments": [f"run.dir={folder}"], "resume": False}
+        job = {"run_file": self._harness.tiny, "assignments": [f"run.dir={folder}"], "resume": False}
         words = iter(map(str, arguments))
         for word in words:
             if word == "--resume":

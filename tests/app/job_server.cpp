@@ -32,7 +32,10 @@ std::string next_line(comm::Communicator& world) {
     return line;
   }
   for (;;) {
-    if (auto message = world.try_receive(); message && message->tag == kJob) return message->bytes;
+    if (auto message = world.try_receive()) {
+      expect(message->tag == kJob, "the job before has left no message");
+      return message->bytes;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

@@ -5,7 +5,7 @@ from harness import check, main, metrics, result, sets
 
 TASKS = ("sorting", "arithmetic", "countdown", "code", "tags", "json", "instructions", "multiple_choice", "word_sorting", "graph", "knights_knaves", "units")
 SHORT = sets(task__max_level=3, task__train_prompts=32, task__heldout_prompts=4, task__validation_prompts=0, model__max_position_embeddings=1024, sampling__max_new_tokens=24, sft__steps=60,
-             sft__batch_size=16, train__steps=5, train__prompts_per_step=4, eval__before="false", eval__after="false", checkpoint__every=2, archive__pack_every=2)
+             sft__batch_size=16, train__steps=5, train__prompts_per_step=4, eval__before="false", eval__after="false", checkpoint__every=1, archive__pack_every=1)
 
 
 def bits(folder):
@@ -15,7 +15,7 @@ def bits(folder):
 
 def same_end(harness, name, *settings):
     whole, killed = harness.work / name, harness.work / f"{name}_killed"
-    harness.ranks(1).train(whole, *SHORT, *settings, keep={3: killed})
+    harness.ranks(1).train(whole, *SHORT, *settings, keep={1: killed})
     harness.ranks(3).train(killed, "--resume", *SHORT, *settings)
     check(bits(whole) == bits(killed), f"{name}: killed, resumed on three ranks, it ends differently")
     said = [json.loads(line) for line in harness.succeed("archive", "export", whole, "--purpose", "train").splitlines()]
