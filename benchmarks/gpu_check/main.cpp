@@ -1,20 +1,39 @@
 // The GPU check: all tests of the device's kernels, a training of the quickstart's size and timings, on whatever GPU is here; one dated table.
+//
+// usage: gpu_check [PART...]: tests, training, products, attention, models; without one all of them
 #include "benchmarks/gpu_check/timings.hpp"
 #include "benchmarks/gpu_check/training.hpp"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
 using namespace rollcall::gpu_check;
 
-constexpr int kNoDevice = 2, kFailed = 1;
+constexpr int kUnusable = 2, kFailed = 1;
+
+/// What is asked for of all there is; nothing, after a message, where a name is none.
+std::vector<std::string> parts(int argc, char** argv) {
+  const std::vector<std::string> all{"tests", "training", "products", "attention", "models"};
+  std::vector<std::string> asked(argv + 1, argv + argc);
+  for (const std::string& part : asked)
+    if (std::find(all.begin(), all.end(), part) == all.end()) {
+      std::fprintf(stderr, "gpu_check: there is no part %s; there are tests, training, products, attention, models, and without one it runs all of them\n", part.c_str());
+      return {};
+    }
+  return asked.empty() ? all : asked;
+}
 
 /// One clear message where nothing can run.
 bool device_is_here() {
@@ -74,7 +93,8 @@ bool run_training() {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  if (!device_is_here()) return kNoDevice;
+  const std::vector<std::string> asked = parts(argc, argv);
+  if (asked.empty() || !device_is_here()) return kUnusable;
   try {
     const Device device = measured_device();
     int driver = 0;
@@ -85,11 +105,13 @@ int main(int argc, char** argv) {
     std::printf("%s, %s, compute capability %d.%d, driver of CUDA %d.%d, runtime %d.%d\n", date, device.name.c_str(), device.capability / 10,
                 device.capability % 10, driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     print("bandwidth of a copy", std::to_string(int(device.bandwidth * 1e-9)) + " GB/s");
-    bool right = run_tests();
-    right = run_training() && right;
-    bool fast = print(product_lines(device));
-    fast = print(attention_lines(device)) && fast;
-    fast = print(model_lines(device)) && fast;
+    bool right = true, fast = true;
+    const auto runs = [&](const char* part) { return std::find(asked.begin(), asked.end(), part) != asked.end(); };
+    if (runs("tests")) right = run_tests() && right;
+    if (runs("training")) right = run_training() && right;
+    if (runs("products")) fast = print(product_lines(device)) && fast;
+    if (runs("attention")) fast = print(attention_lines(device)) && fast;
+    if (runs("models")) fast = print(model_lines(device)) && fast;
     std::printf("%s%s\n", right ? "all results are right" : "SOME RESULTS ARE WRONG", fast ? "" : "; some figures are below their floors");
     return right ? 0 : kFailed;
   } catch (const std::exception& error) {

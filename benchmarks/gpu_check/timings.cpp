@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <random>
 
 namespace rollcall::gpu_check {
 namespace {
@@ -17,24 +18,40 @@ using kernels::Bf16;
 namespace device = kernels::cuda;
 
 constexpr double kGemmFloor = 0.5, kStreamFloor = 0.7;  // of cuBLASLt at 1,024 rows; of bandwidth at 16
+constexpr int kCalls = 16;                              // of a product
 constexpr std::size_t kTurns = std::size_t{256} << 20;  // bytes of inputs that take turns: more than any cache
 
-/// Seconds of a call, the median of 9 after one to warm up; call(turn).
-double seconds(const std::function<void(int)>& call) {
+/// Seconds of a call, call(turn), of several that follow each other, so that the host is ahead: the median of 9 after one to warm up.
+double seconds(const std::function<void(int)>& call, int calls = 1) {
   cudaEvent_t begin, end;
   cudaEventCreate(&begin), cudaEventCreate(&end);
   std::vector<double> all;
   call(0);
   for (int turn = 1; turn <= 9; ++turn) {
-    cudaEventRecord(begin, nullptr), call(turn), cudaEventRecord(end, nullptr);
+    cudaEventRecord(begin, nullptr);
+    for (int i = 0; i < calls; ++i) call(turn * calls + i);
+    cudaEventRecord(end, nullptr);
     cudaEventSynchronize(end);
     float ms = 0.0F;
     cudaEventElapsedTime(&ms, begin, end);
-    all.push_back(double(ms) * 1e-3);
+    all.push_back(double(ms) * 1e-3 / calls);
   }
   cudaEventDestroy(begin), cudaEventDestroy(end);
   std::nth_element(all.begin(), all.begin() + 4, all.end());
   return all[4];
+}
+
+/// Normal numbers in bf16, the same 1M of them again and again: products of equal numbers are faster.
+void fill(void* memory, std::size_t bytes) {
+  static const std::vector<Bf16> numbers = [] {
+    std::mt19937 engine(3);
+    std::normal_distribution<float> normal;
+    std::vector<Bf16> made(std::size_t{1} << 20);
+    for (Bf16& x : made) x = kernels::to_bf16(normal(engine));
+    return made;
+  }();
+  for (std::size_t at = 0; at < bytes; at += numbers.size() * sizeof(Bf16))
+    copy(static_cast<std::byte*>(memory) + at, numbers.data(), std::min(bytes - at, numbers.size() * sizeof(Bf16)));
 }
 
 std::string text(const char* format, double a, double b = 0) {
@@ -44,30 +61,34 @@ std::string text(const char* format, double a, double b = 0) {
 }
 std::string of_peak(double flops, const Device& d) { return d.peak > 0 ? text(", %.0f %% of peak", 100 * flops / d.peak) : ""; }
 
+/// Products of a layer over the same rows, which are one launch.
 struct Product {
   const char* name;
   std::int64_t outputs, inputs;
 };
 /// Of Qwen2.5-7B (its config.json): hidden 3584, inner 18944, 28 query heads and 4 key heads of 128.
-constexpr Product kSevenB[] = {{"7B q", 3584, 3584}, {"7B k", 512, 3584}, {"7B gate", 18944, 3584}, {"7B down", 3584, 18944}};
+constexpr Product kSevenB[] = {{"7B q, k, v", 4608, 3584}, {"7B o", 3584, 3584}, {"7B gate, up", 37888, 3584}, {"7B down", 3584, 18944}};
 
 Line product_line(const Device& d, const Product& p, std::int64_t rows) {
   const std::size_t bytes = std::size_t(p.outputs * p.inputs) * sizeof(Bf16);
   const int turns = int(std::max<std::size_t>(kTurns / bytes, 1)) + 1;
   std::vector<std::shared_ptr<void>> weights;
-  for (int i = 0; i < turns; ++i) weights.push_back(device_memory(bytes)), cudaMemset(weights.back().get(), 0x3C, bytes);
+  for (int i = 0; i < turns; ++i) weights.push_back(device_memory(bytes)), fill(weights.back().get(), bytes);
   const auto x = device_memory(std::size_t(rows * p.inputs) * sizeof(Bf16)), y = device_memory(std::size_t(rows * p.outputs) * sizeof(float));
-  cudaMemset(x.get(), 0x3C, std::size_t(rows * p.inputs) * sizeof(Bf16));
+  fill(x.get(), std::size_t(rows * p.inputs) * sizeof(Bf16));
   kernels::ExecutionContext context;
-  const int slices = p.outputs < p.inputs ? 8 : 1;  // the output and down projections are cut in slices (engine numerics)
+  const int slices = p.outputs == 3584 ? 8 : 1;  // the output and down projections are cut in slices (engine numerics)
   const auto of = [&](int turn) { return static_cast<const Bf16*>(weights[std::size_t(turn % turns)].get()); };
-  const double own = seconds([&](int turn) {
-    device::product(context, {static_cast<const Bf16*>(x.get()), rows, p.inputs}, {of(turn), p.outputs, p.inputs}, nullptr, slices,
-                    static_cast<float*>(y.get()));
-  });
+  const auto parts = device_memory(std::size_t(device::sliced_floats(rows, p.outputs, slices)) * sizeof(float) + 1);
+  const double own = seconds(
+      [&](int turn) {
+        device::product(context, {static_cast<const Bf16*>(x.get()), rows, p.inputs}, {of(turn), p.outputs, p.inputs}, nullptr, slices,
+                        static_cast<float*>(y.get()), static_cast<float*>(parts.get()));
+      },
+      kCalls);
   std::vector<std::function<void()>> theirs;
   for (int i = 0; i < turns; ++i) theirs.push_back(cublaslt_product(x.get(), of(i), static_cast<float*>(y.get()), rows, p.outputs, p.inputs));
-  const double other = theirs.front() ? seconds([&](int turn) { theirs[std::size_t(turn % turns)](); }) : 0.0;
+  const double other = theirs.front() ? seconds([&](int turn) { theirs[std::size_t(turn % turns)](); }, kCalls) : 0.0;
   const double flops = 2.0 * double(rows * p.outputs * p.inputs) / own;
   const double streamed = double(bytes + std::size_t(rows) * std::size_t(2 * p.inputs + 4 * p.outputs)) / own;
   Line line{std::string(p.name) + text(", %.0f rows", double(rows)), ""};

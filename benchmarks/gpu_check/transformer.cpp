@@ -142,12 +142,22 @@ struct Transformer::State {
     return pass;
   }
 
-  /// y [n, outputs] of the weights named.
-  void linear(const std::string& name, const Rows16& x, float* y) {
+  /// y [n, outputs] = added + x W^T of the weights named.
+  void add_linear(const std::string& name, const Rows16& x, const float* added, float* y) {
     const Parameter& p = all.at(name);
     const auto mark = arena.mark();
-    device::product(context, x, p.rows16(), nullptr, p.slices, y, arena.take<float>(device::sliced_floats(x.count, p.rows, p.slices)));
+    device::product(context, x, p.rows16(), nullptr, p.slices, y, arena.take<float>(device::sliced_floats(x.count, p.rows, p.slices)), added);
     arena.give_back(mark);
+  }
+  /// y [n, outputs] of weights that are not cut in slices, in one launch.
+  struct Named {
+    std::string name;
+    float* y;
+  };
+  void linears(const Rows16& x, std::initializer_list<Named> named) {
+    std::vector<device::Factor> factors;
+    for (const auto& [name, y] : named) factors.push_back({all.at(name).rows16(), nullptr, y});
+    device::products(context, x, factors);
   }
   Rows16 rounded(const float* x, std::int64_t n, std::int64_t k) {
     Bf16* to = arena.take<Bf16>(n * stepped(k));
@@ -165,34 +175,29 @@ struct Transformer::State {
     const Shape& s = shape;
     const std::int64_t n = pass.n;
     pass.x = arena.take<float>(n * s.hidden), pass.normed = arena.take<float>(n * s.hidden);
+    Bf16* const rounded = arena.take<Bf16>(n * stepped(std::max({s.hidden, s.q_width(), s.inner})));
     device::embed(context, all.at("embedding").rows16(), pass.token, n, pass.x);
     for (std::int64_t l = 0; l < s.layers; ++l) {
       const std::string p = std::to_string(l) + ".";
       const auto mark = arena.mark();
       const auto take = [&](std::int64_t width) { return arena.take<float>(n * width); };
-      Layer a{take(s.hidden), take(s.hidden), take(s.q_width()), take(s.kv_width()), take(s.kv_width()), take(s.q_width()),
+      Layer a{pass.x,         take(s.hidden), take(s.q_width()), take(s.kv_width()), take(s.kv_width()), take(s.q_width()),
               take(s.hidden), take(s.hidden), take(s.inner),     take(s.inner),      take(s.inner)};
-      const auto scratch_mark = arena.mark();
-      float* out = take(s.hidden);
-      keep_rows(a.x, pass.x, n * s.hidden);
-      device::rms_norm(context, a.x, n, s.hidden, all.at(p + "norm1").weight.get(), kNormEpsilon, a.h);
-      const Rows16 h = rounded(a.h, n, s.hidden);
-      linear(p + "q", h, a.q), linear(p + "k", h, a.k), linear(p + "v", h, a.v);
+      if (!keep) a.y = a.x;
+      device::rms_norm(context, a.x, n, s.hidden, all.at(p + "norm1").weight.get(), kNormEpsilon, a.h, rounded);
+      linears({rounded, n, s.hidden}, {{p + "q", a.q}, {p + "k", a.k}, {p + "v", a.v}});
       device::rope(context, a.q, n, s.heads.q_heads, s.heads.head_dim, pass.position, cos.get(), sin.get(), 1);
       device::rope(context, a.k, n, s.heads.kv_heads, s.heads.head_dim, pass.position, cos.get(), sin.get(), 1);
       device::store_positions(context, a.k, a.v, pass.rows, n, s.heads, l * device::page_bytes(s.heads));
-      device::attention(context, a.q, pass.rows, n, s.heads, {l * device::page_bytes(s.heads), 0, s.heads.kv_heads}, a.a);
-      linear(p + "o", rounded(a.a, n, s.q_width()), out);
-      device::add(context, out, n * s.hidden, pass.x);
-      keep_rows(a.y, pass.x, n * s.hidden);
-      device::rms_norm(context, a.y, n, s.hidden, all.at(p + "norm2").weight.get(), kNormEpsilon, a.h2);
-      const Rows16 h2 = rounded(a.h2, n, s.hidden);
-      linear(p + "gate", h2, a.gate), linear(p + "up", h2, a.up);
-      device::swiglu(context, a.gate, a.up, n, s.inner, a.inner);
-      linear(p + "down", rounded(a.inner, n, s.inner), out);
-      device::add(context, out, n * s.hidden, pass.x);
-      arena.give_back(keep ? scratch_mark : mark);
+      device::attention(context, a.q, pass.rows, n, s.heads, {l * device::page_bytes(s.heads), 0, s.heads.kv_heads}, a.a, rounded);
+      add_linear(p + "o", {rounded, n, s.q_width()}, a.x, a.y);
+      device::rms_norm(context, a.y, n, s.hidden, all.at(p + "norm2").weight.get(), kNormEpsilon, a.h2, rounded);
+      linears({rounded, n, s.hidden}, {{p + "gate", a.gate}, {p + "up", a.up}});
+      device::swiglu(context, a.gate, a.up, n, s.inner, a.inner, rounded);
+      if (keep) pass.x = take(s.hidden);
+      add_linear(p + "down", {rounded, n, s.inner}, a.y, pass.x);
       if (keep) pass.layers.push_back(a);
+      else arena.give_back(mark);
     }
     device::rms_norm(context, pass.x, n, s.hidden, all.at("norm").weight.get(), kNormEpsilon, pass.normed);
   }

@@ -19,6 +19,7 @@ struct Operands {
   int width;  ///< head_dim filled up to 16
   float scale;
   float* out;
+  unsigned* rounded;  ///< [n, q_heads head_dim], or nullptr
 };
 
 /// Shared memory of a block. Two pages: while one is worked on the next one comes in.
@@ -151,9 +152,12 @@ __global__ void __launch_bounds__(kWarps* kWarp) attention_block(Operands a) {
   for (int tile = 0; tile < kTiles; ++tile)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const std::int64_t c = (tile * kWarps + warp) * 16 + lane / 4 + i / 2 * 8;
-      if (query + i % 2 < count && c < a.shape.head_dim)
-        a.out[(row * a.shape.q_heads + first + query + i % 2) * a.shape.head_dim + c] = total[tile][i] / total_mass[i % 2];
+      const std::int64_t c = (tile * kWarps + warp) * 16 + lane / 4 + i / 2 * 8, at = (row * a.shape.q_heads + first + query + i % 2) * a.shape.head_dim + c;
+      const float value = total[tile][i] / total_mass[i % 2];
+      if (query + i % 2 < count && c < a.shape.head_dim) a.out[at] = value;
+      if (a.rounded == nullptr) continue;
+      const float next = __shfl_down_sync(0xFFFFFFFFU, value, 4);  // of dimension c + 1
+      if (lane / 4 % 2 == 0 && query + i % 2 < count && c < a.shape.head_dim) a.rounded[at / 2] = packed_bf16(value, next);
     }
 }
 
@@ -188,12 +192,17 @@ void store_positions(ExecutionContext& context, const float* k, const float* v, 
   launch_each(context, "store_positions", store_positions_each, n * shape.kv_heads * width / 2, k, v, rows, source, shape, width, offset);
 }
 
-void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
+void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out,
+               Bf16* rounded) {
   if (n == 0 || part.first == part.last) return;
-  const Operands a{q, rows, shape, part, static_cast<int>(head_width(shape)), 1.0F / sqrtf(static_cast<float>(shape.head_dim)), out};
+  const std::int64_t width = shape.q_heads * shape.head_dim;
+  const bool at_once = rounded != nullptr && shape.head_dim % 2 == 0 && stepped(width) == width;  // whole words, and nothing to fill up
+  const Operands a{q,   rows, shape, part, static_cast<int>(head_width(shape)), 1.0F / sqrtf(static_cast<float>(shape.head_dim)),
+                   out, at_once ? reinterpret_cast<unsigned*>(rounded) : nullptr};
   if (a.width <= 64) launch_attention<1>(context, a, n);
   else if (a.width <= 128) launch_attention<2>(context, a, n);
   else launch_attention<4>(context, a, n);
+  if (rounded != nullptr && !at_once) round_rows(context, out, n, width, rounded);
 }
 
 }  // namespace rollcall::kernels::cuda

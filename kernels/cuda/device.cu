@@ -33,6 +33,13 @@ void check_taken(cudaError_t status, std::size_t bytes, const char* what) {
                            "(train.leaf_tokens), shorter answers (sampling.max_new_tokens) or devices that nobody else uses");
 }
 
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
 Devices devices() {
   Devices found;
   if (const cudaError_t status = cudaGetDeviceCount(&found.count); status != cudaSuccess) found = {0, cudaGetErrorString(status)};

@@ -18,6 +18,8 @@ void check(cudaError_t status, const char* call);
 /// The same of a call that takes device memory: where there is none left, the text says what for.
 void check_taken(cudaError_t status, std::size_t bytes, const char* what);
 
+int attribute(cudaDeviceAttr which);  ///< of the device at hand
+
 inline cudaStream_t stream_of(const ExecutionContext& context) { return static_cast<cudaStream_t>(context.stream); }
 
 /// Grid and block of a launch, and bytes of dynamic shared memory.
@@ -40,12 +42,10 @@ void launch_each(const ExecutionContext& context, const char* name, void (*kerne
   if (count > 0) launch(context, name, kernel, {static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock}, count, arguments...);
 }
 
-/// One warp per row of `rows`, `shared_floats` of shared memory each: kernel(arguments...), the row being blockIdx.x.
+/// A block of `threads` per row of `rows`: kernel(arguments...), the row being blockIdx.x.
 template <class... Parameters, class... Arguments>
-void launch_rows(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...), std::int64_t rows, std::int64_t shared_floats,
-                 Arguments... arguments) {
-  const auto bytes = static_cast<std::size_t>(shared_floats) * sizeof(float);
-  if (rows > 0) launch(context, name, kernel, {static_cast<unsigned>(rows), kWarp, bytes}, arguments...);
+void launch_rows(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...), std::int64_t rows, int threads, Arguments... arguments) {
+  if (rows > 0) launch(context, name, kernel, {static_cast<unsigned>(rows), static_cast<unsigned>(threads)}, arguments...);
 }
 
 /// Device memory that lives until the work queued so far has used it; none for a count of 0.
@@ -77,10 +77,13 @@ __device__ inline void add_atomically(std::int64_t* sum, std::int64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
 }
 
-/// The larger of what stands there and |value| of the warp's lanes; a NaN counts as infinity. For floats without sign the order of the bits is that of the values.
-__device__ inline void note_largest(float value, unsigned* largest) {
-  unsigned size = __float_as_uint(value) & 0x7FFFFFFFU;
-  size = size > 0x7F800000U ? 0x7F800000U : size;
+/// |value| as bits; a NaN counts as infinity. For floats without sign the order of the bits is that of the values.
+__device__ inline unsigned size_of(float value) {
+  const unsigned size = __float_as_uint(value) & 0x7FFFFFFFU;
+  return size > 0x7F800000U ? 0x7F800000U : size;
+}
+/// The larger of what stands there and the sizes of the warp's lanes.
+__device__ inline void note_largest(unsigned size, unsigned* largest) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     const unsigned other = __shfl_xor_sync(0xFFFFFFFFU, size, distance);
     size = other > size ? other : size;
@@ -100,5 +103,24 @@ __device__ inline float warp_max(float value) {
   }
   return value;
 }
+
+/// Folds over the block's threads, the same bits in all of them: butterflies within warps, then the warps in ascending order.
+template <class Fold>
+__device__ float block_fold(float value, float* of_warps, const Fold& fold) {
+  value = fold.warp(value);
+  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  float all = of_warps[0];
+  for (unsigned w = 1; w < blockDim.x / kWarp; ++w) all = fold.both(all, of_warps[w]);
+  return all;
+}
+struct Largest {
+  __device__ float warp(float x) const { return warp_max(x); }
+  __device__ float both(float a, float b) const { return fmaxf(a, b); }
+};
+struct Total {
+  __device__ float warp(float x) const { return warp_sum(x); }
+  __device__ float both(float a, float b) const { return a + b; }
+};
 
 }  // namespace rollcall::kernels::cuda

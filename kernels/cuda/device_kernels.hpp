@@ -10,6 +10,8 @@
 #include "kernels/kernel_set.hpp"
 #include "kernels/parameter_kernels.hpp"
 
+#include <span>
+
 namespace rollcall::kernels::cuda {
 
 inline constexpr std::int64_t kStep = 32;  ///< inputs of a step of a product
@@ -28,9 +30,20 @@ void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::in
 /// to[columns, stepped(count)] = the transpose of x.
 void transpose(ExecutionContext&, const Rows16& x, Bf16* to);
 /// y[n,o] = x W^T (+ bias unless nullptr), W of o rows and x of n rows with equal columns. slices: 1, 2, 4 or 8. Temporary memory: sliced_floats.
-void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts = nullptr);
+/// `added` [n,o], or nullptr, is added last; it may be y.
+void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts = nullptr, const float* added = nullptr);
 constexpr std::int64_t sliced_floats(std::int64_t n, std::int64_t o, int slices) { return slices > 1 ? slices * n * o : 0; }
-/// The same of x[n,k] in fp32, which it rounds.
+/// A layer's weights [o,k] and bias (or nullptr), and where its y[n,o] goes.
+struct Factor {
+  Rows16 w;
+  const float* bias;
+  float* y;
+  const float* added = nullptr;
+};
+inline constexpr int kMostFactors = 3;
+/// Up to three products of the same rows, not cut in slices, in one launch: the same bits as one by one.
+void products(ExecutionContext&, const Rows16& x, std::span<const Factor> factors);
+/// product() of x[n,k] in fp32, which it rounds.
 void linear(ExecutionContext&, const float* x, std::int64_t n, const Rows16& w, const float* bias, int slices, float* y);
 
 /// x[n,width] = rows of the table that `token` names; a row of bf16 becomes fp32.
@@ -44,13 +57,15 @@ void add(ExecutionContext&, const float* x, std::int64_t count, float* y);  ///<
 void sum_rows(ExecutionContext&, const float* const* row, const std::int32_t* begin, std::int64_t n, std::int64_t width, float* y);
 /// y[width] = sum of the rows of x[n,width], in order.
 void sum_columns(ExecutionContext&, const float* x, std::int64_t n, std::int64_t width, float* y);
-// As in kernel_set.hpp.
-void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y);
+// As in kernel_set.hpp. `rounded` [n, stepped] (or nullptr): y as round_rows makes it.
+void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y, Bf16* rounded = nullptr);
+inline constexpr std::int64_t kNormRows = 64;  ///< whose gradients by a norm's weight are one sum
+constexpr std::int64_t norm_backward_floats(std::int64_t n, std::int64_t d) { return n + (n + kNormRows - 1) / kNormRows * d; }  ///< stream-ordered scratch
 void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
                        float* dweight);
 void rope(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
           const float* sin, int direction);
-void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y);
+void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y, Bf16* rounded = nullptr);
 void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup);
 
 /// A page of one layer: for each key head its keys [64, width], then its values [64, width], in bf16 with width = head_dim filled up to 16.
@@ -60,7 +75,8 @@ constexpr std::int64_t page_bytes(HeadShape shape) { return shape.kv_heads * 2 *
 void store_positions(ExecutionContext&, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape, std::int64_t offset,
                      const std::int32_t* source = nullptr);
 /// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call.
-void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out);
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out,
+               Bf16* rounded = nullptr);
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
                         HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv);
 

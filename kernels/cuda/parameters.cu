@@ -6,10 +6,18 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-__global__ void accumulate_each(std::int64_t count, const float* values, double scale, std::int64_t* sum, unsigned* largest) {
-  const std::int64_t i = element();
-  if (i < count) sum[i] += nearest_integer(values[i] * scale);
-  note_largest(i < count ? values[i] : 0.0F, largest);
+constexpr int kEach = 16;  // values of a thread: the largest of them all has one place, which takes its time
+
+__global__ void accumulate_some(const float* values, std::int64_t count, double scale, std::int64_t* sum, unsigned* largest) {
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kEach * kBlock + threadIdx.x;
+  unsigned size = 0;
+#pragma unroll 4
+  for (int j = 0; j < kEach; ++j)
+    if (const std::int64_t i = begin + j * kBlock; i < count) {
+      sum[i] += nearest_integer(values[i] * scale);
+      size = size_of(values[i]) > size ? size_of(values[i]) : size;
+    }
+  note_largest(size, largest);
 }
 
 /// Rounded once: beyond 53 bits the lost bits stay as a sticky last bit (round to odd; Boldo and Melquiond 2008).
@@ -79,7 +87,9 @@ __global__ void adamw_each(std::int64_t count, Moments a, AdamWStep step, std::i
 }  // namespace
 
 void accumulate_fixed_point(ExecutionContext& context, const float* values, std::int64_t count, int exponent, std::int64_t* sum, float* largest) {
-  launch_each(context, "accumulate_fixed_point", accumulate_each, count, values, std::ldexp(1.0, exponent), sum, reinterpret_cast<unsigned*>(largest));
+  const std::int64_t blocks = (count + kEach * kBlock - 1) / (kEach * kBlock);
+  launch_rows(context, "accumulate_fixed_point", accumulate_some, blocks, kBlock, values, count, std::ldexp(1.0, exponent), sum,
+              reinterpret_cast<unsigned*>(largest));
 }
 
 void from_fixed_point(ExecutionContext& context, const std::int64_t* sum, std::int64_t count, int exponent, float* values) {
@@ -92,7 +102,7 @@ void add_checksum(ExecutionContext& context, const float* values, std::int64_t f
 
 void sums_of_squares(ExecutionContext& context, const float* values, std::int64_t count, double* squares) {
   const auto block = static_cast<std::int64_t>(kNormBlock);
-  launch_rows(context, "sums_of_squares", squares_block, (count + block - 1) / block, 0, values, count, squares);
+  launch_rows(context, "sums_of_squares", squares_block, (count + block - 1) / block, kWarp, values, count, squares);
 }
 
 void adamw(ExecutionContext& context, float* weight, std::int64_t rows, std::int64_t columns, const float* gradient, float* m, float* v, const AdamWStep& step,

@@ -1,89 +1,166 @@
-// y = x W^T + bias in bf16 on tensor cores. One mma shape, one step of k; slices of k by the caller (the layer's shape). How many tokens a block takes follows from
+// y = x W^T + bias in bf16 on tensor cores. One mma shape, one step of k; slices of k by the caller (the layer's shape). Which tile a block takes follows from
 // the number of rows, but each output is a chain of the same instructions in the same order whatever the tile, so rows know nothing of their batch.
 #include "kernels/cuda/device.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
 
 namespace rollcall::kernels::cuda {
 namespace {
 
-constexpr int kOutputs = 64;  // of a block: four warps with 16 each
-template <int kTokens>
-constexpr int kSides = kTokens > 128 ? 2 : 1;  // so many times four warps share the tokens: a warp's sums must fit its registers
-template <int kTokens>
-constexpr int kThreads = 4 * kWarp* kSides<kTokens>;
-constexpr int kStages = 3;          // steps under way
-constexpr int kStride = kStep + 8;  // elements of a row in shared memory: eight rows fall into different banks
+constexpr int kAtATime = 16;  // inputs of one mma
 
-struct Operands {
-  Rows16 x, w;
-  const float* bias;
-  float* y;  ///< [n,o], or with slices [slice][n,o]
-  int slices;
+/// Outputs and tokens of a block, among how many warps both are shared out, inputs of a stage, and stages under way.
+template <int kOutputs_, int kTokens_, int kOutputWarps_, int kTokenWarps_, int kDepth_, int kStages_>
+struct Tile {
+  static constexpr int kOutputs = kOutputs_, kTokens = kTokens_, kOutputWarps = kOutputWarps_, kTokenWarps = kTokenWarps_, kDepth = kDepth_, kStages = kStages_;
+  static constexpr int kThreads = kOutputWarps * kTokenWarps * kWarp;
+  static constexpr int kOwnOutputs = kOutputs / kOutputWarps, kOwnTokens = kTokens / kTokenWarps;  // of a warp
+  static constexpr int kStride = kDepth + 8;  // elements of a row in shared memory: eight rows fall into different banks
+  static constexpr int kStage = (kOutputs + kTokens) * kStride;
+  static constexpr int kParts = kDepth / kAtATime;
+  static constexpr std::size_t kBytes = kStages * kStage * sizeof(Bf16);
+  static_assert(kOwnOutputs % 16 == 0 && kOwnTokens % 8 == 0 && kDepth % kStep == 0);
 };
 
-/// Rows [first, first + count) of a step, 16 bytes a thread at a time; rows beyond the matrix are zeros.
-template <int kBlockThreads>
-__device__ void load_rows(const Rows16& from, std::int64_t first, int count, std::int64_t step, Bf16* to) {
-  const std::int64_t stride = (from.columns + kStep - 1) / kStep * kStep;
-  for (int i = static_cast<int>(threadIdx.x); i < count * 4; i += kBlockThreads) {
-    const std::int64_t row = first + i / 4;
-    const bool inside = row < from.count;
-    copy_async(to + i / 4 * kStride + i % 4 * 8, from.rows + (inside ? row * stride + step * kStep + i % 4 * 8 : 0), inside);
-  }
-}
+struct Operands {
+  Rows16 x;
+  Factor factors[kMostFactors];  ///< of equal columns; those behind the last one have no rows
+  int slices;                    ///< y[n,o], or with slices [slice][n,o]
+};
 
-/// Sums of one step: 16 outputs of the warp, kTiles of 8 tokens.
-template <int kTiles>
-__device__ void multiply_step(const Bf16* w, const Bf16* x, float (&sum)[kTiles][4]) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  unsigned a[2][4];
-  for (int half = 0; half < 2; ++half) load_matrices(a[half], w + (lane % 16) * kStride + half * 16 + lane / 16 * 8);
+/// A thread's share of the copies of some rows of a stage: 16 bytes of every kLines-th row. Rows behind the last one are left as they are: what comes of them is
+/// not written.
+template <class T, int kRows>
+struct RowCopies {
+  static constexpr int kChunks = T::kDepth / 8, kLines = T::kThreads / kChunks, kCount = (kRows + kLines - 1) / kLines;
+  static_assert(T::kThreads % kChunks == 0);
+  const Bf16* from;
+  std::int64_t step;  ///< elements from one row to the next one
+  int rows;           ///< that are there, from the thread's first one on
+  int to;             ///< where that stands in the stage
+
+  __device__ RowCopies(const Rows16& matrix, std::int64_t first, std::int64_t k, int place) {
+    const std::int64_t stride = (matrix.columns + kStep - 1) / kStep * kStep;
+    const int line = static_cast<int>(threadIdx.x) / kChunks, c = static_cast<int>(threadIdx.x) % kChunks * 8;
+    const std::int64_t left = matrix.count - first < kRows ? matrix.count - first : kRows;
+    from = matrix.rows + (first + line) * stride + k + c, step = kLines * stride, rows = static_cast<int>(left) - line, to = place + line * T::kStride + c;
+  }
+  /// The copies [begin, end) of the stage that is next in order.
+  __device__ void start(Bf16* stage, int begin, int end) const {
 #pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-    unsigned b[4];
-    load_matrices(b, x + (tile * 8 + lane % 8) * kStride + lane / 8 * 8);
-    const unsigned low[2] = {b[0], b[1]}, high[2] = {b[2], b[3]};
-    multiply_add(sum[tile], a[0], low);
-    multiply_add(sum[tile], a[1], high);
+    for (int i = 0; i < kCount; ++i)
+      if (i >= begin && i < end && i * kLines < rows) copy_async(stage + to + i * kLines * T::kStride, from + i * step, true);
   }
-}
+};
 
-template <int kTokens>
-__global__ void __launch_bounds__(kThreads<kTokens>) product_tile(Operands p) {
-  constexpr int kStage = (kOutputs + kTokens) * kStride, kOwn = kTokens / kSides<kTokens>;  // tokens of a warp
+/// What a warp multiplies at a time: 16 inputs of its outputs and tokens. While one is worked on the next one is read.
+template <class T>
+struct Fragments {
+  unsigned w[T::kOwnOutputs / 16][4], x[(T::kOwnTokens + 15) / 16][4];
+
+  /// From where the lane's rows of the first tile begin.
+  __device__ void load(const Bf16* outputs, const Bf16* tokens) {
+#pragma unroll
+    for (int o = 0; o < T::kOwnOutputs / 16; ++o) load_matrices(w[o], outputs + o * 16 * T::kStride);
+#pragma unroll
+    for (int t = 0; t < (T::kOwnTokens + 15) / 16; ++t) load_matrices(x[t], tokens + t * 16 * T::kStride);
+  }
+  __device__ void multiply(float (&sum)[T::kOwnOutputs / 16][T::kOwnTokens / 8][4]) const {
+#pragma unroll
+    for (int t = 0; t < T::kOwnTokens / 8; ++t) {
+      const unsigned own[2] = {x[t / 2][t % 2 * 2], x[t / 2][t % 2 * 2 + 1]};
+#pragma unroll
+      for (int o = 0; o < T::kOwnOutputs / 16; ++o) multiply_add(sum[o][t], w[o], own);
+    }
+  }
+};
+
+/// Block (tile of tokens, tile of outputs, slice): neighbours read the same weights.
+template <class T>
+__global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   Bf16* memory = shared_memory<Bf16>();
-  const std::int64_t steps = (p.w.columns + kStep - 1) / kStep, begin = steps * blockIdx.z / p.slices, end = steps * (blockIdx.z + 1) / p.slices;
-  const std::int64_t output = static_cast<std::int64_t>(blockIdx.x) * kOutputs, token = static_cast<std::int64_t>(blockIdx.y) * kTokens;
-  const auto load = [&](std::int64_t step) {
-    Bf16* stage = memory + step % kStages * kStage;
-    if (step < end) {
-      load_rows<kThreads<kTokens>>(p.w, output, kOutputs, step, stage);
-      load_rows<kThreads<kTokens>>(p.x, token, kTokens, step, stage + kOutputs * kStride);
-    }
-    commit_copies();  // an empty group keeps the count
-  };
-  float sum[kOwn / 8][4] = {};
-  const int warp = static_cast<int>(threadIdx.x) / kWarp % 4, side = static_cast<int>(threadIdx.x) / kWarp / 4, lane = static_cast<int>(threadIdx.x) % kWarp;
-  load(begin);
-  load(begin + 1);
-  for (std::int64_t step = begin; step < end; ++step) {
-    wait_for_copies<1>();
-    __syncthreads();  // the step is there for all, and nobody reads the one before any more, whose place the next load takes
-    load(step + 2);
-    const Bf16* stage = memory + step % kStages * kStage;
-    multiply_step(stage + warp * 16 * kStride, stage + (kOutputs + side * kOwn) * kStride, sum);
+  Factor f = p.factors[0];
+  std::int64_t tile = blockIdx.y;
+#pragma unroll
+  for (int i = 1; i < kMostFactors; ++i) {
+    const std::int64_t before = (f.w.count + T::kOutputs - 1) / T::kOutputs;
+    if (tile < before) break;
+    tile -= before, f = p.factors[i];
   }
-  float* y = p.y + blockIdx.z * p.x.count * p.w.count;
+  const std::int64_t steps = (f.w.columns + kStep - 1) / kStep, begin = steps * blockIdx.z / p.slices * kStep, end = steps * (blockIdx.z + 1) / p.slices * kStep;
+  const std::int64_t output = tile * T::kOutputs, token = static_cast<std::int64_t>(blockIdx.x) * T::kTokens;
+  const int inputs = static_cast<int>(end - begin), chunk = static_cast<int>(threadIdx.x) % (T::kDepth / 8) * 8;  // chunk: of a stage, what this thread copies
+  RowCopies<T, T::kOutputs> weights(f.w, output, begin, 0);
+  RowCopies<T, T::kTokens> tokens(p.x, token, begin, T::kOutputs * T::kStride);
+  const auto next = [](int place) { return place + T::kStage < T::kStages * T::kStage ? place + T::kStage : 0; };
+  int copied = 0, from = 0;  // copied: inputs whose copies have been started; from, to: where a stage is read and where the next copies go
+  int to = 0;
+  /// Part j of the next stage's copies; an empty group keeps the count.
+  const auto load = [&](int j) {
+    constexpr int kOfWeights = decltype(weights)::kCount, kOfTokens = decltype(tokens)::kCount;
+    if (j == 0 && copied + chunk >= inputs) weights.rows = tokens.rows = 0;
+    weights.start(memory + to, kOfWeights * j / T::kParts, kOfWeights * (j + 1) / T::kParts);
+    tokens.start(memory + to, kOfTokens * j / T::kParts, kOfTokens * (j + 1) / T::kParts);
+    if (j + 1 < T::kParts) return;
+    commit_copies();
+    weights.from += T::kDepth, tokens.from += T::kDepth, copied += T::kDepth, to = next(to);
+  };
+  float sum[T::kOwnOutputs / 16][T::kOwnTokens / 8][4] = {};
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int own_output = warp % T::kOutputWarps * T::kOwnOutputs, own_token = warp / T::kOutputWarps * T::kOwnTokens;
+  const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;  // of only 8 tokens the same again
+  const Bf16 *own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
+  const Bf16* own_x = memory + (T::kOutputs + own_token + second + lane % 8) * T::kStride + lane / 8 % 2 * 8;
+  Fragments<T> fragments[2];
 #pragma unroll
-  for (int tile = 0; tile < kOwn / 8; ++tile)
+  for (int i = 0; i + 1 < T::kStages; ++i)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::int64_t n = token + side * kOwn + tile * 8 + lane % 4 * 2 + i % 2, o = output + warp * 16 + lane / 4 + i / 2 * 8;
-      if (n < p.x.count && o < p.w.count) y[n * p.w.count + o] = p.bias != nullptr && p.slices == 1 ? sum[tile][i] + p.bias[o] : sum[tile][i];
+    for (int j = 0; j < T::kParts; ++j) load(j);
+  wait_for_copies<T::kStages - 2>();
+  __syncthreads();
+  fragments[0].load(own_w, own_x);
+  /// A stage of `left` inputs, at least kParts of them where it is `whole`.
+  const auto multiply_stage = [&](int left, bool whole) {
+#pragma unroll
+    for (int j = 0; j < T::kParts; ++j) {
+      if (!whole && j * kAtATime >= left) continue;
+      load(j);  // into the place of the stage before
+      if (j + 1 < T::kParts) {
+        fragments[(j + 1) % 2].load(own_w + from + (j + 1) * kAtATime, own_x + from + (j + 1) * kAtATime);  // behind the end nothing that is multiplied
+      } else if (left > T::kDepth) {
+        from = next(from);
+        wait_for_copies<T::kStages - 2>();
+        __syncthreads();  // the next stage is there for all, and nobody reads this one any more
+        fragments[0].load(own_w + from, own_x + from);
+      }
+      fragments[j % 2].multiply(sum);
+    }
+  };
+  int left = inputs;
+  for (; left >= T::kDepth; left -= T::kDepth) multiply_stage(left, true);
+  if (left > 0) multiply_stage(left, false);
+  float* y = f.y + blockIdx.z * p.x.count * f.w.count;
+  const float *bias = p.slices == 1 ? f.bias : nullptr, *added = p.slices == 1 ? f.added : nullptr;  // else the fold's
+#pragma unroll
+  for (int o = 0; o < T::kOwnOutputs / 16; ++o)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t of = output + own_output + o * 16 + half * 8 + lane / 4;
+      const float first = bias != nullptr && of < f.w.count ? bias[of] : 0.0F;
+#pragma unroll
+      for (int t = 0; t < T::kOwnTokens / 8; ++t)
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          const std::int64_t n = token + own_token + t * 8 + lane % 4 * 2 + j, at = n * f.w.count + of;
+          if (n < p.x.count && of < f.w.count) y[at] = sum[o][t][half * 2 + j] + first + (added != nullptr ? added[at] : 0.0F);
+        }
     }
 }
 
-/// ((0+1)+(2+3))+((4+5)+(6+7)), then the bias.
-__global__ void fold_each(std::int64_t count, const float* part, int slices, std::int64_t o, const float* bias, float* y) {
+/// ((0+1)+(2+3))+((4+5)+(6+7)), then the bias and what is added.
+__global__ void fold_each(std::int64_t count, const float* part, int slices, std::int64_t o, const float* bias, const float* added, float* y) {
   const std::int64_t at = element();
   if (at >= count) return;
   float sum[8];
@@ -93,16 +170,50 @@ __global__ void fold_each(std::int64_t count, const float* part, int slices, std
   for (int width = 4; width > 0; width /= 2)
     if (width < slices)
       for (int s = 0; s < width; ++s) sum[s] = sum[2 * s] + sum[2 * s + 1];
-  y[at] = bias != nullptr ? sum[0] + bias[at % o] : sum[0];
+  y[at] = sum[0] + (bias != nullptr ? bias[at % o] : 0.0F) + (added != nullptr ? added[at] : 0.0F);
 }
 
-template <int kTokens>
+std::int64_t tiles(std::int64_t count, std::int64_t of) { return (count + of - 1) / of; }
+
+template <class T>
+std::int64_t output_tiles(const Operands& p) {
+  std::int64_t all = 0;
+  for (const Factor& f : p.factors) all += tiles(f.w.count, T::kOutputs);
+  return all;
+}
+
+template <class T>
 void launch_tiles(const ExecutionContext& context, const Operands& p) {
-  constexpr std::size_t kBytes = kStages * (kOutputs + kTokens) * kStride * sizeof(Bf16);
-  check(cudaFuncSetAttribute(product_tile<kTokens>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "cudaFuncSetAttribute");
-  const dim3 grid(static_cast<unsigned>((p.w.count + kOutputs - 1) / kOutputs), static_cast<unsigned>((p.x.count + kTokens - 1) / kTokens),
-                  static_cast<unsigned>(p.slices));
-  launch(context, "product", product_tile<kTokens>, {grid, kThreads<kTokens>, kBytes}, p);
+  check(cudaFuncSetAttribute(product_tile<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(T::kBytes)), "cudaFuncSetAttribute");
+  const dim3 grid(static_cast<unsigned>(tiles(p.x.count, T::kTokens)), static_cast<unsigned>(output_tiles<T>(p)), static_cast<unsigned>(p.slices));
+  launch(context, "product", product_tile<T>, {grid, T::kThreads, T::kBytes}, p);
+}
+
+/// Turns that the device takes, `at_once` blocks a multiprocessor, times what a turn costs; infinite where a block has no room.
+template <class T>
+double cost(const Operands& p, int at_once, double turn) {
+  if (T::kBytes > static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin))) return HUGE_VAL;
+  const std::int64_t blocks = tiles(p.x.count, T::kTokens) * output_tiles<T>(p) * p.slices;
+  return static_cast<double>(tiles(blocks, attribute(cudaDevAttrMultiProcessorCount) * at_once)) * turn;
+}
+
+// Costs of turns as measured on an H100 (benchmarks/README.md), of a multiply of 64 x 64.
+using Large = Tile<128, 256, 2, 4, 64, 3>;
+using Middle = Tile<128, 128, 2, 2, 64, 3>;
+using Small = Tile<64, 64, 2, 2, 32, 4>;
+
+void launch_tiles(const ExecutionContext& context, const Operands& p) {
+  const std::int64_t n = p.x.count;
+  if (n <= 8) launch_tiles<Tile<32, 8, 2, 1, 128, 4>>(context, p);
+  else if (n <= 16) launch_tiles<Tile<32, 16, 2, 1, 128, 4>>(context, p);
+  else if (n <= 32) launch_tiles<Tile<32, 32, 2, 1, 64, 4>>(context, p);
+  else if (n <= 64) launch_tiles<Tile<32, 64, 2, 1, 64, 4>>(context, p);
+  else {
+    const double small = cost<Small>(p, 4, 6.4), middle = cost<Middle>(p, 2, 9.0), large = cost<Large>(p, 1, 8.0);
+    if (large <= small && large <= middle) launch_tiles<Large>(context, p);
+    else if (middle <= small) launch_tiles<Middle>(context, p);
+    else launch_tiles<Small>(context, p);
+  }
 }
 
 /// Two neighbouring elements a thread, so that a word has one writer.
@@ -156,18 +267,19 @@ void launch_transposed(const ExecutionContext& context, const T* x, std::int64_t
 void round_transposed(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, Bf16* to) { launch_transposed(context, x, k, n, k, to); }
 void transpose(ExecutionContext& context, const Rows16& x, Bf16* to) { launch_transposed(context, x.rows, stepped(x.columns), x.count, x.columns, to); }
 
-void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts) {
+void products(ExecutionContext& context, const Rows16& x, std::span<const Factor> factors) {
+  Operands p{x, {}, 1};
+  if (factors.size() > kMostFactors) throw std::invalid_argument("products: at most three factors");
+  std::copy(factors.begin(), factors.end(), p.factors);
+  if (x.count > 0) launch_tiles(context, p);
+}
+
+void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts, const float* added) {
   if (x.count == 0 || w.count == 0) return;
   const Scratch<float> own(context, parts == nullptr ? sliced_floats(x.count, w.count, slices) : 0);
   if (parts == nullptr) parts = own.get();
-  const Operands p{x, w, bias, slices > 1 ? parts : y, slices};
-  if (x.count <= 8) launch_tiles<8>(context, p);
-  else if (x.count <= 16) launch_tiles<16>(context, p);
-  else if (x.count <= 32) launch_tiles<32>(context, p);
-  else if (x.count <= 64) launch_tiles<64>(context, p);
-  else if (x.count <= 128) launch_tiles<128>(context, p);
-  else launch_tiles<256>(context, p);
-  if (slices > 1) launch_each(context, "fold", fold_each, x.count * w.count, parts, slices, w.count, bias, y);
+  launch_tiles(context, {x, {{w, bias, slices > 1 ? parts : y, added}}, slices});
+  if (slices > 1) launch_each(context, "fold", fold_each, x.count * w.count, parts, slices, w.count, bias, added, y);
 }
 
 void linear(ExecutionContext& context, const float* x, std::int64_t n, const Rows16& w, const float* bias, int slices, float* y) {

@@ -4,35 +4,54 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-__device__ float inverse_rms(const float* x, std::int64_t d, float eps) {
+/// Threads that share a row: its width alone decides, so its bits know nothing of other rows.
+int threads_of(std::int64_t d) { return d <= 4 * kWarp ? kWarp : kBlock; }
+
+__device__ float inverse_rms(const float* x, std::int64_t d, float eps, float* of_warps) {
   float sum = 0.0F;
-  for (std::int64_t j = threadIdx.x; j < d; j += kWarp) sum = fmaf(x[j], x[j], sum);
-  return 1.0F / sqrtf(warp_sum(sum) / static_cast<float>(d) + eps);
+  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x) sum = fmaf(x[j], x[j], sum);
+  return 1.0F / sqrtf(block_fold(sum, of_warps, Total{}) / static_cast<float>(d) + eps);
 }
 
-__global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight, float eps, float* y) {
-  const std::int64_t row = blockIdx.x * d;
-  const float r = inverse_rms(x + row, d, eps);
-  for (std::int64_t j = threadIdx.x; j < d; j += kWarp) y[row + j] = x[row + j] * r * weight[j];
+/// Two neighbouring elements a thread, so that a word of what is rounded has one writer.
+__global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight, float eps, float* y, unsigned* rounded, std::int64_t stride) {
+  __shared__ float of_warps[kBlock / kWarp];
+  const std::int64_t row = blockIdx.x * d, end = rounded == nullptr ? d : stride;
+  const float r = inverse_rms(x + row, d, eps, of_warps);
+  for (std::int64_t j = 2 * threadIdx.x; j < end; j += 2 * blockDim.x) {
+    const float low = j < d ? x[row + j] * r * weight[j] : 0.0F, high = j + 1 < d ? x[row + j + 1] * r * weight[j + 1] : 0.0F;
+    if (j < d) y[row + j] = low;
+    if (j + 1 < d) y[row + j + 1] = high;
+    if (rounded != nullptr) rounded[(blockIdx.x * stride + j) / 2] = packed_bf16(low, high);
+  }
 }
 
 /// dx of one row; the row's inverse rms is kept for dweight.
 __global__ void rms_norm_dx_row(const float* x, std::int64_t d, const float* weight, float eps, const float* dy, float* dx, float* inverse) {
+  __shared__ float of_warps[2][kBlock / kWarp];
   const std::int64_t row = blockIdx.x * d;
-  const float r = inverse_rms(x + row, d, eps);
+  const float r = inverse_rms(x + row, d, eps, of_warps[0]);
   float sum = 0.0F;
-  for (std::int64_t j = threadIdx.x; j < d; j += kWarp) sum = fmaf(x[row + j] * weight[j], dy[row + j], sum);
-  const float pull = -(r * r * (warp_sum(sum) / static_cast<float>(d)));
-  for (std::int64_t j = threadIdx.x; j < d; j += kWarp) dx[row + j] = r * fmaf(x[row + j], pull, weight[j] * dy[row + j]);
+  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x) sum = fmaf(x[row + j] * weight[j], dy[row + j], sum);
+  const float pull = -(r * r * (block_fold(sum, of_warps[1], Total{}) / static_cast<float>(d)));
+  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x) dx[row + j] = r * fmaf(x[row + j], pull, weight[j] * dy[row + j]);
   if (threadIdx.x == 0) inverse[blockIdx.x] = r;
 }
 
-/// One column per thread, rows in ascending order.
-__global__ void rms_norm_dweight_each(std::int64_t d, const float* x, std::int64_t n, const float* dy, const float* inverse, float* dweight) {
+/// One column of kNormRows rows per thread, ascending: sums[part][d].
+__global__ void rms_norm_dweight_part(std::int64_t d, const float* x, std::int64_t n, const float* dy, const float* inverse, float* sums) {
+  const std::int64_t j = element(), begin = blockIdx.y * kNormRows, end = begin + kNormRows < n ? begin + kNormRows : n;
+  if (j >= d) return;
+  float sum = 0.0F;
+  for (std::int64_t i = begin; i < end; ++i) sum = fmaf(dy[i * d + j], x[i * d + j] * inverse[i], sum);
+  sums[blockIdx.y * d + j] = sum;
+}
+/// The parts ascending, to what stands there.
+__global__ void rms_norm_dweight_each(std::int64_t d, const float* sums, std::int64_t parts, float* dweight) {
   const std::int64_t j = element();
   if (j >= d) return;
   float sum = dweight[j];
-  for (std::int64_t i = 0; i < n; ++i) sum = fmaf(dy[i * d + j], x[i * d + j] * inverse[i], sum);
+  for (std::int64_t p = 0; p < parts; ++p) sum += sums[p * d + j];
   dweight[j] = sum;
 }
 
@@ -54,9 +73,15 @@ __device__ float2 sigmoid(float x) {
   return x < 0.0F ? make_float2(small, large) : make_float2(large, small);
 }
 
-__global__ void swiglu_each(std::int64_t count, const float* gate, const float* up, float* y) {
-  const std::int64_t i = element();
-  if (i < count) y[i] = gate[i] * sigmoid(gate[i]).x * up[i];
+/// Two neighbouring elements of a row a thread.
+__global__ void swiglu_each(std::int64_t count, const float* gate, const float* up, std::int64_t f, std::int64_t stride, float* y, unsigned* rounded) {
+  const std::int64_t at = element();
+  if (at >= count) return;
+  const std::int64_t row = at / (stride / 2), j = at % (stride / 2) * 2, i = row * f + j;
+  const float low = j < f ? gate[i] * sigmoid(gate[i]).x * up[i] : 0.0F, high = j + 1 < f ? gate[i + 1] * sigmoid(gate[i + 1]).x * up[i + 1] : 0.0F;
+  if (j < f) y[i] = low;
+  if (j + 1 < f) y[i + 1] = high;
+  if (rounded != nullptr) rounded[at] = packed_bf16(low, high);
 }
 
 __global__ void swiglu_backward_each(std::int64_t count, const float* gate, const float* up, const float* dy, float* dgate, float* dup) {
@@ -79,7 +104,7 @@ __global__ void embed_backward_each(std::int64_t count, const float* dx, const s
                                     unsigned* largest) {
   const std::int64_t at = element();
   if (at < count) add_atomically(sum + token[at / width] * width + at % width, nearest_integer(dx[at] * scale));
-  if (largest != nullptr) note_largest(at < count ? dx[at] : 0.0F, largest);
+  if (largest != nullptr) note_largest(at < count ? size_of(dx[at]) : 0U, largest);
 }
 
 __global__ void add_each(std::int64_t count, const float* x, float* y) {
@@ -96,13 +121,13 @@ __global__ void sum_rows_each(std::int64_t count, const float* const* row, const
   y[at] = sum;
 }
 
-/// One column per thread, rows in ascending order.
-__global__ void sum_columns_each(std::int64_t width, const float* x, std::int64_t n, float* y) {
-  const std::int64_t j = element();
+/// One column of kNormRows rows per thread, ascending: y[part][width].
+__global__ void sum_columns_part(std::int64_t width, const float* x, std::int64_t n, float* y) {
+  const std::int64_t j = element(), begin = blockIdx.y * kNormRows, end = begin + kNormRows < n ? begin + kNormRows : n;
   if (j >= width) return;
   float sum = 0.0F;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i * width + j];
-  y[j] = sum;
+  for (std::int64_t i = begin; i < end; ++i) sum += x[i * width + j];
+  y[blockIdx.y * width + j] = sum;
 }
 
 }  // namespace
@@ -123,19 +148,36 @@ void sum_rows(ExecutionContext& context, const float* const* row, const std::int
 }
 
 void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t width, float* y) {
-  launch_each(context, "sum_columns", sum_columns_each, width, x, n, y);
+  if (width == 0) return;
+  const std::int64_t parts = (n + kNormRows - 1) / kNormRows;
+  const auto of_parts = [&](const float* from, std::int64_t rows, float* to) {
+    const dim3 grid(static_cast<unsigned>((width + kBlock - 1) / kBlock), static_cast<unsigned>(rows > kNormRows ? (rows + kNormRows - 1) / kNormRows : 1));
+    launch(context, "sum_columns", sum_columns_part, {grid, kBlock}, width, from, rows, to);
+  };
+  if (parts <= 1) return of_parts(x, n, y);
+  const Scratch<float> sums(context, parts * width);
+  of_parts(x, n, sums.get());
+  sum_columns(context, sums.get(), parts, width, y);
 }
 
-void rms_norm(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y) {
-  launch_rows(context, "rms_norm", rms_norm_row, n, 0, x, d, weight, eps, y);
+void rms_norm(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y, Bf16* rounded) {
+  launch_rows(context, "rms_norm", rms_norm_row, n, threads_of(d), x, d, weight, eps, y, reinterpret_cast<unsigned*>(rounded), stepped(d));
 }
 
 void rms_norm_backward(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
                        float* dweight) {
   if (n == 0) return;
-  const Scratch<float> inverse(context, n);
-  launch_rows(context, "rms_norm_backward", rms_norm_dx_row, n, 0, x, d, weight, eps, dy, dx, inverse.get());
-  launch_each(context, "rms_norm_backward", rms_norm_dweight_each, d, x, n, dy, inverse.get(), dweight);
+  constexpr std::int64_t kMost = 32768 * kNormRows;  // a grid has at most 65,535 in y
+  const Scratch<float> scratch(context, norm_backward_floats(n < kMost ? n : kMost, d));
+  for (std::int64_t first = 0; first < n; first += kMost) {
+    const std::int64_t rows = n - first < kMost ? n - first : kMost, parts = (rows + kNormRows - 1) / kNormRows;
+    const float *of_x = x + first * d, *of_dy = dy + first * d;
+    float *inverse = scratch.get(), *sums = inverse + rows;
+    launch_rows(context, "rms_norm_backward", rms_norm_dx_row, rows, threads_of(d), of_x, d, weight, eps, of_dy, dx + first * d, inverse);
+    launch(context, "rms_norm_backward", rms_norm_dweight_part, {dim3(static_cast<unsigned>((d + kBlock - 1) / kBlock), static_cast<unsigned>(parts)), kBlock}, d,
+           of_x, rows, of_dy, inverse, sums);
+    launch_each(context, "rms_norm_backward", rms_norm_dweight_each, d, sums, parts, dweight);
+  }
 }
 
 void rope(ExecutionContext& context, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
@@ -143,8 +185,8 @@ void rope(ExecutionContext& context, float* x, std::int64_t n, std::int64_t head
   launch_each(context, "rope", rope_each, n * heads * (head_dim / 2), x, heads, head_dim, position, cos, sin, static_cast<float>(direction));
 }
 
-void swiglu(ExecutionContext& context, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y) {
-  launch_each(context, "swiglu", swiglu_each, n * f, gate, up, y);
+void swiglu(ExecutionContext& context, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y, Bf16* rounded) {
+  launch_each(context, "swiglu", swiglu_each, n * stepped(f) / 2, gate, up, f, stepped(f), y, reinterpret_cast<unsigned*>(rounded));
 }
 
 void swiglu_backward(ExecutionContext& context, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup) {

@@ -17,25 +17,6 @@ struct Sums {
   float largest, sum, weighted;
 };
 
-/// Folds over the block's threads, the same bits in all of them: butterflies within warps, then the warps in ascending order.
-template <class Fold>
-__device__ float block_fold(float value, float* of_warps, const Fold& fold) {
-  value = fold.warp(value);
-  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  float all = of_warps[0];
-  for (int w = 1; w < kBlock / kWarp; ++w) all = fold.both(all, of_warps[w]);
-  return all;
-}
-struct Largest {
-  __device__ float warp(float x) const { return warp_max(x); }
-  __device__ float both(float a, float b) const { return fmaxf(a, b); }
-};
-struct Total {
-  __device__ float warp(float x) const { return warp_sum(x); }
-  __device__ float both(float a, float b) const { return a + b; }
-};
-
 /// Block (vocabulary block, row).
 __global__ void __launch_bounds__(kBlock) block_sums(const float* logits, std::int64_t v, float scale, Sums* sums) {
   __shared__ float of_warps[3][kBlock / kWarp];
@@ -65,15 +46,22 @@ struct Columns {
   BlockMass* blocks;
 };
 
-__global__ void join_each(std::int64_t n, const Sums* sums, std::int64_t parts, const float* logits, std::int64_t v, float scale, const std::int32_t* target,
-                          Columns to) {
-  const std::int64_t i = element();
-  if (i >= n) return;
+/// A warp a row: each lane joins every 32nd block, then neighbours at growing distances join theirs.
+__global__ void join_row(const Sums* sums, std::int64_t parts, const float* logits, std::int64_t v, float scale, const std::int32_t* target, Columns to) {
+  const std::int64_t i = blockIdx.x;
   const Sums* of_row = sums + i * parts;
   BlockMass* blocks = to.blocks + i * (parts + 1);
-  Sums all = of_row[0];
-  for (std::int64_t b = 1; b < parts; ++b) all = joined(all, of_row[b]);
-  for (std::int64_t b = 0; b < parts; ++b) blocks[b] = {of_row[b].largest, of_row[b].sum};
+  Sums all{-FLT_MAX, 0.0F, 0.0F};
+  for (std::int64_t b = threadIdx.x; b < parts; b += kWarp) {
+    blocks[b] = {of_row[b].largest, of_row[b].sum};
+    all = b < kWarp ? of_row[b] : joined(all, of_row[b]);
+  }
+  for (int distance = 1; distance < kWarp; distance *= 2) {
+    const Sums next{__shfl_down_sync(0xFFFFFFFFU, all.largest, distance), __shfl_down_sync(0xFFFFFFFFU, all.sum, distance),
+                    __shfl_down_sync(0xFFFFFFFFU, all.weighted, distance)};
+    if (threadIdx.x + distance < parts) all = joined(all, next);  // a lane without a block has nothing to give
+  }
+  if (threadIdx.x != 0) return;
   const float log_sum = logf(all.sum);
   blocks[parts] = {all.largest, log_sum};
   to.lse[i] = all.largest + log_sum;
@@ -306,7 +294,7 @@ void token_columns(ExecutionContext& context, const float* logits, std::int64_t 
     const float* from = logits + first * v;
     launch(context, "block_sums", block_sums, {dim3(static_cast<unsigned>(parts), static_cast<unsigned>(rows)), kBlock}, from, v, inverse_temperature,
            of_blocks);
-    launch_each(context, "token_columns", join_each, rows, of_blocks, parts, from, v, inverse_temperature, target + first,
+    launch_rows(context, "token_columns", join_row, rows, kWarp, of_blocks, parts, from, v, inverse_temperature, target + first,
                 Columns{logprob + first, entropy + first, lse + first, blocks + first * (parts + 1)});
   }
 }
@@ -322,8 +310,8 @@ void sample(ExecutionContext& context, const float* logits, std::int64_t n, std:
   const Drawing a{logits, v, rules.ids, rules.inverse_temperature, blocks, token, logprob};
   const bool truncated = (rules.top_k > 0 && rules.top_k < rules.ids) || rules.top_p < 1.0F;
   if (n == 0) return;
-  if (u == nullptr) return launch_rows(context, "most_probable", most_probable_row, n, 0, a);
-  if (!truncated) return launch_rows(context, "sample", sample_row, n, 0, a, u);
+  if (u == nullptr) return launch_rows(context, "most_probable", most_probable_row, n, kWarp, a);
+  if (!truncated) return launch_rows(context, "sample", sample_row, n, kWarp, a, u);
   launch(context, "sample", truncated_row, {static_cast<unsigned>(n), kBlock}, a, rules.top_k, rules.top_p, u);
 }
 

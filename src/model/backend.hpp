@@ -62,12 +62,13 @@ class Backend {
   void rope(Rows x, int direction);  ///< in place
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
-  Rows add(Rows x, Rows y);  ///< x is lost, or where rows are kept y
+  Rows add_linear(Rows x, Rows y, const Linear& linear) { return add(x, this->linear(y, linear)[0]); }
 
   void release() { scratch_.give_back(0); }  ///< of all kept rows
 
  private:
   Rows take(std::int64_t width) { return {scratch_.take(n_ * width), width}; }
+  Rows add(Rows x, Rows y);  ///< x is lost, or where rows are kept y
   void normalise(const float* x, std::int64_t n, const Norm& norm, float* y);
 
   Team* team_;

@@ -26,11 +26,10 @@ struct Widths {
   bool qk;
 };
 
-/// While a product of a block is made: its rows rounded, and the parts of its sums. The largest are those of o and down, of hidden outputs, which are cut in 8.
-std::int64_t product_bytes(const Widths& w, std::int64_t rows, std::int64_t inputs) {
-  return halves(rows, inputs) + piece(cuda::sliced_floats(rows, w.hidden, 8) * kFloat);
-}
-std::int64_t product_bytes(const Widths& w, std::int64_t rows) { return product_bytes(w, rows, std::max(w.q, w.inner)); }
+/// Of a pass, for the rows that its products read.
+std::int64_t rounded_bytes(const Widths& w, std::int64_t rows) { return halves(rows, std::max({w.hidden, w.q, w.inner})); }
+/// While a product of a block is made: parts of its sums. Those of o and down, of hidden outputs, are cut in 8.
+std::int64_t product_bytes(const Widths& w, std::int64_t rows) { return piece(cuda::sliced_floats(rows, w.hidden, 8) * kFloat); }
 
 /// Of the gradients of weights [outputs, inputs] behind the same rows, and of the rows: while a product is made of operands that are turned and rounded.
 std::int64_t through(std::int64_t rows, std::int64_t inputs, std::initializer_list<std::int64_t> all) {
@@ -109,7 +108,7 @@ std::int64_t device_leaf_bytes(const ModelConfig& c, const DeviceLeafShape& leaf
   const auto [n, m, sequences, kept, states] = leaf;
   const Widths w(c);
   const std::int64_t pages = piece((n / kernels::kPageKeys + 2 * sequences) * device_page_bytes(c));
-  const std::int64_t before = pages + 3 * floats(m, 1) + floats(m, w.hidden) + floats(n, w.hidden), block = device_block_bytes(c, n);
+  const std::int64_t before = pages + 3 * floats(m, 1) + floats(m, w.hidden) + floats(n, w.hidden) + rounded_bytes(w, n), block = device_block_bytes(c, n);
   const std::int64_t head = states ? std::max(head_bytes(c, m), state_bytes(c, std::min(m, kHeadRows), false)) : head_bytes(c, m);
   const std::int64_t forward = std::max(block + product_bytes(w, n), head);
   if (kept == 0) return before + forward;
@@ -120,14 +119,16 @@ std::int64_t device_leaf_bytes(const ModelConfig& c, const DeviceLeafShape& leaf
 std::int64_t device_decode_bytes(const ModelConfig& c, std::int64_t n) {
   const Widths w(c);
   const std::int64_t attention = floats(n, w.hidden) + 2 * floats(n, w.q) + 2 * floats(n, w.kv) + (w.qk ? floats(n, w.q) + floats(n, w.kv) : 0) +
-                                 floats(n, w.hidden) + product_bytes(w, n, w.q);
-  const std::int64_t feed = 2 * floats(n, w.hidden) + 3 * floats(n, w.inner) + product_bytes(w, n, w.inner);
+                                 product_bytes(w, n);
+  const std::int64_t feed = floats(n, w.hidden) + 3 * floats(n, w.inner) + product_bytes(w, n);
   const std::int64_t of_graphs = piece(n * kStepRow) + piece(n * kDrawRow) + floats(n, 3) + piece(c.num_hidden_layers * device_page_bytes(c));
-  return of_graphs + floats(n, w.hidden) + std::max({attention, feed, floats(n, 1) + head_bytes(c, n)});
+  return of_graphs + floats(n, w.hidden) + std::max(rounded_bytes(w, n) + std::max(attention, feed), floats(n, 1) + head_bytes(c, n));
 }
 
 std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
-  return 2 * rows * c.num_attention_heads * kFloat;  // the backward pass of attention
+  const std::int64_t of_rows = cuda::norm_backward_floats(rows, c.hidden_size);
+  const std::int64_t of_heads = c.qk_norm ? cuda::norm_backward_floats(rows * c.num_attention_heads, c.head_dim) : 0;
+  return std::max({2 * rows * c.num_attention_heads, of_rows, of_heads}) * kFloat;  // the backward passes of attention and of norms
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {

@@ -20,7 +20,7 @@ struct BlockRows {
 };
 
 /// Pre-norm decoder block (Llama: Touvron et al. 2023; per-head norms: Qwen3; layers without rotary embeddings: SmolLM3) over packed rows x [n, hidden].
-/// `Engine` supplies the operations; rope works in place. A residual `add` is where an engine may drop all rows but its result.
+/// `Engine` supplies the operations; rope works in place. A residual `add_linear` is where an engine may drop all rows but its result.
 template <class Engine>
 BlockRows<typename Engine::Rows> run_block(Engine& engine, const Policy::Packed& policy, std::size_t i, typename Engine::Rows x) {
   const Layer& layer = policy.layers[i];
@@ -35,12 +35,12 @@ BlockRows<typename Engine::Rows> run_block(Engine& engine, const Policy::Packed&
   }
   if (policy.config.has_rope(std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
   b.attended = engine.attention(i, b.q, b.k, b.v);
-  b.middle = engine.add(x, engine.linear(b.attended, layer.o)[0]);
+  b.middle = engine.add_linear(x, b.attended, layer.o);
   b.middle_normed = engine.rms_norm(b.middle, layer.post_attention_norm);
   const auto [gate, up] = engine.linear(b.middle_normed, layer.gate, layer.up);
   b.gate = gate, b.up = up;
   b.activated = engine.swiglu(gate, up);
-  b.y = engine.add(b.middle, engine.linear(b.activated, layer.down)[0]);
+  b.y = engine.add_linear(b.middle, b.activated, layer.down);
   return b;
 }
 

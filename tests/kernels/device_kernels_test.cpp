@@ -286,6 +286,76 @@ TEST(DeviceRows, SumsOfRowsAndColumnsInOrder) {
   }
 }
 
+/// Stretches of kNormRows rows ascending: whole stretches in several calls add up to one call, and the sums are near the plain loops'.
+TEST(DeviceRows, SumsOverManyRowsAreMadeInStretches) {
+  const std::int64_t n = 2 * cuda::kNormRows + 7, d = 140, cut = cuda::kNormRows;
+  const Floats x = random_floats(n * d, 1), dy = random_floats(n * d, 2), weight(std::size_t(d), 1.0F), zeros(std::size_t(d), 0.0F);
+  const OnDevice<float> on_x(x), on_dy(dy), on_weight(weight), dx(n * d), whole(zeros), parts(zeros), columns(d);
+  ExecutionContext context;
+  cuda::rms_norm_backward(context, on_x, n, d, on_weight, 1e-6F, on_dy, dx, whole);
+  cuda::rms_norm_backward(context, on_x, cut, d, on_weight, 1e-6F, on_dy, dx, parts);
+  cuda::rms_norm_backward(context, on_x + cut * d, n - cut, d, on_weight, 1e-6F, on_dy + cut * d, dx, parts);
+  EXPECT_EQ(whole.values(), parts.values());
+  cuda::sum_columns(context, on_dy, n, d, columns);
+  const Floats got = whole.values(), summed = columns.values();
+  for (std::int64_t j = 0; j < d; ++j) {
+    double dweight = 0.0, column = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double square = 0.0;
+      for (std::int64_t l = 0; l < d; ++l) square += double(x[std::size_t(i * d + l)]) * x[std::size_t(i * d + l)];
+      dweight += double(dy[std::size_t(i * d + j)]) * x[std::size_t(i * d + j)] / std::sqrt(square / double(d) + 1e-6);
+      column += dy[std::size_t(i * d + j)];
+    }
+    ASSERT_NEAR(got[std::size_t(j)], dweight, 1e-4);
+    ASSERT_NEAR(summed[std::size_t(j)], column, 1e-4);
+  }
+}
+
+/// Kernels that round what they make give the bits of round_rows.
+TEST(DeviceRows, WhatIsRoundedAtOnceIsTheSame) {
+  for (const std::int64_t d : {1, 31, 96, 352}) {
+    const std::int64_t n = 3, all = n * stepped(d);
+    const OnDevice<float> x(random_floats(n * d, 1)), up(random_floats(n * d, 2)), weight(random_floats(d, 3)), y(n * d), plain(n * d);
+    const OnDevice<Bf16> rounded(all), expected(all);
+    ExecutionContext context;
+    cuda::rms_norm(context, x, n, d, weight, 1e-6F, plain), cuda::rms_norm(context, x, n, d, weight, 1e-6F, y, rounded);
+    cuda::round_rows(context, plain, n, d, expected);
+    EXPECT_EQ(y.values(), plain.values());
+    EXPECT_EQ(rounded.values(), expected.values());
+    cuda::swiglu(context, x, up, n, d, plain), cuda::swiglu(context, x, up, n, d, y, rounded);
+    cuda::round_rows(context, plain, n, d, expected);
+    EXPECT_EQ(y.values(), plain.values());
+    EXPECT_EQ(rounded.values(), expected.values());
+  }
+}
+
+/// Several products of the same rows in one launch, and the same row in tiles of any size, whose choice follows from the number of rows.
+TEST(DeviceProduct, BitsAreTheSameWhateverTheTile) {
+  const std::int64_t most = 700, k = 70;
+  const std::int64_t outputs[] = {131, 40, 9};
+  ExecutionContext context;
+  std::vector<OnDevice<Bf16>> weights;
+  std::vector<OnDevice<float>> alone, together;
+  const OnDevice<Bf16> x = rounded_rows(random_floats(most * k, 4), most, k);
+  for (const std::int64_t o : outputs) {
+    weights.push_back(rounded_rows(random_floats(o * k, unsigned(o)), o, k)), alone.emplace_back(most * o), together.emplace_back(most * o);
+    for (std::int64_t row = 0; row < most; ++row)
+      if (row < 3 || row > most - 3)
+        cuda::product(context, {x + row * stepped(k), 1, k}, {weights.back(), o, k}, nullptr, 1, alone.back() + row * o);
+  }
+  for (const std::int64_t n : {3, 12, 20, 40, 100, 300, 700}) {
+    std::vector<cuda::Factor> factors;
+    for (std::size_t i = 0; i < weights.size(); ++i) factors.push_back({{weights[i], outputs[i], k}, nullptr, together[i]});
+    cuda::products(context, {x, n, k}, factors);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const Floats one = alone[i].values(), all = together[i].values();
+      for (std::int64_t row = 0; row < n; ++row)
+        for (std::int64_t o = 0; o < outputs[i] && (row < 3 || row > most - 3); ++o)
+          ASSERT_EQ(one[std::size_t(row * outputs[i] + o)], all[std::size_t(row * outputs[i] + o)]) << n << ' ' << row << ' ' << o;
+    }
+  }
+}
+
 TEST(DeviceProduct, TransposesWhatIsRounded) {
   const std::int64_t n = 70, k = 41;
   const Floats x = random_floats(n * k, 4);

@@ -114,11 +114,13 @@ TEST(RowKernels, RowsDoNotDependOnTheirBatch) {
         const Floats whole = kernel(*set, 0, c.n);
         RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.d, whole.end()), kernel(*set, cut, c.n - cut)));
       }
+#ifndef ROLLCALL_DEVICE_TESTS  // whose sums go over stretches of rows: device_kernels_test
     // dweight goes over the rows in ascending order, so two calls add up to one.
     c.rms_norm_backward(plain_set(), 0, c.n, whole_sum);
     c.rms_norm_backward(plain_set(), 0, cut, cut_sum);
     c.rms_norm_backward(plain_set(), cut, c.n - cut, cut_sum);
     RC_ASSERT(same_bits(whole_sum, cut_sum));
+#endif
   }));
 }
 

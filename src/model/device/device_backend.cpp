@@ -43,7 +43,10 @@ DeviceBackend::Input DeviceBackend::upload(std::span<const std::int32_t> tokens,
 DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const Input& input, Keep keep) {
   policy_ = &policy, input_ = input, keep_ = keep;
   n_ = input.rows;
-  const Rows x = take(policy.view.config.hidden_size);
+  const ModelConfig& config = policy.view.config;
+  const Rows x = take(config.hidden_size);
+  const std::int64_t widest = std::max({config.hidden_size, config.num_attention_heads * config.head_dim, config.intermediate_size});
+  rounded_ = arena_.take<kernels::Bf16>(n_ * cuda::stepped(widest)), rounded_rows_ = nullptr;
   cuda::embed(context(), policy.embedding, input.tokens, n_, x.values);
   hold();
   return x;
@@ -91,7 +94,9 @@ cuda::Rows16 DeviceBackend::rounded_rows(const float* x, std::int64_t n, std::in
 
 DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   const Rows y = take(x.width);
-  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight, policy_->view.eps(), y.values);
+  // Norms of single heads are read by no product.
+  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight, policy_->view.eps(), y.values,
+                 x.width == norm.width ? rounding(y) : nullptr);
   return y;
 }
 
@@ -105,22 +110,34 @@ DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, 
   const kernels::HeadShape heads = policy_->view.heads();
   const std::int64_t offset = input_.memory->offset(layer);
   cuda::store_positions(context(), k.values, v.values, input_.places, input_.stored, heads, offset, input_.source);
-  cuda::attention(context(), q.values, input_.places, n_, heads, {offset, 0, heads.kv_heads}, out.values);
+  cuda::attention(context(), q.values, input_.places, n_, heads, {offset, 0, heads.kv_heads}, out.values, rounding(out));
   return out;
 }
 
 DeviceBackend::Rows DeviceBackend::swiglu(Rows gate, Rows up) {
   const Rows y = take(gate.width);
-  cuda::swiglu(context(), gate.values, up.values, n_, gate.width, y.values);
+  cuda::swiglu(context(), gate.values, up.values, n_, gate.width, y.values, rounding(y));
   return y;
 }
 
-DeviceBackend::Rows DeviceBackend::add(Rows x, Rows y) {
+void DeviceBackend::product(const cuda::Rows16& x, const Linear& linear, float* y, const float* added) {
+  const auto mark = arena_.mark();
+  float* const parts = arena_.take<float>(cuda::sliced_floats(x.count, linear.outputs, linear.slices));
+  cuda::product(context(), x, rows_of(linear), linear.bias, linear.slices, y, parts, added);
+  arena_.give_back(mark);
+}
+
+cuda::Rows16 DeviceBackend::rounded_of(Rows x) {
+  if (rounded_rows_ != x.values) cuda::round_rows(context(), x.values, n_, x.width, rounding(x));
+  return {rounded_, n_, x.width};
+}
+
+DeviceBackend::Rows DeviceBackend::add_linear(Rows x, Rows y, const Linear& linear) {
   const bool keeps = keep_ == Keep::rows;
-  const Rows into = keeps ? y : x, other = keeps ? x : y;
-  cuda::add(context(), other.values, n_ * x.width, into.values);
+  const Rows sum = keeps ? take(linear.outputs) : x;
+  product(rounded_of(y), linear, sum.values, x.values);
   if (!keeps) release();
-  return into;
+  return sum;
 }
 
 }  // namespace rollcall::model

@@ -57,27 +57,32 @@ class DeviceBackend {
   void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale, const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);
 
-  // Operations for run_block.
+  // Operations for run_block. Rows that products read are rounded by who makes them, or else by the product: one place is enough, as they are read at once.
   template <class... Linears>
   std::array<Rows, sizeof...(Linears)> linear(Rows x, const Linears&... linears) {
     const std::array<Rows, sizeof...(Linears)> y{take(linears.outputs)...};
-    const auto mark = arena_.mark();
-    const kernels::cuda::Rows16 rounded = rounded_rows(x.values, n_, x.width);
-    float* const parts = arena_.take<float>(std::max({kernels::cuda::sliced_floats(n_, linears.outputs, linears.slices)...}));
+    const kernels::cuda::Rows16 rounded = rounded_of(x);
     std::size_t i = 0;
-    (kernels::cuda::product(context(), rounded, rows_of(linears), linears.bias, linears.slices, y[i++].values, parts), ...);
-    arena_.give_back(mark);
+    if (((linears.slices == 1) && ...)) {
+      const std::array<kernels::cuda::Factor, sizeof...(Linears)> factors{kernels::cuda::Factor{rows_of(linears), linears.bias, y[i++].values}...};
+      kernels::cuda::products(context(), rounded, factors);
+    } else {
+      (product(rounded, linears, y[i++].values, nullptr), ...);
+    }
     return y;
   }
+  Rows add_linear(Rows x, Rows y, const Linear& linear);  ///< x + linear(y); without kept rows in the place of x
   Rows rms_norm(Rows x, const Norm& norm);
   void rope(Rows x, int direction);  ///< in place
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
-  Rows add(Rows x, Rows y);
 
   kernels::cuda::Rows16 rounded_rows(const float* x, std::int64_t n, std::int64_t width);
 
  private:
+  void product(const kernels::cuda::Rows16& x, const Linear& linear, float* y, const float* added);
+  kernels::cuda::Rows16 rounded_of(Rows x);
+  kernels::Bf16* rounding(Rows x) { return rounded_rows_ = x.values, rounded_; }  ///< where x is rounded to from now on
   Rows take(std::int64_t width) { return {arena_.take<float>(n_ * width), width}; }
 
   Device* device_;
@@ -88,6 +93,8 @@ class DeviceBackend {
   DeviceArena::Mark begin_{};
   Input input_;
   std::int64_t n_ = 0;  ///< its rows
+  kernels::Bf16* rounded_ = nullptr;
+  const float* rounded_rows_ = nullptr;  ///< which stand there
 };
 
 }  // namespace rollcall::model

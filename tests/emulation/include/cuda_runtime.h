@@ -164,6 +164,8 @@ struct cudaDeviceProp {
   char name[256];
   int major = std::getenv("EMULATED_CAPABILITY") == nullptr ? 9 : std::atoi(std::getenv("EMULATED_CAPABILITY")), minor = 0;
 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all);
 using cudaMemPool_t = void*;
