@@ -144,7 +144,11 @@ Line backward_attention(const Device& d, std::int64_t t) {
   };
   float *q = take(t * 3584), *dout = take(t * 3584), *dq = take(t * 3584), *k = take(t * 512), *v = take(t * 512), *dk = take(t * 512), *dv = take(t * 512);
   kernels::ExecutionContext context;
-  const double own = seconds([&](int) { device::attention_backward(context, q, k, v, dout, t, t, heads, 0, 4, dq, dk, dv); });
+  const std::vector<device::AttentionSequence> sequence{{0, 0, 0, t}};
+  const device::AttentionTileTable table = device::attention_tiles(sequence);
+  const device::AttentionTiles tiles{arena.upload<device::AttentionSequence>(sequence), arena.upload<device::AttentionTiles::Tile>(table.tiles),
+                                     std::int64_t(table.tiles.size()), nullptr};
+  const double own = seconds([&](int) { device::attention_backward(context, q, k, v, dout, t, heads, tiles, dq, dk, dv); });
   const double flops = 5.0 * double(t) * double(t) * 28 * 128 / own;  // five products of half a square, two operations each
   return {text("7B attention backward, %.0f tokens", double(t)), text("%.0f TFLOP/s", flops * 1e-12) + of_peak(flops, d)};
 }

@@ -247,6 +247,14 @@ struct Transformer::State {
   void backward(const Pass& pass, const Tokens& tokens, float* dx) {
     const Shape& s = shape;
     const std::int64_t n = pass.n, d = s.heads.head_dim;
+    std::vector<device::AttentionSequence> sequences;
+    for (std::int64_t first = 0, last = 0; first < n; first = last) {
+      while (last < n && tokens.sequence[std::size_t(last)] == tokens.sequence[std::size_t(first)]) ++last;
+      sequences.push_back({0, 0, first, last - first});
+    }
+    const device::AttentionTileTable cut = device::attention_tiles(sequences);
+    const device::AttentionTiles tiles{arena.upload<device::AttentionSequence>(sequences), arena.upload<device::AttentionTiles::Tile>(cut.tiles),
+                                       std::int64_t(cut.tiles.size()), nullptr};
     for (std::int64_t l = s.layers; l-- > 0;) {
       const std::string p = std::to_string(l) + ".";
       const Layer& a = pass.layers[std::size_t(l)];
@@ -259,12 +267,7 @@ struct Transformer::State {
       device::add(context, norm_backward(p + "norm2", a.y, dh, n), n * s.hidden, dx);
       const float* da = linear_backward(all.at(p + "o"), a.a, dx, n);
       float *dq = arena.take<float>(n * s.q_width()), *dk = arena.take<float>(n * s.kv_width()), *dv = arena.take<float>(n * s.kv_width());
-      for (std::int64_t first = 0, last = 0; first < n; first = last) {
-        while (last < n && tokens.sequence[std::size_t(last)] == tokens.sequence[std::size_t(first)]) ++last;
-        const std::int64_t wide = first * s.q_width(), narrow = first * s.kv_width();
-        device::attention_backward(context, a.q + wide, a.k + narrow, a.v + narrow, da + wide, last - first, last - first, s.heads, 0, s.heads.kv_heads,
-                                   dq + wide, dk + narrow, dv + narrow);
-      }
+      device::attention_backward(context, a.q, a.k, a.v, da, n, s.heads, tiles, dq, dk, dv);
       device::rope(context, dq, n, s.heads.q_heads, d, pass.position, cos.get(), sin.get(), -1);
       device::rope(context, dk, n, s.heads.kv_heads, d, pass.position, cos.get(), sin.get(), -1);
       dh = linear_backward(all.at(p + "q"), a.h, dq, n);

@@ -1,43 +1,55 @@
-// Backward of causal attention over one sequence on tensor cores (Dao 2023, algorithm 2): scores are made anew from tiles of 64 queries and 64 keys, nothing of the size
-// queries x keys is kept, and no sum has two writers. One kernel goes over the keys of a tile of queries, twice: for lse and delta, then for dq; another over the
-// queries of a tile of keys for dk and dv. With P = exp(S scale - lse), dP = dout V^T, delta = sum P dP:  dS = P (dP - delta) scale;  dq = dS K, dk = dS^T q, dv = P^T dout.
+// Backward of causal attention over the sequences of a leaf on tensor cores (Dao 2023, algorithm 2): scores are made anew from tiles of 64 queries and 64 keys, nothing of
+// the size queries x keys is kept, and no sum has two writers. One kernel goes over the keys of a tile of queries, twice: for lse and delta, then for dq; another over
+// the queries that see a tile of keys, of its own sequence and then of those that continue it, for dk and dv. With P = exp(S scale - lse), dP = dout V^T, delta = sum P dP:  dS = P (dP - delta) scale;  dq = dS K, dk = dS^T q, dv = P^T dout.
 #include "kernels/cuda/device.cuh"
+
+#include <map>
 
 namespace rollcall::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 4 * kWarp, kTile = 64, kPad = 8;  // a warp has 16 rows of a tile; padded rows fall into different banks
-constexpr int kPart = 64;                                  // dimensions of a result that a block makes: its sums must fit the registers
+constexpr int kThreads = 4 * kWarp, kTile = kBackwardTile, kPad = 8;  // a warp has 16 rows of a tile; padded rows fall into different banks
+constexpr int kPart = 64;                                             // dimensions of a result that a block makes: its sums must fit the registers
 constexpr float kBelowAllScores = -3.0e38F;
 
 struct Operands {
   const float *q, *k, *v, *dout;
-  float *dq, *dk, *dv, *lse, *delta;  ///< lse and delta [queries, q_heads]
-  std::int64_t queries, keys;
+  float *dq, *dk, *dv, *lse, *delta;  ///< lse and delta [rows, q_heads]
+  AttentionTiles tiles;
   HeadShape shape;
-  std::int64_t begin;  ///< key heads from here on
-  int width;           ///< head_dim filled up to 16
+  int width;  ///< head_dim filled up to 16
   float scale;
   __device__ std::int64_t group() const { return shape.q_heads / shape.kv_heads; }
-  __device__ std::int64_t before() const { return keys - queries; }
-  __device__ bool sees(std::int64_t query, std::int64_t key) const { return query < queries && key <= before() + query; }
   __device__ int stride() const { return width + kPad; }
 };
+
+__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= of.parent_rows + query; }
 
 using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2
 
 __device__ int own_row(int i) { return static_cast<int>(threadIdx.x) / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / 4 + i / 2 * 8; }
 __device__ int own_column(int j, int i) { return 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2; }
 
-/// A tile of one head in bf16: rows [first, first + 64) of `heads` heads each; zeros beyond rows and dimensions.
-__device__ void load_tile(const Operands& a, const float* from, std::int64_t heads, std::int64_t head, std::int64_t first, std::int64_t rows, Bf16* to) {
+/// A tile of one head in bf16: row(i) of `heads` heads each for its i-th row, zeros where that is none (-1) and beyond the dimensions.
+template <class Row>
+__device__ void load_tile(const Operands& a, const float* from, std::int64_t heads, std::int64_t head, const Row& row, Bf16* to) {
   const int d = static_cast<int>(a.shape.head_dim), pairs = a.width / 2;
   for (int i = static_cast<int>(threadIdx.x); i < kTile * pairs; i += kThreads) {
-    const int row = i / pairs, c = i % pairs * 2;
-    const float* x = from + ((first + row) * heads + head) * d + c;
-    const bool inside = first + row < rows;
-    *reinterpret_cast<unsigned*>(to + row * a.stride() + c) = packed_bf16(inside && c < d ? x[0] : 0.0F, inside && c + 1 < d ? x[1] : 0.0F);
+    const int c = i % pairs * 2;
+    const std::int64_t at = row(i / pairs);
+    const float* x = from + (at * heads + head) * d + c;
+    *reinterpret_cast<unsigned*>(to + i / pairs * a.stride() + c) = packed_bf16(at >= 0 && c < d ? x[0] : 0.0F, at >= 0 && c + 1 < d ? x[1] : 0.0F);
   }
+}
+/// Of a sequence's queries, and of what they see, from position `first` on.
+__device__ auto queries_from(const AttentionSequence& of, std::int64_t first) {
+  return [&of, first](int i) { return first + i < of.rows ? of.begin + first + i : -1; };
+}
+__device__ auto keys_from(const AttentionSequence& of, std::int64_t first) {
+  return [&of, first](int i) {
+    const std::int64_t p = first + i;
+    return p < of.parent_rows ? of.parent + p : p < of.parent_rows + of.rows ? of.begin + p - of.parent_rows : -1;
+  };
 }
 
 /// The warp's 16 rows of one tile by all rows of another.
@@ -78,15 +90,15 @@ __device__ void add_weighted(const Operands& a, const Fragments& weights, const 
   }
 }
 
-/// Rows [first, first + 16) of the warp, the block's dimensions, into one head.
-__device__ void write_rows(const Operands& a, const Fragments& sum, std::int64_t heads, std::int64_t head, std::int64_t first, std::int64_t rows, int part,
-                           float* to) {
+/// The warp's 16 rows, the block's dimensions, into one head: row(i) as of load_tile.
+template <class Row>
+__device__ void write_rows(const Operands& a, const Fragments& sum, std::int64_t heads, std::int64_t head, const Row& row, int part, float* to) {
 #pragma unroll
   for (int j = 0; j < kPart / 8; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const std::int64_t row = first + own_row(i), c = part * kPart + own_column(j, i);
-      if (row < rows && c < a.shape.head_dim) to[(row * heads + head) * a.shape.head_dim + c] = sum[j][i];
+      const std::int64_t at = row(own_row(i)), c = part * kPart + own_column(j, i);
+      if (at >= 0 && c < a.shape.head_dim) to[(at * heads + head) * a.shape.head_dim + c] = sum[j][i];
     }
 }
 
@@ -106,22 +118,22 @@ struct RowState {
 };
 
 /// Scores of a tile of keys into the state. first, key: of the tiles.
-__device__ void learn(const Operands& a, const Fragments& s, const Fragments& dp, std::int64_t first, std::int64_t key, RowState& state) {
+__device__ void learn(const AttentionSequence& of, float scale, const Fragments& s, const Fragments& dp, std::int64_t first, std::int64_t key, RowState& state) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float top = kBelowAllScores;
 #pragma unroll
     for (int j = 0; j < kTile / 8; ++j)
       for (int i = 2 * r; i < 2 * r + 2; ++i)
-        if (a.sees(first + own_row(i), key + own_column(j, i))) top = fmaxf(top, s[j][i] * a.scale);
+        if (sees(of, first + own_row(i), key + own_column(j, i))) top = fmaxf(top, s[j][i] * scale);
     top = fmaxf(state.top[r], row_max(top));
     const float kept = expf(state.top[r] - top);
     state.top[r] = top, state.sum[r] *= kept, state.weighted[r] *= kept;
 #pragma unroll
     for (int j = 0; j < kTile / 8; ++j)
       for (int i = 2 * r; i < 2 * r + 2; ++i)
-        if (a.sees(first + own_row(i), key + own_column(j, i))) {
-          const float p = expf(s[j][i] * a.scale - top);
+        if (sees(of, first + own_row(i), key + own_column(j, i))) {
+          const float p = expf(s[j][i] * scale - top);
           state.sum[r] += p;
           state.weighted[r] = fmaf(p, dp[j][i], state.weighted[r]);
         }
@@ -132,30 +144,32 @@ __device__ void learn(const Operands& a, const Fragments& s, const Fragments& dp
 __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Bf16* q = shared_memory<Bf16>();
   Bf16 *dout = q + kTile * a.stride(), *k = dout + kTile * a.stride(), *v = k + kTile * a.stride();
-  const std::int64_t first = blockIdx.x * static_cast<std::int64_t>(kTile), head = a.begin * a.group() + blockIdx.y, kv_head = head / a.group();
-  const std::int64_t last = first + kTile < a.queries ? first + kTile : a.queries, tiles = (a.before() + last + kTile - 1) / kTile;
+  const AttentionSequence of = a.tiles.sequences[a.tiles.tiles[blockIdx.x].sequence];
+  const std::int64_t first = a.tiles.tiles[blockIdx.x].first, head = blockIdx.y, kv_head = head / a.group();
+  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows, tiles = (of.parent_rows + last + kTile - 1) / kTile;
   const int part = static_cast<int>(blockIdx.z);
-  load_tile(a, a.q, a.shape.q_heads, head, first, a.queries, q);
-  load_tile(a, a.dout, a.shape.q_heads, head, first, a.queries, dout);
+  const auto own = queries_from(of, first);
+  load_tile(a, a.q, a.shape.q_heads, head, own, q);
+  load_tile(a, a.dout, a.shape.q_heads, head, own, dout);
   RowState state;
   float lse[2] = {}, delta[2] = {};
   Fragments s, dp, sum = {};
   for (std::int64_t turn = 0; turn < 2 * tiles; ++turn) {
     const std::int64_t key = turn % tiles * kTile;
     if (turn > 0) __syncthreads();  // nobody reads the tile before any more
-    load_tile(a, a.k, a.shape.kv_heads, kv_head, key, a.keys, k);
-    load_tile(a, a.v, a.shape.kv_heads, kv_head, key, a.keys, v);
+    load_tile(a, a.k, a.shape.kv_heads, kv_head, keys_from(of, key), k);
+    load_tile(a, a.v, a.shape.kv_heads, kv_head, keys_from(of, key), v);
     __syncthreads();
     multiply_rows(a, q, k, s);
     multiply_rows(a, dout, v, dp);
     if (turn < tiles) {
-      learn(a, s, dp, first, key, state);
+      learn(of, a.scale, s, dp, first, key, state);
       if (turn + 1 < tiles) continue;
       for (int r = 0; r < 2; ++r) {
         const float total = row_sum(state.sum[r]), weighted = row_sum(state.weighted[r]);
-        const std::int64_t query = first + own_row(2 * r);
-        if (query < a.queries) lse[r] = state.top[r] + logf(total), delta[r] = weighted / total;
-        if (query < a.queries && part == 0 && threadIdx.x % 4 == 0)
+        const std::int64_t query = own(own_row(2 * r));
+        if (query >= 0) lse[r] = state.top[r] + logf(total), delta[r] = weighted / total;
+        if (query >= 0 && part == 0 && threadIdx.x % 4 == 0)
           a.lse[query * a.shape.q_heads + head] = lse[r], a.delta[query * a.shape.q_heads + head] = delta[r];
       }
       continue;
@@ -163,66 +177,83 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
 #pragma unroll
     for (int j = 0; j < kTile / 8; ++j)
       for (int i = 0; i < 4; ++i)
-        s[j][i] = a.sees(first + own_row(i), key + own_column(j, i)) ? expf(s[j][i] * a.scale - lse[i / 2]) * (dp[j][i] - delta[i / 2]) * a.scale : 0.0F;
+        s[j][i] = sees(of, first + own_row(i), key + own_column(j, i)) ? expf(s[j][i] * a.scale - lse[i / 2]) * (dp[j][i] - delta[i / 2]) * a.scale : 0.0F;
     add_weighted(a, s, k, part, sum);
   }
-  write_rows(a, sum, a.shape.q_heads, head, first, a.queries, part, a.dq);
+  write_rows(a, sum, a.shape.q_heads, head, own, part, a.dq);
 }
 
-/// Block (tile of keys, key head, part of the dimensions): the query heads that read it ascending, their queries ascending.
+/// Block (tile of keys, key head, part of the dimensions): who sees it in order, of each the query heads that read it ascending, their queries ascending.
 __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   Bf16* k = shared_memory<Bf16>();
   Bf16 *v = k + kTile * a.stride(), *q = v + kTile * a.stride(), *dout = q + kTile * a.stride();
-  const std::int64_t key = blockIdx.x * static_cast<std::int64_t>(kTile), kv_head = a.begin + blockIdx.y;
+  const AttentionTiles::Tile tile = a.tiles.tiles[blockIdx.x];
+  const std::int64_t kv_head = blockIdx.y;
   const int part = static_cast<int>(blockIdx.z);
-  load_tile(a, a.k, a.shape.kv_heads, kv_head, key, a.keys, k);
-  load_tile(a, a.v, a.shape.kv_heads, kv_head, key, a.keys, v);
-  const std::int64_t begin = key > a.before() ? (key - a.before()) / kTile * kTile : 0;  // no query before sees these keys
+  const AttentionSequence owner = a.tiles.sequences[tile.sequence];
+  const auto own = queries_from(owner, tile.first);
+  load_tile(a, a.k, a.shape.kv_heads, kv_head, own, k);
+  load_tile(a, a.v, a.shape.kv_heads, kv_head, own, v);
   Fragments s, dp, sum_k = {}, sum_v = {};
-  for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
-    for (std::int64_t first = begin; first < a.queries; first += kTile) {
-      __syncthreads();  // nobody reads the tile before any more
-      load_tile(a, a.q, a.shape.q_heads, head, first, a.queries, q);
-      load_tile(a, a.dout, a.shape.q_heads, head, first, a.queries, dout);
-      __syncthreads();
-      multiply_rows(a, k, q, s);
-      multiply_rows(a, v, dout, dp);
+  for (std::int64_t viewer = tile.sequence, next = tile.children; viewer >= 0; viewer = next < tile.children_end ? a.tiles.children[next++] : -1) {
+    const AttentionSequence of = a.tiles.sequences[viewer];
+    const bool itself = viewer == tile.sequence;
+    const std::int64_t position = tile.first + (itself ? of.parent_rows : 0), begin = itself ? tile.first : 0;  // begin: no query before sees these keys
+    for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
+      for (std::int64_t first = begin; first < of.rows; first += kTile) {
+        __syncthreads();  // nobody reads the tile before any more
+        load_tile(a, a.q, a.shape.q_heads, head, queries_from(of, first), q);
+        load_tile(a, a.dout, a.shape.q_heads, head, queries_from(of, first), dout);
+        __syncthreads();
+        multiply_rows(a, k, q, s);
+        multiply_rows(a, v, dout, dp);
 #pragma unroll
-      for (int j = 0; j < kTile / 8; ++j)
-        for (int i = 0; i < 4; ++i) {
-          const std::int64_t query = first + own_column(j, i), at = query * a.shape.q_heads + head;
-          const bool sees = a.sees(query, key + own_row(i));
-          s[j][i] = sees ? expf(s[j][i] * a.scale - a.lse[at]) : 0.0F;
-          dp[j][i] = sees ? s[j][i] * (dp[j][i] - a.delta[at]) * a.scale : 0.0F;
-        }
-      add_weighted(a, s, dout, part, sum_v);
-      add_weighted(a, dp, q, part, sum_k);
-    }
-  write_rows(a, sum_k, a.shape.kv_heads, kv_head, key, a.keys, part, a.dk);
-  write_rows(a, sum_v, a.shape.kv_heads, kv_head, key, a.keys, part, a.dv);
+        for (int j = 0; j < kTile / 8; ++j)
+          for (int i = 0; i < 4; ++i) {
+            const std::int64_t query = first + own_column(j, i), at = (of.begin + query) * a.shape.q_heads + head;
+            const bool seen = own(own_row(i)) >= 0 && sees(of, query, position + own_row(i));
+            s[j][i] = seen ? expf(s[j][i] * a.scale - a.lse[at]) : 0.0F;
+            dp[j][i] = seen ? s[j][i] * (dp[j][i] - a.delta[at]) * a.scale : 0.0F;
+          }
+        add_weighted(a, s, dout, part, sum_v);
+        add_weighted(a, dp, q, part, sum_k);
+      }
+  }
+  write_rows(a, sum_k, a.shape.kv_heads, kv_head, own, part, a.dk);
+  write_rows(a, sum_v, a.shape.kv_heads, kv_head, own, part, a.dv);
 }
 
 }  // namespace
 
-void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
-                        HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv) {
-  if (queries == 0 || begin == end) return;
+AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences) {
+  std::map<std::int64_t, std::vector<std::int32_t>> children;  // by the row at which a parent begins
+  for (std::size_t s = 0; s < sequences.size(); ++s)
+    if (sequences[s].parent_rows > 0 && sequences[s].rows > 0) children[sequences[s].parent].push_back(static_cast<std::int32_t>(s));
+  AttentionTileTable table;
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    const auto begin = static_cast<std::int32_t>(table.children.size());
+    if (const auto found = children.find(sequences[s].begin); found != children.end() && sequences[s].rows > 0)
+      table.children.insert(table.children.end(), found->second.begin(), found->second.end());
+    for (std::int64_t first = 0; first < sequences[s].rows; first += kTile)
+      table.tiles.push_back({static_cast<std::int32_t>(s), static_cast<std::int32_t>(first), begin, static_cast<std::int32_t>(table.children.size())});
+  }
+  return table;
+}
+
+void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t rows, HeadShape shape,
+                        const AttentionTiles& tiles, float* dq, float* dk, float* dv) {
+  if (tiles.count == 0) return;
   constexpr int kMost = 4 * kTile * (256 + kPad) * static_cast<int>(sizeof(Bf16));  // at the largest head_dim
-  const Scratch<float> stats(context, 2 * queries * shape.q_heads);
+  const Scratch<float> stats(context, 2 * rows * shape.q_heads);
   const int width = static_cast<int>(head_width(shape));
-  const Operands a{q,       k,           v,
-                   dout,    dq,          dk,
-                   dv,      stats.get(), stats.get() + queries * shape.q_heads,
-                   queries, keys,        shape,
-                   begin,   width,       1.0F / sqrtf(static_cast<float>(shape.head_dim))};
+  const Operands a{q, k, v, dout, dq, dk, dv, stats.get(), stats.get() + rows * shape.q_heads, tiles, shape, width,
+                   1.0F / sqrtf(static_cast<float>(shape.head_dim))};
   const std::size_t bytes = 4 * kTile * static_cast<std::size_t>(width + kPad) * sizeof(Bf16);
-  const auto tiles = [](std::int64_t rows) { return static_cast<unsigned>((rows + kTile - 1) / kTile); };
-  const auto heads = static_cast<unsigned>(end - begin), parts = static_cast<unsigned>((width + kPart - 1) / kPart);
+  const auto count = static_cast<unsigned>(tiles.count), parts = static_cast<unsigned>((width + kPart - 1) / kPart);
   for (const auto kernel : {query_gradients, key_gradients})
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMost), "cudaFuncSetAttribute");
-  const auto group = static_cast<unsigned>(shape.q_heads / shape.kv_heads);
-  launch(context, "attention_backward", query_gradients, {dim3(tiles(queries), heads * group, parts), kThreads, bytes}, a);
-  launch(context, "attention_backward", key_gradients, {dim3(tiles(keys), heads, parts), kThreads, bytes}, a);
+  launch(context, "attention_backward", query_gradients, {dim3(count, static_cast<unsigned>(shape.q_heads), parts), kThreads, bytes}, a);
+  launch(context, "attention_backward", key_gradients, {dim3(count, static_cast<unsigned>(shape.kv_heads), parts), kThreads, bytes}, a);
 }
 
 }  // namespace rollcall::kernels::cuda

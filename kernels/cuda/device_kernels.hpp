@@ -11,6 +11,7 @@
 #include "kernels/parameter_kernels.hpp"
 
 #include <span>
+#include <vector>
 
 namespace rollcall::kernels::cuda {
 
@@ -74,11 +75,34 @@ constexpr std::int64_t page_bytes(HeadShape shape) { return shape.kv_heads * 2 *
 /// Puts row i of k and v [.., kv_heads, head_dim], or row source[i], where rows[i].pages has position rows[i].keys - 1, `offset` bytes from a page's beginning.
 void store_positions(ExecutionContext&, const float* k, const float* v, const AttentionRow* rows, std::int64_t n, HeadShape shape, std::int64_t offset,
                      const std::int32_t* source = nullptr);
-/// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call.
+/// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call. `rounded`, of all heads, as of rms_norm.
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out,
                Bf16* rounded = nullptr);
-void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
-                        HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv);
+/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the rows [parent, parent + parent_rows) of a sequence that it continues, which
+/// continues none, and then its own up to themselves.
+struct AttentionSequence {
+  std::int64_t parent, parent_rows, begin, rows;
+};
+inline constexpr int kBackwardTile = 64;
+/// What the backward pass goes through: as many rows of each sequence at a time, once as queries and once as keys. Pointers are the device's.
+struct AttentionTiles {
+  struct Tile {
+    std::int32_t sequence, first;          ///< its rows from `first` on
+    std::int32_t children, children_end;  ///< who continues the sequence, in `children`
+  };
+  const AttentionSequence* sequences;
+  const Tile* tiles;
+  std::int64_t count;
+  const std::int32_t* children;
+};
+struct AttentionTileTable {
+  std::vector<AttentionTiles::Tile> tiles;
+  std::vector<std::int32_t> children;
+};
+AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences);  ///< on the host
+/// dq [rows, q_heads, head_dim], dk and dv of all rows of the sequences, from dout, the gradient by the output of attention() over them.
+void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t rows, HeadShape shape,
+                        const AttentionTiles& tiles, float* dq, float* dk, float* dv);
 
 /// As in kernel_set.hpp without its `e`; `blocks` [n, vocabulary_blocks(v) + 1] is asked for here. Temporary memory: column_floats.
 void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,

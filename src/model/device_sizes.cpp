@@ -66,7 +66,7 @@ std::int64_t backward_bytes(const ModelConfig& c, std::int64_t n, std::int64_t m
   const std::int64_t feed =
       std::max({floats(n, w.inner) + through(n, w.inner, {w.hidden}), inner + floats(n, w.hidden) + std::max(through(n, w.hidden, {w.inner, w.inner}), norm)});
   const std::int64_t heads = 2 * floats(n, w.q) + 2 * floats(n, w.kv), plain = w.qk ? floats(n, w.q) + floats(n, w.kv) : 0;
-  const std::int64_t attention = std::max({floats(n, w.q) + through(n, w.q, {w.hidden}), heads + 4 * floats(n, w.kv),
+  const std::int64_t attention = std::max({floats(n, w.q) + through(n, w.q, {w.hidden}),
                                            heads + plain + floats(n, w.hidden) + std::max(through(n, w.hidden, {w.q, w.kv, w.kv}), norm)});
   return floats(n, w.hidden) + std::max({head, feed, attention});
 }
@@ -133,7 +133,8 @@ std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
   const std::int64_t each =
-      2 * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) + 10 * kFloat;  // tables, places, pointers, tokens
+      2 * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) + 10 * kFloat +  // tables, places, pointers, tokens
+      std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + kFloat;       // sequences of one row each
   const std::int64_t bytes = filled(rows * (each + (c.vocab_size + kHeadOutputs - 1) / kHeadOutputs * kFloat), kChunk);
   return bytes > kChunk ? bytes + kChunk : bytes;  // ends of chunks stay empty
 }

@@ -51,7 +51,7 @@ void attention() {
   note(out);
   const std::int64_t n = 70, t = 75;
   const OnDevice<float> queries(some(n * 66, 2)), k(some(t * 22, 3)), v(some(t * 22, 4)), dout(some(n * 66, 5)), dq(n * 66), dk(t * 22), dv(t * 22);
-  cuda::attention_backward(context, queries, k, v, dout, n, t, shape, 0, 2, dq, dk, dv);
+  attention_backward(context, queries, k, v, dout, n, t, shape, dq, dk, dv);
   note(dq), note(dk), note(dv);
 }
 
@@ -96,11 +96,11 @@ void parameters() {
   const OnDevice<Bf16> published(rows * cuda::stepped(columns));
   cuda::accumulate_fixed_point(context, values, count, 30, sum, largest), cuda::from_fixed_point(context, sum, count, 30, gradient);
   cuda::sums_of_squares(context, values, count, squares);
-  const OnDevice<std::int64_t> checksum(std::vector<std::int64_t>{0});
-  cuda::add_checksum(context, values, 0, count, checksum);
+  const OnDevice<std::int64_t> of_values(std::vector<std::int64_t>{0});
+  cuda::add_checksum(context, values, 0, count, of_values);
   const AdamWStep step{.lr = 1e-2, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .gradient_scale = 1.0, .step = 1};
   cuda::adamw(context, weight, rows, columns, gradient, m, v, step, published);
-  note(sum), note(largest), note(gradient), note(squares), note(checksum), note(weight), note(m), note(v), note(published);
+  note(sum), note(largest), note(gradient), note(squares), note(of_values), note(weight), note(m), note(v), note(published);
   cuda::adamw(context, weight, rows, columns, gradient, m, v, step, nullptr);
   note(weight);
 }

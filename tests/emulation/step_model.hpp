@@ -139,7 +139,7 @@ struct Device : Math {
     ExecutionContext context;
     const OnDevice<float> on_q(q, kTokens * kQ), on_k(k, kTokens * kKV), on_v(v, kTokens * kKV), on_dout(dout, kTokens * kQ);
     const OnDevice<float> on_dq(kTokens * kQ), on_dk(kTokens * kKV), on_dv(kTokens * kKV);
-    cuda::attention_backward(context, on_q, on_k, on_v, on_dout, kTokens, kTokens, kHeads, 0, kHeads.kv_heads, on_dq, on_dk, on_dv);
+    kernels::attention_backward(context, on_q, on_k, on_v, on_dout, kTokens, kTokens, kHeads, on_dq, on_dk, on_dv);
     on_dq.read(dq), on_dk.read(dk), on_dv.read(dv);
   }
 };

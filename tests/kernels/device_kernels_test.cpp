@@ -191,21 +191,18 @@ TEST(DeviceAttention, HeadsInPartsChangeNothing) {
   }
 }
 
-/// dq, dk, dv one after the other, of the key heads [begin, end), elsewhere what they held.
-Floats backward(const KernelSet* host, const std::vector<Floats>& of, std::int64_t queries, std::int64_t keys, HeadShape shape, std::int64_t begin,
-                std::int64_t end) {
+/// dq, dk, dv one after the other.
+Floats backward(const KernelSet* host, const std::vector<Floats>& of, std::int64_t queries, std::int64_t keys, HeadShape shape) {
   const std::int64_t wide = queries * shape.q_heads * shape.head_dim, narrow = keys * shape.kv_heads * shape.head_dim;
   ExecutionContext context;
-  Floats all(std::size_t(wide + 2 * narrow), 7.0F);
-  const auto run = [&](const auto& call, const float* q, const float* k, const float* v, const float* dout, float* to) {
-    call(context, q, k, v, dout, queries, keys, shape, begin, end, to, to + wide, to + wide + narrow);
-  };
+  Floats all(std::size_t(wide + 2 * narrow));
   if (host != nullptr) {
-    run(host->attention_backward, of[0].data(), of[1].data(), of[2].data(), of[3].data(), all.data());
+    host->attention_backward(context, of[0].data(), of[1].data(), of[2].data(), of[3].data(), queries, keys, shape, 0, shape.kv_heads, all.data(),
+                             all.data() + wide, all.data() + wide + narrow);
     return all;
   }
   const OnDevice<float> q(of[0]), k(of[1]), v(of[2]), dout(of[3]), gradients(all);
-  run(cuda::attention_backward, q, k, v, dout, gradients);
+  attention_backward(context, q, k, v, dout, queries, keys, shape, gradients, gradients + wide, gradients + wide + narrow);
   return gradients.values();
 }
 
@@ -216,21 +213,47 @@ TEST(DeviceAttention, BackwardAgreesWithReference) {
     const HeadShape shape{q_heads, kv_heads, d};
     std::vector<Floats> of{random_floats(queries * q_heads * d, 1), random_floats(t * kv_heads * d, 2), random_floats(t * kv_heads * d, 3),
                            random_floats(queries * q_heads * d, 4)};
-    const Floats got = backward(nullptr, of, queries, t, shape, 0, kv_heads);
+    const Floats got = backward(nullptr, of, queries, t, shape);
     for (Floats& values : of)
       for (float& x : values) x = rounded(x);
-    EXPECT_TRUE(near(got, backward(&reference_kernels(), of, queries, t, shape, 0, kv_heads), 2e-2)) << queries << ' ' << t << ' ' << d;
+    EXPECT_TRUE(near(got, backward(&reference_kernels(), of, queries, t, shape), 2e-2)) << queries << ' ' << t << ' ' << d;
   }
 }
 
-TEST(DeviceAttention, BackwardOfSomeHeadsLeavesTheOthersAlone) {
-  const HeadShape shape{6, 3, 8};
-  const std::vector<Floats> of{random_floats(20 * 48, 1), random_floats(20 * 24, 2), random_floats(20 * 24, 3), random_floats(20 * 48, 4)};
-  const Floats whole = backward(nullptr, of, 20, 20, shape, 0, 3), part = backward(nullptr, of, 20, 20, shape, 1, 2);
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const bool asked = i < 20 * 48 ? i % 48 / 16 == 1 : i % 24 / 8 == 1;
-    ASSERT_EQ(part[i], asked ? whole[i] : 7.0F) << i;
+/// A leaf of a prompt, two answers to it and a sequence of its own: each as alone, bit for bit, but for the prompt's keys, whose gradient is the sum over all who see
+/// them.
+TEST(DeviceAttention, BackwardOverALeafIsThatOfItsSequences) {
+  const HeadShape shape{4, 2, 16};
+  const std::int64_t wide = 64, narrow = 32, prompt = 70, n = 70 + 66 + 5 + 130;
+  const std::vector<cuda::AttentionSequence> sequences{{0, 0, 0, prompt}, {0, prompt, 70, 66}, {0, prompt, 136, 5}, {0, 0, 141, 130}};
+  const std::vector<Floats> of{random_floats(n * wide, 1), random_floats(n * narrow, 2), random_floats(n * narrow, 3), random_floats(n * wide, 4)};
+  const TilesOnDevice tiles(sequences);
+  const OnDevice<float> q(of[0]), k(of[1]), v(of[2]), dout(of[3]), dq(n * wide), dk(n * narrow), dv(n * narrow);
+  ExecutionContext context;
+  cuda::attention_backward(context, q, k, v, dout, n, shape, tiles, dq, dk, dv);
+  const Floats all[] = {dq.values(), dk.values(), dv.values()};
+  Floats sum[] = {Floats(std::size_t(prompt * narrow)), Floats(std::size_t(prompt * narrow))};
+  for (const auto& [parent, before, begin, rows] : sequences) {
+    const auto cut = [](const Floats& from, std::int64_t first, std::int64_t count, std::int64_t width) {
+      return Floats(from.begin() + first * width, from.begin() + (first + count) * width);
+    };
+    const auto with_prompt = [&, parent = parent, before = before, begin = begin, rows = rows](const Floats& from) {
+      Floats made = cut(from, parent, before, narrow);
+      const Floats own = cut(from, begin, rows, narrow);
+      made.insert(made.end(), own.begin(), own.end());
+      return made;
+    };
+    const Floats alone = backward(nullptr, {cut(of[0], begin, rows, wide), with_prompt(of[1]), with_prompt(of[2]), cut(of[3], begin, rows, wide)}, rows, before + rows, shape);
+    EXPECT_TRUE(same_bits(cut(alone, 0, rows, wide), cut(all[0], begin, rows, wide))) << begin;
+    for (std::int64_t side = 0; side < 2; ++side) {
+      const Floats keys = cut(alone, rows * wide / narrow + side * (before + rows), before + rows, narrow);
+      if (begin != 0) {
+        EXPECT_TRUE(same_bits(cut(keys, before, rows, narrow), cut(all[1 + side], begin, rows, narrow))) << begin;
+      }
+      for (std::int64_t i = 0; i < prompt * narrow && begin < 141; ++i) sum[side][std::size_t(i)] += keys[std::size_t(i)];
+    }
   }
+  for (int side = 0; side < 2; ++side) EXPECT_TRUE(near(sum[side], Floats(all[1 + side].begin(), all[1 + side].begin() + prompt * narrow), 1e-5));
 }
 
 TEST(DeviceRows, EmbeddingAndItsBackward) {

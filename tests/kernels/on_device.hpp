@@ -46,6 +46,31 @@ class OnDevice {
   std::int64_t count_;
 };
 
+/// The tiles of some sequences, on the device.
+struct TilesOnDevice {
+  OnDevice<cuda::AttentionSequence> sequences;
+  cuda::AttentionTileTable table;
+  OnDevice<cuda::AttentionTiles::Tile> tiles;
+  OnDevice<std::int32_t> children;
+  explicit TilesOnDevice(const std::vector<cuda::AttentionSequence>& all)
+      : sequences(all), table(cuda::attention_tiles(all)), tiles(table.tiles), children(table.children) {}
+  operator cuda::AttentionTiles() const { return {sequences, tiles, tiles.count(), children}; }
+};
+
+/// Backward of one sequence whose last `queries` positions have gradients, as the host's kernels have it: what comes before is a sequence that it continues.
+inline void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
+                               HeadShape shape, float* dq, float* dk, float* dv) {
+  const std::int64_t before = keys - queries, wide = shape.q_heads * shape.head_dim;
+  const TilesOnDevice tiles({{0, 0, 0, before}, {0, before, before, queries}});
+  const Floats zeros(std::size_t(keys * wide));
+  const OnDevice<float> all_q(zeros), all_dout(zeros), all_dq(keys * wide);
+  const auto copy = [&](float* to, const float* from) { cudaMemcpy(to, from, std::size_t(queries * wide) * sizeof(float), cudaMemcpyDeviceToDevice); };
+  copy(all_q + before * wide, q), copy(all_dout + before * wide, dout);
+  cuda::attention_backward(context, all_q, k, v, all_dout, keys, shape, tiles, all_dq, dk, dv);
+  cudaDeviceSynchronize();
+  copy(dq, all_dq + before * wide);
+}
+
 /// The device behind the host's table: each call carries its operands over and back. Entries are those whose contract the device keeps in fp32.
 const KernelSet& device_set();
 

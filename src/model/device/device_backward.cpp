@@ -25,7 +25,18 @@ std::vector<SliceRange> backward_parts(const Policy::Packed& policy) {
 }
 
 DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients* gradients)
-    : policy_(&policy.view), backend_(&backend), sequences_(&sequences), gradients_(gradients), n_(std::int64_t(sequences.positions().size())) {}
+    : policy_(&policy.view), backend_(&backend), gradients_(gradients), n_(std::int64_t(sequences.positions().size())) {
+  if (gradients == nullptr) return;  // the head alone
+  std::vector<cuda::AttentionSequence> all;
+  for (std::size_t s = 0; s < sequences.sequences(); ++s) {
+    const auto stretch = sequences.stretch(s);
+    all.push_back({stretch.parent_begin, stretch.parent_rows, stretch.begin, stretch.rows});
+  }
+  const cuda::AttentionTileTable table = cuda::attention_tiles(all);
+  Device& device = backend.device();
+  tiles_ = {device.upload(std::span<const cuda::AttentionSequence>(all)), device.upload(std::span<const cuda::AttentionTiles::Tile>(table.tiles)),
+            std::int64_t(table.tiles.size()), device.upload(std::span<const std::int32_t>(table.children))};
+}
 
 float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
   float* made = take(rows, width);
@@ -148,40 +159,9 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   backend_->arena().give_back(mark);
 }
 
-/// Sequence by sequence: one with a prompt has its keys and values, and their gradients, in one piece of memory for the time being.
 DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
-  const std::int64_t wide = rows.q.width, narrow = rows.k.width;
-  const Heads d{take(n_, wide), take(n_, narrow), take(n_, narrow)};
-  const kernels::HeadShape heads = policy_->heads();
-  const auto bytes = [&](std::int64_t count) { return std::size_t(count * narrow) * sizeof(float); };
-  for (std::size_t s = 0; s < sequences_->sequences(); ++s) {
-    const auto [parent, before, begin, own] = sequences_->stretch(s);
-    const auto call = [&, begin = begin, own = own, all = before + own](const float* k, const float* v, float* dk, float* dv) {
-      cuda::attention_backward(context(), rows.q.values + begin * wide, k, v, dout + begin * wide, own, all, heads, 0, heads.kv_heads, d.q + begin * wide, dk,
-                               dv);
-    };
-    const std::int64_t at = begin * narrow, of_parent = parent * narrow;
-    if (own == 0) continue;
-    if (before == 0) {
-      call(rows.k.values + at, rows.v.values + at, d.k + at, d.v + at);
-      continue;
-    }
-    const auto mark = backend_->arena().mark();
-    const auto whole = [&, before = before, own = own](const float* from) {
-      float* made = take(before + own, narrow);
-      cuda::copy_on_device(context(), made, from + of_parent, bytes(before));
-      cuda::copy_on_device(context(), made + before * narrow, from + at, bytes(own));
-      return made;
-    };
-    const float *k = whole(rows.k.values), *v = whole(rows.v.values);
-    float *dk = take(before + own, narrow), *dv = take(before + own, narrow);
-    call(k, v, dk, dv);
-    for (const auto& [from, into] : {std::pair(dk, d.k), std::pair(dv, d.v)}) {
-      cuda::add(context(), from, before * narrow, into + of_parent);  // in the order of sequences
-      cuda::copy_on_device(context(), into + at, from + before * narrow, bytes(own));
-    }
-    backend_->arena().give_back(mark);
-  }
+  const Heads d{take(n_, rows.q.width), take(n_, rows.k.width), take(n_, rows.v.width)};
+  cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_, policy_->heads(), tiles_, d.q, d.k, d.v);
   return d;
 }
 

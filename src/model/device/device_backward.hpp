@@ -72,7 +72,7 @@ class DeviceBackward {
 
   const Policy::Packed* policy_;
   DeviceBackend* backend_;
-  const PackedSequences* sequences_;
+  kernels::cuda::AttentionTiles tiles_{};
   DeviceGradients* gradients_;
   std::int64_t n_;
   float* dx_ = nullptr;  ///< [n, hidden] gradient by the rows between blocks
