@@ -29,7 +29,8 @@ std::vector<std::string> parts(int argc, char** argv) {
   std::vector<std::string> asked(argv + 1, argv + argc);
   for (const std::string& part : asked)
     if (std::find(all.begin(), all.end(), part) == all.end()) {
-      std::fprintf(stderr, "gpu_check: there is no part %s; there are tests, training, products, attention, models, and without one it runs all of them\n", part.c_str());
+      std::fprintf(stderr, "gpu_check: there is no part %s; there are tests, training, products, attention, models, and without one it runs all of them\n",
+                   part.c_str());
       return {};
     }
   return asked.empty() ? all : asked;

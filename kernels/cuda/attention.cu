@@ -197,8 +197,14 @@ void attention(ExecutionContext& context, const float* q, const AttentionRow* ro
   if (n == 0 || part.first == part.last) return;
   const std::int64_t width = shape.q_heads * shape.head_dim;
   const bool at_once = rounded != nullptr && shape.head_dim % 2 == 0 && stepped(width) == width;  // whole words, and nothing to fill up
-  const Operands a{q,   rows, shape, part, static_cast<int>(head_width(shape)), 1.0F / sqrtf(static_cast<float>(shape.head_dim)),
-                   out, at_once ? reinterpret_cast<unsigned*>(rounded) : nullptr};
+  const Operands a{q,
+                   rows,
+                   shape,
+                   part,
+                   static_cast<int>(head_width(shape)),
+                   1.0F / sqrtf(static_cast<float>(shape.head_dim)),
+                   out,
+                   at_once ? reinterpret_cast<unsigned*>(rounded) : nullptr};
   if (a.width <= 64) launch_attention<1>(context, a, n);
   else if (a.width <= 128) launch_attention<2>(context, a, n);
   else launch_attention<4>(context, a, n);

@@ -13,7 +13,7 @@ constexpr int kPart = 64;                                             // dimensi
 constexpr float kBelowAllScores = -3.0e38F;
 
 struct Operands {
-  const float *q, *k, *v, *dout;
+  const Bf16 *q, *k, *v, *dout;       ///< [rows, heads, width], rounded; zeros from head_dim on
   float *dq, *dk, *dv, *lse, *delta;  ///< lse and delta [rows, q_heads]
   AttentionTiles tiles;
   HeadShape shape;
@@ -30,16 +30,21 @@ using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; ele
 __device__ int own_row(int i) { return static_cast<int>(threadIdx.x) / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / 4 + i / 2 * 8; }
 __device__ int own_column(int j, int i) { return 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2; }
 
-/// A tile of one head in bf16: row(i) of `heads` heads each for its i-th row, zeros where that is none (-1) and beyond the dimensions.
+/// Begins to copy a tile of one head: row(i) of `heads` heads each for its i-th row, zeros where that is none (-1).
 template <class Row>
-__device__ void load_tile(const Operands& a, const float* from, std::int64_t heads, std::int64_t head, const Row& row, Bf16* to) {
-  const int d = static_cast<int>(a.shape.head_dim), pairs = a.width / 2;
-  for (int i = static_cast<int>(threadIdx.x); i < kTile * pairs; i += kThreads) {
-    const int c = i % pairs * 2;
-    const std::int64_t at = row(i / pairs);
-    const float* x = from + (at * heads + head) * d + c;
-    *reinterpret_cast<unsigned*>(to + i / pairs * a.stride() + c) = packed_bf16(at >= 0 && c < d ? x[0] : 0.0F, at >= 0 && c + 1 < d ? x[1] : 0.0F);
+__device__ void load_tile(const Operands& a, const Bf16* from, std::int64_t heads, std::int64_t head, const Row& row, Bf16* to) {
+  const int chunks = a.width / 8;
+  for (int i = static_cast<int>(threadIdx.x); i < kTile * chunks; i += kThreads) {
+    const int c = i % chunks * 8;
+    const std::int64_t at = row(i / chunks);
+    copy_async(to + i / chunks * a.stride() + c, from + ((at < 0 ? 0 : at) * heads + head) * a.width + c, at >= 0);
   }
+}
+/// All tiles that are being copied are there, for all threads.
+__device__ void wait_for_tiles() {
+  commit_copies();
+  wait_for_copies<0>();
+  __syncthreads();
 }
 /// Of a sequence's queries, and of what they see, from position `first` on.
 __device__ auto queries_from(const AttentionSequence& of, std::int64_t first) {
@@ -118,7 +123,8 @@ struct RowState {
 };
 
 /// Scores of a tile of keys into the state. first, key: of the tiles.
-__device__ void learn(const AttentionSequence& of, float scale, const Fragments& s, const Fragments& dp, std::int64_t first, std::int64_t key, RowState& state) {
+__device__ void learn(const AttentionSequence& of, float scale, const Fragments& s, const Fragments& dp, std::int64_t first, std::int64_t key,
+                      RowState& state) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float top = kBelowAllScores;
@@ -159,7 +165,7 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
     if (turn > 0) __syncthreads();  // nobody reads the tile before any more
     load_tile(a, a.k, a.shape.kv_heads, kv_head, keys_from(of, key), k);
     load_tile(a, a.v, a.shape.kv_heads, kv_head, keys_from(of, key), v);
-    __syncthreads();
+    wait_for_tiles();
     multiply_rows(a, q, k, s);
     multiply_rows(a, dout, v, dp);
     if (turn < tiles) {
@@ -169,8 +175,7 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
         const float total = row_sum(state.sum[r]), weighted = row_sum(state.weighted[r]);
         const std::int64_t query = own(own_row(2 * r));
         if (query >= 0) lse[r] = state.top[r] + logf(total), delta[r] = weighted / total;
-        if (query >= 0 && part == 0 && threadIdx.x % 4 == 0)
-          a.lse[query * a.shape.q_heads + head] = lse[r], a.delta[query * a.shape.q_heads + head] = delta[r];
+        if (query >= 0 && part == 0 && threadIdx.x % 4 == 0) a.lse[query * a.shape.q_heads + head] = lse[r], a.delta[query * a.shape.q_heads + head] = delta[r];
       }
       continue;
     }
@@ -204,14 +209,14 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
         __syncthreads();  // nobody reads the tile before any more
         load_tile(a, a.q, a.shape.q_heads, head, queries_from(of, first), q);
         load_tile(a, a.dout, a.shape.q_heads, head, queries_from(of, first), dout);
-        __syncthreads();
+        wait_for_tiles();
         multiply_rows(a, k, q, s);
         multiply_rows(a, v, dout, dp);
 #pragma unroll
         for (int j = 0; j < kTile / 8; ++j)
           for (int i = 0; i < 4; ++i) {
             const std::int64_t query = first + own_column(j, i), at = (of.begin + query) * a.shape.q_heads + head;
-            const bool seen = own(own_row(i)) >= 0 && sees(of, query, position + own_row(i));
+            const bool seen = sees(of, query, position + own_row(i));  // of keys behind the last one nothing is written
             s[j][i] = seen ? expf(s[j][i] * a.scale - a.lse[at]) : 0.0F;
             dp[j][i] = seen ? s[j][i] * (dp[j][i] - a.delta[at]) * a.scale : 0.0F;
           }
@@ -221,6 +226,14 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   }
   write_rows(a, sum_k, a.shape.kv_heads, kv_head, own, part, a.dk);
   write_rows(a, sum_v, a.shape.kv_heads, kv_head, own, part, a.dv);
+}
+
+/// Two neighbouring dimensions a thread: to[rows and heads, width].
+__global__ void round_heads_each(std::int64_t count, const float* x, std::int64_t d, std::int64_t width, unsigned* to) {
+  const std::int64_t at = element();
+  if (at >= count) return;
+  const std::int64_t head = at / (width / 2) * d, c = at % (width / 2) * 2;
+  to[at] = packed_bf16(c < d ? x[head + c] : 0.0F, c + 1 < d ? x[head + c + 1] : 0.0F);
 }
 
 }  // namespace
@@ -244,9 +257,29 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
                         const AttentionTiles& tiles, float* dq, float* dk, float* dv) {
   if (tiles.count == 0) return;
   constexpr int kMost = 4 * kTile * (256 + kPad) * static_cast<int>(sizeof(Bf16));  // at the largest head_dim
-  const Scratch<float> stats(context, 2 * rows * shape.q_heads);
   const int width = static_cast<int>(head_width(shape));
-  const Operands a{q, k, v, dout, dq, dk, dv, stats.get(), stats.get() + rows * shape.q_heads, tiles, shape, width,
+  const std::int64_t wide = rows * shape.q_heads, narrow = rows * shape.kv_heads;
+  const Scratch<float> stats(context, 2 * wide);
+  const Scratch<Bf16> rounded(context, 2 * (wide + narrow) * width);
+  Bf16* next = rounded.get();
+  const auto round = [&](const float* x, std::int64_t heads) {
+    Bf16* const to = next;
+    next += heads * width;
+    launch_each(context, "attention_backward", round_heads_each, heads * width / 2, x, shape.head_dim, width, reinterpret_cast<unsigned*>(to));
+    return to;
+  };
+  const Operands a{round(q, wide),
+                   round(k, narrow),
+                   round(v, narrow),
+                   round(dout, wide),
+                   dq,
+                   dk,
+                   dv,
+                   stats.get(),
+                   stats.get() + wide,
+                   tiles,
+                   shape,
+                   width,
                    1.0F / sqrtf(static_cast<float>(shape.head_dim))};
   const std::size_t bytes = 4 * kTile * static_cast<std::size_t>(width + kPad) * sizeof(Bf16);
   const auto count = static_cast<unsigned>(tiles.count), parts = static_cast<unsigned>((width + kPart - 1) / kPart);

@@ -32,7 +32,8 @@ void round_transposed(ExecutionContext&, const float* x, std::int64_t n, std::in
 void transpose(ExecutionContext&, const Rows16& x, Bf16* to);
 /// y[n,o] = x W^T (+ bias unless nullptr), W of o rows and x of n rows with equal columns. slices: 1, 2, 4 or 8. Temporary memory: sliced_floats.
 /// `added` [n,o], or nullptr, is added last; it may be y.
-void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts = nullptr, const float* added = nullptr);
+void product(ExecutionContext&, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts = nullptr,
+             const float* added = nullptr);
 constexpr std::int64_t sliced_floats(std::int64_t n, std::int64_t o, int slices) { return slices > 1 ? slices * n * o : 0; }
 /// A layer's weights [o,k] and bias (or nullptr), and where its y[n,o] goes.
 struct Factor {
@@ -87,7 +88,7 @@ inline constexpr int kBackwardTile = 64;
 /// What the backward pass goes through: as many rows of each sequence at a time, once as queries and once as keys. Pointers are the device's.
 struct AttentionTiles {
   struct Tile {
-    std::int32_t sequence, first;          ///< its rows from `first` on
+    std::int32_t sequence, first;         ///< its rows from `first` on
     std::int32_t children, children_end;  ///< who continues the sequence, in `children`
   };
   const AttentionSequence* sequences;

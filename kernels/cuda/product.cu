@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
     if (tile < before) break;
     tile -= before, f = p.factors[i];
   }
-  const std::int64_t steps = (f.w.columns + kStep - 1) / kStep, begin = steps * blockIdx.z / p.slices * kStep, end = steps * (blockIdx.z + 1) / p.slices * kStep;
+  const std::int64_t steps = (f.w.columns + kStep - 1) / kStep, begin = steps * blockIdx.z / p.slices * kStep,
+                     end = steps * (blockIdx.z + 1) / p.slices * kStep;
   const std::int64_t output = tile * T::kOutputs, token = static_cast<std::int64_t>(blockIdx.x) * T::kTokens;
   const int inputs = static_cast<int>(end - begin), chunk = static_cast<int>(threadIdx.x) % (T::kDepth / 8) * 8;  // chunk: of a stage, what this thread copies
   RowCopies<T, T::kOutputs> weights(f.w, output, begin, 0);
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
   const int own_output = warp % T::kOutputWarps * T::kOwnOutputs, own_token = warp / T::kOutputWarps * T::kOwnTokens;
   const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;  // of only 8 tokens the same again
-  const Bf16 *own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
+  const Bf16* own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
   const Bf16* own_x = memory + (T::kOutputs + own_token + second + lane % 8) * T::kStride + lane / 8 % 2 * 8;
   Fragments<T> fragments[2];
 #pragma unroll
@@ -205,9 +206,9 @@ using Small = Tile<64, 64, 2, 2, 32, 4>;
 void launch_tiles(const ExecutionContext& context, const Operands& p) {
   const std::int64_t n = p.x.count;
   if (n <= 8) launch_tiles<Tile<32, 8, 2, 1, 128, 4>>(context, p);
-  else if (n <= 16) launch_tiles<Tile<32, 16, 2, 1, 128, 4>>(context, p);
+  else if (n <= 16) launch_tiles<Tile<64, 16, 4, 1, 128, 4>>(context, p);
   else if (n <= 32) launch_tiles<Tile<32, 32, 2, 1, 64, 4>>(context, p);
-  else if (n <= 64) launch_tiles<Tile<32, 64, 2, 1, 64, 4>>(context, p);
+  else if (n <= 64) launch_tiles<Tile<64, 64, 4, 2, 64, 4>>(context, p);
   else {
     const double small = cost<Small>(p, 4, 6.4), middle = cost<Middle>(p, 2, 9.0), large = cost<Large>(p, 1, 8.0);
     if (large <= small && large <= middle) launch_tiles<Large>(context, p);

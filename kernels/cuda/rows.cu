@@ -174,8 +174,8 @@ void rms_norm_backward(ExecutionContext& context, const float* x, std::int64_t n
     const float *of_x = x + first * d, *of_dy = dy + first * d;
     float *inverse = scratch.get(), *sums = inverse + rows;
     launch_rows(context, "rms_norm_backward", rms_norm_dx_row, rows, threads_of(d), of_x, d, weight, eps, of_dy, dx + first * d, inverse);
-    launch(context, "rms_norm_backward", rms_norm_dweight_part, {dim3(static_cast<unsigned>((d + kBlock - 1) / kBlock), static_cast<unsigned>(parts)), kBlock}, d,
-           of_x, rows, of_dy, inverse, sums);
+    launch(context, "rms_norm_backward", rms_norm_dweight_part, {dim3(static_cast<unsigned>((d + kBlock - 1) / kBlock), static_cast<unsigned>(parts)), kBlock},
+           d, of_x, rows, of_dy, inverse, sums);
     launch_each(context, "rms_norm_backward", rms_norm_dweight_each, d, sums, parts, dweight);
   }
 }

@@ -51,7 +51,7 @@ __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logi
   const std::int64_t i = blockIdx.x;
   const Sums* of_row = sums + i * parts;
   BlockMass* blocks = to.blocks + i * (parts + 1);
-  Sums all{-FLT_MAX, 0.0F, 0.0F};
+  Sums all{-FLT_MAX, 0.0F, 0.0F};  // of a lane without a block: nothing
   for (std::int64_t b = threadIdx.x; b < parts; b += kWarp) {
     blocks[b] = {of_row[b].largest, of_row[b].sum};
     all = b < kWarp ? of_row[b] : joined(all, of_row[b]);
@@ -59,7 +59,7 @@ __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logi
   for (int distance = 1; distance < kWarp; distance *= 2) {
     const Sums next{__shfl_down_sync(0xFFFFFFFFU, all.largest, distance), __shfl_down_sync(0xFFFFFFFFU, all.sum, distance),
                     __shfl_down_sync(0xFFFFFFFFU, all.weighted, distance)};
-    if (threadIdx.x + distance < parts) all = joined(all, next);  // a lane without a block has nothing to give
+    all = joined(all, next);
   }
   if (threadIdx.x != 0) return;
   const float log_sum = logf(all.sum);

@@ -66,8 +66,8 @@ std::int64_t backward_bytes(const ModelConfig& c, std::int64_t n, std::int64_t m
   const std::int64_t feed =
       std::max({floats(n, w.inner) + through(n, w.inner, {w.hidden}), inner + floats(n, w.hidden) + std::max(through(n, w.hidden, {w.inner, w.inner}), norm)});
   const std::int64_t heads = 2 * floats(n, w.q) + 2 * floats(n, w.kv), plain = w.qk ? floats(n, w.q) + floats(n, w.kv) : 0;
-  const std::int64_t attention = std::max({floats(n, w.q) + through(n, w.q, {w.hidden}),
-                                           heads + plain + floats(n, w.hidden) + std::max(through(n, w.hidden, {w.q, w.kv, w.kv}), norm)});
+  const std::int64_t attention =
+      std::max({floats(n, w.q) + through(n, w.q, {w.hidden}), heads + plain + floats(n, w.hidden) + std::max(through(n, w.hidden, {w.q, w.kv, w.kv}), norm)});
   return floats(n, w.hidden) + std::max({head, feed, attention});
 }
 
@@ -118,8 +118,8 @@ std::int64_t device_leaf_bytes(const ModelConfig& c, const DeviceLeafShape& leaf
 
 std::int64_t device_decode_bytes(const ModelConfig& c, std::int64_t n) {
   const Widths w(c);
-  const std::int64_t attention = floats(n, w.hidden) + 2 * floats(n, w.q) + 2 * floats(n, w.kv) + (w.qk ? floats(n, w.q) + floats(n, w.kv) : 0) +
-                                 product_bytes(w, n);
+  const std::int64_t attention =
+      floats(n, w.hidden) + 2 * floats(n, w.q) + 2 * floats(n, w.kv) + (w.qk ? floats(n, w.q) + floats(n, w.kv) : 0) + product_bytes(w, n);
   const std::int64_t feed = floats(n, w.hidden) + 3 * floats(n, w.inner) + product_bytes(w, n);
   const std::int64_t of_graphs = piece(n * kStepRow) + piece(n * kDrawRow) + floats(n, 3) + piece(c.num_hidden_layers * device_page_bytes(c));
   return of_graphs + floats(n, w.hidden) + std::max(rounded_bytes(w, n) + std::max(attention, feed), floats(n, 1) + head_bytes(c, n));
@@ -128,13 +128,16 @@ std::int64_t device_decode_bytes(const ModelConfig& c, std::int64_t n) {
 std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
   const std::int64_t of_rows = cuda::norm_backward_floats(rows, c.hidden_size);
   const std::int64_t of_heads = c.qk_norm ? cuda::norm_backward_floats(rows * c.num_attention_heads, c.head_dim) : 0;
-  return std::max({2 * rows * c.num_attention_heads, of_rows, of_heads}) * kFloat;  // the backward passes of attention and of norms
+  const std::int64_t heads = c.num_attention_heads + c.num_key_value_heads,
+                     width = cuda::head_width({c.num_attention_heads, c.num_key_value_heads, c.head_dim});
+  const std::int64_t attention = 2 * rows * (c.num_attention_heads * kFloat + heads * width * kHalf);
+  return std::max({attention, of_rows * kFloat, of_heads * kFloat});  // the backward passes of attention and of norms
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
-  const std::int64_t each =
-      2 * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) + 10 * kFloat +  // tables, places, pointers, tokens
-      std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + kFloat;       // sequences of one row each
+  const std::int64_t each = 2 * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) +
+                            10 * kFloat +                                                                                 // tables, places, pointers, tokens
+                            std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + kFloat;  // sequences of one row each
   const std::int64_t bytes = filled(rows * (each + (c.vocab_size + kHeadOutputs - 1) / kHeadOutputs * kFloat), kChunk);
   return bytes > kChunk ? bytes + kChunk : bytes;  // ends of chunks stay empty
 }

@@ -49,19 +49,31 @@ void attention() {
   const OnDevice<float> q(some(2 * 66, 1)), out(2 * 66);
   cuda::attention(context, q, rows, 2, shape, {0, 0, 2}, out);
   note(out);
+  const HeadShape even{16, 2, 10};  // as many dimensions as whole words are rounded from at once
+  const OnDevice<std::byte> even_page(cuda::page_bytes(even));
+  cudaMemset(even_page, 0x3C, std::size_t(cuda::page_bytes(even)));
+  const OnDevice<const void*> even_table(std::vector<const void*>{even_page});
+  const OnDevice<AttentionRow> even_rows(std::vector<AttentionRow>{{even_table, 9}});
+  const OnDevice<float> even_q(some(160, 6)), even_out(160);
+  const OnDevice<Bf16> rounded(160);
+  cuda::attention(context, even_q, even_rows, 1, even, {0, 0, 2}, even_out, rounded);
+  note(even_out), note(rounded);
   const std::int64_t n = 70, t = 75;
   const OnDevice<float> queries(some(n * 66, 2)), k(some(t * 22, 3)), v(some(t * 22, 4)), dout(some(n * 66, 5)), dq(n * 66), dk(t * 22), dv(t * 22);
   attention_backward(context, queries, k, v, dout, n, t, shape, dq, dk, dv);
   note(dq), note(dk), note(dv);
 }
 
-void rows() {
+void rows(std::int64_t d) {
   ExecutionContext context;
-  const std::int64_t n = 5, d = 70, v = 9;
-  const OnDevice<float> x(some(n * d, 1)), weight(some(d, 2)), y(n * d), dy(some(n * d, 3)), dx(n * d), dweight(some(d, 4));
+  const std::int64_t n = 5, v = 9;
+  const OnDevice<float> x(some(n * d, 1)), weight(some(d, 2)), y(n * d), dy(some(n * d, 3)), dx(n * d), dweight(some(d, 4)), columns(d);
+  const OnDevice<Bf16> rounded(n * cuda::stepped(d));
+  cuda::rms_norm(context, x, n, d, weight, 1e-6F, y, rounded);
+  note(y), note(rounded);
   cuda::rms_norm(context, x, n, d, weight, 1e-6F, y);
-  cuda::rms_norm_backward(context, x, n, d, weight, 1e-6F, dy, dx, dweight);
-  note(y), note(dx), note(dweight);
+  cuda::rms_norm_backward(context, x, n, d, weight, 1e-6F, dy, dx, dweight), cuda::sum_columns(context, x, n, d, columns);
+  note(y), note(dx), note(dweight), note(columns);
   const OnDevice<float> heads(some(n * 3 * 22, 5)), cos(some(7 * 11, 6)), sin(some(7 * 11, 7));
   const OnDevice<std::int32_t> position(std::vector<std::int32_t>{0, 6, 2, 3, 1}), token(std::vector<std::int32_t>{8, 0, 3, 3, 7});
   cuda::rope(context, heads, n, 3, 22, position, cos, sin, 1);
@@ -69,6 +81,8 @@ void rows() {
   const OnDevice<float> up(some(n * d, 8)), dgate(n * d), dup(n * d), inner(n * d), embedded(n * d);
   cuda::swiglu(context, x, up, n, d, inner), cuda::swiglu_backward(context, x, up, n, d, dy, dgate, dup);
   note(inner), note(dgate), note(dup);
+  cuda::swiglu(context, x, up, n, d, inner, rounded);
+  note(inner), note(rounded);
   const OnDevice<Bf16> table(std::vector<Bf16>(std::size_t(v * cuda::stepped(d)), 0x3F80));
   cuda::embed(context, {table, v, d}, token, n, embedded), cuda::add(context, x, n * d, embedded);
   note(embedded);
@@ -110,7 +124,7 @@ void parameters() {
 
 int main() {
   using namespace rollcall::kernels;
-  products(), attention(), rows(), columns(), parameters();
+  products(), attention(), rows(70), rows(71), columns(), parameters();
   for (const std::string& problem : emulation::take_reports()) std::printf("%s\n", problem.c_str());
   std::printf("checksum %016llx\n", static_cast<unsigned long long>(checksum));
 }

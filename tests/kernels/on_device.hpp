@@ -58,8 +58,8 @@ struct TilesOnDevice {
 };
 
 /// Backward of one sequence whose last `queries` positions have gradients, as the host's kernels have it: what comes before is a sequence that it continues.
-inline void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
-                               HeadShape shape, float* dq, float* dk, float* dv) {
+inline void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries,
+                               std::int64_t keys, HeadShape shape, float* dq, float* dk, float* dv) {
   const std::int64_t before = keys - queries, wide = shape.q_heads * shape.head_dim;
   const TilesOnDevice tiles({{0, 0, 0, before}, {0, before, before, queries}});
   const Floats zeros(std::size_t(keys * wide));
