@@ -268,19 +268,9 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
     launch_each(context, "attention_backward", round_heads_each, heads * width / 2, x, shape.head_dim, width, reinterpret_cast<unsigned*>(to));
     return to;
   };
-  const Operands a{round(q, wide),
-                   round(k, narrow),
-                   round(v, narrow),
-                   round(dout, wide),
-                   dq,
-                   dk,
-                   dv,
-                   stats.get(),
-                   stats.get() + wide,
-                   tiles,
-                   shape,
-                   width,
-                   1.0F / sqrtf(static_cast<float>(shape.head_dim))};
+  const Bf16 *own_q = round(q, wide), *own_dout = round(dout, wide), *own_k = round(k, narrow), *own_v = round(v, narrow);
+  const Operands a{
+      own_q, own_k, own_v, own_dout, dq, dk, dv, stats.get(), stats.get() + wide, tiles, shape, width, 1.0F / sqrtf(static_cast<float>(shape.head_dim))};
   const std::size_t bytes = 4 * kTile * static_cast<std::size_t>(width + kPad) * sizeof(Bf16);
   const auto count = static_cast<unsigned>(tiles.count), parts = static_cast<unsigned>((width + kPart - 1) / kPart);
   for (const auto kernel : {query_gradients, key_gradients})

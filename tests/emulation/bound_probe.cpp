@@ -49,14 +49,14 @@ void attention() {
   const OnDevice<float> q(some(2 * 66, 1)), out(2 * 66);
   cuda::attention(context, q, rows, 2, shape, {0, 0, 2}, out);
   note(out);
-  const HeadShape even{16, 2, 10};  // as many dimensions as whole words are rounded from at once
+  const HeadShape even{12, 4, 8};  // as many dimensions as whole words are rounded from at once
   const OnDevice<std::byte> even_page(cuda::page_bytes(even));
   cudaMemset(even_page, 0x3C, std::size_t(cuda::page_bytes(even)));
   const OnDevice<const void*> even_table(std::vector<const void*>{even_page});
   const OnDevice<AttentionRow> even_rows(std::vector<AttentionRow>{{even_table, 9}});
-  const OnDevice<float> even_q(some(160, 6)), even_out(160);
-  const OnDevice<Bf16> rounded(160);
-  cuda::attention(context, even_q, even_rows, 1, even, {0, 0, 2}, even_out, rounded);
+  const OnDevice<float> even_q(some(96, 6)), even_out(96);
+  const OnDevice<Bf16> rounded(96);
+  cuda::attention(context, even_q, even_rows, 1, even, {0, 0, 4}, even_out, rounded);
   note(even_out), note(rounded);
   const std::int64_t n = 70, t = 75;
   const OnDevice<float> queries(some(n * 66, 2)), k(some(t * 22, 3)), v(some(t * 22, 4)), dout(some(n * 66, 5)), dq(n * 66), dk(t * 22), dv(t * 22);
