@@ -219,15 +219,23 @@ TEST(DeviceProduct, BitsAreTheSameWhateverTheTile) {
     for (std::int64_t row = 0; row < most; ++row)
       if (row < 3 || row > most - 3) cuda::product(context, {x + row * stepped(k), 1, k}, {weights.back(), o, k}, nullptr, 1, alone.back() + row * o);
   }
+  std::vector<Floats> before(weights.size());
   for (const std::int64_t n : {3, 12, 20, 40, 100, 300, 700}) {
     std::vector<cuda::Factor> factors;
     for (std::size_t i = 0; i < weights.size(); ++i) factors.push_back({{weights[i], outputs[i], k}, nullptr, together[i]});
     cuda::products(context, {x, n, k}, factors);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const Floats one = alone[i].values(), all = together[i].values();
-      for (std::int64_t row = 0; row < n; ++row)
-        for (std::int64_t o = 0; o < outputs[i] && (row < 3 || row > most - 3); ++o)
-          ASSERT_EQ(one[std::size_t(row * outputs[i] + o)], all[std::size_t(row * outputs[i] + o)]) << n << ' ' << row << ' ' << o;
+      for (std::int64_t at = 0; at < n * outputs[i]; ++at) {
+        const std::int64_t row = at / outputs[i];
+        if (row < 3 || row > most - 3) {
+          ASSERT_EQ(one[std::size_t(at)], all[std::size_t(at)]) << n << ' ' << at;
+        }
+        if (std::size_t(at) < before[i].size()) {
+          ASSERT_EQ(before[i][std::size_t(at)], all[std::size_t(at)]) << n << ' ' << at;
+        }
+      }
+      before[i].assign(all.begin(), all.begin() + n * outputs[i]);
     }
   }
 }
