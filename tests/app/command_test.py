@@ -13,7 +13,7 @@ from harness import check, main, metrics, result, sets
 SETTINGS = sets(task__format_weight=0, train__steps=5, reward__timeout_s=20)
 HARD = sets(reward__timeout_s=8, eval__before="false", eval__after="false")
 
-GRADER = f"#!{sys.executable}\n" + '''import json, os, signal, sys, time, zlib
+GRADER = f"#!{sys.executable} -IS\n" + '''import json, os, signal, sys, time, zlib
 MODE, NOTES = sys.argv[1], sys.argv[2]
 for line in sys.stdin:
     asked = json.loads(line)
@@ -280,4 +280,4 @@ def rescoring(harness):
 
 
 main((failures_cost_their_own_verdicts, a_kill_changes_no_bit), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring), stopped_and_killed, wrong_commands,
-     at_a_time=2)
+     at_a_time=4)

@@ -54,4 +54,4 @@ def trains_goes_on_and_judges(harness):
     check(code == 0 and out.endswith("train_tasks: 1 families, 0 to look at\n"), out)
 
 
-main(same_bits_on_any_ranks_and_after_a_kill, trains_goes_on_and_judges)
+main(same_bits_on_any_ranks_and_after_a_kill, trains_goes_on_and_judges, at_a_time=2)

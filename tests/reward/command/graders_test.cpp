@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -73,17 +74,19 @@ TEST(Graders, EachFailureCostsItsOwnVerdict) {
       {"undecided", "the judge is asleep"}};
   std::vector<std::string> responses;
   for (const auto& [response, reason] : bad) responses.insert(responses.end(), {"right", response, "wrong"});
-  for (const std::int64_t processes : {1, 4}) {
+  const auto judged_by = [&](std::int64_t processes) {
     auto reward = section();
     reward.processes = processes;
-    const auto verdicts = judge(reward, responses);
+    return judge(reward, responses);
+  };
+  auto by_one = std::async(std::launch::async, judged_by, 1), by_four = std::async(std::launch::async, judged_by, 4);  // they mostly wait
+  for (const auto& verdicts : {by_one.get(), by_four.get()})
     for (std::size_t i = 0; i < bad.size(); ++i) {
       EXPECT_TRUE(verdicts[3 * i].reply.correct && !verdicts[3 * i + 2].reply.undecided) << bad[i].first;
       EXPECT_TRUE(verdicts[3 * i + 1].reply.undecided) << bad[i].first;
       EXPECT_NE(verdicts[3 * i + 1].reply.reason.find(bad[i].second), std::string::npos) << bad[i].first << ": " << verdicts[3 * i + 1].reply.reason;
       EXPECT_EQ(verdicts[3 * i + 1].cause == Cause::clock, bad[i].second.starts_with("no verdict")) << bad[i].first;
     }
-  }
 }
 
 TEST(Graders, WhatIsNoFaultOfTheSampleCostsNothing) {
