@@ -2,6 +2,7 @@
 #include "sandbox/spawner.hpp"
 
 #include "base/error.hpp"
+#include "sandbox/confinement.hpp"
 #include "sandbox/pipes.hpp"
 #include "sandbox/system_calls.hpp"
 #include "sandbox/wire.hpp"
@@ -60,7 +61,11 @@ template <class Prepare>
     setup.own_size = address_space();
     setup.memory_events = ::open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
     prepare(setup);
-    setup.filter = allowed_system_calls(setup.tier);
+    const std::vector<sock_filter> own = worker_calls(setup.tier);
+    setup.filter = withheld_calls(setup.tier);
+    const int error = install(own);
+    require<EnvironmentError>(error == 0, fmt::format("cannot install the filter of system calls: {}", std::strerror(error)),
+                              "untrusted code could not be confined", "use a kernel with seccomp filters");
   } catch (const std::exception& problem) {
     greet(socket, Tier::none, problem.what());
     ::_exit(1);

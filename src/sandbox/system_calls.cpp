@@ -1,4 +1,4 @@
-// The allow-list. A call that takes a command or flags is allowed for the named ones only.
+// The allow-list, and what of it programs lose. A call that takes a command or flags is allowed for the named ones only.
 #include "sandbox/system_calls.hpp"
 
 #include "base/error.hpp"
@@ -50,6 +50,9 @@ constexpr std::array<std::uint64_t, 6> kIoctl = {FIONREAD, FIONBIO, FIOCLEX, FIO
 constexpr std::array<std::uint64_t, 6> kPrctl = {PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_GET_PDEATHSIG};
 constexpr std::uint64_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
                                          CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
+constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;  // namespaces that a worker makes for a run
+constexpr std::array<std::uint64_t, 5> kConfining = {PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};  // of prctl()
+constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt", "mount", "unshare", "setns"};
 constexpr std::uint64_t kSocketFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 std::vector<std::string> words(const char* text) {
@@ -59,7 +62,8 @@ std::vector<std::string> words(const char* text) {
 
 class Filter {
  public:
-  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release) {
+  /// What it does with calls that no rule names.
+  explicit Filter(std::uint32_t otherwise) : context_(seccomp_init(otherwise), seccomp_release) {
     check(context_ ? 0 : -ENOMEM);
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a search tree instead of a chain, where the library has it (2.5)
@@ -73,8 +77,10 @@ class Filter {
     check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()), all.data()));
   }
 
-  void refuse(const char* name, int error) {
-    check(seccomp_rule_add(context_.get(), SCMP_ACT_ERRNO(std::uint32_t(error)), seccomp_syscall_resolve_name(name), 0));
+  template <class... Conditions>
+  void refuse(const char* name, int error, const Conditions&... conditions) {
+    const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
+    check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(std::uint32_t(error)), seccomp_syscall_resolve_name(name), unsigned(all.size()), all.data()));
   }
 
   std::vector<sock_filter> compiled() const {
@@ -97,8 +103,8 @@ class Filter {
 
 }  // namespace
 
-std::vector<sock_filter> allowed_system_calls(Tier tier) {
-  Filter filter;
+std::vector<sock_filter> worker_calls(Tier tier) {
+  Filter filter(SCMP_ACT_ERRNO(ENOSYS));
   for (const auto& name : words(kAlways)) filter.allow(name.c_str());
   for (const auto command : kFcntl) filter.allow("fcntl", scmp_arg_cmp{1, SCMP_CMP_EQ, command, 0});
   for (const auto command : kIoctl) filter.allow("ioctl", scmp_arg_cmp{1, SCMP_CMP_EQ, command, 0});
@@ -110,16 +116,40 @@ std::vector<sock_filter> allowed_system_calls(Tier tier) {
     for (const auto& name : words(kInNamespaces)) filter.allow(name.c_str());
     for (const char* name : kOfAProcess) filter.allow(name);
     filter.allow("getpriority");
-    filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces, 0});
   } else {
     for (const char* name : kOfAProcess) filter.allow(name, scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});
     filter.allow("getpriority", scmp_arg_cmp{0, SCMP_CMP_EQ, PRIO_PROCESS, 0}, scmp_arg_cmp{1, SCMP_CMP_EQ, 0, 0});
-    filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces | CLONE_THREAD, CLONE_THREAD});  // threads end with their process
   }
   for (const char* name : {"socket", "chown", "fchown", "lchown", "fchownat", "setuid", "setgid", "setpriority", "sched_setaffinity"}) {
     if (seccomp_syscall_resolve_name(name) >= 0) filter.refuse(name, EPERM);  // programs expect these to exist and to be refused
   }
   for (const char* name : {"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"}) filter.refuse(name, EOPNOTSUPP);  // ls asks
+  // What follows, withheld_calls() takes from programs.
+  for (const auto option : kConfining) filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
+  for (const char* name : {"capset", "pidfd_open", "setsockopt"}) filter.allow(name);
+  if (tier == Tier::namespaces) {
+    filter.allow("mount");
+    for (const auto made : {CLONE_NEWNS, CLONE_NEWPID}) filter.allow("unshare", scmp_arg_cmp{0, SCMP_CMP_EQ, std::uint64_t(made), 0});
+    filter.allow("setns", scmp_arg_cmp{1, SCMP_CMP_EQ, CLONE_NEWPID, 0});
+    filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces & ~kOfARun, 0});
+  } else {
+    for (const char* name : {"kill", "setsid"}) filter.allow(name);
+    filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces, 0});
+  }
+  return filter.compiled();
+}
+
+std::vector<sock_filter> withheld_calls(Tier tier) {
+  Filter filter(SCMP_ACT_ALLOW);
+  for (const auto option : kConfining) filter.refuse("prctl", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
+  for (const char* name : kWorkersOnly) filter.refuse(name, ENOSYS);
+  if (tier == Tier::namespaces) {
+    for (const auto made : {CLONE_NEWNS, CLONE_NEWPID})
+      filter.refuse("clone", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, std::uint64_t(made), std::uint64_t(made)});
+  } else {
+    for (const char* name : {"kill", "setsid"}) filter.refuse(name, ENOSYS);
+    filter.refuse("clone", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0});  // threads end with their process
+  }
   return filter.compiled();
 }
 
