@@ -4,6 +4,7 @@
 #include "kernels/cuda/device.cuh"
 
 #include <map>
+#include <stdexcept>
 
 namespace rollcall::kernels::cuda {
 namespace {
@@ -239,14 +240,21 @@ __global__ void round_heads_each(std::int64_t count, const float* x, std::int64_
 }  // namespace
 
 AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences) {
-  std::map<std::int64_t, std::vector<std::int32_t>> children;  // by the row at which a parent begins
+  std::map<std::int64_t, std::size_t> by_begin;  // sequences that have rows
   for (std::size_t s = 0; s < sequences.size(); ++s)
-    if (sequences[s].parent_rows > 0 && sequences[s].rows > 0) children[sequences[s].parent].push_back(static_cast<std::int32_t>(s));
+    if (sequences[s].rows > 0) by_begin[sequences[s].begin] = s;
+  std::vector<std::vector<std::int32_t>> children(sequences.size());
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    if (sequences[s].parent_rows == 0 || sequences[s].rows == 0) continue;
+    const auto parent = by_begin.find(sequences[s].parent);
+    if (parent == by_begin.end() || sequences[parent->second].rows != sequences[s].parent_rows || sequences[parent->second].parent_rows != 0)
+      throw std::invalid_argument("attention_tiles: what a sequence continues is all of another one that continues none");
+    children[parent->second].push_back(static_cast<std::int32_t>(s));
+  }
   AttentionTileTable table;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const auto begin = static_cast<std::int32_t>(table.children.size());
-    if (const auto found = children.find(sequences[s].begin); found != children.end() && sequences[s].rows > 0)
-      table.children.insert(table.children.end(), found->second.begin(), found->second.end());
+    table.children.insert(table.children.end(), children[s].begin(), children[s].end());
     for (std::int64_t first = 0; first < sequences[s].rows; first += kTile)
       table.tiles.push_back({static_cast<std::int32_t>(s), static_cast<std::int32_t>(first), begin, static_cast<std::int32_t>(table.children.size())});
   }
@@ -256,7 +264,6 @@ AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences)
 void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t rows, HeadShape shape,
                         const AttentionTiles& tiles, float* dq, float* dk, float* dv) {
   if (tiles.count == 0) return;
-  constexpr int kMost = 4 * kTile * (256 + kPad) * static_cast<int>(sizeof(Bf16));  // at the largest head_dim
   const int width = static_cast<int>(head_width(shape));
   const std::int64_t wide = rows * shape.q_heads, narrow = rows * shape.kv_heads;
   const Scratch<float> stats(context, 2 * wide);
@@ -274,7 +281,7 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
   const std::size_t bytes = 4 * kTile * static_cast<std::size_t>(width + kPad) * sizeof(Bf16);
   const auto count = static_cast<unsigned>(tiles.count), parts = static_cast<unsigned>((width + kPart - 1) / kPart);
   for (const auto kernel : {query_gradients, key_gradients})
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMost), "cudaFuncSetAttribute");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), "cudaFuncSetAttribute");
   launch(context, "attention_backward", query_gradients, {dim3(count, static_cast<unsigned>(shape.q_heads), parts), kThreads, bytes}, a);
   launch(context, "attention_backward", key_gradients, {dim3(count, static_cast<unsigned>(shape.kv_heads), parts), kThreads, bytes}, a);
 }

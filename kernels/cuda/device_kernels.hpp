@@ -57,11 +57,12 @@ void add(ExecutionContext&, const float* x, std::int64_t count, float* y);  ///<
 /// y[n,width]: row i is the sum of the rows [width] that row[begin[i]] .. row[begin[i + 1] - 1] point to, in that order; zeros where there is none. Without
 /// `begin` the copy of row[i].
 void sum_rows(ExecutionContext&, const float* const* row, const std::int32_t* begin, std::int64_t n, std::int64_t width, float* y);
-/// y[width] = sum of the rows of x[n,width], in order.
+/// y[width] = sum of the rows of x[n,width]: stretches of kNormRows rows in order, and then in stretches of those.
 void sum_columns(ExecutionContext&, const float* x, std::int64_t n, std::int64_t width, float* y);
-// As in kernel_set.hpp. `rounded` [n, stepped] (or nullptr): y as round_rows makes it.
+// As in kernel_set.hpp, but that sums over rows go in stretches of kNormRows, so that calls add up to one at whole stretches alone. `rounded` [n, stepped] (or
+// nullptr): y as round_rows makes it.
 void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y, Bf16* rounded = nullptr);
-inline constexpr std::int64_t kNormRows = 64;  ///< whose gradients by a norm's weight are one sum
+inline constexpr std::int64_t kNormRows = 64;                                                                                    ///< that are summed at a time
 constexpr std::int64_t norm_backward_floats(std::int64_t n, std::int64_t d) { return n + (n + kNormRows - 1) / kNormRows * d; }  ///< stream-ordered scratch
 void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
                        float* dweight);
@@ -79,7 +80,7 @@ void store_positions(ExecutionContext&, const float* k, const float* v, const At
 /// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call. `rounded`, of all heads, as of rms_norm.
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out,
                Bf16* rounded = nullptr);
-/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the rows [parent, parent + parent_rows) of a sequence that it continues, which
+/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the rows [parent, parent + parent_rows), which are all of another sequence that
 /// continues none, and then its own up to themselves.
 struct AttentionSequence {
   std::int64_t parent, parent_rows, begin, rows;
@@ -100,7 +101,7 @@ struct AttentionTileTable {
   std::vector<AttentionTiles::Tile> tiles;
   std::vector<std::int32_t> children;
 };
-AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences);  ///< on the host
+AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences);  ///< on the host; std::invalid_argument where a parent is none
 /// dq [rows, q_heads, head_dim], dk and dv of all rows of the sequences, from dout, the gradient by the output of attention() over them.
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t rows, HeadShape shape,
                         const AttentionTiles& tiles, float* dq, float* dk, float* dv);

@@ -1,5 +1,8 @@
-// What goes row by row or element by element: embedding, residual add, norm, rotary embedding, SwiGLU. A warp a row where a row is summed, else a thread an element.
+// What goes row by row or element by element: embedding, norm, rotary embedding, SwiGLU. A block a row where a row is summed, else a thread an element or two; sums over
+// rows go in stretches of kNormRows.
 #include "kernels/cuda/device.cuh"
+
+#include <stdexcept>
 
 namespace rollcall::kernels::cuda {
 namespace {
@@ -150,6 +153,7 @@ void sum_rows(ExecutionContext& context, const float* const* row, const std::int
 void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t width, float* y) {
   if (width == 0) return;
   const std::int64_t parts = (n + kNormRows - 1) / kNormRows;
+  if (parts > 65535) throw std::invalid_argument("sum_columns: more than 4,194,240 rows");  // of a grid in y
   const auto of_parts = [&](const float* from, std::int64_t rows, float* to) {
     const dim3 grid(static_cast<unsigned>((width + kBlock - 1) / kBlock), static_cast<unsigned>(rows > kNormRows ? (rows + kNormRows - 1) / kNormRows : 1));
     launch(context, "sum_columns", sum_columns_part, {grid, kBlock}, width, from, rows, to);

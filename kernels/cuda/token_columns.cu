@@ -1,4 +1,4 @@
-// Token columns, their backward and draws: a block of the vocabulary is summed by one block of threads, a row's blocks are joined in ascending order. Formulas are
+// Token columns, their backward and draws: a block of the vocabulary is summed by one block of threads, a row's blocks are joined in one fixed order. Formulas are
 // those of token_columns.simd.hpp.
 #include "kernels/cuda/device.cuh"
 

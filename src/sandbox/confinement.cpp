@@ -21,26 +21,22 @@ namespace {
 constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
 constexpr int kOwnProcesses = 4;  // worker, warm interpreter, init and one that is still being buried count for the same user
 
-struct ResourceLimit {
-  int resource;
-  rlimit limit;
-};
-
-std::vector<ResourceLimit> resource_limits(const Limits& limits, std::uint64_t own_size) {
+std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::uint64_t own_size) {
   const auto at = [](rlim_t value) { return rlimit{value, value}; };
   const rlim_t cpu_s = rlim_t(limits.cpu_s);
-  std::vector<ResourceLimit> all = {{RLIMIT_CPU, {cpu_s, cpu_s + 1}},  // SIGXCPU says what it is; SIGKILL a second later, for those who do not listen, does not
-                                    {RLIMIT_AS, at(limits.memory + own_size)},
-                                    {RLIMIT_FSIZE, at(limits.files)},
-                                    {RLIMIT_NPROC, at(rlim_t(limits.processes + kOwnProcesses))},
-                                    {RLIMIT_NOFILE, at(kDescriptors)},
-                                    {RLIMIT_STACK, at(std::min<rlim_t>(kStack, limits.memory))},
-                                    {RLIMIT_CORE, at(0)},
-                                    {RLIMIT_MEMLOCK, at(0)},
-                                    {RLIMIT_MSGQUEUE, at(0)},
-                                    {RLIMIT_SIGPENDING, at(256)},
-                                    {RLIMIT_NICE, at(0)},
-                                    {RLIMIT_RTPRIO, at(0)}};
+  std::vector<std::pair<int, rlimit>> all = {
+      {RLIMIT_CPU, {cpu_s, cpu_s + 1}},  // SIGXCPU says what it is; SIGKILL a second later, for those who do not listen, does not
+      {RLIMIT_AS, at(limits.memory + own_size)},
+      {RLIMIT_FSIZE, at(limits.files)},
+      {RLIMIT_NPROC, at(rlim_t(limits.processes + kOwnProcesses))},
+      {RLIMIT_NOFILE, at(kDescriptors)},
+      {RLIMIT_STACK, at(std::min<rlim_t>(kStack, limits.memory))},
+      {RLIMIT_CORE, at(0)},
+      {RLIMIT_MEMLOCK, at(0)},
+      {RLIMIT_MSGQUEUE, at(0)},
+      {RLIMIT_SIGPENDING, at(256)},
+      {RLIMIT_NICE, at(0)},
+      {RLIMIT_RTPRIO, at(0)}};
   for (auto& [resource, limit] : all) {
     rlimit now{};
     if (::getrlimit(__rlimit_resource_t(resource), &now) != 0) continue;
@@ -51,13 +47,16 @@ std::vector<ResourceLimit> resource_limits(const Limits& limits, std::uint64_t o
 
 }  // namespace
 
-int mount_private_folder(std::uint64_t bytes) {
-  const std::string options = fmt::format("size={},nr_inodes=1024,mode=700", bytes);
-  return ::mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 && ::chdir("/tmp") == 0 ? 0 : errno;
+Restraints restraints_of(const Limits& limits, std::uint64_t own_size) {
+  return {fmt::format("size={},nr_inodes=1024,mode=700", limits.files), resource_limits(limits, own_size)};
 }
 
-int limit_resources(const Limits& limits, std::uint64_t own_size) {
-  for (const auto& [resource, limit] : resource_limits(limits, own_size)) {
+int mount_private_folder(const Restraints& restraints) {
+  return ::mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, restraints.folder.c_str()) == 0 && ::chdir("/tmp") == 0 ? 0 : errno;
+}
+
+int limit_resources(const Restraints& restraints) {
+  for (const auto& [resource, limit] : restraints.limits) {
     if (::setrlimit(__rlimit_resource_t(resource), &limit) != 0) return errno;
   }
   return 0;

@@ -4,9 +4,11 @@
 #include "sandbox/sandbox.hpp"
 
 #include <linux/filter.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::sandbox {
@@ -30,10 +32,17 @@ void keep_only_mount_rights();    ///< CAP_SYS_ADMIN of the own user namespace, 
 void restrict_by_landlock(const std::string& folder, unsigned number);
 bool landlock_is_complete();  ///< the kernel's Landlock covers truncation (ABI 3, Linux 6.2)
 
+/// What a run's own process asks of the kernel. The worker works it out: whatever a child allocates makes it a copy of the page.
+struct Restraints {
+  std::string folder;                          ///< options of its tmpfs
+  std::vector<std::pair<int, rlimit>> limits;  ///< by resource
+};
+Restraints restraints_of(const Limits& limits,
+                         std::uint64_t own_size);  ///< `own_size`: address space that the program's own code has mapped already; 0 before exec
+
 // What each run's own process does, in this order. They return 0 or errno: there is nobody to throw to.
-int mount_private_folder(std::uint64_t bytes);  ///< a fresh tmpfs on /tmp in the process's own mount namespace
-int limit_resources(const Limits& limits,
-                    std::uint64_t own_size);  ///< `own_size`: address space that this program's own code has mapped already; 0 before exec
+int mount_private_folder(const Restraints& restraints);  ///< a fresh tmpfs on /tmp in the process's own mount namespace
+int limit_resources(const Restraints& restraints);
 int give_up_capabilities();
 int install(const std::vector<sock_filter>& filter);  ///< no_new_privs first
 

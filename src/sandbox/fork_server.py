@@ -14,7 +14,7 @@ OUT_OF_MEMORY, OUT_OF_TIME = 86, 87  # exit statuses; the worker knows them
 
 libc = ctypes.CDLL(None, use_errno=True)
 # Without what Python does for threads and random numbers in a child, which touches, and so copies, a hundred pages: there is one thread, and numbers begin alike.
-fork = ctypes.PyDLL(None).fork
+fork = ctypes.PyDLL(None, use_errno=True).fork
 random.seed(0)
 libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # no program may open this interpreter's pipes by /proc/PID/fd
 server = socket.socket(fileno=int(sys.argv[1]))
@@ -157,6 +157,7 @@ def serve():
         if own_pid_namespace >= 0:
             demand(libc.unshare(CLONE_NEWPID))
         pid = fork()
+        demand(0 if pid >= 0 else -1)
         if pid == 0:
             child(message.decode().split(), descriptors)
         if own_pid_namespace >= 0:

@@ -122,7 +122,7 @@ Outcome Interpreter::run(const Request& request) {
   for (int place = 0; place < kPlaces; ++place) theirs[std::size_t(place)] = pipes.all[std::size_t(place)].theirs;
   const std::string limits = resource_options(request.limits) + fmt::format("files {}", request.limits.files);
   std::int64_t pid = -1;
-  if (!send_descriptors(socket_, limits, theirs.data(), kPlaces) || ::recv(socket_, &pid, sizeof pid, MSG_WAITALL) != sizeof pid) {
+  if (!send_descriptors(socket_, limits, theirs.data(), kPlaces) || ::recv(socket_, &pid, sizeof pid, MSG_WAITALL) != sizeof pid || pid <= 0) {
     stop();
     return broken(tier, "the interpreter is gone");
   }

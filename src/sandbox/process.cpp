@@ -37,6 +37,23 @@ constexpr std::int64_t kNotStarted = -1;
 constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities", "limiting resources", "installing the filter of system calls",
                                "running the command", "writing the files",      "starting a process"};
 
+/// All that the processes of a run go by. They are forked with it and allocate nothing.
+struct Run {
+  const Request& request;
+  const WorkerSetup& setup;
+  const std::array<Pipe, kPlaces>& pipes;
+  Restraints restraints;
+  std::vector<char*> words;  ///< of the command
+
+  Run(const Request& asked, const WorkerSetup& worker, const std::array<Pipe, kPlaces>& made)
+      : request(asked), setup(worker), pipes(made), restraints(restraints_of(asked.limits, own_code() ? worker.own_size : 0)) {
+    for (const auto& word : asked.program.argv) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+  }
+  bool own_code() const { return request.program.kind == Program::Kind::function; }
+  int ending() const { return pipes[kEnding].theirs; }
+};
+
 void close_others_on_exec() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
   for (int descriptor = 3; descriptor < 1024; ++descriptor) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);  // before Linux 5.11; a worker opens few
@@ -64,28 +81,24 @@ bool write_files(const Program& program) {
   ::_exit(status);
 }
 
-[[noreturn]] void execute(const Program& program, int ending) {
-  std::vector<char*> words;
-  for (const auto& word : program.argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+[[noreturn]] void execute(const Run& run) {
   const char* environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
-  ::execvpe(words[0], words.data(), const_cast<char**>(environment));
-  give_up(ending, 4);
+  ::execvpe(run.words[0], run.words.data(), const_cast<char**>(environment));
+  give_up(run.ending(), 4);
 }
 
 /// In the process that becomes the program: from here on nothing is held but three pipes.
-[[noreturn]] void become_program(const Request& request, const WorkerSetup& setup, const std::array<Pipe, kPlaces>& pipes) {
-  const bool own_code = request.program.kind == Program::Kind::function;
-  const int ending = pipes[kEnding].theirs;
-  for (int place = kIn; place <= kErr; ++place) ::dup2(pipes[std::size_t(place)].theirs, place);
+[[noreturn]] void become_program(const Run& run) {
+  const int ending = run.ending();
+  for (int place = kIn; place <= kErr; ++place) ::dup2(run.pipes[std::size_t(place)].theirs, place);
   close_others_on_exec();
   ::signal(SIGPIPE, SIG_DFL);
   ::setsid();  // kill(0) would reach the worker's process group
   if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
-  if ((errno = limit_resources(request.limits, own_code ? setup.own_size : 0)) != 0) give_up(ending, 2);
-  if ((errno = install(setup.filter)) != 0) give_up(ending, 3);
-  if (own_code) call_function(request);
-  execute(request.program, ending);
+  if ((errno = limit_resources(run.restraints)) != 0) give_up(ending, 2);
+  if ((errno = install(run.setup.filter)) != 0) give_up(ending, 3);
+  if (run.own_code()) call_function(run.request);
+  execute(run);
 }
 
 Ending ending_of(int status, const rusage& usage) {
@@ -105,30 +118,31 @@ Ending wait_for(pid_t program) {
 }
 
 /// The first process of the run's pid namespace: it outlives the program by one write, and all that the program left behind ends with it.
-[[noreturn]] void be_first(const Request& request, const WorkerSetup& setup, const std::array<Pipe, kPlaces>& pipes) {
-  const int ending = pipes[kEnding].theirs;
-  if ((errno = mount_private_folder(request.limits.files)) != 0) give_up(ending, 0);
-  if (!write_files(request.program)) give_up(ending, 5);
+[[noreturn]] void be_first(const Run& run) {
+  const int ending = run.ending();
+  if ((errno = mount_private_folder(run.restraints)) != 0) give_up(ending, 0);
+  if (!write_files(run.request.program)) give_up(ending, 5);
   if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const pid_t program = ::fork();
   if (program < 0) give_up(ending, 6);
-  if (program == 0) become_program(request, setup, pipes);
-  for (int place = kIn; place <= kErr; ++place) ::close(pipes[std::size_t(place)].theirs);
+  if (program == 0) become_program(run);
+  for (int place = kIn; place <= kErr; ++place) ::close(run.pipes[std::size_t(place)].theirs);
   const Ending told = wait_for(program);
   (void)!::write(ending, &told, sizeof told);  // a worker that is gone has ended this process too
   ::_exit(0);
 }
 
-pid_t begin(const Request& request, const WorkerSetup& setup, const std::array<Pipe, kPlaces>& pipes) {
-  const unsigned long flags = setup.tier == Tier::namespaces ? CLONE_NEWPID | CLONE_NEWNS | SIGCHLD : SIGCHLD;
+pid_t begin(const Run& run) {
+  const bool namespaces = run.setup.tier == Tier::namespaces;
+  const unsigned long flags = namespaces ? CLONE_NEWPID | CLONE_NEWNS | SIGCHLD : SIGCHLD;
   const pid_t child = pid_t(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0L));
   if (child != 0) return child;
-  for (const Pipe& pipe : pipes) ::close(pipe.ours);
-  if (setup.tier == Tier::namespaces) be_first(request, setup, pipes);
+  for (const Pipe& pipe : run.pipes) ::close(pipe.ours);
+  if (namespaces) be_first(run);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::chdir(setup.folder.c_str()) != 0 || !write_files(request.program)) give_up(pipes[kEnding].theirs, 5);
-  become_program(request, setup, pipes);
+  if (::chdir(run.setup.folder.c_str()) != 0 || !write_files(run.request.program)) give_up(run.ending(), 5);
+  become_program(run);
 }
 
 /// After its end: what the process told, or what its parent sees where it was ended.
@@ -147,7 +161,7 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   Pipes<kPlaces> pipes;
   for (int place = 0; place < kPlaces; ++place) pipes.all[std::size_t(place)] = make_pipe(place == kIn ? Flow::in : Flow::out);
   if (!pipes.complete()) return broken(setup.tier, fmt::format("no pipe: {}", std::strerror(errno)));
-  const pid_t child = begin(request, setup, pipes.all);
+  const pid_t child = begin(Run(request, setup, pipes.all));
   if (child < 0) return broken(setup.tier, fmt::format("no process: {}", std::strerror(errno)));
   pipes.close_theirs();
 

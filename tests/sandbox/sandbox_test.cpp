@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -245,6 +246,28 @@ for pid in range(os.getppid() - 8, os.getppid() + 1):
 print('', opened, 'opened', end='')
 )";
   EXPECT_EQ(without_namespaces(true, code), "landlock passed 0 0 opened");
+}
+
+/// A worker that took the -1 of a failed fork for a process would end all processes of its user. In a pid namespace of the test's own, so that it ends no others.
+TEST(Sandbox, AForkThatFailsEndsNobody) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a user whose processes are counted from none is needed";
+  const std::string said = in_a_process([] {
+    constexpr unsigned kNobody = 61234;
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0)
+      return std::string("no other user");
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return std::string("no namespaces");
+    std::ofstream("/proc/sys/user/max_user_namespaces") << 0;
+    return in_a_process([] {  // the first of its pid namespace
+      if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) return std::string("no plain user");
+      const pid_t bystander = ::fork();
+      if (bystander == 0) ::pause();
+      const rlimit six{6, 6};  // two of the test, bystander, spawner, worker, interpreter
+      if (::setrlimit(RLIMIT_NPROC, &six) != 0) return std::string("no limit");
+      const std::string outcome = what_a_sandbox_says("print(1)", true);
+      return outcome + (::waitpid(bystander, nullptr, WNOHANG) == 0 ? ", nobody ended" : ", the bystander ended");
+    });
+  });
+  EXPECT_EQ(said, "landlock sandbox_error -1, nobody ended");
 }
 
 TEST(Sandbox, TheMachinesRootIsRefusedWhereItCanBeNobodyElse) {

@@ -57,7 +57,7 @@ class DeviceBackend {
   void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale, const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);
 
-  // Operations for run_block. Rows that products read are rounded by who makes them, or else by the product: one place is enough, as they are read at once.
+  // Operations for run_block. Rows that products read are rounded by who makes them, or else before the product: one place is enough, as they are read at once.
   template <class... Linears>
   std::array<Rows, sizeof...(Linears)> linear(Rows x, const Linears&... linears) {
     const std::array<Rows, sizeof...(Linears)> y{take(linears.outputs)...};

@@ -39,11 +39,15 @@ std::vector<Sample> samples(const std::vector<std::string>& responses) {
   return all;
 }
 
-std::vector<Verdict> judge(const RewardSection& reward, const std::vector<std::string>& responses, GraderListener listener = {}) {
-  Spawner spawner;
+std::vector<Verdict> judge(Spawner& spawner, const RewardSection& reward, const std::vector<std::string>& responses, GraderListener listener = {}) {
   Graders graders(spawner, reward, std::move(listener));
   graders.add(samples(responses));
   return graders.await().second;
+}
+
+std::vector<Verdict> judge(const RewardSection& reward, const std::vector<std::string>& responses, GraderListener listener = {}) {
+  Spawner spawner;
+  return judge(spawner, reward, responses, std::move(listener));
 }
 
 /// Whether the process whose number a file holds ends within two seconds.
@@ -74,12 +78,13 @@ TEST(Graders, EachFailureCostsItsOwnVerdict) {
       {"undecided", "the judge is asleep"}};
   std::vector<std::string> responses;
   for (const auto& [response, reason] : bad) responses.insert(responses.end(), {"right", response, "wrong"});
-  const auto judged_by = [&](std::int64_t processes) {
+  Spawner of_one, of_four;  // which fork, before there are threads
+  const auto judged_by = [&](Spawner* spawner, std::int64_t processes) {
     auto reward = section();
     reward.processes = processes;
-    return judge(reward, responses);
+    return judge(*spawner, reward, responses);
   };
-  auto by_one = std::async(std::launch::async, judged_by, 1), by_four = std::async(std::launch::async, judged_by, 4);  // they mostly wait
+  auto by_one = std::async(std::launch::async, judged_by, &of_one, 1), by_four = std::async(std::launch::async, judged_by, &of_four, 4);  // they mostly wait
   for (const auto& verdicts : {by_one.get(), by_four.get()})
     for (std::size_t i = 0; i < bad.size(); ++i) {
       EXPECT_TRUE(verdicts[3 * i].reply.correct && !verdicts[3 * i + 2].reply.undecided) << bad[i].first;
