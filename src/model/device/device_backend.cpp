@@ -120,22 +120,18 @@ DeviceBackend::Rows DeviceBackend::swiglu(Rows gate, Rows up) {
   return y;
 }
 
-void DeviceBackend::product(const cuda::Rows16& x, const Linear& linear, float* y, const float* added) {
-  const auto mark = arena_.mark();
-  float* const parts = arena_.take<float>(cuda::sliced_floats(x.count, linear.outputs, linear.slices));
-  cuda::product(context(), x, rows_of(linear), linear.bias, linear.slices, y, parts, added);
-  arena_.give_back(mark);
-}
-
-cuda::Rows16 DeviceBackend::rounded_of(Rows x) {
-  if (rounded_rows_ != x.values) cuda::round_rows(context(), x.values, n_, x.width, rounding(x));
+cuda::Rows16 DeviceBackend::rounded_of(Rows x) const {
+  expect(rounded_rows_ == x.values, "a product reads the rows that were rounded last");
   return {rounded_, n_, x.width};
 }
 
 DeviceBackend::Rows DeviceBackend::add_linear(Rows x, Rows y, const Linear& linear) {
   const bool keeps = keep_ == Keep::rows;
   const Rows sum = keeps ? take(linear.outputs) : x;
-  product(rounded_of(y), linear, sum.values, x.values);
+  const auto mark = arena_.mark();
+  float* const parts = arena_.take<float>(cuda::sliced_floats(n_, linear.outputs, linear.slices));
+  cuda::product(context(), rounded_of(y), rows_of(linear), linear.bias, linear.slices, sum.values, parts, x.values);
+  arena_.give_back(mark);
   if (!keeps) release();
   return sum;
 }

@@ -1,6 +1,7 @@
 // Private to the model: the forward operations of a policy on the device: what backend.hpp is for the host.
 #pragma once
 
+#include "base/error.hpp"
 #include "model/device/device_policy.hpp"
 #include "model/packed_rows.hpp"
 #include "model/transformer.hpp"
@@ -57,18 +58,14 @@ class DeviceBackend {
   void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale, const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);
 
-  // Operations for run_block. Rows that products read are rounded by who makes them, or else before the product: one place is enough, as they are read at once.
+  // Operations for run_block. Rows that products read are rounded by who makes them: one place is enough, as they are read at once.
   template <class... Linears>
   std::array<Rows, sizeof...(Linears)> linear(Rows x, const Linears&... linears) {
     const std::array<Rows, sizeof...(Linears)> y{take(linears.outputs)...};
-    const kernels::cuda::Rows16 rounded = rounded_of(x);
+    expect(((linears.slices == 1) && ...), "products that share their rows are not cut in slices");
     std::size_t i = 0;
-    if (((linears.slices == 1) && ...)) {
-      const std::array<kernels::cuda::Factor, sizeof...(Linears)> factors{kernels::cuda::Factor{rows_of(linears), linears.bias, y[i++].values}...};
-      kernels::cuda::products(context(), rounded, factors);
-    } else {
-      (product(rounded, linears, y[i++].values, nullptr), ...);
-    }
+    const std::array<kernels::cuda::Factor, sizeof...(Linears)> factors{kernels::cuda::Factor{rows_of(linears), linears.bias, y[i++].values}...};
+    kernels::cuda::products(context(), rounded_of(x), factors);
     return y;
   }
   Rows add_linear(Rows x, Rows y, const Linear& linear);  ///< x + linear(y); without kept rows in the place of x
@@ -80,8 +77,7 @@ class DeviceBackend {
   kernels::cuda::Rows16 rounded_rows(const float* x, std::int64_t n, std::int64_t width);
 
  private:
-  void product(const kernels::cuda::Rows16& x, const Linear& linear, float* y, const float* added);
-  kernels::cuda::Rows16 rounded_of(Rows x);
+  kernels::cuda::Rows16 rounded_of(Rows x) const;
   kernels::Bf16* rounding(Rows x) { return rounded_rows_ = x.values, rounded_; }  ///< where x is rounded to from now on
   Rows take(std::int64_t width) { return {arena_.take<float>(n_ * width), width}; }
 
