@@ -62,13 +62,15 @@ std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span
       runs_on_device(policy.packed()) ? DecodeShape{1, DecodeSession::kLiveRows} : decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
   const int sessions = int(std::clamp<std::int64_t>(samples, 1, most));
   const std::int64_t share = (samples + sessions - 1) / sessions, live = std::clamp<std::int64_t>(share, 1, rows);
+  // Where a core's cache is what counts, no more begin than advance; else rows are given out best where all is known.
+  const std::int64_t open = rows == kOwnLiveRows ? live : samples;
   Waiting waiting(requests);
   const auto run = [&](Team& team) {
     DecodeSession session(policy, sampling, team, options.cache_bytes / sessions, live);
     std::unordered_map<DecodeSession::Id, std::pair<std::size_t, std::uint32_t>> places;
     for (;;) {
-      while (session.unfinished() < live) {
-        const auto [request, first, count] = waiting.next(live - session.unfinished());
+      while (session.unfinished() < open) {
+        const auto [request, first, count] = waiting.next(open - session.unfinished());
         if (count == 0) break;
         const DecodeSession::Id id = session.open(requests[request], first, count, stops);
         for (std::uint32_t i = 0; i < count; ++i) places[id + i] = {request, first + i};

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -76,7 +77,9 @@ struct DecodeSession::State {
   void forget();
 
   // A step.
+  std::int64_t pages_to_come(const Sequence& sequence) const;
   void admit();
+  void give_turns();
   Beginning known_beginning(const Stem& stem) const;
   void take_beginning(Run& run, const Run& of, std::int64_t length);
   bool begin(Sequence& sequence);
@@ -202,16 +205,27 @@ bool DecodeSession::State::begin(Sequence& sequence) {
   return true;
 }
 
-/// Fills free rows with waiting sequences, in their order; prompts that they need are begun.
+/// Pages that it will take up to its limit, its prompt's too where nobody has begun that.
+std::int64_t DecodeSession::State::pages_to_come(const Sequence& sequence) const {
+  const Stem& stem = *sequence.stem;
+  if (sequence.begun()) return std::max<std::int64_t>(sequence.most_pages() - std::int64_t(sequence.run.pages.size()), 0);
+  return sequence.most_pages() - stem.length() / kPageKeys + (stem.run.pages.empty() ? pages_of(stem.length()) : 0);
+}
+
+/// Fills free rows with waiting sequences, in their order; prompts that they need are begun. Where there is room for all up to their limits, more than the rows
+/// begin and take turns.
 void DecodeSession::State::admit() {
-  std::int64_t expected = 0;  // that wait for a prompt
-  for (auto it = queue.begin(); it != queue.end() && std::int64_t(live.size()) + expected < most_live;) {
+  std::int64_t expected = 0, to_come = 0;  // that wait for a prompt; pages that they and the live ones will take
+  for (const Sequence* sequence : live) to_come += pages_to_come(*sequence);
+  const auto expect_one = [&](const Sequence& sequence) { ++expected, to_come += pages_to_come(sequence); };
+  for (auto it = queue.begin(); it != queue.end();) {
     Sequence& sequence = **it;
+    if (std::int64_t(live.size()) + expected >= most_live && to_come + pages_to_come(sequence) > pool.free()) break;
     const std::shared_ptr<Stem>& stem = sequence.stem;
     if (!sequence.begun() && !stem->ready()) {
       if (stem->run.pages.empty()) {
         if (const Beginning alike = known_beginning(*stem); alike.soon >= alike.computed + kLeastShared) {
-          ++expected, ++it;
+          expect_one(**it++);
           continue;
         }
         const bool first = live.empty() && expected == 0;  // nothing else goes on
@@ -222,11 +236,12 @@ void DecodeSession::State::admit() {
         while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
         begun_stems.push_back(stem);
       }
-      ++expected, ++it;
+      expect_one(**it++);
       continue;
     }
     if (!sequence.begun() && !begin(sequence)) break;
     sequence.stage = Stage::live;
+    to_come += pages_to_come(sequence);
     live.insert(std::upper_bound(live.begin(), live.end(), &sequence,
                                  [](const Sequence* a, const Sequence* b) { return std::pair(a->stem->number, a->id) < std::pair(b->stem->number, b->id); }),
                 &sequence);
@@ -235,12 +250,22 @@ void DecodeSession::State::admit() {
   drop_idle_stems();
 }
 
-/// Pages for the rows that each live sequence runs in this step, the oldest first: who finds none waits again. Tokens that need no draw share kPrefillRows.
+/// Least attained service: rows go to those that have sampled the fewest tokens, in pages, and so stay busy to the end. Nobody knows who will be long.
+void DecodeSession::State::give_turns() {
+  std::vector<Sequence*> order = live;
+  for (Sequence* sequence : order) sequence->in_turn = true;
+  if (std::int64_t(order.size()) <= most_live) return;
+  const auto key = [](const Sequence& s) { return std::tuple(s.sampled() / kPageKeys, s.stem->number, s.id); };
+  std::nth_element(order.begin(), order.begin() + most_live, order.end(), [&](const Sequence* a, const Sequence* b) { return key(*a) < key(*b); });
+  std::for_each(order.begin() + most_live, order.end(), [](Sequence* sequence) { sequence->in_turn = false, sequence->rows = 0; });
+}
+
+/// Pages for the rows that each sequence in turn runs in this step, the oldest first: who finds none waits again. Tokens that need no draw share kPrefillRows.
 void DecodeSession::State::share_pages(std::int64_t& room) {
   std::vector<Sequence*> by_age = live;
   std::sort(by_age.begin(), by_age.end(), [](const Sequence* a, const Sequence* b) { return a->id < b->id; });
   for (Sequence* sequence : by_age) {
-    if (sequence->stage != Stage::live) continue;  // it had to make room
+    if (sequence->stage != Stage::live || !sequence->in_turn) continue;  // it had to make room
     const std::int64_t left = sequence->known() - sequence->run.computed;
     sequence->rows = left <= 1 ? left : std::min(left, room);
     if (left > 1) room -= sequence->rows;
@@ -275,10 +300,6 @@ std::vector<Drawing> DecodeSession::State::run_rows(const Policy::Packed& policy
     return hidden + (piece.first_row + piece.count - 1) * width;
   };
   std::vector<Drawing> drawings;
-  for (Sequence* sequence : live) {  // those that have begun with this step draw from what their prompt predicts
-    if (sequence->rows > 0 || !sequence->own.empty() || sequence->run.computed < sequence->known()) continue;
-    drawings.push_back({sequence->stem->last_hidden.get(), sequence});
-  }
   for (const auto& [piece, sequence] : pieces) {
     const float* last = last_of(piece);
     if (sequence->run.computed == sequence->known()) drawings.push_back({last, sequence});
@@ -286,6 +307,10 @@ std::vector<Drawing> DecodeSession::State::run_rows(const Policy::Packed& policy
   for (const auto& [piece, stem] : prompts) {
     const float* last = last_of(piece);
     if (stem->ready()) stem->last_hidden = engine->keep(last);
+  }
+  for (Sequence* sequence : live) {  // those that have drawn nothing draw from what their prompt predicts, which may have been run again just now
+    if (!sequence->in_turn || sequence->rows > 0 || !sequence->own.empty() || sequence->run.computed < sequence->known()) continue;
+    drawings.push_back({sequence->stem->last_hidden.get(), sequence});
   }
   return drawings;
 }
@@ -316,7 +341,7 @@ bool DecodeSession::State::take_token(const Policy& policy, Sequence& sequence, 
   const bool begun_by_another = sequence.given > 0 && sequence.turn == 0;
   const std::span<const std::int32_t> turn = begun_by_another ? std::span(sequence.answer) : std::span(result.tokens).subspan(sequence.turn);
   result.stopped = policy.config().ends(token) || (sequence.stop && sequence.stop(turn));
-  if (!result.stopped && std::int64_t(result.tokens.size()) < sequence.limit) return false;
+  if (!result.stopped && sequence.sampled() < sequence.limit) return false;
   sequence.stage = Stage::ended;
   return true;
 }
@@ -374,6 +399,7 @@ std::vector<DecodeSession::Id> DecodeSession::advance(const Policy& policy) {
   if (s.computed_under && *s.computed_under != now) s.forget();
   s.computed_under = now;
   s.admit();
+  s.give_turns();
   auto ended = s.choose(policy, s.run_rows(packed));
   s.stepping = false;
   return ended;
@@ -382,7 +408,7 @@ std::vector<DecodeSession::Id> DecodeSession::advance(const Policy& policy) {
 bool DecodeSession::idle() const { return unfinished() == 0; }
 std::int64_t DecodeSession::unfinished() const { return std::int64_t(state_->queue.size() + state_->live.size()); }
 
-std::int64_t DecodeSession::advancing() const { return std::int64_t(state_->live.size()); }
+std::int64_t DecodeSession::advancing() const { return std::min(std::int64_t(state_->live.size()), state_->most_live); }
 std::int64_t DecodeSession::cache_bytes() const { return state_->pool.taken() * state_->pool.page_bytes(); }
 
 void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {

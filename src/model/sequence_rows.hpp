@@ -56,11 +56,14 @@ struct Sequence {
   std::size_t turn = 0;  ///< sampled tokens before the turn at hand
   Run run{};
   Stage stage = Stage::waiting;
+  bool in_turn = false;   ///< it advances in the step at hand
   std::int64_t rows = 0;  ///< of the step at hand
 
   std::int32_t token(std::int64_t p) const { return p < stem->length() ? stem->tokens[std::size_t(p)] : own[std::size_t(p - stem->length())]; }
   std::int64_t known() const { return stem->length() + std::int64_t(own.size()); }
   bool begun() const { return !run.pages.empty(); }  ///< its pages begin with its prompt's
+  std::int64_t sampled() const { return std::int64_t(result.tokens.size()); }
+  std::int64_t most_pages() const { return kernels::pages_of(known() + limit - sampled()); }  ///< at its limit
 };
 
 /// Rows of one sequence or prompt that are run in a step.

@@ -190,8 +190,8 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;
   if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * scratch, std::uint64_t(model::kMostCacheBytes)));
-  const std::uint64_t cache =
-      std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
+  const std::uint64_t most = need.apart ? sessions * std::uint64_t(need.sequences) * need.sequence_bytes : UINT64_MAX;  // one session begins all that have room
+  const std::uint64_t cache = std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), most);
   const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
   use.bytes = held + std::max(leaves + decoding, need.resume_bytes);
   return use;

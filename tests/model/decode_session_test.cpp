@@ -14,8 +14,10 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace rollcall::model::testing {
 namespace {
@@ -75,8 +77,18 @@ TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
       }
       const RandomStream stream(chance, RandomPurpose::test, 0);
       std::set<Id> paused, done;
+      std::map<Id, std::size_t> sampled;
       for (std::uint64_t step = 0; done.size() < expected.size(); ++step) {
-        for (const Id id : session.advance(policy)) {
+        const std::vector<Id> ended = session.advance(policy);
+        std::int64_t advanced = 0;
+        for (const auto& [id, whole] : expected) {
+          if (done.contains(id)) continue;
+          const std::size_t before = std::exchange(sampled[id], session.at(id).tokens.size());
+          RC_ASSERT(sampled[id] - before <= 1U);
+          advanced += std::int64_t(sampled[id] - before);
+        }
+        RC_ASSERT(advanced <= live);
+        for (const Id id : ended) {
           RC_ASSERT(session.at(id).tokens == expected[id]->tokens);
           RC_ASSERT(session.at(id).logprob == expected[id]->logprob);
           RC_ASSERT(session.at(id).entropy == expected[id]->entropy);
@@ -277,6 +289,28 @@ TEST(DecodeSession, MemoryIsLinearInLengthAndPromptsAreHeldOnce) {
   run_out(session, policy);
   for (Id id = first; id < first + 8; ++id) session.take(id);
   EXPECT_EQ(session.cache_bytes(), 0);
+}
+
+/// Heavy-tailed lengths that nobody knows: with room for all, rows stay busy until the last sequences end; with room for the rows alone, the last that begins
+/// may be a long one.
+TEST(DecodeSession, TurnsKeepRowsBusyToTheEnd) {
+  ModelConfig config = long_config();
+  config.eos_token_ids = {};
+  const Policy policy(config, random_weights(config, 4), {});
+  const std::vector<std::size_t> lengths{20, 400, 35, 90, 400, 12, 60, 25, 150, 30, 18, 400, 45, 22, 70, 400, 15, 28, 110, 400};
+  const std::size_t total = std::accumulate(lengths.begin(), lengths.end(), std::size_t(0));
+  const auto steps = [&](std::int64_t pages) {
+    Team team;
+    DecodeSession session(policy, {.max_new_tokens = 400}, team, pages * page_bytes(policy), 4);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      session.open({.prompt = {1, 2, 3}, .prompt_address = i, .count = 1}, 0, 1,
+                   [length = lengths[i]] { return [length](std::span<const std::int32_t> tokens) { return tokens.size() == length; }; });
+    std::size_t count = 0;
+    for (; !session.idle(); ++count) session.advance(policy);
+    return count;
+  };
+  EXPECT_LE(100 * steps(1000), 103 * total / 4);
+  EXPECT_GE(100 * steps(4 * 7 + 1), 120 * total / 4);
 }
 
 /// What prompts have in common is run once: their tokens are neither run nor held again, and nothing else changes.
