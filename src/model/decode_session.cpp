@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -82,7 +83,7 @@ struct DecodeSession::State {
   void give_turns();
   Beginning known_beginning(const Stem& stem) const;
   void take_beginning(Run& run, const Run& of, std::int64_t length);
-  bool begin(Sequence& sequence);
+  bool begin(Sequence& sequence, bool has_room);
   void share_pages(std::int64_t& room);
   std::vector<Drawing> run_rows(const Policy::Packed& policy);
   std::vector<Id> choose(const Policy& policy, std::span<const Drawing> drawings);
@@ -147,6 +148,7 @@ bool DecodeSession::State::make_room(std::int64_t pages, const Sequence& whose, 
 }
 
 void DecodeSession::State::preempt(Sequence& sequence) {
+  expect(std::int64_t(live.size()) <= most_live, "those who take turns have room");
   std::erase(live, &sequence);
   sequence.run.clear();
   wait(sequence, true);
@@ -195,11 +197,12 @@ void DecodeSession::State::take_beginning(Run& run, const Run& of, std::int64_t 
 }
 
 /// A waiting sequence takes its prompt's positions.
-bool DecodeSession::State::begin(Sequence& sequence) {
+bool DecodeSession::State::begin(Sequence& sequence, bool has_room) {
   Stem& stem = *sequence.stem;
   // Beside others: room for what it knows already, and for the page that each live sequence may need soon.
   const std::int64_t wished = pages_of(sequence.known()) - stem.length() / kPageKeys + std::int64_t(live.size());
-  if (!(live.empty() ? make_room(stem.length() % kPageKeys > 0 ? 1 : 0, sequence, Need::must) : make_room(wished, sequence, Need::wish))) return false;
+  if (live.empty()) make_room(stem.length() % kPageKeys > 0 ? 1 : 0, sequence, Need::must);
+  else if (!has_room && !make_room(wished, sequence, Need::wish)) return false;
   take_beginning(sequence.run, stem.run, stem.length());
   --stem.waiting;
   return true;
@@ -220,7 +223,9 @@ void DecodeSession::State::admit() {
   const auto expect_one = [&](const Sequence& sequence) { ++expected, to_come += pages_to_come(sequence); };
   for (auto it = queue.begin(); it != queue.end();) {
     Sequence& sequence = **it;
-    if (std::int64_t(live.size()) + expected >= most_live && to_come + pages_to_come(sequence) > pool.free()) break;
+    const std::int64_t begun = std::int64_t(live.size()) + expected;
+    const bool takes_turns = begun >= most_live;  // whoever does needs no room to be made
+    if (takes_turns && (begun >= kTurns * most_live || to_come + pages_to_come(sequence) > pool.free())) break;
     const std::shared_ptr<Stem>& stem = sequence.stem;
     if (!sequence.begun() && !stem->ready()) {
       if (stem->run.pages.empty()) {
@@ -230,7 +235,7 @@ void DecodeSession::State::admit() {
         }
         const bool first = live.empty() && expected == 0;  // nothing else goes on
         const std::int64_t pages = pages_of(stem->length());
-        if (!make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
+        if (!takes_turns && !make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
         if (const Beginning alike = known_beginning(*stem); alike.run != nullptr)
           take_beginning(stem->run, *alike.run, alike.computed);  // what room left of it
         while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
@@ -239,7 +244,7 @@ void DecodeSession::State::admit() {
       expect_one(**it++);
       continue;
     }
-    if (!sequence.begun() && !begin(sequence)) break;
+    if (!sequence.begun() && !begin(sequence, takes_turns)) break;
     sequence.stage = Stage::live;
     to_come += pages_to_come(sequence);
     live.insert(std::upper_bound(live.begin(), live.end(), &sequence,
@@ -262,10 +267,11 @@ void DecodeSession::State::give_turns() {
 
 /// Pages for the rows that each sequence in turn runs in this step, the oldest first: who finds none waits again. Tokens that need no draw share kPrefillRows.
 void DecodeSession::State::share_pages(std::int64_t& room) {
-  std::vector<Sequence*> by_age = live;
+  std::vector<Sequence*> by_age;
+  std::copy_if(live.begin(), live.end(), std::back_inserter(by_age), [](const Sequence* sequence) { return sequence->in_turn; });
   std::sort(by_age.begin(), by_age.end(), [](const Sequence* a, const Sequence* b) { return a->id < b->id; });
   for (Sequence* sequence : by_age) {
-    if (sequence->stage != Stage::live || !sequence->in_turn) continue;  // it had to make room
+    if (sequence->stage != Stage::live) continue;  // it had to make room
     const std::int64_t left = sequence->known() - sequence->run.computed;
     sequence->rows = left <= 1 ? left : std::min(left, room);
     if (left > 1) room -= sequence->rows;

@@ -21,6 +21,7 @@ class DecodeSession {
   using Id = std::uint64_t;
 
   static constexpr std::int64_t kLiveRows = 256;     ///< sequences that advance together, unless fewer are asked for
+  static constexpr std::int64_t kTurns = 8;          ///< so many times as many take turns, where there is room for all up to their limits
   static constexpr std::int64_t kPrefillRows = 512;  ///< tokens that need no draw, a step: prompts and others' tokens are run in pieces beside the live rows
 
   /// For policies of the shape of this one, whose operations `team` shares; it leads while the session advances. `cache_bytes` bounds the keys and values held;
@@ -44,7 +45,7 @@ class DecodeSession {
 
   bool idle() const;                 ///< nothing waits and nothing advances
   std::int64_t unfinished() const;   ///< sequences that wait or advance
-  std::int64_t advancing() const;    ///< those that advance: each drew a token in the last step, or ran a piece of its own tokens
+  std::int64_t advancing() const;    ///< those that advance in a step: each draws a token, or runs a piece of its own tokens
   std::int64_t cache_bytes() const;  ///< keys and values held now
 
   /// A sequence whose turn ended, or that is paused, goes on behind `tokens`, which are not the policy's. Its limit counts sampled tokens only.

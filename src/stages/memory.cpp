@@ -106,8 +106,9 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   holds("libraries", kLibraries);
   const auto sampled_by = [&](const model::ModelConfig& model, std::uint64_t all, std::uint64_t begun) {
     const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
-    need.apart = need.apart || model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
-    need.sequences = std::max(need.sequences, shape.live_rows);
+    const bool apart = model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
+    need.apart = need.apart || apart;
+    need.sequences = std::max(need.sequences, apart ? shape.live_rows : model::DecodeSession::kTurns * shape.live_rows);
     need.decode_bytes = std::max(need.decode_bytes, std::uint64_t(model::DecodeSession::scratch_bytes(model, shape.live_rows)));
     need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
     need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, all) + cache_bytes(model, kernels, begun));
@@ -190,8 +191,8 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;
   if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * scratch, std::uint64_t(model::kMostCacheBytes)));
-  const std::uint64_t most = need.apart ? sessions * std::uint64_t(need.sequences) * need.sequence_bytes : UINT64_MAX;  // one session begins all that have room
-  const std::uint64_t cache = std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), most);
+  const std::uint64_t cache =
+      std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
   const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
   use.bytes = held + std::max(leaves + decoding, need.resume_bytes);
   return use;

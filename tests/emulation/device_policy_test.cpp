@@ -131,6 +131,21 @@ TEST(DevicePolicy, GenerationHasTheSameBitsInAnyCompany) {
   for (std::size_t i = 0; i < first[0].size(); ++i) EXPECT_EQ(together[0][i].logprob, first[0][i].logprob);
 }
 
+/// More sequences than rows.
+TEST(DevicePolicy, SequencesThatTakeTurnsHaveTheBitsTheyHaveAlone) {
+  const Policy device = on_device(config_of(Family::qwen3), 9);
+  const SamplingParams sampling{.temperature = 0.8, .max_new_tokens = 5};
+  const auto alone = decoded(device, sampling, kRoom);
+  Team team;
+  DecodeSession session(device, sampling, team, kRoom, 2);
+  for (std::size_t g = 0; g < alone.size(); ++g) session.open({.prompt = prompt_of(device.config(), g), .seed = 7, .prompt_address = g, .count = 2}, 0, 2, {});
+  while (!session.idle()) session.advance(device);
+  for (std::size_t id = 0; id < 2 * alone.size(); ++id) {
+    EXPECT_EQ(session.at(id).tokens, alone[id / 2][id % 2].tokens);
+    EXPECT_EQ(session.at(id).logprob, alone[id / 2][id % 2].logprob);
+  }
+}
+
 TEST(DevicePolicy, TheTrainingForwardRepeatsWhatGenerationStores) {
   const Policy device = on_device(config_of(Family::qwen3), 9);
   for (const SamplingParams& sampling :

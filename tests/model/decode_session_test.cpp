@@ -222,25 +222,27 @@ TEST(DecodeSession, AChangeOfWeightsLeavesEachLogProbToOneVersion) {
   for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
     const kernels::KernelSet* set = kernel_sets(numerics).back();
     const Policy before(config, random_weights(config, 4), PolicyVersion{1}, set), after(config, random_weights(config, 5), PolicyVersion{2}, set);
-    Team team;
-    DecodeSession session(before, {.max_new_tokens = 40}, team, kMostCacheBytes);
-    const DecodeRequest request{.prompt = random_prompt(config, 100, 1), .seed = 3, .count = 4};
-    const Id first = session.open(request, 0, 4, {});
-    for (int step = 0; step < 12; ++step) session.advance(before);
-    session.pause(first);
-    for (int step = 0; step < 5; ++step) session.advance(before);
-    session.resume(first);
-    run_out(session, after);
-    for (Id id = first; id < first + 4; ++id) {
-      const DecodedSequence result = session.take(id);
-      Tokens all = request.prompt;
-      std::vector<std::int64_t> targets;
-      for (const std::int32_t token : result.tokens) targets.push_back(std::int64_t(all.size())), all.push_back(token);
-      const Columns old_columns = rescored(before, all, targets), new_columns = rescored(after, all, targets);
-      EXPECT_EQ(result.versions.front(), 1U) << numerics;
-      EXPECT_EQ(result.versions.back(), 2U) << numerics;
-      for (std::size_t t = 0; t < result.tokens.size(); ++t)
-        EXPECT_EQ(result.logprob[t], (result.versions[t] == 1 ? old_columns : new_columns).logprob[t]) << numerics << ' ' << id << ' ' << t;
+    for (const std::int64_t rows : {4, 2}) {  // all advance, or they take turns and some have not drawn yet
+      Team team;
+      DecodeSession session(before, {.max_new_tokens = 40}, team, kMostCacheBytes, rows);
+      const DecodeRequest request{.prompt = random_prompt(config, 100, 1), .seed = 3, .count = 4};
+      const Id first = session.open(request, 0, 4, {});
+      for (int step = 0; step < 12; ++step) session.advance(before);
+      session.pause(first);
+      for (int step = 0; step < 5; ++step) session.advance(before);
+      session.resume(first);
+      run_out(session, after);
+      for (Id id = first; id < first + 4; ++id) {
+        const DecodedSequence result = session.take(id);
+        Tokens all = request.prompt;
+        std::vector<std::int64_t> targets;
+        for (const std::int32_t token : result.tokens) targets.push_back(std::int64_t(all.size())), all.push_back(token);
+        const Columns old_columns = rescored(before, all, targets), new_columns = rescored(after, all, targets);
+        EXPECT_EQ(result.versions.front(), rows == 4 || id < first + 3 ? 1U : 2U) << numerics;  // with two rows: two, and one more while the first is paused
+        EXPECT_EQ(result.versions.back(), 2U) << numerics;
+        for (std::size_t t = 0; t < result.tokens.size(); ++t)
+          EXPECT_EQ(result.logprob[t], (result.versions[t] == 1 ? old_columns : new_columns).logprob[t]) << numerics << ' ' << id << ' ' << t;
+      }
     }
   }
 }

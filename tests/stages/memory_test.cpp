@@ -23,6 +23,9 @@ TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   EXPECT_EQ(use.cache_bytes, model::kMostCacheBytes);
   EXPECT_EQ(use.leaf_bytes, std::int64_t(70 * kMB));
   EXPECT_EQ(use.bytes, 100 * kMB + 8 * 70 * kMB + 8 * (10 + 16 * 1) * kMB);  // leaves keep their memory
+  MemoryNeed shared = kNeed;
+  shared.apart = false;
+  EXPECT_EQ(fit_memory(shared, kNoLimit, "", 8).bytes, 100 * kMB + 8 * 70 * kMB + (10 + 16 * 1) * kMB);  // one session for all threads
 }
 
 TEST(Memory, ALimitBoundsWhatRunsAtOnce) {
@@ -123,6 +126,7 @@ TEST(Memory, CountsWhatEachStageHolds) {
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
+    EXPECT_EQ(need.sequences, generates ? 64 : 0) << "a small model's threads have sessions of their own";
     RunModels probed = models;
     probed.probed = true;
     EXPECT_EQ(memory_need(config, probed, layout, rank, {30, 0}).decode_bytes > 0, generates || updates) << "update ranks probe";
