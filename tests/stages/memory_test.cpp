@@ -126,7 +126,10 @@ TEST(Memory, CountsWhatEachStageHolds) {
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
-    EXPECT_EQ(need.sequences, generates ? 64 : 0) << "a small model's threads have sessions of their own";
+    EXPECT_EQ(need.sequences, generates ? 8 * 256 : 0) << "the guide's session holds what takes turns";
+    RunModels small = models;
+    small.guides.clear();
+    EXPECT_EQ(memory_need(config, small, layout, rank, {30, 0}).sequences, generates ? 64 : 0) << "each thread's own session";
     RunModels probed = models;
     probed.probed = true;
     EXPECT_EQ(memory_need(config, probed, layout, rank, {30, 0}).decode_bytes > 0, generates || updates) << "update ranks probe";
