@@ -53,6 +53,19 @@ std::uint64_t member_bytes(const model::ModelConfig& c, std::int64_t live_rows) 
   return std::uint64_t((live_rows + model::DecodeSession::kPrefillRows + 32) * inputs + 4 * c.vocab_size) * kFloat;
 }
 
+constexpr std::int64_t kTurning = model::DecodeSession::kTurns * model::DecodeSession::kLiveRows;
+
+/// Rollouts that a generation rank holds at a time: its share of a step or an evaluation, in whole groups.
+std::int64_t rollouts_at_once(const RunConfig& c, std::int64_t ranks) {
+  const auto share = [&](std::int64_t prompts, std::int64_t each, std::int64_t largest) {
+    return ranks == 1 ? prompts * each : (prompts * each + ranks - 1) / ranks + largest;
+  };
+  std::int64_t most = share(c.train.prompts_per_step, c.train.rollouts_per_prompt, c.scheduler.max_rollouts);
+  if (c.eval.before || c.eval.after) most = std::max(most, share(c.task.heldout_prompts, c.eval.samples, c.eval.samples));
+  if (c.eval.every > 0) most = std::max(most, share(c.task.validation_prompts, c.eval.validation_samples, c.eval.validation_samples));
+  return std::min(most, kTurning);
+}
+
 std::uint64_t sum_of(const std::vector<MemoryItem>& items) {
   std::uint64_t sum = 0;
   for (const auto& item : items) sum += item.bytes;
@@ -104,11 +117,11 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   // Once a node; each of its ranks counts a part of it.
   holds("weights and their packed copy", model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
-  const auto sampled_by = [&](const model::ModelConfig& model, std::uint64_t all, std::uint64_t begun) {
+  const auto sampled_by = [&](const model::ModelConfig& model, std::uint64_t all, std::uint64_t begun, std::int64_t at_once = kTurning) {
     const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
     const bool apart = model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
     need.apart = need.apart || apart;
-    need.sequences = std::max(need.sequences, apart ? shape.live_rows : model::DecodeSession::kTurns * shape.live_rows);
+    need.sequences = std::max({need.sequences, shape.live_rows, apart ? 0 : at_once});
     need.decode_bytes = std::max(need.decode_bytes, std::uint64_t(model::DecodeSession::scratch_bytes(model, shape.live_rows)));
     need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
     need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, all) + cache_bytes(model, kernels, begun));
@@ -116,8 +129,9 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
     const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
-    sampled_by(policy, longest, begun);
-    for (const auto& guide : models.guides) sampled_by(guide, longest, begun);
+    const std::int64_t at_once = rollouts_at_once(c, std::int64_t(layout.of(comm::Stage::generation).size()));
+    sampled_by(policy, longest, begun, at_once);
+    for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);
   }
   if (models.probed && layout.hosts_stage(rank, comm::Stage::update)) {
     const std::uint64_t begun = longest + c.probes.opener.size();  // a token has a byte or more

@@ -102,7 +102,7 @@ TEST(Memory, RowsAreKeptWhereNothingLimitsThem) {
 
 TEST(Memory, CountsWhatEachStageHolds) {
   RunConfig config;
-  config.run.layout = "disaggregated", config.train.leaf_tokens = 1024;
+  config.run.layout = "disaggregated", config.train.leaf_tokens = 1024, config.task.heldout_prompts = 64;
   ModelSection guide = config.model;
   guide.hidden_size *= 2;
   const auto policy = model::model_config(config.model, 20, 0);
@@ -126,7 +126,9 @@ TEST(Memory, CountsWhatEachStageHolds) {
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
-    EXPECT_EQ(need.sequences, generates ? 8 * 256 : 0) << "the guide's session holds what takes turns";
+    const auto generators = std::int64_t(layout.of(comm::Stage::generation).size());
+    EXPECT_EQ(need.sequences, generates ? std::max<std::int64_t>(256, (64 * 16 + generators - 1) / generators + 16) : 0)
+        << "the guide holds its share of an evaluation";
     RunModels small = models;
     small.guides.clear();
     EXPECT_EQ(memory_need(config, small, layout, rank, {30, 0}).sequences, generates ? 64 : 0) << "each thread's own session";
