@@ -277,9 +277,9 @@ static inline void input_parts(const float* x, std::int64_t k, std::int64_t part
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-inline constexpr bool kChainsInTurn = true;  // 16 registers: one chain of six rows hides the latency of FMA, both of two rows do not
+inline constexpr int kRowsOfBothChains = 3;  // 16 registers: more rows have one chain at a time, whose number hides the latency of FMA, and read W twice
 #else
-inline constexpr bool kChainsInTurn = false;
+inline constexpr int kRowsOfBothChains = 8;
 #endif
 
 /// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
@@ -294,7 +294,7 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
       if (odds) odd[r] = fma(splat(x[r * x_stride + 2 * pair + 1]), w_odd, odd[r]);
     }
   };
-  if constexpr (kChainsInTurn) {  // four at a time: the end of a loop of 16 is a branch that the processor does not foresee
+  if constexpr (kRows > kRowsOfBothChains) {  // four at a time: the end of a loop of 16 is a branch that the processor does not foresee
 #pragma GCC unroll 4
     for (int pair = 0; pair < 16; ++pair) step(pair, true, false);
 #pragma GCC unroll 4
