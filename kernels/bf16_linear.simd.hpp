@@ -332,6 +332,8 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
   const Bf16* w = a.panels + panel * a.blocks * 512;
   SliceTree<kRows> tree;
   Vec sum[kRows];
+#pragma GCC unroll kUnroll
+  for (int r = 0; r < kRows; ++r) __builtin_prefetch(a.y + (row + r) * a.o + panel * kLanes, 1);  // as in linear_tile
   std::int64_t block = 0;
   for (int slice = 0; slice < a.slices; ++slice) {
 #pragma GCC unroll kUnroll

@@ -40,7 +40,10 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
 #pragma GCC unroll kUnroll
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll kUnroll
-    for (int p = 0; p < kPanels; ++p) sum[r][p] = splat(0.0F);
+    for (int p = 0; p < kPanels; ++p) {
+      sum[r][p] = splat(0.0F);
+      __builtin_prefetch(a.y + (row + r) * a.o + (panel + p) * kLanes, 1);  // outputs that fit no cache are fetched before they can be written
+    }
   for (std::int64_t j = 0; j < k; ++j, ahead.at += ahead.step) {
     if constexpr (kRows > 1) __builtin_prefetch(ahead.at);  // one row alone comes as fast without
     Vec column[kPanels];
