@@ -60,6 +60,8 @@ struct BlockMass {
   float largest, sum;
 };
 
+struct AdamWStep;  ///< parameter_kernels.hpp
+
 inline constexpr int kThresholds = 4;  ///< that sums_from takes: together they cost little more than one
 
 /// One implementation. All pointers are non-null but for device_host_kernels().
@@ -133,6 +135,9 @@ struct KernelSet {
   float (*accumulate_fixed_point)(const float* values, std::int64_t count, double scale, std::int64_t* sum);
   void (*from_fixed_point)(const std::int64_t* sum, std::int64_t count, double scale, float* values);
   double (*sum_of_squares)(const float* values, std::int64_t count);
+  /// Corrections: 1 - beta^step of each moment.
+  void (*adamw)(float* weight, const float* gradient, float* m, float* v, std::int64_t count, const AdamWStep& step, double first_correction,
+                double second_correction);
 };
 
 /// The numerics there are: what fixes the bits of a run. Sets of one numerics are bit-identical; "fp64_loops" is the reference's.

@@ -47,6 +47,7 @@ constexpr KernelSet fp32{
     .accumulate_fixed_point = accumulate_fixed_point,
     .from_fixed_point = from_fixed_point,
     .sum_of_squares = sum_of_squares,
+    .adamw = adamw,
 };
 
 constexpr KernelSet sliced8() {

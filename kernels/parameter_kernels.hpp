@@ -1,4 +1,4 @@
-// Element-wise kernels over all parameters: AdamW in Kokkos, one source for host and device builds; fixed-point sums in the sets of kernel_set.hpp.
+// Element-wise kernels over all parameters: loops in the sets of kernel_set.hpp, AdamW's pieces handed out by Kokkos.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// Fixed-point sums over all parameters as plain loops, which the compiler turns into vectors. Every operation is exact or rounded once: the same bits everywhere.
+// Fixed-point sums and AdamW over all parameters as plain loops, which the compiler turns into vectors. Every operation is exact or rounded once: the same bits everywhere.
 #pragma once
 
+#include "kernels/parameter_kernels.hpp"
 #include "kernels/simd.hpp"
 
 namespace rollcall::kernels::ROLLCALL_ISA {
@@ -50,6 +51,20 @@ static double sum_of_squares(const float* values, std::int64_t count) {
     for (int lane = 0; lane < 8; ++lane) sum[lane] += static_cast<double>(values[i + lane]) * static_cast<double>(values[i + lane]);
   for (int lane = 0; i + lane < count; ++lane) sum[lane] += static_cast<double>(values[i + lane]) * static_cast<double>(values[i + lane]);
   return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+static void adamw(float* weight, const float* gradient, float* m, float* v, std::int64_t count, const AdamWStep& s, double first_correction,
+                  double second_correction) {
+  const double beta1 = s.beta1, beta2 = s.beta2, eps = s.eps, scale = s.gradient_scale, decay = s.weight_decay, lr = s.lr;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double g = gradient[i] * scale, w = weight[i];
+    const double mean = beta1 * m[i] + (1.0 - beta1) * g;
+    const double square = beta2 * v[i] + (1.0 - beta2) * g * g;
+    const double step = mean / first_correction / (__builtin_sqrt(square / second_correction) + eps);
+    m[i] = static_cast<float>(mean);
+    v[i] = static_cast<float>(square);
+    weight[i] = static_cast<float>(w - lr * (step + decay * w));
+  }
 }
 
 }  // namespace rollcall::kernels::ROLLCALL_ISA

@@ -143,6 +143,7 @@ const KernelSet& reference_kernels() {
       .accumulate_fixed_point = scalar::table.accumulate_fixed_point,
       .from_fixed_point = scalar::table.from_fixed_point,
       .sum_of_squares = scalar::table.sum_of_squares,
+      .adamw = scalar::table.adamw,
   };
   return table;
 }
