@@ -112,5 +112,33 @@ TEST_F(ParameterKernels, SetsAreBitIdentical) {
   }));
 }
 
+TEST_F(ParameterKernels, AdamWOfEverySetIsBitIdentical) {
+  EXPECT_TRUE(rc::check([] {
+    const std::int64_t size = *rc::gen::inRange(1, 3000) + *rc::gen::element(0, 0, 0, 40000);  // of several pieces
+    const auto seed = *rc::gen::arbitrary<unsigned>();
+    const Floats w = random_floats(size, seed), g = random_floats(size, seed + 1, *rc::gen::element(1e-30F, 1e-6F, 1.0F, 1e20F));
+    const Floats m = random_floats(size, seed + 2, 1e-3F);
+    Floats v = random_floats(size, seed + 3, 1e-6F);
+    for (float& value : v) value = std::abs(value);
+    const AdamWStep step{.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.1, .gradient_scale = 0.7, .step = 3};
+    const auto all = [&](const KernelSet& set) {
+      Floats weight = w, first = m, second = v;
+      set.adamw(weight.data(), g.data(), first.data(), second.data(), size, step, 0.271, 0.003);
+      return std::tuple(weight, first, second);
+    };
+    for (const KernelSet* set : every_set()) {
+      const bool has_none = set->adamw == nullptr;  // a device's has a test of its own
+      RC_ASSERT(has_none || all(*set) == all(scalar_kernels()));
+    }
+    Floats weight = w, first = m, second = v;
+    adamw(weight, g, first, second, step);
+    for (std::size_t i = 0; i < weight.size(); ++i) {  // the formula in long double
+      const long double gradient = 0.7L * g[i], mean = 0.9L * m[i] + 0.1L * gradient, square = 0.999L * v[i] + 0.001L * gradient * gradient;
+      const long double by = mean / (1 - 0.9L * 0.9L * 0.9L) / (std::sqrt(square / (1 - 0.999L * 0.999L * 0.999L)) + 1e-8L) + 0.1L * w[i];
+      RC_ASSERT(std::abs(static_cast<long double>(weight[i]) - (w[i] - 1e-3L * by)) <= 1e-7L * std::abs(w[i]) + 1e-9L * std::abs(by) + 1e-9L);
+    }
+  }));
+}
+
 }  // namespace
 }  // namespace rollcall::kernels
