@@ -69,17 +69,18 @@ const float* Backend::hidden(const Policy::Packed& policy, std::span<const std::
   return x.values;
 }
 
-void Backend::logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit) {
+void Backend::logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit, float* kept) {
   policy_ = &policy;
   const std::int64_t width = policy.config.hidden_size, most = std::min(max_rows_, kHeadRows);
   float* gathered = head_scratch_.data();
   float* normed = gathered + Arena::padded(most * width);
-  const Rows out{normed + Arena::padded(most * width), policy.head.outputs};
+  float* const passing = normed + Arena::padded(most * width);
   const std::array<const Linear*, 1> head{&policy.head};
   for (std::size_t first = 0; first < rows.size(); first += std::size_t(most)) {
     const std::size_t count = std::min<std::size_t>(std::size_t(most), rows.size() - first);
     for (std::size_t i = 0; i < count; ++i) std::copy_n(rows[first + i], width, gathered + std::int64_t(i) * width);
     normalise(gathered, std::int64_t(count), policy.final_norm, normed);
+    const Rows out{kept != nullptr ? kept + std::int64_t(first) * policy.head.outputs : passing, policy.head.outputs};
     products(normed, std::int64_t(count), head, &out);
     visit(first, count, out.values, normed);
   }

@@ -35,8 +35,9 @@ class Backend {
   Rows embed(const Policy::Packed& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory);
 
   /// Final norm and head over `rows` (pointers to [hidden]), at most kHeadRows at a time: visit(first, count, logits [count, V], normed [count, hidden]).
+  /// `kept` (or nullptr) [rows, V]: where the logits stay.
   using VisitLogits = std::function<void(std::size_t first, std::size_t count, const float* logits, const float* normed)>;
-  void logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit);
+  void logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit, float* kept = nullptr);
 
   Team& team() { return *team_; }
   kernels::ExecutionContext& context(int member = 0) { return contexts_[std::size_t(member)]; }

@@ -159,7 +159,13 @@ void Backward::states(const Predictions& predictions, double temperature, const 
     block.outputs = std::min(kHeadOutputs, head.outputs - first);
     block.panels = static_cast<const std::byte*>(head.panels) + kernels.packed_bytes(first, width);
     if (head.weight != nullptr) block.weight = head.weight + first * width;
-    backend_->product(predictions.normed, m, block, z);
+    if (predictions.logits == nullptr) {
+      backend_->product(predictions.normed, m, block, z);
+    } else {
+      team_->share(m, kLeast / block.outputs + 1, 1, [&](int, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) std::copy_n(predictions.logits + row * head.outputs + first, block.outputs, z + row * block.outputs);
+      });
+    }
     std::transform(predictions.targets.begin(), predictions.targets.end(), targets.begin(), [&](std::int32_t target) { return std::int32_t(target - first); });
     team_->share(m, kLeast / block.outputs + 1, 1, [&](int member, std::int64_t begin, std::int64_t end) {
       float* rows = z + begin * block.outputs;

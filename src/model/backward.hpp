@@ -25,6 +25,7 @@ class Backward {
     std::span<const std::int32_t> targets;  ///< [M]
     std::span<const float> lse, entropy;    ///< [M]
     const float* normed;                    ///< [M, hidden]
+    const float* logits = nullptr;          ///< [M, V]; none: they are made again
   };
   /// From `hidden` [n, hidden], the last block's output, to its gradient, which stays here.
   void head(const float* hidden, const Predictions& predictions, double temperature, const ColumnGradient& derivative);

@@ -20,19 +20,26 @@ std::int64_t workspace_bytes(const ModelConfig& config, std::int64_t rows) {
   return (std::int64_t(4) << 20) + rows * (8 * config.head_dim + 3 * kernels::kPageKeys) * std::int64_t(sizeof(float));
 }
 
-/// Of a leaf's forward and backward pass where so many blocks' rows are kept, and the input of the others.
-std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t kept) {
-  const std::int64_t floats =
-      (config.num_hidden_layers - kept + 2) * rows * config.hidden_size + Backward::scratch_floats(config, kernels, rows, rows, members);
-  return Backend::scratch_bytes(config, rows, kept) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
+/// What stays from the forward to the backward pass, as much as there is room for; the rest is computed again. Only time and memory know.
+struct Kept {
+  std::int64_t blocks = 0;  ///< the last ones' rows; 0: nothing is trained
+  bool logits = false;
+};
+
+/// Of a leaf's forward and backward pass where this is kept, and the input of the other blocks.
+std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, Kept kept) {
+  const std::int64_t floats = (config.num_hidden_layers - kept.blocks + 2) * rows * config.hidden_size +
+                              Backward::scratch_floats(config, kernels, rows, rows, members) + (kept.logits ? rows * config.vocab_size : 0);
+  return Backend::scratch_bytes(config, rows, kept.blocks) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
 }
 
-/// Blocks whose rows stay from the forward to the backward pass, as many as `leaf_bytes` have room for; those before them are computed again. Only time and
-/// memory know.
-std::int64_t kept_blocks(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t leaf_bytes) {
-  const std::int64_t least = training_bytes(config, kernels, rows, members, 1), each = training_bytes(config, kernels, rows, members, 2) - least;
+/// Logits first, since a byte of theirs spares the most work.
+Kept kept_within(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, std::int64_t leaf_bytes) {
+  const auto bytes = [&](std::int64_t blocks, bool logits) { return training_bytes(config, kernels, rows, members, {blocks, logits}); };
+  const bool logits = bytes(1, true) <= leaf_bytes && rows * config.vocab_size * std::int64_t(sizeof(float)) <= LeafRunner::kKeptBytes;
+  const std::int64_t least = bytes(1, logits), each = bytes(2, logits) - least;
   const std::int64_t whole = Backend::scratch_bytes(config, rows, 2) - Backend::scratch_bytes(config, rows, 1);
-  return std::clamp<std::int64_t>(std::min(1 + (leaf_bytes - least) / each, LeafRunner::kKeptBytes / whole), 1, config.num_hidden_layers);
+  return {std::clamp<std::int64_t>(std::min(1 + (leaf_bytes - least) / each, LeafRunner::kKeptBytes / whole), 1, config.num_hidden_layers), logits};
 }
 
 }  // namespace
@@ -45,30 +52,31 @@ struct Memory {
   Team* team;
   std::int64_t leaf_bytes;
   std::optional<Backend> backend;  ///< of the model and the pass that ran last
-  std::int64_t shape = -1, kept = -1;
+  std::int64_t shape = -1;
+  Kept kept;
   Arena gradients;
-  AlignedFloats inputs, normed;
+  AlignedFloats inputs, normed, logits;
 
   /// For forward passes alone: what training took is given back.
   Backend& forward(const ModelConfig& config, std::int64_t rows) {
-    if (!fits(config, rows) || kept > 0) {
-      gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats();
-      renew(config, rows, 0);
+    if (!fits(config, rows) || kept.blocks > 0) {
+      gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats(), logits = AlignedFloats();
+      renew(config, rows, {});
     }
     return *backend;
   }
-  /// The largest leaf so far decides how many blocks are kept, so that leaves of many lengths use one memory.
+  /// The largest leaf so far decides what is kept, so that leaves of many lengths use one memory.
   Backend& training(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows) {
-    if (!fits(config, rows) || kept == 0) renew(config, rows, kept_blocks(config, kernels, rows, team->size(), leaf_bytes));
+    if (!fits(config, rows) || kept.blocks == 0) renew(config, rows, kept_within(config, kernels, rows, team->size(), leaf_bytes));
     return *backend;
   }
 
  private:
   bool fits(const ModelConfig& config, std::int64_t rows) const { return backend && shape == weight_layout(config).size && backend->max_rows() >= rows; }
-  void renew(const ModelConfig& config, std::int64_t rows, std::int64_t blocks) {
+  void renew(const ModelConfig& config, std::int64_t rows, Kept keeps) {
     backend.reset();  // or both would be in memory
-    backend.emplace(config, *team, rows, blocks);
-    shape = weight_layout(config).size, kept = blocks;
+    backend.emplace(config, *team, rows, keeps.blocks);
+    shape = weight_layout(config).size, kept = keeps;
   }
 };
 
@@ -198,7 +206,7 @@ Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, dou
   const ModelConfig& config = policy.config();
   const std::int64_t n = std::int64_t(leaf.tokens.size()), m = std::int64_t(leaf.targets.size()), width = config.hidden_size;
   Backend& backend = memory_.training(config, *run.packed.kernels, n);
-  const std::int64_t blocks = config.num_hidden_layers, first_kept = blocks - memory_.kept;
+  const std::int64_t blocks = config.num_hidden_layers, first_kept = blocks - memory_.kept.blocks;
   const auto room = [](AlignedFloats& memory, std::int64_t floats) {
     if (std::int64_t(memory.size()) < floats) memory = AlignedFloats(), memory = AlignedFloats(std::size_t(floats));
     return memory.data();
@@ -221,17 +229,21 @@ Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, dou
   Columns columns{std::vector<float>(std::size_t(m)), std::vector<float>(std::size_t(m)), {}};
   std::vector<float> lse(std::size_t(m), 0.0F);
   float* const normed = room(memory_.normed, m * width);
-  backend.logits(run.packed, run.pointers(x.values), [&](std::size_t first, std::size_t count, const float* logits, const float* normed_rows) {
-    columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
-               columns.entropy.data() + first, lse.data() + first);
-    std::copy_n(normed_rows, std::int64_t(count) * width, normed + std::int64_t(first) * width);
-  });
+  float* const logits_kept = memory_.kept.logits ? room(memory_.logits, m * config.vocab_size) : nullptr;
+  backend.logits(
+      run.packed, run.pointers(x.values),
+      [&](std::size_t first, std::size_t count, const float* logits, const float* normed_rows) {
+        columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
+                   columns.entropy.data() + first, lse.data() + first);
+        std::copy_n(normed_rows, std::int64_t(count) * width, normed + std::int64_t(first) * width);
+      },
+      logits_kept);
   if (leaf.hidden) columns.hidden.assign(normed, normed + m * width);
 
   memory_.gradients.give_back(0);
   memory_.gradients.grow(Backward::scratch_floats(config, *run.packed.kernels, n, m, memory_.team->size()));
   Backward backward(run.packed, backend, run.sequences, memory_.gradients, sink);
-  backward.head(x.values, {run.rows, run.targets, lse, columns.entropy, normed}, temperature, derivative);
+  backward.head(x.values, {run.rows, run.targets, lse, columns.entropy, normed, logits_kept}, temperature, derivative);
   for (std::int64_t i = blocks - 1; i >= 0; --i) {
     if (i >= first_kept) {
       backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);
@@ -258,7 +270,7 @@ std::int64_t LeafRunner::logprob_gradient_bytes(const ModelConfig& config, const
 
 std::int64_t LeafRunner::backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
                                         std::int64_t leaf_bytes) {
-  return training_bytes(config, kernels, tokens, members, kept_blocks(config, kernels, tokens, members, leaf_bytes));
+  return training_bytes(config, kernels, tokens, members, kept_within(config, kernels, tokens, members, leaf_bytes));
 }
 
 }  // namespace rollcall::model

@@ -126,11 +126,11 @@ class DeviceGradients;  ///< takes them in the memory of a device (device/device
 /// to leaf. The bits depend on the leaf alone: not on the team, nor on what else is computed.
 class LeafRunner {
  public:
-  static constexpr std::int64_t kKeptBytes = std::int64_t(1) << 30;  ///< most that rows of blocks take: more spare little
+  static constexpr std::int64_t kKeptBytes = std::int64_t(1) << 30;  ///< most that rows of blocks take, and most that logits do: more spare little
   static constexpr std::int64_t kNoLimit = std::int64_t(1) << 62;
 
-  /// Who calls leads `team`. What a leaf takes is kept under `leaf_bytes` where it can be, by computing rows again in the backward pass instead of
-  /// keeping those of more than one block.
+  /// Who calls leads `team`. What a leaf takes is kept under `leaf_bytes` where it can be, by computing logits, and rows of all blocks but one, again
+  /// in the backward pass.
   explicit LeafRunner(Team& team, std::int64_t leaf_bytes = kNoLimit);
   ~LeafRunner();
   LeafRunner(LeafRunner&&) noexcept;
