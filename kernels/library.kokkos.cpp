@@ -11,7 +11,7 @@ namespace rollcall::kernels {
 
 std::string kokkos_version() {
   return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." + std::to_string(KOKKOS_VERSION % 100) + " (" +
-         Kokkos::DefaultExecutionSpace::name() + ")";
+         Kokkos::DefaultHostExecutionSpace::name() + ")";
 }
 
 bool built_with_cuda() {

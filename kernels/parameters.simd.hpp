@@ -1,4 +1,5 @@
-// Fixed-point sums and AdamW over all parameters as plain loops, which the compiler turns into vectors. Every operation is exact or rounded once: the same bits everywhere.
+// Fixed-point sums and AdamW over all parameters as plain loops, which the compiler turns into vectors. Every operation is exact or rounded once: the same bits
+// everywhere.
 #pragma once
 
 #include "kernels/parameter_kernels.hpp"

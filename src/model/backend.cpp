@@ -25,7 +25,9 @@ constexpr std::int64_t kScratchPieces = 16;  // buffers of a block, each padded 
 std::int64_t block_floats(const ModelConfig& c, std::int64_t rows, std::int64_t kept) {
   return kept > 0 ? kept * (rows * kept_width(c) + kScratchPieces * 16) : rows * scratch_width(c) + kScratchPieces * 16;
 }
-std::int64_t head_floats(const ModelConfig& c, std::int64_t rows) { return std::min(rows, Backend::kHeadRows) * (2 * c.hidden_size + c.vocab_size) + 32; }
+std::int64_t head_floats(const ModelConfig& c, std::int64_t rows, bool logits) {
+  return std::min(rows, Backend::kHeadRows) * (2 * c.hidden_size + (logits ? c.vocab_size : 0)) + 32;
+}
 
 // What a part of an operation must hold to be worth a second thread: some microseconds of work.
 constexpr std::int64_t kLeastElements = 8192;
@@ -36,17 +38,18 @@ constexpr std::int64_t kCachedInputs = 1 << 19;  // numbers of x that stay in a 
 
 }  // namespace
 
-Backend::Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept)
+Backend::Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept, bool logits)
     : team_(&team),
       contexts_(std::size_t(team.size())),
       max_rows_(max_rows),
       keeps_(kept > 0),
+      makes_room_(logits),
       x_(std::size_t(max_rows * config.hidden_size)),
-      head_scratch_(std::size_t(head_floats(config, max_rows))),
+      head_scratch_(std::size_t(head_floats(config, max_rows, logits))),
       scratch_(block_floats(config, max_rows, kept)) {}
 
-std::int64_t Backend::scratch_bytes(const ModelConfig& c, std::int64_t max_rows, std::int64_t kept) {
-  return (max_rows * c.hidden_size + block_floats(c, max_rows, kept) + head_floats(c, max_rows)) * std::int64_t(sizeof(float));
+std::int64_t Backend::scratch_bytes(const ModelConfig& c, std::int64_t max_rows, std::int64_t kept, bool logits) {
+  return (max_rows * c.hidden_size + block_floats(c, max_rows, kept) + head_floats(c, max_rows, logits)) * std::int64_t(sizeof(float));
 }
 
 Backend::Rows Backend::embed(const Policy::Packed& policy, std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, KeyValues& memory) {
@@ -70,6 +73,7 @@ const float* Backend::hidden(const Policy::Packed& policy, std::span<const std::
 }
 
 void Backend::logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit, float* kept) {
+  expect(makes_room_ || kept != nullptr, "logits have room");
   policy_ = &policy;
   const std::int64_t width = policy.config.hidden_size, most = std::min(max_rows_, kHeadRows);
   float* gathered = head_scratch_.data();

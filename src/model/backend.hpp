@@ -16,12 +16,12 @@ namespace rollcall::model {
 /// attention by heads and rows, the rest by rows or elements. Memory is allocated once, for `max_rows` rows.
 class Backend {
  public:
-  static constexpr std::int64_t kHeadRows = 256;  ///< logits exist for so many rows at a time
+  static constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits are made at a time
 
-  /// `kept`: blocks whose rows stay until release(). Without, a residual add drops all rows but its result.
-  Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept = 0);
+  /// `kept`: blocks whose rows stay until release(). Without, a residual add drops all rows but its result. `logits`: logits() has room of its own for them.
+  Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept = 0, bool logits = true);
   /// Bytes of the scratch memory.
-  static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t kept = 0);
+  static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t kept = 0, bool logits = true);
 
   // Operations for run_block.
   struct Rows {
@@ -75,7 +75,7 @@ class Backend {
   Team* team_;
   std::vector<kernels::ExecutionContext> contexts_;  ///< [member]
   std::int64_t max_rows_;
-  bool keeps_;
+  bool keeps_, makes_room_;
   AlignedFloats x_, head_scratch_;
   Arena scratch_;
   // Of the call at hand:

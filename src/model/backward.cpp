@@ -12,7 +12,7 @@ namespace rollcall::model {
 namespace {
 
 constexpr std::int64_t kOutputs = 128;         // of a weight that one member makes the gradient of at a time
-constexpr std::int64_t kHeadOutputs = 2048;    // tokens of the vocabulary whose logits exist at a time
+constexpr std::int64_t kHeadOutputs = 2048;    // tokens of the vocabulary whose logits have their gradients at a time
 constexpr std::int64_t kNormElements = 32768;  // whose part of a norm's gradient is summed apart: by the shape alone
 constexpr std::int64_t kLeast = 8192;          // elements that are worth a second thread
 
@@ -159,16 +159,12 @@ void Backward::states(const Predictions& predictions, double temperature, const 
     block.outputs = std::min(kHeadOutputs, head.outputs - first);
     block.panels = static_cast<const std::byte*>(head.panels) + kernels.packed_bytes(first, width);
     if (head.weight != nullptr) block.weight = head.weight + first * width;
-    if (predictions.logits == nullptr) {
-      backend_->product(predictions.normed, m, block, z);
-    } else {
-      team_->share(m, kLeast / block.outputs + 1, 1, [&](int, std::int64_t begin, std::int64_t end) {
-        for (std::int64_t row = begin; row < end; ++row) std::copy_n(predictions.logits + row * head.outputs + first, block.outputs, z + row * block.outputs);
-      });
-    }
+    if (predictions.logits == nullptr) backend_->product(predictions.normed, m, block, z);
     std::transform(predictions.targets.begin(), predictions.targets.end(), targets.begin(), [&](std::int32_t target) { return std::int32_t(target - first); });
     team_->share(m, kLeast / block.outputs + 1, 1, [&](int member, std::int64_t begin, std::int64_t end) {
       float* rows = z + begin * block.outputs;
+      for (std::int64_t row = begin; predictions.logits != nullptr && row < end; ++row)
+        std::copy_n(predictions.logits + row * head.outputs + first, block.outputs, z + row * block.outputs);
       kernels.token_columns_backward(backend_->context(member), rows, end - begin, block.outputs, inverse_temperature(temperature), targets.data() + begin,
                                      predictions.lse.data() + begin, predictions.entropy.data() + begin, derivative.logprob.data() + begin,
                                      derivative.entropy.data() + begin, rows);

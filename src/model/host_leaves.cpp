@@ -30,7 +30,7 @@ struct Kept {
 std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows, int members, Kept kept) {
   const std::int64_t floats = (config.num_hidden_layers - kept.blocks + 2) * rows * config.hidden_size +
                               Backward::scratch_floats(config, kernels, rows, rows, members) + (kept.logits ? rows * config.vocab_size : 0);
-  return Backend::scratch_bytes(config, rows, kept.blocks) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
+  return Backend::scratch_bytes(config, rows, kept.blocks, !kept.logits) + floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
 }
 
 /// Logits first, since a byte of theirs spares the most work.
@@ -57,12 +57,8 @@ struct Memory {
   Arena gradients;
   AlignedFloats inputs, normed, logits;
 
-  /// For forward passes alone: what training took is given back.
   Backend& forward(const ModelConfig& config, std::int64_t rows) {
-    if (!fits(config, rows) || kept.blocks > 0) {
-      gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats(), logits = AlignedFloats();
-      renew(config, rows, {});
-    }
+    if (!fits(config, rows) || kept.blocks > 0) renew(config, rows, {});
     return *backend;
   }
   /// The largest leaf so far decides what is kept, so that leaves of many lengths use one memory.
@@ -74,8 +70,9 @@ struct Memory {
  private:
   bool fits(const ModelConfig& config, std::int64_t rows) const { return backend && shape == weight_layout(config).size && backend->max_rows() >= rows; }
   void renew(const ModelConfig& config, std::int64_t rows, Kept keeps) {
-    backend.reset();  // or both would be in memory
-    backend.emplace(config, *team, rows, keeps.blocks);
+    backend.reset();  // or both would be in memory, and what is not kept any more beside them
+    gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats(), logits = AlignedFloats();
+    backend.emplace(config, *team, rows, keeps.blocks, !keeps.logits);
     shape = weight_layout(config).size, kept = keeps;
   }
 };
@@ -266,6 +263,11 @@ std::int64_t LeafRunner::forward_bytes(const ModelConfig& config, std::int64_t t
 
 std::int64_t LeafRunner::logprob_gradient_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens) {
   return forward_bytes(config, tokens) + Backward::state_floats(config, kernels, std::min(tokens, Backend::kHeadRows)) * std::int64_t(sizeof(float));
+}
+
+std::int64_t LeafRunner::kept_logit_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens) {
+  if (!kept_within(config, kernels, tokens, 1, kNoLimit).logits) return 0;
+  return training_bytes(config, kernels, tokens, 1, {1, true}) - training_bytes(config, kernels, tokens, 1, {1, false});
 }
 
 std::int64_t LeafRunner::backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,

@@ -152,6 +152,8 @@ class LeafRunner {
   /// What forward(), logprob_gradients() and forward_backward() of a leaf of so many tokens take.
   static std::int64_t forward_bytes(const ModelConfig& config, std::int64_t tokens);
   static std::int64_t logprob_gradient_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens);
+  /// What the logits that forward_backward() keeps where there is room add to that; 0: they are too many.
+  static std::int64_t kept_logit_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens);
   static std::int64_t backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t tokens, int members,
                                      std::int64_t leaf_bytes = kNoLimit);
 

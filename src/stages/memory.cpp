@@ -167,10 +167,11 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       need.leaf_bytes = std::max(bytes(1, 0), forward);
       need.leaf_thread_bytes = bytes(2, 0) - bytes(1, 0);
       need.kept_bytes = std::max(bytes(1, model::LeafRunner::kNoLimit), need.leaf_bytes) - need.leaf_bytes;
+      need.kept_logit_bytes = std::min(need.kept_bytes, std::uint64_t(model::LeafRunner::kept_logit_bytes(policy, kernels, tokens)));
     }
   }
   if (on_device) {  // rows, keys and values stand in the memory of a device, which sees to its own limit
-    need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = 0;
+    need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;
   }
   if (trains) {
@@ -198,9 +199,10 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const auto at_once = [&](std::uint64_t each, int most) { return each == 0 ? most : int(std::clamp<std::uint64_t>(left / each, 1, std::uint64_t(most))); };
   MemoryUse use;
   const std::uint64_t spare = left - decode, all = need.leaf_bytes + need.kept_bytes;
-  use.leaves_at_once = need.leaf_bytes > 0 && (spare + leaf) / 2 / std::uint64_t(threads) < all ? 1 : threads;
-  const std::uint64_t leaves = need.leaf_bytes == 0 ? 0 : use.leaves_at_once == 1 ? leaf + std::min(need.kept_bytes, spare / 2) : std::uint64_t(threads) * all;
-  use.leaf_bytes = std::int64_t(use.leaves_at_once > 1 ? all : leaves);
+  const std::uint64_t each = std::min(all, (spare + leaf) / 2 / std::uint64_t(threads));  // side by side
+  use.leaves_at_once = need.leaf_bytes > 0 && each < all - need.kept_logit_bytes ? 1 : threads;
+  const std::uint64_t leaves = need.leaf_bytes == 0 ? 0 : use.leaves_at_once == 1 ? leaf + std::min(need.kept_bytes, spare / 2) : std::uint64_t(threads) * each;
+  use.leaf_bytes = std::int64_t(use.leaves_at_once > 1 ? each : leaves);
   left -= leaves - leaf;
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;
@@ -222,7 +224,7 @@ std::string items_text(std::vector<MemoryItem> held, std::initializer_list<Memor
 
 std::string items_text(const MemoryNeed& need) {
   return items_text(need.held, {{"a leaf", need.leaf_bytes},
-                                {"rows that it keeps where there is room", need.kept_bytes},
+                                {"rows and logits that it keeps where there is room", need.kept_bytes},
                                 {need.apart ? "a thread that samples" : "sampling", need.decode_bytes},
                                 {"the longest sequence", need.sequence_bytes},
                                 {"a checkpoint that is read", need.resume_bytes}});

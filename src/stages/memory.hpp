@@ -43,7 +43,7 @@ struct MemoryItem {
 /// What one rank needs.
 struct MemoryNeed {
   std::vector<MemoryItem> held;         ///< from beginning to end
-  std::uint64_t leaf_bytes = 0;         ///< a leaf's forward and backward pass on one thread, blocks computed again; 0: no update stage
+  std::uint64_t leaf_bytes = 0;         ///< a leaf's forward and backward pass on one thread, logits and blocks computed again; 0: no update stage
   std::uint64_t leaf_thread_bytes = 0;  ///< what each further thread holds meanwhile
   std::uint64_t kept_bytes = 0;         ///< what sparing the second computation takes
   std::uint64_t decode_bytes = 0;       ///< a session's scratch while it samples; 0: no generation stage
@@ -52,6 +52,7 @@ struct MemoryNeed {
   std::int64_t sequences = 0;           ///< most that a session holds at a time
   std::uint64_t thread_bytes = 0;       ///< what each thread of a session holds besides
   bool apart = false;                   ///< each thread has a session of its own (model/decode.hpp)
+  std::uint64_t kept_logit_bytes = 0;   ///< of kept_bytes, what leaves side by side do without
 };
 /// The longest of what is given, in tokens.
 struct Longest {

@@ -1,4 +1,5 @@
 // Columns and gradients against the plain transformer, and independence of threads and of what shares a leaf; what packed weights take.
+#include "model/huge_blocks.hpp"
 #include "model/packed_policy.hpp"
 #include "model/plain_transformer.hpp"
 #include "model/small_models.hpp"
@@ -264,6 +265,46 @@ TEST(Forward, GradientsDoNotDependOnTeamsAndWhatIsKept) {
         });
       }
     }
+}
+
+/// A leaf whose logits fit, one whose logits do not, and the first again: nothing of what is not kept any more stays in memory.
+TEST(Forward, LeavesOfManyLengthsStayWithinTheirMemory) {
+  ModelConfig config = small_config(Family::llama);
+  config.vocab_size = 50'000;
+  const auto& kernels = kernels::selected_kernels(kernels::kFp32FixedOrder);
+  const Policy policy(config, random_weights(config, 14), {}, &kernels);
+  const Leaf few = random_leaf(config, std::vector<std::int64_t>(10, 60), 3), many = random_leaf(config, std::vector<std::int64_t>(20, 60), 4);
+  const auto logits = [&](const Leaf& leaf) { return LeafRunner::kept_logit_bytes(config, kernels, std::int64_t(leaf.tokens.size())); };
+  const auto bytes = [&](const Leaf& leaf, std::int64_t most) {
+    return LeafRunner::backward_bytes(config, kernels, std::int64_t(leaf.tokens.size()), 1, most);
+  };
+  const std::int64_t limit = bytes(few, LeafRunner::kNoLimit) + (8 << 20);
+  const auto gradient = [&](LeafRunner& runner, const Leaf& leaf) {
+    std::vector<float> sum(std::size_t(weight_layout(config).size));
+    runner.forward_backward(policy, leaf, 0.9, random_columns(leaf.targets.size(), 15),
+                            [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+                              const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
+                              for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
+                            });
+    return sum;
+  };
+  Team alone;
+  std::vector<std::vector<float>> again;
+  for (const Leaf* leaf : {&few, &many}) {
+    LeafRunner computing(alone, 0);
+    again.push_back(gradient(computing, *leaf));
+  }
+  huge_blocks().release_idle();
+  const std::size_t before = huge_blocks().mapped();
+  LeafRunner runner(alone, limit);
+  EXPECT_EQ(gradient(runner, few), again[0]);
+  EXPECT_EQ(gradient(runner, many), again[1]);
+  huge_blocks().release_idle();
+  constexpr std::int64_t rounding = 8 * std::int64_t(kHugePage);  // of as many arrays
+  EXPECT_LE(std::int64_t(huge_blocks().mapped() - before), std::max(limit, bytes(many, 0)) + rounding);
+  EXPECT_GT(logits(few), 2 * rounding);
+  EXPECT_GT(bytes(many, 0) + logits(many), limit);  // they are not kept
+  EXPECT_EQ(gradient(runner, few), again[0]);
 }
 
 TEST(Forward, BrokenLeavesAreRefused) {

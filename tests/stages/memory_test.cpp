@@ -39,6 +39,20 @@ TEST(Memory, ALimitBoundsWhatRunsAtOnce) {
   for (std::uint64_t limit = 158; limit < 2000; ++limit) EXPECT_LE(fit_memory(kNeed, limit * kMB, "", 8).bytes, limit * kMB);
 }
 
+/// Of 70 MB that a leaf may take, 20 are logits.
+TEST(Memory, LogitsGiveWayToLeavesSideBySide) {
+  MemoryNeed need = kNeed;
+  need.kept_logit_bytes = 20 * kMB;
+  const std::uint64_t limit = (100 + 11 + 2 * 8 * 60) * kMB;  // half of what is left is 8 times 60
+  EXPECT_EQ(fit_memory(kNeed, limit, "", 8).leaves_at_once, 1);
+  const auto use = fit_memory(need, limit, "", 8);
+  EXPECT_EQ(use.leaves_at_once, 8);
+  EXPECT_EQ(use.leaf_bytes, std::int64_t(60 * kMB));
+  EXPECT_EQ(fit_memory(need, (100 + 11 + 2 * 8 * 50) * kMB, "", 8).leaves_at_once, 8);
+  EXPECT_EQ(fit_memory(need, (100 + 11 + 2 * 8 * 50 - 16) * kMB, "", 8).leaves_at_once, 1);
+  for (std::uint64_t megabytes = 158; megabytes < 2000; ++megabytes) EXPECT_LE(fit_memory(need, megabytes * kMB, "", 8).bytes, megabytes * kMB);
+}
+
 TEST(Memory, RefusesWhatDoesNotFitByNamingTheItems) {
   EXPECT_NO_THROW(fit_memory(kNeed, 151 * kMB, "", 1));
   try {
