@@ -127,8 +127,8 @@ TEST_F(ParameterKernels, AdamWOfEverySetIsBitIdentical) {
       return std::tuple(weight, first, second);
     };
     for (const KernelSet* set : every_set()) {
-      const bool has_none = set->adamw == nullptr;  // a device's has a test of its own
-      RC_ASSERT(has_none || all(*set) == all(scalar_kernels()));
+      if (set->adamw == nullptr) continue;  // a device's has a test of its own
+      RC_ASSERT(all(*set) == all(scalar_kernels()));
     }
     Floats weight = w, first = m, second = v;
     adamw(weight, g, first, second, step);
