@@ -57,6 +57,7 @@ struct Memory {
   Arena gradients;
   AlignedFloats inputs, normed, logits;
 
+  /// For forward passes alone: what training took is given back.
   Backend& forward(const ModelConfig& config, std::int64_t rows) {
     if (!fits(config, rows) || kept.blocks > 0) renew(config, rows, {});
     return *backend;
