@@ -14,6 +14,7 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 inline constexpr float kBelowAllScores = -3.0e38F;  // stands for the keys that a row may not see; its exp is 0
 inline constexpr std::int64_t kQueryRows = 16;      // computed together
 inline constexpr std::int64_t kKeyPanels = kPageKeys / kLanes, kSplitPages = 1024 / kPageKeys;
+inline constexpr std::int64_t kAlikeUnit = 32;  // positions that rows read together: whole panels of keys, whole blocks of values
 
 /// Grown scratch for one block of query rows. Sums and outputs are [panel][row][16].
 template <class Products>
@@ -48,24 +49,28 @@ class QueryBlock {
     const std::int64_t key_weights = kKeyPanels * Products::panel_weights(dim_), value_weights = panels() * Products::panel_weights(kPageKeys);
     values_ = key_weights;
     head_bytes_ = offset + key_head * (key_weights + value_weights) * static_cast<std::int64_t>(sizeof(typename Products::Weight));
+    store(top_, splat(kBelowAllScores));
     for (std::int64_t r = 0; r < tokens * heads; ++r) {
       Products::prepare(q + place(r), dim_, s_.queries + r * Products::parts(dim_));
-      top_[r] = total_top_[r] = kBelowAllScores;
+      total_top_[r] = kBelowAllScores;
       mass_[r] = total_mass_[r] = 0.0F;
       for (std::int64_t c = 0; c < panels(); ++c) store(cell(s_.sum, c, r), splat(0.0F));
     }
   }
 
-  /// `shared`: pages that all rows have in common.
-  void run(std::int64_t shared, float* out) {
-    std::int64_t most = 0;
-    for (std::int64_t t = 0; t < tokens_; ++t) most = pages(t) > most ? pages(t) : most;
+  /// `alike`: first positions that are the same for all rows.
+  void run(std::int64_t alike, float* out) {
+    std::int64_t least = pages(0), most = 0;
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      least = pages(t) < least ? pages(t) : least;
+      most = pages(t) > most ? pages(t) : most;
+    }
     for (std::int64_t split = 0; split < most; split += kSplitPages) {
       for (std::int64_t p = split; p < split + kSplitPages && p < most; ++p) {
-        if (p < shared) page(p, 0, tokens_);
-        else
-          for (std::int64_t t = 0; t < tokens_; ++t)
-            if (p < pages(t)) page(p, t, t + 1);
+        const std::int64_t together = p < least ? alike - p * kPageKeys : 0;
+        const std::int64_t step = together < kAlikeUnit ? 1 : tokens_;
+        for (std::int64_t t = 0; t < tokens_; t += step)
+          if (p < pages(t)) page(p, t, t + step, together < kAlikeUnit || together > kPageKeys ? kPageKeys : together / kAlikeUnit * kAlikeUnit);
       }
       if (most <= kSplitPages) return write(out, s_.sum, mass_);
       for (std::int64_t t = 0; t < tokens_; ++t)
@@ -84,39 +89,61 @@ class QueryBlock {
       for (std::int64_t c = 0; c < panels(); ++c) store_up_to(out + place(r) + c * kLanes, dim_ - c * kLanes, load(cell(sum, c, r)) / splat(mass[r]));
   }
 
-  /// Page p of tokens [begin, end), which have it in common.
-  void page(std::int64_t p, std::int64_t begin, std::int64_t end) {
-    const auto* keys = reinterpret_cast<const typename Products::Weight*>(static_cast<const char*>(rows_[begin].pages[p]) + head_bytes_);
-    const auto* values = keys + values_;
+  const typename Products::Weight* keys_of(std::int64_t token, std::int64_t p) const {
+    return reinterpret_cast<const typename Products::Weight*>(static_cast<const char*>(rows_[token].pages[p]) + head_bytes_);
+  }
+  /// Positions of page p that a token sees.
+  std::int64_t seen(std::int64_t token, std::int64_t p) const {
+    const std::int64_t left = rows_[token].keys - p * kPageKeys;
+    return left < kPageKeys ? left : kPageKeys;
+  }
+
+  /// Page p of tokens [begin, end). Its first `together` positions are read from that of the first token for all, the rest from each one's own.
+  void page(std::int64_t p, std::int64_t begin, std::int64_t end, std::int64_t together) {
     const std::int64_t first = begin * heads_, count = (end - begin) * heads_, parts = Products::parts(kPageKeys);
-    std::int64_t seen = 0;  // positions of this page that any of the rows may see: the weights of the others are 0 and add nothing
-    for (std::int64_t t = begin; t < end; ++t) seen = rows_[t].keys - p * kPageKeys > seen ? rows_[t].keys - p * kPageKeys : seen;
-    seen = seen < kPageKeys ? seen : kPageKeys;
-    const std::int64_t key_panels = (seen + kLanes - 1) / kLanes;
+    std::int64_t most = 0;  // positions of this page that any of the rows may see: the weights of the others are 0 and add nothing
+    for (std::int64_t t = begin; t < end; ++t) most = seen(t, p) > most ? seen(t, p) : most;
+    const std::int64_t key_panels = (most + kLanes - 1) / kLanes, of_all = most < together ? most : together, apart = together / kLanes;
     for (std::int64_t g = 0; g < key_panels; ++g)
       for (std::int64_t r = first; r < first + count; ++r) store(cell(s_.scores, g, r), splat(0.0F));
-    Products::add(s_.queries + first * Products::parts(dim_), Products::parts(dim_), count, keys, key_panels, dim_, dim_, cell(s_.scores, 0, first));
+    Products::add(s_.queries + first * Products::parts(dim_), Products::parts(dim_), count, keys_of(begin, p), (of_all + kLanes - 1) / kLanes, dim_, dim_,
+                  cell(s_.scores, 0, first));
+    for (std::int64_t t = begin; t < end; ++t)
+      if (seen(t, p) > together)
+        Products::add(s_.queries + t * heads_ * Products::parts(dim_), Products::parts(dim_), heads_, keys_of(t, p) + apart * Products::panel_weights(dim_),
+                      (seen(t, p) + kLanes - 1) / kLanes - apart, dim_, dim_, cell(s_.scores, apart, t * heads_));
     const Vec scale = splat(1.0F / __builtin_sqrtf(static_cast<float>(dim_)));
+    float top[kQueryRows], kept[kQueryRows];
+    store(top, load(top_));
     for (std::int64_t r = first; r < first + count; ++r) {
       const std::int64_t visible = rows_[r / heads_].keys - p * kPageKeys;
-      Vec score[kKeyPanels] = {splat(kBelowAllScores), splat(kBelowAllScores), splat(kBelowAllScores), splat(kBelowAllScores)};
+      Vec largest = splat(top_[r]);
       for (std::int64_t g = 0; g < key_panels; ++g) {
         const std::int64_t left = visible - g * kLanes;
-        score[g] = load(cell(s_.scores, g, r)) * scale;
-        if (left < kLanes) score[g] = keep_first(score[g], left < 0 ? 0 : left, splat(kBelowAllScores));
+        Vec score = load(cell(s_.scores, g, r)) * scale;
+        if (left < kLanes) score = keep_first(score, left < 0 ? 0 : left, splat(kBelowAllScores));
+        store(cell(s_.scores, g, r), score);
+        largest = max(largest, score);
       }
-      const float page_top = fold_max(max(max(score[0], score[1]), max(score[2], score[3]))), top = top_[r] > page_top ? top_[r] : page_top;
-      for (std::int64_t g = 0; g < kKeyPanels; ++g) {
-        score[g] = g < key_panels ? Products::rounded(exp_nonpositive(score[g] - splat(top))) : splat(0.0F);
-        store(s_.row_weights + g * kLanes, score[g]);
-      }
-      const float kept = first_exp(top_[r] - top);
-      mass_[r] = fma(mass_[r], kept, fold_sum((score[0] + score[1]) + (score[2] + score[3])));
-      top_[r] = top;
-      Products::prepare(s_.row_weights, kPageKeys, s_.weights + r * parts);
-      for (std::int64_t c = 0; c < panels(); ++c) store(cell(s_.sum, c, r), load(cell(s_.sum, c, r)) * splat(kept));
+      top[r] = fold_max(largest);
     }
-    Products::add(s_.weights + first * parts, parts, count, values, panels(), kPageKeys, seen, cell(s_.sum, 0, first));
+    store(kept, exp_nonpositive(load(top_) - load(top)));
+    store(top_, load(top));
+    for (std::int64_t r = first; r < first + count; ++r) {
+      Vec weight[kKeyPanels];
+      for (std::int64_t g = 0; g < kKeyPanels; ++g) {
+        weight[g] = g < key_panels ? Products::rounded(exp_nonpositive(load(cell(s_.scores, g, r)) - splat(top[r]))) : splat(0.0F);
+        store(s_.row_weights + g * kLanes, weight[g]);
+      }
+      mass_[r] = fma(mass_[r], kept[r], fold_sum((weight[0] + weight[1]) + (weight[2] + weight[3])));
+      Products::prepare(s_.row_weights, kPageKeys, s_.weights + r * parts);
+      for (std::int64_t c = 0; c < panels(); ++c) store(cell(s_.sum, c, r), load(cell(s_.sum, c, r)) * splat(kept[r]));
+    }
+    Products::add(s_.weights + first * parts, parts, count, keys_of(begin, p) + values_, panels(), kPageKeys, of_all, cell(s_.sum, 0, first));
+    for (std::int64_t t = begin; t < end; ++t)
+      if (seen(t, p) > together)
+        Products::add(s_.weights + t * heads_ * parts + Products::parts(together), parts, heads_, keys_of(t, p) + values_ + together * kLanes, panels(),
+                      kPageKeys, seen(t, p) - together, cell(s_.sum, 0, t * heads_));
   }
 
   /// A token's state into its total; then it begins anew.
@@ -143,17 +170,8 @@ class QueryBlock {
   float top_[kQueryRows], mass_[kQueryRows], total_top_[kQueryRows], total_mass_[kQueryRows];
 };
 
-/// Leading pages that rows [0, count) have in common.
-static inline std::int64_t shared_pages(const AttentionRow* rows, std::int64_t count) {
-  std::int64_t shared = (rows[0].keys + kPageKeys - 1) / kPageKeys;
-  for (std::int64_t i = 1; i < count; ++i) {
-    const std::int64_t own = (rows[i].keys + kPageKeys - 1) / kPageKeys;
-    std::int64_t p = 0;
-    while (p < shared && p < own && rows[i].pages[p] == rows[0].pages[p]) ++p;
-    shared = p;
-  }
-  return shared;
-}
+/// First positions that a row and the one before it may read together.
+static inline std::int64_t alike(const AttentionRow* row) { return row[0].pages == row[-1].pages ? INT64_MAX : row[0].alike; }
 
 template <class Products>
 static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
@@ -162,13 +180,16 @@ static void paged_attention(ExecutionContext& context, const float* q, const Att
   AttentionScratch<Products> scratch(context, shape.head_dim);
   const std::int64_t group = shape.q_heads / shape.kv_heads, heads = group < kQueryRows ? group : kQueryRows, width = shape.q_heads * shape.head_dim;
   for (std::int64_t i = 0; i < n;) {
-    std::int64_t count = 1;
-    while (count < kQueryRows / heads && i + count < n && rows[i + count].pages[0] == rows[i].pages[0]) ++count;
-    const std::int64_t shared = shared_pages(rows + i, count);
+    std::int64_t count = 1, together = INT64_MAX;
+    for (; count < kQueryRows / heads && i + count < n; ++count) {
+      const std::int64_t next = alike(rows + i + count);
+      if (next < kAlikeUnit) break;
+      together = next < together ? next : together;
+    }
     for (std::int64_t h = part.first; h < part.last; ++h)
       for (std::int64_t g = 0; g < group; g += heads)
         QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, part.offset, h, h * group + g, group - g < heads ? group - g : heads)
-            .run(shared, out + i * width);
+            .run(together, out + i * width);
     i += count;
   }
 }

@@ -21,11 +21,14 @@ namespace rollcall::kernels {
 inline constexpr std::int64_t kPageKeys = 64;
 constexpr std::int64_t pages_of(std::int64_t keys) { return (keys + kPageKeys - 1) / kPageKeys; }
 
-/// Keys and values a query row may see: the first `keys` positions of a sequence, in pages_of(keys) pages of one layer. Sequences that begin alike may share pages:
-/// rows one after the other that do are computed together. In training and in generation the same call, the same bits.
+/// Keys and values a query row may see: the first `keys` positions of a sequence, in pages_of(keys) pages of one layer. In training and in generation the same call,
+/// the same bits.
 struct AttentionRow {
   const void* const* pages;
   std::int64_t keys;
+  /// So many first positions, seen by both, hold what those of the row before hold, in the same pages or in others: they may be read once for both. Rows of one
+  /// table need not say it.
+  std::int64_t alike = 0;
 };
 
 /// Where in each page the layer begins, in bytes, and which key heads [first, last) are wanted.

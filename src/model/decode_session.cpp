@@ -204,6 +204,7 @@ bool DecodeSession::State::begin(Sequence& sequence, bool has_room) {
   if (live.empty()) make_room(stem.length() % kPageKeys > 0 ? 1 : 0, sequence, Need::must);
   else if (!has_room && !make_room(wished, sequence, Need::wish)) return false;
   take_beginning(sequence.run, stem.run, stem.length());
+  sequence.run.prompt = &stem;
   --stem.waiting;
   return true;
 }

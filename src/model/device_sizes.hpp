@@ -14,7 +14,7 @@ constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;  ///< of a weight'
 constexpr std::int64_t kWindow = std::int64_t(1) << 22;        ///< elements of a share, or of all weights, that exist in another form at a time
 constexpr std::int64_t kChunk = std::int64_t(1) << 20;         ///< of what passes between host and device
 constexpr std::int64_t kAlign = 256;                           ///< on which pieces begin
-constexpr std::int64_t kStepRow = 16 + 3 * 4;                  ///< of a row of a step, where graphs read it: its place, token, position and source
+constexpr std::int64_t kStepRow = 24 + 3 * 4;                  ///< of a row of a step, where graphs read it: its place, token, position and source
 constexpr std::int64_t kDrawRow = 8 + 2 * 4;                   ///< of a draw: pointer to its hidden state, random number, no target
 constexpr std::int64_t kPageShare = 8, kPageShareOf = 10;      ///< of what is free when a session begins, for pages of keys and values
 constexpr std::int64_t piece(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }

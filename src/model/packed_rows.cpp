@@ -19,6 +19,7 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
   }
   tables_.resize(std::size_t(table.back()));
   memory_ = memory.make(std::size_t(own_page.back() * shape_.bytes()));
+  std::int64_t first = -1;  // of the rows that the sequence before begins with
   for (std::size_t s = 0; s < sequences(); ++s) {
     const Stretch own = stretch(s);
     const void** pages = tables_.data() + table[s];
@@ -26,6 +27,9 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
     if (own.shared_pages() > 0) std::copy_n(tables_.data() + table[std::size_t(parents_[s])], own.shared_pages(), pages);
     for (std::int64_t p = 0; p < own.own_pages(); ++p) pages[own.shared_pages() + p] = own_.back() + p * shape_.bytes();
     for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {pages, own.parent_rows + row + 1};
+    if (own.rows == 0) continue;
+    if (own.parent_rows > 0 && own.parent_begin == first) rows_[std::size_t(own.begin)].alike = own.parent_rows;
+    first = own.parent_rows > 0 ? own.parent_begin : own.begin;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,17 +17,20 @@
 
 namespace rollcall::model {
 
+struct Stem;
+
 /// Pages [0, pages_of(computed)) of consecutive positions, for all layers.
 struct Run {
   std::vector<PagePool::Page> pages;
   std::vector<const void*> table;  ///< the same as the kernels read it
   std::int64_t computed = 0;       ///< positions whose keys and values stand in them
+  const Stem* prompt = nullptr;    ///< whose positions they begin with, all of them
 
   void push(PagePool::Page page) {
     table.push_back(page.get());
     pages.push_back(std::move(page));
   }
-  void clear() { pages.clear(), table.clear(), computed = 0; }
+  void clear() { pages.clear(), table.clear(), computed = 0, prompt = nullptr; }
 };
 
 /// A prompt, once for all sequences that begin with it.
@@ -76,18 +80,20 @@ struct Piece {
 class StepRows final : public KeyValues {
  public:
   explicit StepRows(PageShape shape) : shape_(shape) {}
-  void clear() { tokens.clear(), positions.clear(), rows_.clear(), units_.clear(); }
+  void clear() { tokens.clear(), positions.clear(), rows_.clear(), units_.clear(), last_ = nullptr; }
   /// `token(position)` for `count` positions from run.computed on, whose pages are there.
   template <class Token>
   Piece add(Run& run, std::int64_t count, const Token& token) {
     const Piece piece{&run, std::int64_t(tokens.size()), run.computed, count};
+    const std::int64_t alike = last_ == nullptr ? 0 : alike_positions(*last_, run);
+    last_ = &run;
     for (std::int64_t p = piece.begin; p < piece.begin + count; ++p) {
       if (p == piece.begin || p % kernels::kPageKeys == 0)
         units_.push_back({run.pages[std::size_t(p / kernels::kPageKeys)].get(), std::int64_t(tokens.size()), p % kernels::kPageKeys, 0});
       ++units_.back().count;
       tokens.push_back(token(p));
       positions.push_back(std::int32_t(p));
-      rows_.push_back({run.table.data(), p + 1});
+      rows_.push_back({run.table.data(), p + 1, p == piece.begin ? alike : 0});
     }
     return piece;
   }
@@ -108,9 +114,17 @@ class StepRows final : public KeyValues {
     std::byte* page;
     std::int64_t row, slot, count;
   };
+  /// The pages that two have in common, or the prompt that both began with.
+  static std::int64_t alike_positions(const Run& a, const Run& b) {
+    const auto common = std::mismatch(a.table.begin(), a.table.end(), b.table.begin(), b.table.end()).first - a.table.begin();
+    const std::int64_t prompt = a.prompt != nullptr && a.prompt == b.prompt ? a.prompt->length() : 0;
+    return std::max(std::int64_t(common) * kernels::kPageKeys, prompt);
+  }
+
   PageShape shape_;
   std::vector<kernels::AttentionRow> rows_;
   std::vector<Unit> units_;
+  const Run* last_ = nullptr;  ///< of the rows before
 };
 
 /// Throws InputError where the model cannot read the prompt, or not with all that may be sampled behind it.

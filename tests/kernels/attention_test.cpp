@@ -128,35 +128,47 @@ TEST(Attention, DecodeEqualsPrefill) {
   }));
 }
 
-/// Sequences that share their first pages by reference, as a group its prompt, against each with pages of its own.
-TEST(Attention, SharedPagesChangeNothing) {
-  for (const char* numerics : {kFp32FixedOrder, kBf16Sliced8})
-    for (const KernelSet* set : sets_of(numerics))
-      for (const std::int64_t shared : {64, 128}) {
-        const HeadShape shape{6, 2, 24};
-        const std::int64_t width = 2 * 24, members = 5;
-        std::vector<Pages> own;
-        std::vector<std::vector<const void*>> tables;
-        std::vector<AttentionRow> apart, together;
-        const Floats prompt_k = random_floats(shared * width, 1), prompt_v = random_floats(shared * width, 2);
-        own.reserve(5), tables.reserve(5);
-        for (std::int64_t m = 0; m < members; ++m) {
-          const std::int64_t tail = 1 + 30 * m;
-          Floats k = prompt_k, v = prompt_v;
-          for (float x : random_floats(tail * width, unsigned(3 + m))) k.push_back(x), v.push_back(x + 1);
-          own.emplace_back(*set, k, v, shape);
-          tables.push_back(own.back().table());
-          std::copy_n(own.front().table().begin(), shared / kPageKeys, tables.back().begin());
-          apart.push_back(own.back().row(shared + tail));
-          together.push_back({tables.back().data(), shared + tail});
+/// Rows of sequences that begin alike, some in the same pages and some in copies, against each row alone. Where a set reads what is alike once, in the pages of the
+/// first row, what others hold of it may be anything.
+TEST(Attention, RowsThatBeginAlikeAreComputedTogetherWithTheSameBits) {
+  EXPECT_TRUE(rc::check([] {
+    const auto numerics = *rc::gen::element(kFp32FixedOrder, kBf16Sliced8);
+    const std::int64_t kv_heads = *rc::gen::inRange(1, 3), group = *rc::gen::inRange(1, 5), head_dim = *rc::gen::element<std::int64_t>(7, 16, 24, 33);
+    const HeadShape shape{kv_heads * group, kv_heads, head_dim};
+    const std::int64_t width = kv_heads * head_dim, q_row = group * width, members = *rc::gen::inRange(2, 8);
+    const std::int64_t prompt = *rc::gen::inRange<std::int64_t>(1, 200), said = *rc::gen::inRange<std::int64_t>(0, prompt + 1);  // alike, as the rows say
+    const bool by_reference = *rc::gen::arbitrary<bool>(), spoilt = kReadsAlikeOnce && group * members <= 16 && *rc::gen::arbitrary<bool>();
+    const Floats prompt_k = random_floats(prompt * width, 1), prompt_v = random_floats(prompt * width, 2);
+    for (const KernelSet* set : sets_of(numerics)) {
+      std::vector<Pages> own, true_own;
+      std::vector<std::vector<const void*>> tables;
+      std::vector<AttentionRow> rows, apart;
+      own.reserve(std::size_t(members)), true_own.reserve(own.capacity()), tables.reserve(own.capacity());
+      for (std::int64_t m = 0; m < members; ++m) {
+        const std::int64_t tail = 1 + (30 * m) % 97, several = spoilt ? 1 : 1 + m % 3;
+        Floats k = prompt_k, v = prompt_v;
+        for (float x : random_floats(tail * width, unsigned(3 + m))) k.push_back(x), v.push_back(x + 1);
+        true_own.emplace_back(*set, k, v, shape);
+        const std::int64_t unread = spoilt && m > 0 ? said / 32 * 32 * width : 0;
+        std::fill_n(k.begin(), unread, 50.0F), std::fill_n(v.begin(), unread, -50.0F);
+        own.emplace_back(*set, k, v, shape);
+        tables.push_back(own.back().table());
+        if (by_reference) std::copy_n(own.front().table().begin(), said / kPageKeys, tables.back().begin());
+        for (std::int64_t i = std::max<std::int64_t>(tail - several, 0); i < tail; ++i) {
+          rows.push_back({tables.back().data(), prompt + i + 1, m > 0 ? said : 0});
+          apart.push_back(true_own.back().row(prompt + i + 1));
         }
-        const Floats q = random_floats(members * 6 * 24, 9);
-        ExecutionContext context;
-        Floats a(q.size()), b(q.size());
-        set->attention(context, q.data(), apart.data(), members, shape, {0, 0, 2}, a.data());
-        set->attention(context, q.data(), together.data(), members, shape, {0, 0, 2}, b.data());
-        EXPECT_TRUE(same_bits(a, b)) << set->name << " " << numerics << " " << shared;
       }
+      const auto count = std::int64_t(rows.size());
+      const Floats q = random_floats(count * q_row, 9);
+      ExecutionContext context;
+      Floats together(q.size()), alone(q.size());
+      set->attention(context, q.data(), rows.data(), count, shape, {0, 0, kv_heads}, together.data());
+      for (std::int64_t i = 0; i < count; ++i)
+        set->attention(context, q.data() + i * q_row, &apart[std::size_t(i)], 1, shape, {0, 0, kv_heads}, alone.data() + i * q_row);
+      RC_ASSERT(same_bits(together, alone));
+    }
+  }));
 }
 
 /// Heads in parts, as threads share them out, from pages in which another layer stands first; a page of which a copy holds the beginning.
