@@ -19,8 +19,10 @@ struct LengthTarget {
     knobs.number("target_weight", weight, {0.0, 1e6}, "what an empty answer, or one of twice the length, loses");
   }
 
+  // |T - L| before the division: answers equally far from L lose the same to the last bit, which a standardised advantage would magnify.
   ShapedReward operator()(const Step& step) const {
-    return {step.reward - weight * (step.length / (share * step.horizon()) - 1.0).abs().clamp_max(1.0), {}, {}};
+    const double wanted = share * step.horizon();
+    return {step.reward - weight * ((step.length - wanted).abs() / wanted).clamp_max(1.0), {}, {}};
   }
 };
 
