@@ -22,8 +22,8 @@ namespace {
 
 // The window of the largest leaf element in units of 2^-exponent. kernels::accumulate_fixed_point refuses above 2^52; below 2^36 an element
 // 2^12 times smaller than the largest would keep fewer bits than fp32 has.
-constexpr std::int64_t kLowBits = 36, kCentreBits = 46, kHighBits = 52, kSumBits = 62;
-constexpr std::int64_t kSlackBits = 4;         // a sum this near to the centre leaves its exponent alone
+constexpr std::int64_t kLowBits = 36, kHighBits = 52, kSumBits = 62;
+constexpr std::int64_t kHeadroomBits = 8;      // to either end of the window, for the next step: a repeat computes all of it again
 constexpr std::int64_t kInitialExponent = 50;  // the window then holds largest elements from 6e-5 to 4: most first steps need no repeat
 
 /// Smallest b with value < 2^b.
@@ -77,11 +77,11 @@ SumOutcome SumExponents::decide(Collectives& ranks) {
   // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
   const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
   const std::int64_t high = std::min(kHighBits, kSumBits - leaf_bits);
-  centre_ = std::min(kCentreBits, high - kSlackBits);
-  return fit(std::min(kLowBits, centre_ - kSlackBits), high, centre_) ? SumOutcome::repeat : SumOutcome::ready;
+  centre_ = high - kHeadroomBits;
+  return fit(std::min(kLowBits, centre_ - kHeadroomBits), high, centre_) ? SumOutcome::repeat : SumOutcome::ready;
 }
 
-void SumExponents::centre() { fit(centre_ - kSlackBits, centre_ + kSlackBits, centre_); }
+void SumExponents::centre() { fit(centre_ - 1, centre_, centre_); }
 
 /// Moves each exponent whose largest element is outside (low, high] bits to the centre; true when one moved. Zero tensors keep theirs.
 bool SumExponents::fit(std::int64_t low, std::int64_t high, std::int64_t centre) {

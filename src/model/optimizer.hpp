@@ -65,7 +65,7 @@ class SumExponents {
   void end_leaf() { ++leaves_; }
   /// Behind it all ranks have noted what they have. On `repeat` the exponents have been corrected. Collective.
   SumOutcome decide(Collectives& ranks);
-  void centre();  ///< after `ready`, once nothing needs those of this sum: the next step starts well inside the window
+  void centre();  ///< after `ready`, once nothing needs those of this sum: the next step starts in the middle of the window
   const std::vector<std::int64_t>& all() const { return exponent_; }
   void set(std::span<const std::int64_t> exponents);  ///< throws StorageError
 
