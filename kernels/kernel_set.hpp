@@ -26,8 +26,8 @@ constexpr std::int64_t pages_of(std::int64_t keys) { return (keys + kPageKeys - 
 struct AttentionRow {
   const void* const* pages;
   std::int64_t keys;
-  /// So many first positions, seen by both, hold what those of the row before hold, in the same pages or in others: they may be read once for both. Rows of one
-  /// table need not say it.
+  /// So many first positions hold what those of the row before hold, in the same pages or in others: they may be read once for both. Rows of one table need not
+  /// say it.
   std::int64_t alike = 0;
 };
 

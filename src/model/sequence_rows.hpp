@@ -84,6 +84,7 @@ class StepRows final : public KeyValues {
   /// `token(position)` for `count` positions from run.computed on, whose pages are there.
   template <class Token>
   Piece add(Run& run, std::int64_t count, const Token& token) {
+    expect(count > 0, "a piece has rows");
     const Piece piece{&run, std::int64_t(tokens.size()), run.computed, count};
     const std::int64_t alike = last_ == nullptr ? 0 : alike_positions(*last_, run);
     last_ = &run;

@@ -128,35 +128,42 @@ TEST(Attention, DecodeEqualsPrefill) {
   }));
 }
 
-/// Rows of sequences that begin alike, some in the same pages and some in copies, against each row alone. Where a set reads what is alike once, in the pages of the
-/// first row, what others hold of it may be anything.
+/// Rows of sequences that begin alike, some in the same pages and some in copies, against each row alone. What follows is each one's own, and what others hold of
+/// what they say to be alike may be anything where the block of rows reads it from its first.
 TEST(Attention, RowsThatBeginAlikeAreComputedTogetherWithTheSameBits) {
   EXPECT_TRUE(rc::check([] {
     const auto numerics = *rc::gen::element(kFp32FixedOrder, kBf16Sliced8);
-    const std::int64_t kv_heads = *rc::gen::inRange(1, 3), group = *rc::gen::inRange(1, 5), head_dim = *rc::gen::element<std::int64_t>(7, 16, 24, 33);
+    const std::int64_t kv_heads = *rc::gen::element(1, 2), group = *rc::gen::element(1, 2, 3, 4, 9, 18),
+                       head_dim = *rc::gen::element<std::int64_t>(7, 16, 33, 64);
     const HeadShape shape{kv_heads * group, kv_heads, head_dim};
-    const std::int64_t width = kv_heads * head_dim, q_row = group * width, members = *rc::gen::inRange(2, 8);
-    const std::int64_t prompt = *rc::gen::inRange<std::int64_t>(1, 200), said = *rc::gen::inRange<std::int64_t>(0, prompt + 1);  // alike, as the rows say
-    const bool by_reference = *rc::gen::arbitrary<bool>(), spoilt = kReadsAlikeOnce && group * members <= 16 && *rc::gen::arbitrary<bool>();
-    const Floats prompt_k = random_floats(prompt * width, 1), prompt_v = random_floats(prompt * width, 2);
+    const std::int64_t width = kv_heads * head_dim, q_row = group * width, members = *rc::gen::element(2, 3, 5, 7);
+    const std::int64_t length = *rc::gen::element<std::int64_t>(70, 150, 1100);
+    const bool by_reference = *rc::gen::arbitrary<bool>(), spoilt = group * members <= 16 && *rc::gen::arbitrary<bool>();  // spoilt: one block
+    std::vector<std::int64_t> said{0};                                                                                     // alike with the row before
+    for (std::int64_t m = 1; m < members; ++m) said.push_back(*rc::gen::element<std::int64_t>(0, 20, 32, 33, 63, 64, 65, 97, 128, 1060));
+    for (std::int64_t& positions : said) positions = std::min(positions, length - 2);
+    const std::int64_t least = *std::min_element(said.begin() + 1, said.end());
     for (const KernelSet* set : sets_of(numerics)) {
       std::vector<Pages> own, true_own;
       std::vector<std::vector<const void*>> tables;
       std::vector<AttentionRow> rows, apart;
       own.reserve(std::size_t(members)), true_own.reserve(own.capacity()), tables.reserve(own.capacity());
+      Floats k, v;
       for (std::int64_t m = 0; m < members; ++m) {
-        const std::int64_t tail = 1 + (30 * m) % 97, several = spoilt ? 1 : 1 + m % 3;
-        Floats k = prompt_k, v = prompt_v;
+        const std::int64_t begin = said[std::size_t(m)] * width, tail = length - said[std::size_t(m)];
+        k.resize(std::size_t(begin)), v.resize(k.size());
         for (float x : random_floats(tail * width, unsigned(3 + m))) k.push_back(x), v.push_back(x + 1);
         true_own.emplace_back(*set, k, v, shape);
-        const std::int64_t unread = spoilt && m > 0 ? said / 32 * 32 * width : 0;
-        std::fill_n(k.begin(), unread, 50.0F), std::fill_n(v.begin(), unread, -50.0F);
-        own.emplace_back(*set, k, v, shape);
+        Floats spoilt_k = k, spoilt_v = v;
+        const std::int64_t unread = spoilt && m > 0 ? least / 32 * 32 * width : 0;
+        std::fill_n(spoilt_k.begin(), unread, 50.0F), std::fill_n(spoilt_v.begin(), unread, -50.0F);
+        own.emplace_back(*set, spoilt_k, spoilt_v, shape);
         tables.push_back(own.back().table());
-        if (by_reference) std::copy_n(own.front().table().begin(), said / kPageKeys, tables.back().begin());
-        for (std::int64_t i = std::max<std::int64_t>(tail - several, 0); i < tail; ++i) {
-          rows.push_back({tables.back().data(), prompt + i + 1, m > 0 ? said : 0});
-          apart.push_back(true_own.back().row(prompt + i + 1));
+        if (by_reference && m > 0) std::copy_n(tables[std::size_t(m - 1)].begin(), said[std::size_t(m)] / kPageKeys, tables.back().begin());
+        const std::int64_t fewest = std::max(length - (1 + m % 3) * 31, said[std::size_t(m)] + 1);
+        for (std::int64_t keys = spoilt ? length : fewest; keys <= length; keys += 31) {
+          rows.push_back({tables.back().data(), keys, said[std::size_t(m)]});
+          apart.push_back(true_own.back().row(keys));
         }
       }
       const auto count = std::int64_t(rows.size());

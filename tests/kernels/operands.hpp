@@ -74,11 +74,9 @@ inline std::vector<const KernelSet*> simd_sets() { return {&device_set()}; }
 inline std::vector<const KernelSet*> every_set() { return simd_sets(); }
 inline const KernelSet& plain_set() { return device_set(); }
 inline constexpr bool kGivesExponentials = false;  // for draws on the host
-inline constexpr bool kReadsAlikeOnce = false;     // what rows of attention say to be alike
 #else
 inline const KernelSet& plain_set() { return scalar_kernels(); }
 inline constexpr bool kGivesExponentials = true;
-inline constexpr bool kReadsAlikeOnce = true;
 
 /// The bit-identical sets that run here.
 inline std::vector<const KernelSet*> simd_sets() {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 #include <thread>
@@ -180,46 +181,62 @@ TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
   EXPECT_THROW(forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}, .targets = {1}}, 1.0, {}, sink), std::logic_error);
 }
 
-/// Prompts of 3 and 6 tokens with three answers each, once with a prompt that all share and once without.
+/// Two prompts with three answers each, once with a prompt that its answers share and once without. Answers follow their prompt, or those of both in turn.
 struct SharedPrompts {
   Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
-  explicit SharedPrompts(const ModelConfig& config) {
+  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6}, bool in_turn = false) {
     const RandomStream stream(77, RandomPurpose::test, 3);
     std::uint64_t drawn = 0;
-    const auto token = [&] { return std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size))); };
+    const auto tokens = [&](int count) {
+      std::vector<std::int32_t> made(std::size_t(count), 0);
+      for (std::int32_t& token : made) token = std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size)));
+      return made;
+    };
+    const auto append = [](Leaf& leaf, const std::vector<std::int32_t>& all) { leaf.tokens.insert(leaf.tokens.end(), all.begin(), all.end()); };
     const auto end = [](Leaf& leaf) { leaf.offsets.push_back(std::int64_t(leaf.tokens.size())); };
-    for (const int length : {3, 6}) {
-      std::vector<std::int32_t> prompt;
-      for (int i = 0; i < length; ++i) prompt.push_back(token());
-      const auto parent = std::int64_t(shared.parents.size());
-      shared.tokens.insert(shared.tokens.end(), prompt.begin(), prompt.end());
-      end(shared), shared.parents.push_back(-1);
-      for (const int answer : {1, 5, 2}) {
-        apart.tokens.insert(apart.tokens.end(), prompt.begin(), prompt.end());
-        for (int i = 0; i < answer; ++i) {
-          const std::int32_t drawn_token = token();
-          for (Leaf* leaf : {&shared, &apart}) leaf->targets.push_back(std::int64_t(leaf->tokens.size())), leaf->tokens.push_back(drawn_token);
-        }
-        end(shared), shared.parents.push_back(parent);
-        end(apart);
-      }
+    const std::array prompts{tokens(lengths[0]), tokens(lengths[1])};
+    std::array<std::int64_t, 2> sequence{};
+    const auto ask = [&](std::size_t prompt) {
+      sequence[prompt] = std::int64_t(shared.parents.size());
+      append(shared, prompts[prompt]), end(shared), shared.parents.push_back(-1);
+    };
+    const auto answer = [&](std::size_t prompt, int length) {
+      append(apart, prompts[prompt]);
+      for (const std::int32_t token : tokens(length))
+        for (Leaf* leaf : {&shared, &apart}) leaf->targets.push_back(std::int64_t(leaf->tokens.size())), leaf->tokens.push_back(token);
+      end(shared), shared.parents.push_back(sequence[prompt]);
+      end(apart);
+    };
+    if (in_turn) {
+      ask(0), ask(1);
+      for (const int length : {1, 5, 2}) answer(0, length), answer(1, length);
+      return;
+    }
+    for (const std::size_t prompt : {0, 1}) {
+      ask(prompt);
+      for (const int length : {1, 5, 2}) answer(prompt, length);
     }
   }
 };
 
 TEST(Forward, APromptThatStandsOnceChangesNoColumn) {
   for (const Family family : kFamilies) {
-    const ModelConfig config = small_config(family);
+    ModelConfig config = small_config(family);
+    config.max_position_embeddings = 128;
     const Policy policy(config, random_weights(config, 14), {});
+    for (const std::array lengths : {std::array{3, 6}, std::array{40, 100}})  // 40 and 100: attention reads 32, and 64 and 32 positions, once for all
+      for (const bool in_turn : {false, true}) {
+        const SharedPrompts leaves(config, lengths, in_turn);
+        ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
+        const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
+        EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " " << in_turn;
+        EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " " << in_turn;
+      }
     const SharedPrompts leaves(config);
-    ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
-    const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
-    EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family);
-    EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family);
-    const ColumnGradient derivative = random_columns(shared.logprob.size(), 15);
+    const ColumnGradient derivative = random_columns(leaves.shared.targets.size(), 15);
     Columns trained;
     const auto gradient = gradient_of(policy, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(policy, leaves.apart, 0.7, derivative);
-    EXPECT_EQ(trained.logprob, apart.logprob);
+    EXPECT_EQ(trained.logprob, forward(policy, leaves.apart, 0.7).logprob);
     for (const Slice& slice : weight_layout(config).slices) {
       double error = 0.0, norm = 0.0;
       for (auto i = std::size_t(slice.offset); i < std::size_t(slice.offset + slice.count); ++i) {
