@@ -24,7 +24,8 @@ struct Operands {
   __device__ int stride() const { return width + kPad; }
 };
 
-__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= of.parent_rows + query; }
+__device__ std::int64_t before(const AttentionSequence& of) { return of.head_rows + of.parent_rows; }
+__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= before(of) + query; }
 
 using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2
 
@@ -54,7 +55,8 @@ __device__ auto queries_from(const AttentionSequence& of, std::int64_t first) {
 __device__ auto keys_from(const AttentionSequence& of, std::int64_t first) {
   return [&of, first](int i) {
     const std::int64_t p = first + i;
-    return p < of.parent_rows ? of.parent + p : p < of.parent_rows + of.rows ? of.begin + p - of.parent_rows : -1;
+    if (p < before(of)) return p < of.head_rows ? of.head + p : of.parent + p - of.head_rows;
+    return p < before(of) + of.rows ? of.begin + p - before(of) : -1;
   };
 }
 
@@ -153,7 +155,7 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Bf16 *dout = q + kTile * a.stride(), *k = dout + kTile * a.stride(), *v = k + kTile * a.stride();
   const AttentionSequence of = a.tiles.sequences[a.tiles.tiles[blockIdx.x].sequence];
   const std::int64_t first = a.tiles.tiles[blockIdx.x].first, head = blockIdx.y, kv_head = head / a.group();
-  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows, tiles = (of.parent_rows + last + kTile - 1) / kTile;
+  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows, tiles = (before(of) + last + kTile - 1) / kTile;
   const int part = static_cast<int>(blockIdx.z);
   const auto own = queries_from(of, first);
   load_tile(a, a.q, a.shape.q_heads, head, own, q);
@@ -203,8 +205,7 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   Fragments s, dp, sum_k = {}, sum_v = {};
   for (std::int64_t viewer = tile.sequence, next = tile.children; viewer >= 0; viewer = next < tile.children_end ? a.tiles.children[next++] : -1) {
     const AttentionSequence of = a.tiles.sequences[viewer];
-    const bool itself = viewer == tile.sequence;
-    const std::int64_t position = tile.first + (itself ? of.parent_rows : 0), begin = itself ? tile.first : 0;  // begin: no query before sees these keys
+    const std::int64_t position = before(owner) + tile.first, begin = viewer == tile.sequence ? tile.first : 0;  // begin: no query before sees these keys
     for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
       for (std::int64_t first = begin; first < of.rows; first += kTile) {
         __syncthreads();  // nobody reads the tile before any more
@@ -244,12 +245,18 @@ AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences)
   for (std::size_t s = 0; s < sequences.size(); ++s)
     if (sequences[s].rows > 0) by_begin[sequences[s].begin] = s;
   std::vector<std::vector<std::int32_t>> children(sequences.size());
+  const auto continued = [&](std::int64_t begin, std::int64_t rows, std::int64_t parent, std::int64_t parent_rows) {
+    const auto found = by_begin.find(begin);
+    const AttentionSequence* of = found == by_begin.end() ? nullptr : &sequences[found->second];
+    if (of == nullptr || of->rows != rows || of->parent_rows != parent_rows || of->head_rows != 0 || (parent_rows > 0 && of->parent != parent))
+      throw std::invalid_argument("attention_tiles: what a sequence continues is all of another one, which continues one at most");
+    return found->second;
+  };
   for (std::size_t s = 0; s < sequences.size(); ++s) {
-    if (sequences[s].parent_rows == 0 || sequences[s].rows == 0) continue;
-    const auto parent = by_begin.find(sequences[s].parent);
-    if (parent == by_begin.end() || sequences[parent->second].rows != sequences[s].parent_rows || sequences[parent->second].parent_rows != 0)
-      throw std::invalid_argument("attention_tiles: what a sequence continues is all of another one that continues none");
-    children[parent->second].push_back(static_cast<std::int32_t>(s));
+    const AttentionSequence& of = sequences[s];
+    if (of.rows == 0 || of.parent_rows == 0) continue;
+    children[continued(of.parent, of.parent_rows, of.head, of.head_rows)].push_back(static_cast<std::int32_t>(s));
+    if (of.head_rows > 0) children[continued(of.head, of.head_rows, 0, 0)].push_back(static_cast<std::int32_t>(s));
   }
   AttentionTileTable table;
   for (std::size_t s = 0; s < sequences.size(); ++s) {

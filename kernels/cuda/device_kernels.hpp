@@ -80,17 +80,17 @@ void store_positions(ExecutionContext&, const float* k, const float* v, const At
 /// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call. `rounded`, of all heads, as of rms_norm.
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out,
                Bf16* rounded = nullptr);
-/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the rows [parent, parent + parent_rows), which are all of another sequence that
-/// continues none, and then its own up to themselves.
+/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the rows [head, head + head_rows) and [parent, parent + parent_rows), each all of
+/// another sequence, of which the parent continues the head and that none, and then its own up to themselves.
 struct AttentionSequence {
-  std::int64_t parent, parent_rows, begin, rows;
+  std::int64_t parent, parent_rows, begin, rows, head = 0, head_rows = 0;
 };
 inline constexpr int kBackwardTile = 64;
 /// What the backward pass goes through: as many rows of each sequence at a time, once as queries and once as keys. Pointers are the device's.
 struct AttentionTiles {
   struct Tile {
     std::int32_t sequence, first;         ///< its rows from `first` on
-    std::int32_t children, children_end;  ///< who continues the sequence, in `children`
+    std::int32_t children, children_end;  ///< who continues the sequence, or one that does, in `children`
   };
   const AttentionSequence* sequences;
   const Tile* tiles;

@@ -211,8 +211,8 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
 Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* dout) {
   const std::int64_t wide = rows.q.width, narrow = rows.k.width;
   const Heads d{take(n_, wide), take(n_, narrow), take(n_, narrow)};
-  // Sequences in order, as many at a time as need no more memory than all rows: each may need its prompt's again.
-  const auto needed = [&](std::size_t s) { return sequences_->stretch(s).parent_rows > 0 ? sequences_->stretch(s).length() : 0; };
+  // Sequences in order, as many at a time as need no more memory than all rows: each may need what stands before it again.
+  const auto needed = [&](std::size_t s) { return sequences_->stretch(s).before() > 0 ? sequences_->stretch(s).length() : 0; };
   for (std::size_t first = 0, last = 0; first < sequences_->sequences(); first = last) {
     const std::int64_t mark = scratch_->used();
     for (std::int64_t rows_taken = 0; last < sequences_->sequences() && rows_taken + needed(last) <= n_; ++last) rows_taken += needed(last);
@@ -225,12 +225,12 @@ Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* do
 
 void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const Heads& d, std::size_t first, std::size_t last) {
   const std::int64_t wide = rows.q.width, narrow = rows.k.width;
-  // A sequence with a prompt has its keys and values, and their gradients, in one piece of memory for the time being.
+  // A sequence that continues another has its keys and values, and their gradients, in one piece of memory for the time being.
   std::vector<std::array<float*, 4>> own(last - first);
   for (std::size_t s = first; s < last; ++s) {
     const auto stretch = sequences_->stretch(s);
     auto& pieces = own[s - first];
-    if (stretch.parent_rows == 0) {
+    if (stretch.before() == 0) {
       const std::int64_t from = stretch.begin * narrow;
       pieces = {rows.k.values + from, rows.v.values + from, d.k + from, d.v + from};
       continue;
@@ -252,12 +252,12 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
   team_->share(narrow, 16, 16, [&](int, std::int64_t begin, std::int64_t end) {  // by columns, so that sequences come in their order
     for (std::size_t s = 0; s < own.size(); ++s) {
       const auto stretch = sequences_->stretch(first + s);
-      if (stretch.parent_rows == 0) continue;
+      if (stretch.before() == 0) continue;
       for (const auto& [from, into] : {std::pair(own[s][2], d.k), std::pair(own[s][3], d.v)})
         for (std::int64_t row = 0; row < stretch.length(); ++row) {
-          const bool of_prompt = row < stretch.parent_rows;
-          float* to = into + (of_prompt ? stretch.parent_begin + row : stretch.begin + row - stretch.parent_rows) * narrow;
-          for (std::int64_t c = begin; c < end; ++c) to[c] = of_prompt ? to[c] + from[row * narrow + c] : from[row * narrow + c];
+          const bool before = row < stretch.before();
+          float* to = into + stretch.row(row) * narrow;
+          for (std::int64_t c = begin; c < end; ++c) to[c] = before ? to[c] + from[row * narrow + c] : from[row * narrow + c];
         }
     }
   });

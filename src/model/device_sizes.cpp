@@ -136,8 +136,8 @@ std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
   const std::int64_t each = 2 * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) +
-                            10 * kFloat +                                                                                 // tables, places, pointers, tokens
-                            std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + kFloat;  // sequences of one row each
+                            10 * kFloat +  // tables, places, pointers, tokens
+                            std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + 2 * kFloat;  // sequences of one row each
   const std::int64_t bytes = filled(rows * (each + (c.vocab_size + kHeadOutputs - 1) / kHeadOutputs * kFloat), kChunk);
   return bytes > kChunk ? bytes + kChunk : bytes;  // ends of chunks stay empty
 }

@@ -29,8 +29,8 @@ class KeyValues {
   virtual std::vector<Again> again() const { return {}; }
 };
 
-/// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that continues another shares its parent's whole pages; what its
-/// parent has beyond them is put into its own first page.
+/// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that continues another shares its parent's whole pages; what stands
+/// before it beyond them is put into its own first page.
 class PackedSequences : public KeyValues {
  public:
   /// offsets [S+1]: sequence s is rows [offsets[s], offsets[s+1]). parents [S] or empty, as in Leaf.
@@ -39,16 +39,22 @@ class PackedSequences : public KeyValues {
   std::int64_t offset(std::size_t) const override { return 0; }  // pages hold the layer at hand alone
   std::int64_t units() const override { return std::int64_t(sequences()); }
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
-  std::vector<Again> again() const override;                              ///< what a parent has in the first own page of its children
-  std::span<const std::int32_t> positions() const { return positions_; }  ///< [n] inside the sequence, its parent's rows counted
+  std::vector<Again> again() const override;                              ///< what stands before a sequence in its first own page
+  std::span<const std::int32_t> positions() const { return positions_; }  ///< [n] inside the sequence, those before it counted
   std::span<const std::int64_t> offsets() const { return offsets_; }
 
-  /// Rows of a sequence in order: its parent's, if any, then its own.
+  /// Rows of a sequence in order: its grandparent's and its parent's, if any, then its own.
   struct Stretch {
-    std::int64_t parent_begin, parent_rows, begin, rows;
-    std::int64_t length() const { return parent_rows + rows; }
-    std::int64_t shared_pages() const { return parent_rows / kernels::kPageKeys; }
+    std::int64_t head_begin = 0, head_rows = 0, parent_begin = 0, parent_rows = 0, begin = 0, rows = 0;
+    std::int64_t before() const { return head_rows + parent_rows; }
+    std::int64_t length() const { return before() + rows; }
+    std::int64_t shared_pages() const { return before() / kernels::kPageKeys; }
     std::int64_t own_pages() const { return kernels::pages_of(length()) - shared_pages(); }
+    std::int64_t row(std::int64_t position) const {
+      return position < head_rows ? head_begin + position : position < before() ? parent_begin + position - head_rows : begin + position - before();
+    }
+    /// First rows that both have.
+    std::int64_t alike(const Stretch& other) const;
   };
   Stretch stretch(std::size_t sequence) const;
   std::size_t sequences() const { return offsets_.size() - 1; }

@@ -285,13 +285,14 @@ std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, 
 bool LeafPacker::shares_prompt(const std::vector<std::int32_t>& prompt) const {
   if (prompt_ < 0) return false;
   const auto first = leaf_->tokens.begin() + leaf_->offsets[std::size_t(prompt_)], last = leaf_->tokens.begin() + leaf_->offsets[std::size_t(prompt_) + 1];
-  return std::equal(first, last, prompt.begin(), prompt.end());
+  return std::equal(first, last, prompt.begin() + std::ptrdiff_t(head_.size()), prompt.end());
 }
 
 std::int64_t LeafPacker::tokens_of(const Rollout& rollout) const {
   std::int64_t count = 0;
   for (const auto& turn : rollout.turns) count += std::int64_t(turn.tokens.size());
-  return shares_prompt(rollout.turns.front().tokens) ? count - std::int64_t(rollout.turns.front().tokens.size()) : count;
+  if (shares_prompt(rollout.turns.front().tokens)) return count - std::int64_t(rollout.turns.front().tokens.size());
+  return leaf_->tokens.empty() ? count : count - std::int64_t(head_.size());
 }
 
 void LeafPacker::append(const Rollout& rollout) {
@@ -302,10 +303,14 @@ void LeafPacker::append(const Rollout& rollout) {
   if (leaf_->offsets.empty()) leaf_->offsets.push_back(0);
   const auto& prompt = rollout.turns.front().tokens;
   expect(rollout.turns.front().role == Role::prompt && !prompt.empty(), "a rollout begins with its prompt");
+  if (leaf_->tokens.empty() && !head_.empty()) {
+    leaf_->tokens.assign(head_.begin(), head_.end());
+    end_sequence(-1);
+  }
   if (!shares_prompt(prompt)) {
     prompt_ = std::int64_t(leaf_->parents.size());
-    leaf_->tokens.insert(leaf_->tokens.end(), prompt.begin(), prompt.end());
-    end_sequence(-1);
+    leaf_->tokens.insert(leaf_->tokens.end(), prompt.begin() + std::ptrdiff_t(head_.size()), prompt.end());
+    end_sequence(head_.empty() ? -1 : 0);
   }
   for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn) {
     for (const std::int32_t token : turn->tokens) {
@@ -316,10 +321,35 @@ void LeafPacker::append(const Rollout& rollout) {
   end_sequence(prompt_);
 }
 
+namespace {
+
+constexpr std::size_t kLeastHead = 16;  // tokens that are worth a sequence of their own
+
+/// What the prompts of these groups begin with, all but the last token of the shortest; none where that is short, or where there is one prompt.
+std::span<const std::int32_t> common_beginning(const StepBatch& batch, const std::vector<std::size_t>& groups) {
+  const std::vector<std::int32_t>* first = nullptr;
+  std::size_t common = 0;
+  bool several = false;
+  for (const std::size_t g : groups) {
+    for (const Rollout& rollout : batch.groups[g].rollouts) {
+      const auto& prompt = rollout.turns.front().tokens;
+      expect(!prompt.empty(), "a rollout begins with its prompt");
+      if (first == nullptr) first = &prompt, common = prompt.size() - 1;
+      const auto alike = std::size_t(std::mismatch(prompt.begin(), prompt.end(), first->begin(), first->end()).first - prompt.begin());
+      several = several || alike < std::max(prompt.size(), first->size());
+      common = std::min({common, alike, prompt.size() - 1});
+    }
+  }
+  return several && common >= kLeastHead ? std::span(*first).first(common) : std::span<const std::int32_t>();
+}
+
+}  // namespace
+
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens) {
   std::vector<BackwardLeaf> leaves;
   std::optional<LeafPacker> packer;
+  const auto head = common_beginning(batch, groups);
   const auto part = [](auto& values, std::size_t first, std::size_t count) { return std::span(values).subspan(first, count); };
   const auto append = [](std::vector<float>& to, std::span<const float> values) { to.insert(to.end(), values.begin(), values.end()); };
   const auto is_zero = [](std::span<const float> values) { return std::all_of(values.begin(), values.end(), [](float value) { return value == 0.0F; }); };
@@ -332,7 +362,7 @@ std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vec
       const std::int64_t growth = packer ? packer->tokens_of(rollout) : 0;
       if (!packer || std::int64_t(leaves.back().leaf.tokens.size()) + growth > leaf_tokens) {
         const bool cut = packer.has_value();
-        packer.emplace(leaves.emplace_back().leaf);
+        packer.emplace(leaves.emplace_back().leaf, head);
         if (cut) leaves.back().repeated = packer->tokens_of(rollout) - growth;
       }
       packer->append(rollout);

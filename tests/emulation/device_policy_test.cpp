@@ -26,16 +26,19 @@ struct Prompts {
     std::uint64_t drawn = 0;
     const RandomStream stream(5, RandomPurpose::test, 3);
     const auto token = [&] { return std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size))); };
+    std::vector<std::int32_t> beginning;  // of both prompts
+    for (int i = 0; i < 9; ++i) beginning.push_back(token());
+    add(shared, beginning, -1, false);
     for (const int length : {3, 70}) {
       std::vector<std::int32_t> prompt;
       for (int i = 0; i < length; ++i) prompt.push_back(token());
       const auto parent = std::int64_t(shared.parents.size());
-      add(shared, prompt, -1, false);
+      add(shared, prompt, 0, false);
       for (const int answer : {1, 5}) {
         std::vector<std::int32_t> tokens;
         for (int i = 0; i < answer; ++i) tokens.push_back(token());
         add(shared, tokens, parent, true);
-        apart.tokens.insert(apart.tokens.end(), prompt.begin(), prompt.end());
+        for (const auto* part : {&beginning, &prompt}) apart.tokens.insert(apart.tokens.end(), part->begin(), part->end());
         add(apart, tokens, -1, true);
       }
     }

@@ -119,41 +119,44 @@ TEST(DeviceAttention, BackwardAgreesWithReference) {
   }
 }
 
-/// A leaf of a prompt, two answers to it and a sequence of its own: each as alone, bit for bit, but for the prompt's keys, whose gradient is the sum over all who see
-/// them.
+/// A leaf of a beginning, a prompt that continues it, with an answer, a sequence beside the prompt and one of its own: each as alone, bit for bit, but for keys that
+/// others see, whose gradient is the sum over all who do.
 TEST(DeviceAttention, BackwardOverALeafIsThatOfItsSequences) {
   const HeadShape shape{4, 2, 16};
-  const std::int64_t wide = 64, narrow = 32, prompt = 70, n = 70 + 66 + 5 + 130;
-  const std::vector<cuda::AttentionSequence> sequences{{0, 0, 0, prompt}, {0, prompt, 70, 66}, {0, prompt, 136, 5}, {0, 0, 141, 130}};
+  const std::int64_t wide = 64, narrow = 32, beginning = 70, prompt = 66, seen_by_others = beginning + prompt, n = 70 + 66 + 5 + 130 + 40;
+  const std::vector<cuda::AttentionSequence> sequences{
+      {0, 0, 0, beginning}, {0, beginning, 70, prompt}, {0, beginning, 136, 5}, {0, 0, 141, 130}, {70, prompt, 271, 40, 0, beginning}};
   const std::vector<Floats> of{random_floats(n * wide, 1), random_floats(n * narrow, 2), random_floats(n * narrow, 3), random_floats(n * wide, 4)};
   const TilesOnDevice tiles(sequences);
   const OnDevice<float> q(of[0]), k(of[1]), v(of[2]), dout(of[3]), dq(n * wide), dk(n * narrow), dv(n * narrow);
   ExecutionContext context;
   cuda::attention_backward(context, q, k, v, dout, n, shape, tiles, dq, dk, dv);
   const Floats all[] = {dq.values(), dk.values(), dv.values()};
-  Floats sum[] = {Floats(std::size_t(prompt * narrow)), Floats(std::size_t(prompt * narrow))};
-  for (const auto& [parent, before, begin, rows] : sequences) {
-    const auto cut = [](const Floats& from, std::int64_t first, std::int64_t count, std::int64_t width) {
-      return Floats(from.begin() + first * width, from.begin() + (first + count) * width);
-    };
-    const auto with_prompt = [&, parent = parent, before = before, begin = begin, rows = rows](const Floats& from) {
-      Floats made = cut(from, parent, before, narrow);
-      const Floats own = cut(from, begin, rows, narrow);
-      made.insert(made.end(), own.begin(), own.end());
+  const auto cut = [](const Floats& from, std::int64_t first, std::int64_t count, std::int64_t width) {
+    return Floats(from.begin() + first * width, from.begin() + (first + count) * width);
+  };
+  Floats sum[] = {Floats(std::size_t(seen_by_others * narrow)), Floats(std::size_t(seen_by_others * narrow))};
+  for (const cuda::AttentionSequence& s : sequences) {
+    const std::int64_t before = s.head_rows + s.parent_rows;
+    const auto in_order = [&](const Floats& from) {
+      Floats made = cut(from, s.head, s.head_rows, narrow);
+      for (const Floats& part : {cut(from, s.parent, s.parent_rows, narrow), cut(from, s.begin, s.rows, narrow)})
+        made.insert(made.end(), part.begin(), part.end());
       return made;
     };
-    const Floats alone =
-        backward(nullptr, {cut(of[0], begin, rows, wide), with_prompt(of[1]), with_prompt(of[2]), cut(of[3], begin, rows, wide)}, rows, before + rows, shape);
-    EXPECT_TRUE(same_bits(cut(alone, 0, rows, wide), cut(all[0], begin, rows, wide))) << begin;
+    const Floats alone = backward(nullptr, {cut(of[0], s.begin, s.rows, wide), in_order(of[1]), in_order(of[2]), cut(of[3], s.begin, s.rows, wide)}, s.rows,
+                                  before + s.rows, shape);
+    EXPECT_TRUE(same_bits(cut(alone, 0, s.rows, wide), cut(all[0], s.begin, s.rows, wide))) << s.begin;
     for (std::int64_t side = 0; side < 2; ++side) {
-      const Floats keys = cut(alone, rows * wide / narrow + side * (before + rows), before + rows, narrow);
-      if (begin != 0) {
-        EXPECT_TRUE(same_bits(cut(keys, before, rows, narrow), cut(all[1 + side], begin, rows, narrow))) << begin;
+      const Floats keys = cut(alone, s.rows * wide / narrow + side * (before + s.rows), before + s.rows, narrow);
+      const std::int64_t own = s.begin < seen_by_others ? s.rows : 0;  // rows of it that others see
+      if (own == 0) {
+        EXPECT_TRUE(same_bits(cut(keys, before, s.rows, narrow), cut(all[1 + side], s.begin, s.rows, narrow))) << s.begin;
       }
-      for (std::int64_t i = 0; i < prompt * narrow && begin < 141; ++i) sum[side][std::size_t(i)] += keys[std::size_t(i)];
+      for (std::int64_t i = 0; i < (before + own) * narrow; ++i) sum[side][std::size_t(i)] += keys[std::size_t(i)];
     }
   }
-  for (int side = 0; side < 2; ++side) EXPECT_TRUE(near(sum[side], Floats(all[1 + side].begin(), all[1 + side].begin() + prompt * narrow), 1e-5));
+  for (int side = 0; side < 2; ++side) EXPECT_TRUE(near(sum[side], Floats(all[1 + side].begin(), all[1 + side].begin() + seen_by_others * narrow), 1e-5));
 }
 
 }  // namespace

@@ -181,10 +181,11 @@ TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
   EXPECT_THROW(forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}, .targets = {1}}, 1.0, {}, sink), std::logic_error);
 }
 
-/// Two prompts with three answers each, once with a prompt that its answers share and once without. Answers follow their prompt, or those of both in turn.
+/// Two prompts with three answers each, once with a prompt that its answers share and once without. Answers follow their prompt, or those of both in turn; both prompts
+/// continue `head` tokens more.
 struct SharedPrompts {
   Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
-  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6}, bool in_turn = false) {
+  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6}, bool in_turn = false, int head = 0) {
     const RandomStream stream(77, RandomPurpose::test, 3);
     std::uint64_t drawn = 0;
     const auto tokens = [&](int count) {
@@ -195,13 +196,15 @@ struct SharedPrompts {
     const auto append = [](Leaf& leaf, const std::vector<std::int32_t>& all) { leaf.tokens.insert(leaf.tokens.end(), all.begin(), all.end()); };
     const auto end = [](Leaf& leaf) { leaf.offsets.push_back(std::int64_t(leaf.tokens.size())); };
     const std::array prompts{tokens(lengths[0]), tokens(lengths[1])};
+    const std::vector<std::int32_t> beginning = tokens(head);
+    if (head > 0) append(shared, beginning), end(shared), shared.parents.push_back(-1);
     std::array<std::int64_t, 2> sequence{};
     const auto ask = [&](std::size_t prompt) {
       sequence[prompt] = std::int64_t(shared.parents.size());
-      append(shared, prompts[prompt]), end(shared), shared.parents.push_back(-1);
+      append(shared, prompts[prompt]), end(shared), shared.parents.push_back(head > 0 ? 0 : -1);
     };
     const auto answer = [&](std::size_t prompt, int length) {
-      append(apart, prompts[prompt]);
+      append(apart, beginning), append(apart, prompts[prompt]);
       for (const std::int32_t token : tokens(length))
         for (Leaf* leaf : {&shared, &apart}) leaf->targets.push_back(std::int64_t(leaf->tokens.size())), leaf->tokens.push_back(token);
       end(shared), shared.parents.push_back(sequence[prompt]);
@@ -222,27 +225,30 @@ struct SharedPrompts {
 TEST(Forward, APromptThatStandsOnceChangesNoColumn) {
   for (const Family family : kFamilies) {
     ModelConfig config = small_config(family);
-    config.max_position_embeddings = 128;
+    config.max_position_embeddings = 256;
     const Policy policy(config, random_weights(config, 14), {});
     for (const std::array lengths : {std::array{3, 6}, std::array{40, 100}})  // 40 and 100: attention reads 32, and 64 and 32 positions, once for all
-      for (const bool in_turn : {false, true}) {
-        const SharedPrompts leaves(config, lengths, in_turn);
-        ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
-        const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
-        EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " " << in_turn;
-        EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " " << in_turn;
+      for (const bool in_turn : {false, true})
+        for (const int head : {0, 5, 100}) {
+          const SharedPrompts leaves(config, lengths, in_turn, head);
+          ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
+          const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
+          EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head;
+          EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head;
+        }
+    for (const int head : {0, 4}) {
+      const SharedPrompts leaves(config, {3, 6}, false, head);
+      const ColumnGradient derivative = random_columns(leaves.shared.targets.size(), 15);
+      Columns trained;
+      const auto gradient = gradient_of(policy, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(policy, leaves.apart, 0.7, derivative);
+      EXPECT_EQ(trained.logprob, forward(policy, leaves.apart, 0.7).logprob);
+      for (const Slice& slice : weight_layout(config).slices) {
+        double error = 0.0, norm = 0.0;
+        for (auto i = std::size_t(slice.offset); i < std::size_t(slice.offset + slice.count); ++i) {
+          error += std::pow(gradient[i] - plain[i], 2), norm += std::pow(plain[i], 2);
+        }
+        EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
       }
-    const SharedPrompts leaves(config);
-    const ColumnGradient derivative = random_columns(leaves.shared.targets.size(), 15);
-    Columns trained;
-    const auto gradient = gradient_of(policy, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(policy, leaves.apart, 0.7, derivative);
-    EXPECT_EQ(trained.logprob, forward(policy, leaves.apart, 0.7).logprob);
-    for (const Slice& slice : weight_layout(config).slices) {
-      double error = 0.0, norm = 0.0;
-      for (auto i = std::size_t(slice.offset); i < std::size_t(slice.offset + slice.count); ++i) {
-        error += std::pow(gradient[i] - plain[i], 2), norm += std::pow(plain[i], 2);
-      }
-      EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
     }
   }
 }
@@ -254,7 +260,7 @@ TEST(Forward, GradientsDoNotDependOnTeamsAndWhatIsKept) {
       ModelConfig config = small_config(family);
       if (family == Family::llama) config.vocab_size = 5000;  // three blocks of the head
       const Policy policy(config, random_weights(config, 14), {}, &kernels::selected_kernels(numerics));
-      const SharedPrompts leaves(config);
+      const SharedPrompts leaves(config, {3, 6}, false, 4);
       const Leaf other = random_leaf(config, kLengths, 3);
       const auto gradient = [&](LeafRunner& runner, const Leaf& leaf) {
         std::vector<float> sum(std::size_t(weight_layout(config).size));

@@ -30,7 +30,7 @@ DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, c
   std::vector<cuda::AttentionSequence> all;
   for (std::size_t s = 0; s < sequences.sequences(); ++s) {
     const auto stretch = sequences.stretch(s);
-    all.push_back({stretch.parent_begin, stretch.parent_rows, stretch.begin, stretch.rows});
+    all.push_back({stretch.parent_begin, stretch.parent_rows, stretch.begin, stretch.rows, stretch.head_begin, stretch.head_rows});
   }
   const cuda::AttentionTileTable table = cuda::attention_tiles(all);
   Device& device = backend.device();
