@@ -24,7 +24,7 @@ struct Operands {
   __device__ int stride() const { return width + kPad; }
 };
 
-__device__ std::int64_t before(const AttentionSequence& of) { return of.head_rows + of.parent_rows; }
+__host__ __device__ std::int64_t before(const AttentionSequence& of) { return of.head_rows + of.parent_rows; }
 __device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= before(of) + query; }
 
 using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2
@@ -254,7 +254,7 @@ AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences)
   };
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const AttentionSequence& of = sequences[s];
-    if (of.rows == 0 || of.parent_rows == 0) continue;
+    if (of.rows == 0 || before(of) == 0) continue;
     children[continued(of.parent, of.parent_rows, of.head, of.head_rows)].push_back(static_cast<std::int32_t>(s));
     if (of.head_rows > 0) children[continued(of.head, of.head_rows, 0, 0)].push_back(static_cast<std::int32_t>(s));
   }

@@ -36,7 +36,7 @@ std::int64_t Backward::scratch_floats(const ModelConfig& c, const kernels::Kerne
   const std::int64_t head = targets * (w.hidden + 1) + state_floats(c, kernels, targets) + packed(w.hidden, targets);
   const std::int64_t turned = std::max({packed(w.hidden, w.inner), packed(w.inner, w.hidden), packed(w.q, w.hidden), packed(w.hidden, w.q)});
   const std::int64_t mlp = rows * (3 * w.inner + 2 * w.hidden) + packed(w.widest(), rows) + turned;
-  // Once more keys, values and their gradients, for sequences with their prompts.
+  // Once more keys, values and their gradients, for sequences with what stands before them.
   const std::int64_t attention = rows * (2 * w.q + 2 * w.kv + 4 * Arena::padded(w.kv) + 2 * w.hidden + w.q) + packed(w.widest(), rows) + turned;
   return rows * w.hidden + std::max({head, mlp, attention}) + parts + w.widest() + members * member + 64 * 16;
 }
@@ -216,7 +216,7 @@ Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* do
   for (std::size_t first = 0, last = 0; first < sequences_->sequences(); first = last) {
     const std::int64_t mark = scratch_->used();
     for (std::int64_t rows_taken = 0; last < sequences_->sequences() && rows_taken + needed(last) <= n_; ++last) rows_taken += needed(last);
-    expect(last > first, "a sequence and its prompt stand in one leaf");
+    expect(last > first, "a sequence and what it continues stand in one leaf");
     attention(rows, dout, d, first, last);
     scratch_->give_back(mark);
   }

@@ -28,7 +28,7 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
     for (std::int64_t p = 0; p < own.own_pages(); ++p) pages[own.shared_pages() + p] = own_.back() + p * shape_.bytes();
     for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {pages, own.before() + row + 1};
     if (own.rows == 0) continue;
-    rows_[std::size_t(own.begin)].alike = std::min(own.alike(last), own.before());
+    rows_[std::size_t(own.begin)].alike = own.alike(last);
     last = own;
   }
 }

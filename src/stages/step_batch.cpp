@@ -325,52 +325,60 @@ namespace {
 
 constexpr std::size_t kLeastHead = 16;  // tokens that are worth a sequence of their own
 
-/// What the prompts of these groups begin with, all but the last token of the shortest; none where that is short, or where there is one prompt.
-std::span<const std::int32_t> common_beginning(const StepBatch& batch, const std::vector<std::size_t>& groups) {
-  const std::vector<std::int32_t>* first = nullptr;
-  std::size_t common = 0;
+/// A rollout that is trained on, and its columns [first, first + count) among those of all.
+struct Trained {
+  const Rollout* rollout;
+  std::size_t first, count;
+  const std::vector<std::int32_t>& prompt() const { return rollout->turns.front().tokens; }
+};
+
+/// What their prompts begin with, all but the last token of the shortest; nothing where that is short, or where there is one prompt.
+std::span<const std::int32_t> common_beginning(std::span<const Trained> all) {
+  if (all.empty()) return {};
+  const std::vector<std::int32_t>& first = all.front().prompt();
+  std::size_t common = first.size();
   bool several = false;
-  for (const std::size_t g : groups) {
-    for (const Rollout& rollout : batch.groups[g].rollouts) {
-      const auto& prompt = rollout.turns.front().tokens;
-      expect(!prompt.empty(), "a rollout begins with its prompt");
-      if (first == nullptr) first = &prompt, common = prompt.size() - 1;
-      const auto alike = std::size_t(std::mismatch(prompt.begin(), prompt.end(), first->begin(), first->end()).first - prompt.begin());
-      several = several || alike < std::max(prompt.size(), first->size());
-      common = std::min({common, alike, prompt.size() - 1});
-    }
+  for (const Trained& one : all) {
+    const auto& prompt = one.prompt();
+    expect(!prompt.empty(), "a rollout begins with its prompt");
+    several = several || prompt != first;
+    const auto alike = std::size_t(std::mismatch(prompt.begin(), prompt.end(), first.begin(), first.end()).first - prompt.begin());
+    common = std::min({common, alike, prompt.size() - 1});
   }
-  return several && common >= kLeastHead ? std::span(*first).first(common) : std::span<const std::int32_t>();
+  return several && common >= kLeastHead ? std::span(first).first(common) : std::span<const std::int32_t>();
 }
 
 }  // namespace
 
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens) {
-  std::vector<BackwardLeaf> leaves;
-  std::optional<LeafPacker> packer;
-  const auto head = common_beginning(batch, groups);
-  const auto part = [](auto& values, std::size_t first, std::size_t count) { return std::span(values).subspan(first, count); };
+  const auto part = [](auto& values, const Trained& of) { return std::span(values).subspan(of.first, of.count); };
   const auto append = [](std::vector<float>& to, std::span<const float> values) { to.insert(to.end(), values.begin(), values.end()); };
   const auto is_zero = [](std::span<const float> values) { return std::all_of(values.begin(), values.end(), [](float value) { return value == 0.0F; }); };
+  std::vector<Trained> trained;
   std::size_t at = 0;
   for (const std::size_t g : groups) {
     for (const Rollout& rollout : batch.groups[g].rollouts) {
-      const auto count = std::size_t(policy_tokens(rollout)), first = std::exchange(at, at + count);
-      const auto dlogprob = part(derivative.logprob, first, count), dentropy = part(derivative.entropy, first, count);
-      if (is_zero(dlogprob) && is_zero(dentropy)) continue;
-      const std::int64_t growth = packer ? packer->tokens_of(rollout) : 0;
-      if (!packer || std::int64_t(leaves.back().leaf.tokens.size()) + growth > leaf_tokens) {
-        const bool cut = packer.has_value();
-        packer.emplace(leaves.emplace_back().leaf, head);
-        if (cut) leaves.back().repeated = packer->tokens_of(rollout) - growth;
-      }
-      packer->append(rollout);
-      append(leaves.back().derivative.logprob, dlogprob), append(leaves.back().derivative.entropy, dentropy);
-      append(leaves.back().logprob, part(logprob, first, count));
+      const auto count = std::size_t(policy_tokens(rollout));
+      const Trained one{&rollout, std::exchange(at, at + count), count};
+      if (!is_zero(part(derivative.logprob, one)) || !is_zero(part(derivative.entropy, one))) trained.push_back(one);
     }
   }
   expect(at == derivative.logprob.size() && at == logprob.size(), "every policy token has a derivative");
+  const auto head = common_beginning(trained);
+  std::vector<BackwardLeaf> leaves;
+  std::optional<LeafPacker> packer;
+  for (const Trained& one : trained) {
+    const std::int64_t growth = packer ? packer->tokens_of(*one.rollout) : 0;
+    if (!packer || std::int64_t(leaves.back().leaf.tokens.size()) + growth > leaf_tokens) {
+      const bool cut = packer.has_value();
+      packer.emplace(leaves.emplace_back().leaf, head);
+      if (cut) leaves.back().repeated = packer->tokens_of(*one.rollout) - growth;
+    }
+    packer->append(*one.rollout);
+    append(leaves.back().derivative.logprob, part(derivative.logprob, one)), append(leaves.back().derivative.entropy, part(derivative.entropy, one));
+    append(leaves.back().logprob, part(logprob, one));
+  }
   return leaves;
 }
 

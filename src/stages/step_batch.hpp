@@ -87,7 +87,7 @@ struct BackwardLeaf {
 
 /// The rollouts of these groups whose derivative is not zero throughout, packed anew: a leaf may begin and end within a group. `derivative` and `logprob`: the
 /// columns of all their rollouts one after the other, as in TrainBatch. Dropping the others changes the gradient by nothing but rounding, alike on every rank. What all
-/// prompts begin with (a chat template's head, examples) stands once in a leaf.
+/// their prompts begin with (a chat template's head, examples) stands once in a leaf.
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens);
 

@@ -27,7 +27,7 @@ struct Prompts {
     const RandomStream stream(5, RandomPurpose::test, 3);
     const auto token = [&] { return std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size))); };
     std::vector<std::int32_t> beginning;  // of both prompts
-    for (int i = 0; i < 9; ++i) beginning.push_back(token());
+    for (int i = 0; i < 66; ++i) beginning.push_back(token());
     add(shared, beginning, -1, false);
     for (const int length : {3, 70}) {
       std::vector<std::int32_t> prompt;
@@ -56,7 +56,7 @@ struct Prompts {
 
 ModelConfig config_of(Family family) {
   ModelConfig config = small_config(family);
-  config.max_position_embeddings = 128;
+  config.max_position_embeddings = 256;
   return config;
 }
 

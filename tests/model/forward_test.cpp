@@ -340,7 +340,7 @@ TEST(Forward, BrokenLeavesAreRefused) {
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 1}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 7}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 2, 3}, .parents = {-1, 0, 1}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3, 4}, .offsets = {0, 1, 2, 3, 4}, .parents = {-1, 0, 1, 2}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 60, 65}, .parents = {-1, 0}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 65}}, 1.0), std::logic_error);
 }

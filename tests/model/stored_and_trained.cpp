@@ -79,7 +79,7 @@ void one_batch(std::uint64_t seed, const kernels::KernelSet& set, const std::str
   const DecodeOptions options{.threads = int(draws.between(1, 3)), .cache_bytes = std::int64_t(1) << draws.between(12, 26)};
   const auto groups = decode(policy, requests, sampling, {}, options);
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    // Leaves of a few samples each: their prompt once, or with each of them.
+    // Leaves of a few samples each: their prompt once, whole or behind its beginning, or with each of them.
     for (std::size_t first = 0; first < groups[g].size();) {
       const std::size_t end = std::min(groups[g].size(), first + std::size_t(draws.between(1, 12)));
       const bool shared = draws.between(0, 2) > 0, backward = draws.between(0, 15) == 0;
@@ -90,11 +90,15 @@ void one_batch(std::uint64_t seed, const kernels::KernelSet& set, const std::str
         leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
         leaf.parents.push_back(parent);
       };
-      if (shared) sequence(requests[g].prompt, {}, -1);
+      const std::span<const std::int32_t> prompt(requests[g].prompt);
+      const std::size_t head = prompt.size() > 1 ? std::size_t(draws.between(0, std::int64_t(prompt.size()) - 1)) : 0;
+      const std::int64_t parent = head > 0 ? 1 : 0;
+      if (shared && head > 0) sequence(prompt.first(head), {}, -1);
+      if (shared) sequence(prompt.subspan(head), {}, parent - 1);
       std::vector<float> logprob, entropy;
       for (; first < end; ++first) {
         const DecodedSequence& sample = groups[g][first];
-        shared ? sequence({}, sample.tokens, 0) : sequence(requests[g].prompt, sample.tokens, -1);
+        shared ? sequence({}, sample.tokens, parent) : sequence(requests[g].prompt, sample.tokens, -1);
         logprob.insert(logprob.end(), sample.logprob.begin(), sample.logprob.end());
         entropy.insert(entropy.end(), sample.entropy.begin(), sample.entropy.end());
       }

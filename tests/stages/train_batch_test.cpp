@@ -125,11 +125,11 @@ model::ColumnGradient patchy_derivative(const Flat& flat, std::uint64_t seed) {
 }
 
 /// Tokens that all prompts begin with, as many as are worth a sequence of their own.
-std::size_t head_of(const Flat& flat) {
+std::size_t head_of(const std::vector<const Rollout*>& rollouts) {
+  if (rollouts.empty()) return 0;
   std::set<std::vector<std::int32_t>> prompts;
   std::size_t shortest = std::numeric_limits<std::size_t>::max(), common = 0;
-  for (const Rollout* rollout : flat.rollouts)
-    prompts.insert(rollout->turns.front().tokens), shortest = std::min(shortest, rollout->turns.front().tokens.size());
+  for (const Rollout* rollout : rollouts) prompts.insert(rollout->turns.front().tokens), shortest = std::min(shortest, rollout->turns.front().tokens.size());
   const auto all_have = [&](std::size_t count) {
     return std::all_of(prompts.begin(), prompts.end(),
                        [&](const auto& p) { return std::equal(p.begin(), p.begin() + std::ptrdiff_t(count), prompts.begin()->begin()); });
@@ -150,20 +150,15 @@ TEST(BackwardLeaves, HoldWhatHasADerivativeAndNothingElse) {
     const auto derivative = patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
     const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
     const auto leaves = backward_leaves(batch, groups, derivative, logprob, leaf_tokens);
-    const std::size_t head = head_of(flat);
-    std::size_t leaf = 0, answer = 0, target = 0, needed = 0;
-    const std::vector<std::int32_t>* prompt = nullptr;
+    std::size_t leaf = 0, answer = 0, target = 0;
+    std::vector<const Rollout*> learnt;
     for (std::size_t i = 0; i < flat.rollouts.size(); ++i) {
       const auto first = std::size_t(flat.offsets[i]), count = std::size_t(flat.offsets[i + 1]) - first;
       const auto nothing = [&](const std::vector<float>& column) {
         return std::all_of(column.begin() + std::ptrdiff_t(first), column.begin() + std::ptrdiff_t(first + count), [](float value) { return value == 0.0F; });
       };
       if (nothing(derivative.logprob) && nothing(derivative.entropy)) continue;
-      const auto& turns = flat.rollouts[i]->turns;
-      if (prompt == nullptr) needed += head;
-      if (prompt == nullptr || *prompt != turns.front().tokens) needed += turns.front().tokens.size() - head;
-      prompt = &turns.front().tokens;
-      for (auto turn = turns.begin() + 1; turn != turns.end(); ++turn) needed += turn->tokens.size();
+      learnt.push_back(flat.rollouts[i]);
       if (answer == answers_of(leaves.at(leaf).leaf).size()) ++leaf, answer = target = 0;
       const auto& now = leaves.at(leaf);
       for (std::size_t t = 0; t < count; ++t) {
@@ -175,6 +170,14 @@ TEST(BackwardLeaves, HoldWhatHasADerivativeAndNothingElse) {
       RC_ASSERT(std::int64_t(now.leaf.tokens.size()) <= leaf_tokens || answers_of(now.leaf).size() == 1);
     }
     RC_ASSERT(leaves.empty() || (leaf + 1 == leaves.size() && answer == answers_of(leaves.back().leaf).size()));
+    const std::size_t head = head_of(learnt);
+    std::size_t needed = learnt.empty() ? 0 : head;
+    for (std::size_t i = 0; i < learnt.size(); ++i) {
+      const auto& turns = learnt[i]->turns;
+      const bool again = i > 0 && turns.front().tokens == learnt[i - 1]->turns.front().tokens;
+      if (!again) needed += turns.front().tokens.size() - head;
+      for (auto turn = turns.begin() + 1; turn != turns.end(); ++turn) needed += turn->tokens.size();
+    }
     std::int64_t useful = 0;  // is what one leaf would hold that is never cut
     for (const auto& each : leaves) useful += std::int64_t(each.leaf.tokens.size()) - each.repeated;
     RC_ASSERT(useful == std::int64_t(needed));
