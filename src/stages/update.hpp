@@ -11,10 +11,10 @@
 #include "stages/drift.hpp"
 #include "stages/group_training.hpp"
 #include "stages/job.hpp"
+#include "stages/leaf_packing.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/objective_state.hpp"
 #include "stages/replay_buffer.hpp"
-#include "stages/step_batch.hpp"
 
 #include <map>
 #include <memory>

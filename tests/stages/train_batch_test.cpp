@@ -1,4 +1,5 @@
 // Leaves and columns made of a step: whole groups, every rollout once and in order, columns that agree with the rollouts.
+#include "stages/leaf_packing.hpp"
 #include "stages/random_batch.hpp"
 
 #include <gtest/gtest.h>
