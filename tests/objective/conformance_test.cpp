@@ -195,8 +195,9 @@ TEST_P(Conformance, clipped_loss_has_the_widths_of_the_row) {
     const Column clipped = plain_pieces().surrogate.at("clip")(step, plain.advantage, ratio).loss;
     double expected = 0;
     for (std::size_t t = 0; t < clipped.size(); ++t) expected += clipped[t] * plain.factor[t] * plain.coefficient[t];
-    // Where all rewards of a group are equal, a standardised advantage is the last bit of a mean (1e-16) over its eps (1e-6), in one of the two or both.
-    RC_ASSERT(near(loss, expected, 1e-9));
+    // Equal rewards: a standardised advantage is then the last bit of a mean (1e-16) over its eps (1e-6), in one of the two or both.
+    const bool rounding = std::any_of(plain.advantage.begin(), plain.advantage.end(), [](double a) { return std::abs(a) < 1e-8; });
+    RC_ASSERT(near(loss, expected, rounding ? 1e-9 : 1e-11));
   }));
 }
 
