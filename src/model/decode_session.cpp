@@ -1,5 +1,6 @@
 // (long: one state machine) Every sequence is its known tokens and how many of them stand in pages. A step runs rows that do not, and draws where none are
-// left: decoding, prompts, others' tokens and what lost its pages are one case.
+// left: decoding, prompts, others' tokens and what lost its pages are one case. Sequences that have the same tokens are a branch, run once, until they draw
+// different ones.
 #include "model/decode_session.hpp"
 
 #include "base/error.hpp"
@@ -10,8 +11,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -32,11 +35,13 @@ struct Beginning {
   std::int64_t soon = 0;      ///< the most that any will have computed
 };
 
-/// A sequence and the hidden state that it draws from: those that begin with one prompt stand side by side.
+/// A sequence and the hidden state that it draws from: those that draw from one stand side by side.
 struct Drawing {
   const float* hidden;
   Sequence* sequence;
 };
+
+using Branches = std::vector<std::shared_ptr<Branch>>;
 
 }  // namespace
 
@@ -65,25 +70,38 @@ struct DecodeSession::State {
     if (!sequence.begun()) ++sequence.stem->waiting;
     first ? queue.push_front(&sequence) : queue.push_back(&sequence);
   }
-  void unqueue(Sequence& sequence) {
+  /// It waits and advances no more.
+  void withdraw(Sequence& sequence) {
+    if (sequence.stage == Stage::live) return leave_branch(sequence);
+    if (sequence.stage != Stage::waiting) return;
     queue.erase(std::find(queue.begin(), queue.end(), &sequence));
     if (!sequence.begun()) --sequence.stem->waiting;
+  }
+  void leave_branch(Sequence& sequence);
+  std::int64_t live_sequences() const {
+    return std::accumulate(live.begin(), live.end(), std::int64_t(0),
+                           [](std::int64_t sum, const auto& branch) { return sum + std::int64_t(branch->members.size()); });
   }
 
   // Room.
   enum class Need { wish, must };
-  bool make_room(std::int64_t pages, const Sequence& whose, Need need);
+  using Pages = std::function<std::int64_t()>;
+  bool make_room(const Pages& pages, const Sequence& whose, Need need);
   void drop_idle_stems();
-  void preempt(Sequence& sequence);
+  void preempt(Branch& branch);
+  void wait_anew(std::vector<Sequence*> again);
   void forget();
 
   // A step.
-  std::int64_t pages_to_come(const Sequence& sequence) const;
+  std::int64_t pages_to_come(const Sequence& sequence, const Run& run) const;
   void admit();
+  bool join(Sequence& sequence);
   void give_turns();
+  void part_ways();
   Beginning known_beginning(const Stem& stem) const;
   void take_beginning(Run& run, const Run& of, std::int64_t length);
   bool begin(Sequence& sequence, bool has_room);
+  void take_pages(Branch& branch);
   void share_pages(std::int64_t& room);
   std::vector<Drawing> run_rows(const Policy::Packed& policy);
   std::vector<Id> choose(const Policy& policy, std::span<const Drawing> drawings);
@@ -98,9 +116,9 @@ struct DecodeSession::State {
   StepRows step;
   std::map<std::vector<std::int32_t>, std::weak_ptr<Stem>> stems;
   std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
-  std::deque<Sequence*> queue;                                                    ///< in the order in which they begin
-  std::vector<Sequence*> live;                                                    ///< those of one prompt side by side
-  std::vector<std::shared_ptr<Stem>> begun_stems;                                 ///< that hold pages
+  std::deque<Sequence*> queue;                     ///< in the order in which they begin
+  Branches live;                                   ///< in the order of their prompts' numbers; of a prompt, those that parted late side by side
+  std::vector<std::shared_ptr<Stem>> begun_stems;  ///< that hold pages
   std::optional<std::pair<PolicyVersion, const Policy::Packed*>> computed_under;  ///< whose the pages are
   bool stepping = false;                                                          ///< a step has begun and not ended
   std::uint64_t next_id = 0, next_stem = 0;
@@ -118,9 +136,10 @@ void DecodeSession::State::drop_idle_stems() {
 }
 
 /// Gives up what can be computed again until so many pages are free: prompts that nobody waits for, paused and ended sequences, live ones that began after
-/// `whose`, the last first. What it must have it also takes from what waits: one sequence always has room.
-bool DecodeSession::State::make_room(std::int64_t pages, const Sequence& whose, Need need) {
-  const auto enough = [&] { return pool.free() >= pages; };
+/// `whose`, the last first, with their branches. What it must have it also takes from what waits: one sequence always has room. A page that was shared may become
+/// its own by that, and so fewer be needed.
+bool DecodeSession::State::make_room(const Pages& pages, const Sequence& whose, Need need) {
+  const auto enough = [&] { return pool.free() >= pages(); };
   if (enough()) return true;
   drop_idle_stems();
   for (auto& [id, sequence] : sequences) {
@@ -128,8 +147,8 @@ bool DecodeSession::State::make_room(std::int64_t pages, const Sequence& whose, 
     if (sequence->stage == Stage::paused || sequence->stage == Stage::ended) sequence->run.clear();
   }
   while (!enough() && whose.stage == Stage::live) {
-    const auto last = std::max_element(live.begin(), live.end(), [](const Sequence* a, const Sequence* b) { return a->id < b->id; });
-    if ((*last)->id <= whose.id) break;
+    const auto last = std::max_element(live.begin(), live.end(), [](const auto& a, const auto& b) { return a->oldest().id < b->oldest().id; });
+    if ((*last)->oldest().id <= whose.id) break;
     preempt(**last);
   }
   if (enough() || need == Need::wish) return enough();
@@ -147,23 +166,39 @@ bool DecodeSession::State::make_room(std::int64_t pages, const Sequence& whose, 
   return true;
 }
 
-void DecodeSession::State::preempt(Sequence& sequence) {
-  expect(std::int64_t(live.size()) <= most_live, "those who take turns have room");
-  std::erase(live, &sequence);
-  sequence.run.clear();
-  wait(sequence, true);
+/// Who still holds it finds it empty.
+void DecodeSession::State::preempt(Branch& branch) {
+  expect(live_sequences() <= most_live, "those who take turns have room");
+  branch.run.clear();
+  wait_anew(std::exchange(branch.members, {}));
+  std::erase_if(live, [](const auto& each) { return each->members.empty(); });
+}
+
+/// First in the queue, of them the lowest id.
+void DecodeSession::State::wait_anew(std::vector<Sequence*> again) {
+  std::sort(again.begin(), again.end(), [](const Sequence* a, const Sequence* b) { return a->id > b->id; });
+  for (Sequence* sequence : again) wait(*sequence, true);
+}
+
+/// With what has been run of it.
+void DecodeSession::State::leave_branch(Sequence& sequence) {
+  const auto has = [&](const auto& branch) { return std::find(branch->members.begin(), branch->members.end(), &sequence) != branch->members.end(); };
+  const auto branch = std::find_if(live.begin(), live.end(), has);
+  std::erase((*branch)->members, &sequence);
+  sequence.run = (*branch)->run;
+  if ((*branch)->members.empty()) live.erase(branch);
 }
 
 /// All keys and values are another version's.
 void DecodeSession::State::forget() {
-  std::vector<Sequence*> again = std::exchange(live, {});
-  std::sort(again.begin(), again.end(), [](const Sequence* a, const Sequence* b) { return a->id > b->id; });
   for (const Sequence* waiting : queue)
     if (waiting->begun()) ++waiting->stem->waiting;  // it begins anew
   for (auto& [id, sequence] : sequences) sequence->run.clear();
   for (const auto& stem : begun_stems) stem->run.clear();
   begun_stems.clear();
-  for (Sequence* sequence : again) wait(*sequence, true);
+  std::vector<Sequence*> again;
+  for (const auto& branch : std::exchange(live, {})) again.insert(again.end(), branch->members.begin(), branch->members.end());
+  wait_anew(std::move(again));
 }
 
 // ---- a step ------------------------------------------------------------------------------------------------------------------------------------------------
@@ -181,7 +216,7 @@ Beginning DecodeSession::State::known_beginning(const Stem& stem) const {
     longest.soon = std::max(longest.soon, alike);
   };
   for (const auto& other : begun_stems) compare(*other, other->run);
-  for (const Sequence* sequence : live) compare(*sequence->stem, sequence->run);
+  for (const auto& branch : live) compare(*branch->oldest().stem, branch->run);
   return longest;
 }
 
@@ -196,47 +231,67 @@ void DecodeSession::State::take_beginning(Run& run, const Run& of, std::int64_t 
   run.computed = length;
 }
 
-/// A waiting sequence takes its prompt's positions.
+/// A waiting sequence has its prompt's positions.
 bool DecodeSession::State::begin(Sequence& sequence, bool has_room) {
   Stem& stem = *sequence.stem;
   // Beside others: room for what it knows already, and for the page that each live sequence may need soon.
-  const std::int64_t wished = pages_of(sequence.known()) - stem.length() / kPageKeys + std::int64_t(live.size());
-  if (live.empty()) make_room(stem.length() % kPageKeys > 0 ? 1 : 0, sequence, Need::must);
-  else if (!has_room && !make_room(wished, sequence, Need::wish)) return false;
-  take_beginning(sequence.run, stem.run, stem.length());
-  sequence.run.prompt = &stem;
+  const std::int64_t wished = pages_of(sequence.known()) - stem.length() / kPageKeys + live_sequences();
+  if (!live.empty() && !has_room && !make_room([&] { return wished; }, sequence, Need::wish)) return false;
+  sequence.run = stem.run;
   --stem.waiting;
   return true;
 }
 
-/// Pages that it will take up to its limit, its prompt's too where nobody has begun that.
-std::int64_t DecodeSession::State::pages_to_come(const Sequence& sequence) const {
+/// Most pages that a sequence whose positions stand in `run` will take up to its limit; its prompt's too where nobody has begun that. The page at hand is among
+/// them though it is there: it may be shared, and is copied then.
+std::int64_t DecodeSession::State::pages_to_come(const Sequence& sequence, const Run& run) const {
   const Stem& stem = *sequence.stem;
-  if (sequence.begun()) return std::max<std::int64_t>(sequence.most_pages() - std::int64_t(sequence.run.pages.size()), 0);
+  if (!run.pages.empty()) return sequence.most_pages() - run.computed / kPageKeys;
   return sequence.most_pages() - stem.length() / kPageKeys + (stem.run.pages.empty() ? pages_of(stem.length()) : 0);
+}
+
+/// A waiting sequence joins the branch that has its tokens, if there is one. Of the two runs the longer is kept.
+bool DecodeSession::State::join(Sequence& sequence) {
+  auto found = std::lower_bound(live.begin(), live.end(), sequence.stem->number,
+                                [](const auto& branch, std::uint64_t number) { return branch->oldest().stem->number < number; });
+  while (found != live.end() && (*found)->oldest().stem == sequence.stem && (*found)->oldest().own != sequence.own) ++found;
+  if (found == live.end() || (*found)->oldest().stem != sequence.stem) return false;
+  Branch& branch = **found;
+  if (!sequence.begun()) --sequence.stem->waiting;
+  if (sequence.run.computed > branch.run.computed) branch.run = std::move(sequence.run);
+  sequence.run.clear();
+  branch.members.insert(
+      std::upper_bound(branch.members.begin(), branch.members.end(), &sequence, [](const Sequence* a, const Sequence* b) { return a->id < b->id; }), &sequence);
+  return true;
 }
 
 /// Fills free rows with waiting sequences, in their order; prompts that they need are begun. Where there is room for all up to their limits, more than the rows
 /// begin and take turns.
 void DecodeSession::State::admit() {
-  std::int64_t expected = 0, to_come = 0;  // that wait for a prompt; pages that they and the live ones will take
-  for (const Sequence* sequence : live) to_come += pages_to_come(*sequence);
-  const auto expect_one = [&](const Sequence& sequence) { ++expected, to_come += pages_to_come(sequence); };
+  std::int64_t begun = live_sequences(), to_come = 0;  // those that wait for a prompt among them; pages that they will take
+  for (const auto& branch : live)
+    for (const Sequence* sequence : branch->members) to_come += pages_to_come(*sequence, branch->run);
+  const auto expect_one = [&](const Sequence& sequence) { ++begun, to_come += pages_to_come(sequence, sequence.run); };
   for (auto it = queue.begin(); it != queue.end();) {
     Sequence& sequence = **it;
-    const std::int64_t begun = std::int64_t(live.size()) + expected;
     const bool takes_turns = begun >= most_live;  // whoever does needs no room to be made
-    if (takes_turns && (begun >= kTurns * most_live || to_come + pages_to_come(sequence) > pool.free())) break;
+    if (takes_turns && (begun >= kTurns * most_live || to_come + pages_to_come(sequence, sequence.run) > pool.free())) break;
     const std::shared_ptr<Stem>& stem = sequence.stem;
+    if (join(sequence)) {
+      expect_one(sequence);
+      sequence.stage = Stage::live;
+      it = queue.erase(it);
+      continue;
+    }
     if (!sequence.begun() && !stem->ready()) {
       if (stem->run.pages.empty()) {
         if (const Beginning alike = known_beginning(*stem); alike.soon >= alike.computed + kLeastShared) {
           expect_one(**it++);
           continue;
         }
-        const bool first = live.empty() && expected == 0;  // nothing else goes on
-        const std::int64_t pages = pages_of(stem->length());
-        if (!takes_turns && !make_room(first ? pages : pages + std::int64_t(live.size()), sequence, first ? Need::must : Need::wish)) break;
+        const bool first = begun == 0;  // nothing else goes on
+        const std::int64_t pages = pages_of(stem->length()), wished = first ? pages : pages + live_sequences();
+        if (!takes_turns && !make_room([&] { return wished; }, sequence, first ? Need::must : Need::wish)) break;
         if (const Beginning alike = known_beginning(*stem); alike.run != nullptr)
           take_beginning(stem->run, *alike.run, alike.computed);  // what room left of it
         while (std::int64_t(stem->run.pages.size()) < pages) stem->run.push(pool.take());
@@ -246,42 +301,63 @@ void DecodeSession::State::admit() {
       continue;
     }
     if (!sequence.begun() && !begin(sequence, takes_turns)) break;
+    expect_one(sequence);
     sequence.stage = Stage::live;
-    to_come += pages_to_come(sequence);
-    live.insert(std::upper_bound(live.begin(), live.end(), &sequence,
-                                 [](const Sequence* a, const Sequence* b) { return std::pair(a->stem->number, a->id) < std::pair(b->stem->number, b->id); }),
-                &sequence);
+    const auto later = [](std::uint64_t number, const auto& branch) { return number < branch->oldest().stem->number; };
+    live.insert(std::upper_bound(live.begin(), live.end(), stem->number, later),
+                std::make_shared<Branch>(Branch{{&sequence}, std::exchange(sequence.run, {})}));
     it = queue.erase(it);
   }
   drop_idle_stems();
 }
 
-/// Least attained service: rows go to those that have sampled the fewest tokens, in pages, and so stay busy to the end. Nobody knows who will be long.
+/// Least attained service: rows go to those that have sampled the fewest tokens, in pages, and so stay busy to the end. Nobody knows who will be long. A branch of
+/// which not all find a row parts for good.
 void DecodeSession::State::give_turns() {
-  std::vector<Sequence*> order = live;
-  for (Sequence* sequence : order) sequence->in_turn = true;
-  if (std::int64_t(order.size()) <= most_live) return;
-  const auto key = [](const Sequence& s) { return std::tuple(s.sampled() / kPageKeys, s.stem->number, s.id); };
-  std::nth_element(order.begin(), order.begin() + most_live, order.end(), [&](const Sequence* a, const Sequence* b) { return key(*a) < key(*b); });
-  std::for_each(order.begin() + most_live, order.end(), [](Sequence* sequence) { sequence->in_turn = false, sequence->rows = 0; });
+  for (const auto& branch : live) branch->in_turn = true, branch->rows = 0;
+  auto left = std::size_t(most_live);
+  if (live_sequences() <= most_live) return;
+  Branches order = live;
+  const auto key = [](const Branch& b) { return std::tuple(b.oldest().sampled() / kPageKeys, b.oldest().stem->number, b.oldest().id); };
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return key(*a) < key(*b); });
+  for (const auto& branch : order) {
+    auto& members = branch->members;
+    const std::size_t now = std::min(members.size(), left);
+    left -= now;
+    branch->in_turn = now > 0;
+    if (now == 0 || now == members.size()) continue;
+    live.insert(std::find(live.begin(), live.end(), branch) + 1,
+                std::make_shared<Branch>(Branch{{members.begin() + std::ptrdiff_t(now), members.end()}, branch->run}));
+    members.resize(now);
+  }
 }
 
-/// Pages for the rows that each sequence in turn runs in this step, the oldest first: who finds none waits again. Tokens that need no draw share kPrefillRows.
+/// Pages for its rows of this step, which are free.
+void DecodeSession::State::take_pages(Branch& branch) {
+  Run& run = branch.run;
+  if (branch.rows > 0 && run.goes_on_in_shared()) {
+    PagePool::Page& page = run.pages[run.last_page()];
+    PagePool::Page own = pool.take();
+    engine->copy_positions(page.get(), run.computed % kPageKeys, own.get());
+    run.table[run.last_page()] = own.get();
+    page = std::move(own);
+  }
+  while (std::int64_t(run.pages.size()) < pages_of(run.computed + branch.rows)) run.push(pool.take());
+}
+
+/// Rows of this step for those in turn, the oldest first: who finds no pages waits again. Tokens that need no draw share kPrefillRows.
 void DecodeSession::State::share_pages(std::int64_t& room) {
-  std::vector<Sequence*> by_age;
-  std::copy_if(live.begin(), live.end(), std::back_inserter(by_age), [](const Sequence* sequence) { return sequence->in_turn; });
-  std::sort(by_age.begin(), by_age.end(), [](const Sequence* a, const Sequence* b) { return a->id < b->id; });
-  for (Sequence* sequence : by_age) {
-    if (sequence->stage != Stage::live) continue;  // it had to make room
-    const std::int64_t left = sequence->known() - sequence->run.computed;
-    sequence->rows = left <= 1 ? left : std::min(left, room);
-    if (left > 1) room -= sequence->rows;
-    const std::int64_t missing = pages_of(sequence->run.computed + sequence->rows) - std::int64_t(sequence->run.pages.size());
-    if (missing > 0 && !make_room(missing, *sequence, sequence == by_age.front() ? Need::must : Need::wish)) {
-      preempt(*sequence);
-      continue;
-    }
-    for (std::int64_t p = 0; p < missing; ++p) sequence->run.push(pool.take());
+  Branches by_age;
+  std::copy_if(live.begin(), live.end(), std::back_inserter(by_age), [](const auto& branch) { return branch->in_turn; });
+  std::sort(by_age.begin(), by_age.end(), [](const auto& a, const auto& b) { return a->oldest().id < b->oldest().id; });
+  for (const auto& branch : by_age) {
+    if (branch->members.empty()) continue;  // it had to make room
+    const std::int64_t left = branch->oldest().known() - branch->run.computed;
+    branch->rows = left <= 1 ? left : std::min(left, room);
+    if (left > 1) room -= branch->rows;
+    const auto missing = [&] { return branch->run.missing_pages(branch->rows); };
+    if (make_room(missing, branch->oldest(), branch == by_age.front() ? Need::must : Need::wish)) take_pages(*branch);
+    else preempt(*branch);
   }
 }
 
@@ -290,10 +366,13 @@ std::vector<Drawing> DecodeSession::State::run_rows(const Policy::Packed& policy
   std::int64_t room = kPrefillRows;
   share_pages(room);
   step.clear();
-  std::vector<std::pair<Piece, Sequence*>> pieces;
+  std::vector<std::pair<Piece, const Branch*>> pieces;
   std::vector<std::pair<Piece, Stem*>> prompts;
-  for (Sequence* sequence : live) {
-    if (sequence->rows > 0) pieces.emplace_back(step.add(sequence->run, sequence->rows, [&](std::int64_t p) { return sequence->token(p); }), sequence);
+  for (const auto& branch : live) {
+    if (branch->rows == 0) continue;
+    const auto token = [&one = branch->oldest()](std::int64_t p) { return one.token(p); };
+    const std::int64_t alike = pieces.empty() ? 0 : alike_positions(*pieces.back().second, *branch);
+    pieces.emplace_back(step.add(branch->run, branch->rows, token, alike), branch.get());
   }
   for (const auto& stem : begun_stems) {
     const std::int64_t count = std::min(stem->length() - stem->run.computed, room);
@@ -307,17 +386,20 @@ std::vector<Drawing> DecodeSession::State::run_rows(const Policy::Packed& policy
     return hidden + (piece.first_row + piece.count - 1) * width;
   };
   std::vector<Drawing> drawings;
-  for (const auto& [piece, sequence] : pieces) {
+  const auto draw_all = [&](const float* from, const Branch& branch) {
+    for (Sequence* sequence : branch.members) drawings.push_back({from, sequence});
+  };
+  for (const auto& [piece, branch] : pieces) {
     const float* last = last_of(piece);
-    if (sequence->run.computed == sequence->known()) drawings.push_back({last, sequence});
+    if (branch->run.computed == branch->oldest().known()) draw_all(last, *branch);
   }
   for (const auto& [piece, stem] : prompts) {
     const float* last = last_of(piece);
     if (stem->ready()) stem->last_hidden = engine->keep(last);
   }
-  for (Sequence* sequence : live) {  // those that have drawn nothing draw from what their prompt predicts, which may have been run again just now
-    if (!sequence->in_turn || sequence->rows > 0 || !sequence->own.empty() || sequence->run.computed < sequence->known()) continue;
-    drawings.push_back({sequence->stem->last_hidden.get(), sequence});
+  for (const auto& branch : live) {  // those that have drawn nothing draw from what their prompt predicts, which may have been run again just now
+    const Sequence& one = branch->oldest();
+    if (branch->in_turn && one.own.empty() && branch->run.computed == one.known()) draw_all(one.stem->last_hidden.get(), *branch);
   }
   return drawings;
 }
@@ -331,8 +413,28 @@ std::vector<DecodeSession::Id> DecodeSession::State::choose(const Policy& policy
   for (std::size_t i = 0; i < drawings.size(); ++i) {
     if (take_token(policy, *drawings[i].sequence, drawn[i])) ended.push_back(drawings[i].sequence->id);
   }
-  std::erase_if(live, [](const Sequence* sequence) { return sequence->stage == Stage::ended; });
+  part_ways();
   return ended;
+}
+
+/// Members that drew the same token go on together, the others as branches of their own beside them. Who ended leaves, with what has been run of it.
+void DecodeSession::State::part_ways() {
+  Branches all;
+  for (const auto& branch : std::exchange(live, {})) {
+    auto members = std::exchange(branch->members, {});
+    const auto ended = std::stable_partition(members.begin(), members.end(), [](const Sequence* sequence) { return sequence->stage == Stage::live; });
+    std::for_each(ended, members.end(), [&](Sequence* sequence) { sequence->run = branch->run; });
+    members.erase(ended, members.end());
+    if (members.size() > 1 && branch->in_turn && !members.front()->own.empty())
+      std::stable_sort(members.begin(), members.end(), [](const Sequence* a, const Sequence* b) { return a->own.back() < b->own.back(); });
+    for (Sequence* sequence : members) {
+      const bool together =
+          !branch->members.empty() && (!branch->in_turn || sequence->own.empty() || sequence->own.back() == all.back()->members.back()->own.back());
+      if (!together) all.push_back(branch->members.empty() ? branch : std::make_shared<Branch>(Branch{{}, branch->run, branch->in_turn}));
+      all.back()->members.push_back(sequence);
+    }
+  }
+  live = std::move(all);
 }
 
 /// True when it ends the turn.
@@ -413,9 +515,9 @@ std::vector<DecodeSession::Id> DecodeSession::advance(const Policy& policy) {
 }
 
 bool DecodeSession::idle() const { return unfinished() == 0; }
-std::int64_t DecodeSession::unfinished() const { return std::int64_t(state_->queue.size() + state_->live.size()); }
+std::int64_t DecodeSession::unfinished() const { return std::int64_t(state_->queue.size()) + state_->live_sequences(); }
 
-std::int64_t DecodeSession::advancing() const { return std::min(std::int64_t(state_->live.size()), state_->most_live); }
+std::int64_t DecodeSession::advancing() const { return std::min(state_->live_sequences(), state_->most_live); }
 std::int64_t DecodeSession::cache_bytes() const { return state_->pool.taken() * state_->pool.page_bytes(); }
 
 void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
@@ -440,9 +542,8 @@ void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
 void DecodeSession::pause(Id id) {
   State& s = *state_;
   Sequence& sequence = s.of(id);
-  if (sequence.stage == Stage::waiting) s.unqueue(sequence);
-  if (sequence.stage == Stage::live) std::erase(s.live, &sequence);
   expect(sequence.stage == Stage::waiting || sequence.stage == Stage::live, "a sequence is paused while it waits or advances");
+  s.withdraw(sequence);
   sequence.stage = Stage::paused;
 }
 
@@ -457,8 +558,7 @@ const DecodedSequence& DecodeSession::at(Id id) const { return state_->of(id).re
 DecodedSequence DecodeSession::take(Id id) {
   State& s = *state_;
   Sequence& sequence = s.of(id);
-  if (sequence.stage == Stage::waiting) s.unqueue(sequence);
-  if (sequence.stage == Stage::live) std::erase(s.live, &sequence);
+  s.withdraw(sequence);
   DecodedSequence result = std::move(sequence.result);
   const std::shared_ptr<Stem> stem = sequence.stem;
   s.sequences.erase(id);

@@ -13,8 +13,8 @@
 namespace rollcall::model {
 
 /// Samples sequences of policies of one shape. Nothing of a sequence depends on what else is open, on the order of calls or on memory: rows are independent,
-/// draws are addressed, and what had to make room is computed again with the same bits. Sequences of equal prompts share the
-/// prompt's pages, and what different prompts begin with alike is run once. Where there is room for more sequences than advance together, they take turns, those
+/// draws are addressed, and what had to make room is computed again with the same bits. Sequences of a prompt
+/// that have drawn the same tokens are run and held once, as what different prompts begin with alike is. Where there is room for more sequences than advance together, they take turns, those
 /// with the fewest tokens first: lengths are not known beforehand, and so no few long ones are left over at the end.
 class DecodeSession {
  public:

@@ -17,20 +17,23 @@
 
 namespace rollcall::model {
 
-struct Stem;
-
-/// Pages [0, pages_of(computed)) of consecutive positions, for all layers.
+/// Pages [0, pages_of(computed)) of consecutive positions, for all layers. A page that others hold too is copied before it is written to.
 struct Run {
   std::vector<PagePool::Page> pages;
   std::vector<const void*> table;  ///< the same as the kernels read it
   std::int64_t computed = 0;       ///< positions whose keys and values stand in them
-  const Stem* prompt = nullptr;    ///< whose positions they begin with, all of them
 
   void push(PagePool::Page page) {
     table.push_back(page.get());
     pages.push_back(std::move(page));
   }
-  void clear() { pages.clear(), table.clear(), computed = 0, prompt = nullptr; }
+  void clear() { *this = Run(); }
+  std::size_t last_page() const { return std::size_t(computed / kernels::kPageKeys); }  ///< in which the next position stands
+  bool goes_on_in_shared() const { return computed % kernels::kPageKeys > 0 && pages[last_page()].use_count() > 1; }
+  /// Pages to take before so many rows more are run.
+  std::int64_t missing_pages(std::int64_t rows) const {
+    return rows == 0 ? 0 : kernels::pages_of(computed + rows) - std::int64_t(pages.size()) + (goes_on_in_shared() ? 1 : 0);
+  }
 };
 
 /// A prompt, once for all sequences that begin with it.
@@ -58,10 +61,8 @@ struct Sequence {
   std::vector<std::int32_t> answer{};  ///< what the rule reads where the answer's beginning was given
   DecodedSequence result{};
   std::size_t turn = 0;  ///< sampled tokens before the turn at hand
-  Run run{};
+  Run run{};             ///< while it is not live; then its branch has it
   Stage stage = Stage::waiting;
-  bool in_turn = false;   ///< it advances in the step at hand
-  std::int64_t rows = 0;  ///< of the step at hand
 
   std::int32_t token(std::int64_t p) const { return p < stem->length() ? stem->tokens[std::size_t(p)] : own[std::size_t(p - stem->length())]; }
   std::int64_t known() const { return stem->length() + std::int64_t(own.size()); }
@@ -69,6 +70,25 @@ struct Sequence {
   std::int64_t sampled() const { return std::int64_t(result.tokens.size()); }
   std::int64_t most_pages() const { return kernels::pages_of(known() + limit - sampled()); }  ///< at its limit
 };
+
+/// Live sequences of one prompt that have the same tokens behind it: they are one run, and each draws for itself.
+struct Branch {
+  std::vector<Sequence*> members;  ///< ascending ids
+  Run run;
+  // Of the step at hand:
+  bool in_turn = false;  ///< they advance
+  std::int64_t rows = 0;
+
+  const Sequence& oldest() const { return *members.front(); }
+};
+
+/// First positions that stand in the runs of both and hold the same.
+inline std::int64_t alike_positions(const Branch& a, const Branch& b) {
+  const Sequence &one = a.oldest(), &other = b.oldest();
+  if (one.stem != other.stem) return 0;
+  const auto own = std::mismatch(one.own.begin(), one.own.end(), other.own.begin(), other.own.end()).first - one.own.begin();
+  return std::min({one.stem->length() + own, a.run.computed, b.run.computed});
+}
 
 /// Rows of one sequence or prompt that are run in a step.
 struct Piece {
@@ -81,12 +101,12 @@ class StepRows final : public KeyValues {
  public:
   explicit StepRows(PageShape shape) : shape_(shape) {}
   void clear() { tokens.clear(), positions.clear(), rows_.clear(), units_.clear(), last_ = nullptr; }
-  /// `token(position)` for `count` positions from run.computed on, whose pages are there.
+  /// `token(position)` for `count` positions from run.computed on, whose pages are there. `alike`: first positions that hold what those of the run before hold.
   template <class Token>
-  Piece add(Run& run, std::int64_t count, const Token& token) {
+  Piece add(Run& run, std::int64_t count, const Token& token, std::int64_t alike = 0) {
     expect(count > 0, "a piece has rows");
     const Piece piece{&run, std::int64_t(tokens.size()), run.computed, count};
-    const std::int64_t alike = last_ == nullptr ? 0 : alike_positions(*last_, run);
+    if (last_ != nullptr) alike = std::max(alike, common_pages(*last_, run) * kernels::kPageKeys);
     last_ = &run;
     for (std::int64_t p = piece.begin; p < piece.begin + count; ++p) {
       if (p == piece.begin || p % kernels::kPageKeys == 0)
@@ -115,11 +135,8 @@ class StepRows final : public KeyValues {
     std::byte* page;
     std::int64_t row, slot, count;
   };
-  /// The pages that two have in common, or the prompt that both began with.
-  static std::int64_t alike_positions(const Run& a, const Run& b) {
-    const auto common = std::mismatch(a.table.begin(), a.table.end(), b.table.begin(), b.table.end()).first - a.table.begin();
-    const std::int64_t prompt = a.prompt != nullptr && a.prompt == b.prompt ? a.prompt->length() : 0;
-    return std::max(std::int64_t(common) * kernels::kPageKeys, prompt);
+  static std::int64_t common_pages(const Run& a, const Run& b) {
+    return std::mismatch(a.table.begin(), a.table.end(), b.table.begin(), b.table.end()).first - a.table.begin();
   }
 
   PageShape shape_;

@@ -18,7 +18,7 @@ LIMIT_S = 90
 SIDE_BY_SIDE = 3
 SHORT = sets(run__log_level="info")
 LONG = [*SHORT, *sets(train__steps=200, checkpoint__every=20)]  # Slurm takes a second or two to preempt
-LONGER = [*SHORT, *sets(train__steps=400, checkpoint__every=50)]  # more than a fast machine does in the seconds that wall_time() gives it
+LONGER = [*SHORT, *sets(train__steps=1200, checkpoint__every=50)]  # more than a fast machine does in the seconds that wall_time() gives it
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY")
 PARTITIONS = ("PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE PriorityTier=1",
               "PartitionName=mortal Nodes=n3,n4,n5 MaxTime=INFINITE PriorityTier=1",

@@ -19,7 +19,8 @@ Policy on_device(const ModelConfig& config, std::uint64_t seed) {
   return {config, random_weights(config, seed), {}, &kernels::selected_kernels(kernels::kCudaBf16Sliced8)};
 }
 
-/// Prompts of 3 and 70 tokens, a page and a part of one, each with answers that continue it; once with the prompts shared and once apart.
+/// A beginning, prompts of 3 and 70 tokens behind it, a page and a part of one, answers that continue them, and answers that continue an answer; once as a tree and
+/// once apart.
 struct Prompts {
   Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
   explicit Prompts(const ModelConfig& config) {
@@ -34,12 +35,14 @@ struct Prompts {
       for (int i = 0; i < length; ++i) prompt.push_back(token());
       const auto parent = std::int64_t(shared.parents.size());
       add(shared, prompt, 0, false);
-      for (const int answer : {1, 5}) {
+      std::vector<std::int32_t> before;  // the first answer, of which the columns are learnt once, for the others that begin with it
+      for (const int answer : {length == 3 ? 61 : 2, 1, 5}) {
         std::vector<std::int32_t> tokens;
         for (int i = 0; i < answer; ++i) tokens.push_back(token());
-        add(shared, tokens, parent, true);
-        for (const auto* part : {&beginning, &prompt}) apart.tokens.insert(apart.tokens.end(), part->begin(), part->end());
+        add(shared, tokens, before.empty() ? parent : parent + 1, true);
+        for (const auto* part : {&beginning, &prompt, &before}) apart.tokens.insert(apart.tokens.end(), part->begin(), part->end());
         add(apart, tokens, -1, true);
+        if (before.empty()) before = tokens;
       }
     }
     apart.parents.clear();
@@ -124,28 +127,36 @@ constexpr std::int64_t kRoom = std::int64_t(1) << 22;
 /// Beside others, alone, and where there is room for one sequence at a time.
 TEST(DevicePolicy, GenerationHasTheSameBitsInAnyCompany) {
   const Policy device = on_device(config_of(Family::qwen3), 9);
-  const SamplingParams sampling{.temperature = 0.8, .max_new_tokens = 5};
-  const auto together = decoded(device, sampling, kRoom), short_of_room = decoded(device, sampling, 1), first = decoded(device, sampling, kRoom, 1);
-  for (std::size_t g = 0; g < together.size(); ++g)
-    for (std::size_t i = 0; i < together[g].size(); ++i) {
-      EXPECT_EQ(together[g][i].tokens, short_of_room[g][i].tokens);
-      EXPECT_EQ(together[g][i].logprob, short_of_room[g][i].logprob);
-    }
-  for (std::size_t i = 0; i < first[0].size(); ++i) EXPECT_EQ(together[0][i].logprob, first[0][i].logprob);
+  for (const double temperature : {0.8, 0.05, 0.0}) {  // sequences of a prompt part at once, later, never
+    const SamplingParams sampling{.temperature = temperature, .max_new_tokens = 5};
+    const auto together = decoded(device, sampling, kRoom), short_of_room = decoded(device, sampling, 1);
+    for (std::size_t g = 0; g < together.size(); ++g)
+      for (std::size_t i = 0; i < together[g].size(); ++i) {
+        const DecodeRequest request{.prompt = prompt_of(device.config(), g), .seed = 7, .prompt_address = g, .first_sample = std::uint32_t(i), .count = 1};
+        const DecodedSequence alone = decode(device, std::span(&request, 1), sampling, {})[0][0];
+        for (const DecodedSequence* other : {&together[g][i], &short_of_room[g][i]}) {
+          EXPECT_EQ(other->tokens, alone.tokens) << temperature;
+          EXPECT_EQ(other->logprob, alone.logprob) << temperature;
+        }
+      }
+  }
 }
 
 /// More sequences than rows.
 TEST(DevicePolicy, SequencesThatTakeTurnsHaveTheBitsTheyHaveAlone) {
   const Policy device = on_device(config_of(Family::qwen3), 9);
-  const SamplingParams sampling{.temperature = 0.8, .max_new_tokens = 5};
-  const auto alone = decoded(device, sampling, kRoom);
-  Team team;
-  DecodeSession session(device, sampling, team, kRoom, 2);
-  for (std::size_t g = 0; g < alone.size(); ++g) session.open({.prompt = prompt_of(device.config(), g), .seed = 7, .prompt_address = g, .count = 2}, 0, 2, {});
-  while (!session.idle()) session.advance(device);
-  for (std::size_t id = 0; id < 2 * alone.size(); ++id) {
-    EXPECT_EQ(session.at(id).tokens, alone[id / 2][id % 2].tokens);
-    EXPECT_EQ(session.at(id).logprob, alone[id / 2][id % 2].logprob);
+  for (const double temperature : {0.8, 0.0}) {
+    const SamplingParams sampling{.temperature = temperature, .max_new_tokens = 5};
+    const auto alone = decoded(device, sampling, kRoom);
+    Team team;
+    DecodeSession session(device, sampling, team, kRoom, 3);
+    for (std::size_t g = 0; g < alone.size(); ++g)
+      session.open({.prompt = prompt_of(device.config(), g), .seed = 7, .prompt_address = g, .count = 2}, 0, 2, {});
+    while (!session.idle()) session.advance(device);
+    for (std::size_t id = 0; id < 2 * alone.size(); ++id) {
+      EXPECT_EQ(session.at(id).tokens, alone[id / 2][id % 2].tokens);
+      EXPECT_EQ(session.at(id).logprob, alone[id / 2][id % 2].logprob);
+    }
   }
 }
 

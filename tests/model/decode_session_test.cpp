@@ -1,8 +1,8 @@
 // Sessions: whatever is open together, paused, continued or short of memory, each sequence gets the tokens and bits it gets alone, and training repeats them.
-#include "model/decode_session.hpp"
 #include "base/error.hpp"
 #include "model/decode.hpp"
 #include "model/packed_policy.hpp"
+#include "model/sessions.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -18,36 +18,20 @@
 namespace rollcall::model::testing {
 namespace {
 
-using Id = DecodeSession::Id;
-using Tokens = std::vector<std::int32_t>;
-
-/// Room for prompts of several pages and several pieces; a vocabulary in which sequences seldom end by themselves.
-ModelConfig long_config() {
-  ModelConfig config = small_config(Family::qwen3);
-  config.max_position_embeddings = 2048;
-  config.vocab_size = 300;
-  return config;
-}
-
-Tokens random_prompt(const ModelConfig& config, std::int64_t length, std::uint64_t seed) { return random_leaf(config, {length}, seed).tokens; }
-
-std::int64_t page_bytes(const Policy& policy) { return policy.config().num_hidden_layers * page_shape(policy.packed()).bytes(); }
-
 /// Columns of `sampled` in [their context, them], as training computes them.
-Columns rescored(const Policy& policy, const Tokens& all, const std::vector<std::int64_t>& sampled) {
-  return forward(policy, {.tokens = all, .offsets = {0, std::int64_t(all.size())}, .targets = sampled}, 1.0);
+Columns rescored(const Policy& policy, const Tokens& all, const std::vector<std::int64_t>& sampled, double temperature) {
+  return forward(policy, {.tokens = all, .offsets = {0, std::int64_t(all.size())}, .targets = sampled}, temperature);
 }
 
-void run_out(DecodeSession& session, const Policy& policy) {
-  while (!session.idle()) session.advance(policy);
-}
+/// At 0 all samples of a prompt are the same, at 1 they part at once.
+rc::Gen<double> any_temperature() { return rc::gen::element(0.0, 0.01, 0.05, 0.2, 1.0); }
 
 TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
   const ModelConfig config = long_config();
   EXPECT_TRUE(rc::check([&] {
     const auto sets = kernel_sets(*rc::gen::element(kernels::kFp32FixedOrder, kernels::kBf16Sliced8));
     const Policy policy(config, random_weights(config, 4), {}, sets.back());
-    const SamplingParams sampling{.max_new_tokens = *rc::gen::inRange(1, 90)};
+    const SamplingParams sampling{.temperature = *any_temperature(), .max_new_tokens = *rc::gen::inRange(1, 90)};
     const auto groups = *rc::gen::inRange<std::size_t>(1, 5);
     std::vector<DecodeRequest> requests;
     std::vector<std::vector<DecodedSequence>> alone;
@@ -56,7 +40,12 @@ TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
       const auto length = *rc::gen::element<std::int64_t>(1, 5, 63, 64, 65, 128, 150, 700);
       requests.push_back(
           {.prompt = random_prompt(config, length, *rc::gen::inRange(1, 3)), .seed = 7, .prompt_address = g, .count = *rc::gen::inRange(0U, 6U)});
-      alone.push_back(decode(policy, std::span(&requests.back(), 1), sampling, {})[0]);
+      alone.emplace_back();
+      for (std::uint32_t sample = 0; sample < requests.back().count; ++sample) {
+        DecodeRequest one = requests.back();
+        one.first_sample = sample, one.count = 1;
+        alone.back().push_back(decode(policy, std::span(&one, 1), sampling, {})[0][0]);
+      }
     }
     const std::int64_t bytes = *rc::gen::element<std::int64_t>(1, 3, 8, 20, 1000) * page_bytes(policy), live = *rc::gen::inRange(1, 9);
     const auto chance = *rc::gen::arbitrary<std::uint64_t>();
@@ -103,8 +92,9 @@ TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
   }));
 }
 
-/// What others say after a turn of a sequence: of its number and the turn alone. Now and then nothing more is said.
+/// What others say after a turn of a sequence: to two the same, of their number and the turn alone. Now and then nothing more is said.
 Tokens said(const ModelConfig& config, Id id, std::size_t turn) {
+  id /= 2;
   const RandomStream stream(id, RandomPurpose::test, turn);
   if (stream.below(0, 4) == 0) return {};
   const std::int64_t length = std::array<std::int64_t, 5>{1, 2, 63, 130, 300}[stream.below(1, 5)];
@@ -116,7 +106,7 @@ TEST(DecodeSession, ConversationsDoNotDependOnCompanyMemoryThreadsOrPauses) {
   const ModelConfig config = long_config();
   EXPECT_TRUE(rc::check([&] {
     const Policy policy(config, random_weights(config, 4), {}, kernel_sets(*rc::gen::element(kernels::kFp32FixedOrder, kernels::kBf16Sliced8)).back());
-    const SamplingParams sampling{.max_new_tokens = 60};
+    const SamplingParams sampling{.temperature = *any_temperature(), .max_new_tokens = 60};
     const auto turn_length = *rc::gen::inRange<std::size_t>(1, 30);
     const StopRules stops = [&] { return [&](std::span<const std::int32_t> tokens) { return tokens.size() == turn_length; }; };
     std::vector<DecodeRequest> requests(*rc::gen::inRange<std::size_t>(1, 6));
@@ -185,9 +175,10 @@ TEST(DecodeSession, LargePromptsTakeTurns) {
 TEST(DecodeSession, GoesOnBehindOthersTokensAndTrainingRepeatsIt) {
   const ModelConfig config = long_config();
   for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8})
-    for (const std::int64_t cache_pages : {1, 1000}) {  // with no room to spare, all is computed again at each turn
+    for (const auto& [cache_pages, temperature] : std::vector<std::pair<std::int64_t, double>>{{1, 1.0}, {1000, 1.0}, {1, 0.0}, {1000, 0.05}}) {
+      // With no room to spare, all is computed again at each turn; at 0 the three stay one.
       const Policy policy(config, random_weights(config, 4), {}, kernel_sets(numerics).back());
-      const SamplingParams sampling{.max_new_tokens = 60};
+      const SamplingParams sampling{.temperature = temperature, .max_new_tokens = 60};
       const DecodeRequest request{.prompt = random_prompt(config, 70, 1), .seed = 3, .count = 3};
       Team team;
       DecodeSession session(policy, sampling, team, cache_pages * page_bytes(policy));
@@ -210,8 +201,9 @@ TEST(DecodeSession, GoesOnBehindOthersTokensAndTrainingRepeatsIt) {
       for (auto& [id, tokens] : all) {
         const DecodedSequence result = session.take(id);
         EXPECT_EQ(result.tokens.size(), sampled[id].size());
-        EXPECT_EQ(rescored(policy, tokens, sampled[id]).logprob, result.logprob) << numerics;
-        EXPECT_EQ(rescored(policy, tokens, sampled[id]).entropy, result.entropy) << numerics;
+        const Columns again = rescored(policy, tokens, sampled[id], temperature);
+        EXPECT_EQ(again.logprob, result.logprob) << numerics << ' ' << temperature;
+        EXPECT_EQ(again.entropy, result.entropy) << numerics << ' ' << temperature;
       }
       EXPECT_EQ(session.cache_bytes(), 0);
     }
@@ -222,9 +214,10 @@ TEST(DecodeSession, AChangeOfWeightsLeavesEachLogProbToOneVersion) {
   for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
     const kernels::KernelSet* set = kernel_sets(numerics).back();
     const Policy before(config, random_weights(config, 4), PolicyVersion{1}, set), after(config, random_weights(config, 5), PolicyVersion{2}, set);
-    for (const std::int64_t rows : {4, 2}) {  // all advance, or they take turns and some have not drawn yet
+    for (const auto& [rows, temperature] : std::vector<std::pair<std::int64_t, double>>{{4, 1.0}, {2, 1.0}, {4, 0.0}, {2, 0.0}, {4, 0.05}}) {
+      // All advance, or they take turns and some have not drawn yet; at 0 they are one, or two.
       Team team;
-      DecodeSession session(before, {.max_new_tokens = 40}, team, kMostCacheBytes, rows);
+      DecodeSession session(before, {.temperature = temperature, .max_new_tokens = 40}, team, kMostCacheBytes, rows);
       const DecodeRequest request{.prompt = random_prompt(config, 100, 1), .seed = 3, .count = 4};
       const Id first = session.open(request, 0, 4, {});
       for (int step = 0; step < 12; ++step) session.advance(before);
@@ -237,7 +230,7 @@ TEST(DecodeSession, AChangeOfWeightsLeavesEachLogProbToOneVersion) {
         Tokens all = request.prompt;
         std::vector<std::int64_t> targets;
         for (const std::int32_t token : result.tokens) targets.push_back(std::int64_t(all.size())), all.push_back(token);
-        const Columns old_columns = rescored(before, all, targets), new_columns = rescored(after, all, targets);
+        const Columns old_columns = rescored(before, all, targets, temperature), new_columns = rescored(after, all, targets, temperature);
         EXPECT_EQ(result.versions.front(), rows == 4 || id < first + 3 ? 1U : 2U) << numerics;  // with two rows: two, and one more while the first is paused
         EXPECT_EQ(result.versions.back(), 2U) << numerics;
         for (std::size_t t = 0; t < result.tokens.size(); ++t)
@@ -272,23 +265,6 @@ TEST(DecodeSession, TheNumberOfThreadsInsideAnOperationChangesNothing) {
   }
 }
 
-/// Pages follow length, a group holds its prompt's whole pages once, and nothing is held at the end.
-TEST(DecodeSession, MemoryIsLinearInLengthAndPromptsAreHeldOnce) {
-  ModelConfig config = long_config();
-  config.max_position_embeddings = 8192;
-  const Policy policy(config, random_weights(config, 4), {});
-  const std::int64_t page = page_bytes(policy);
-  Team team;
-  DecodeSession session(policy, {.max_new_tokens = 200}, team, 10'000 * page);
-  const StopRules never = [] { return [](std::span<const std::int32_t>) { return false; }; };
-  const Id first = session.open({.prompt = random_prompt(config, 8192 - 200, 1), .count = 8}, 0, 8, never);
-  while (session.advancing() < 8) session.advance(policy);
-  EXPECT_EQ(session.cache_bytes(), (124 + 8) * page);  // 7,992 positions: 124 whole pages, and each sequence's own that begins at 56
-  run_out(session, policy);
-  for (Id id = first; id < first + 8; ++id) session.take(id);
-  EXPECT_EQ(session.cache_bytes(), 0);
-}
-
 /// Heavy-tailed lengths that nobody knows: with room for all, rows stay busy until the last sequences end; with room for the rows alone, the last that begins
 /// may be a long one.
 TEST(DecodeSession, TurnsKeepRowsBusyToTheEnd) {
@@ -309,36 +285,6 @@ TEST(DecodeSession, TurnsKeepRowsBusyToTheEnd) {
   };
   EXPECT_LE(100 * steps(1000), 103 * total / 4);
   EXPECT_GE(100 * steps(4 * 7 + 1), 120 * total / 4);
-}
-
-/// What prompts have in common is run once: their tokens are neither run nor held again, and nothing else changes.
-TEST(DecodeSession, CommonBeginningsAreRunAndHeldOnce) {
-  const ModelConfig config = long_config();
-  const Policy policy(config, random_weights(config, 4), {});
-  const SamplingParams sampling{.max_new_tokens = 8};
-  const StopRules never = [] { return [](std::span<const std::int32_t>) { return false; }; };
-  std::vector<DecodeRequest> requests;
-  for (std::uint64_t g = 0; g < 6; ++g) {
-    Tokens prompt = random_prompt(config, 640, 1);
-    const Tokens own = random_prompt(config, 10, 2 + g);
-    prompt.insert(prompt.end(), own.begin(), own.end());
-    requests.push_back({.prompt = prompt, .seed = 7, .prompt_address = g, .count = 2});
-  }
-  Team team;
-  DecodeSession session(policy, sampling, team, 1000 * page_bytes(policy));
-  for (const DecodeRequest& request : requests) session.open(request, 0, 2, never);
-  int steps = 0;
-  for (; session.advancing() < 12; ++steps) session.advance(policy);
-  EXPECT_EQ(steps, 4);  // two for the first prompt, 650 tokens in pieces of 512; one for the others' ends; they begin with the next. Alone all take 3,900 / 512
-  EXPECT_EQ(session.cache_bytes(), (10 + 12) * page_bytes(policy));
-  run_out(session, policy);
-  for (Id id = 0; id < 12; ++id) {
-    const DecodedSequence alone = decode(policy, std::span(&requests[id / 2], 1), sampling, never)[0][id % 2];
-    const DecodedSequence beside = session.take(id);
-    EXPECT_EQ(beside.tokens, alone.tokens);
-    EXPECT_EQ(beside.logprob, alone.logprob);
-  }
-  EXPECT_EQ(session.cache_bytes(), 0);
 }
 
 TEST(DecodeSession, WrongUseIsNamed) {
