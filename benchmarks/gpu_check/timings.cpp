@@ -144,7 +144,7 @@ Line backward_attention(const Device& d, std::int64_t t) {
   };
   float *q = take(t * 3584), *dout = take(t * 3584), *dq = take(t * 3584), *k = take(t * 512), *v = take(t * 512), *dk = take(t * 512), *dv = take(t * 512);
   kernels::ExecutionContext context;
-  const std::vector<device::AttentionSequence> sequence{{0, 0, 0, t}};
+  const std::vector<device::AttentionSequence> sequence{{-1, 0, 0, t}};
   const device::AttentionTileTable table = device::attention_tiles(sequence);
   const device::AttentionTiles tiles{arena.upload<device::AttentionSequence>(sequence), arena.upload<device::AttentionTiles::Tile>(table.tiles),
                                      std::int64_t(table.tiles.size()), nullptr};

@@ -250,7 +250,7 @@ struct Transformer::State {
     std::vector<device::AttentionSequence> sequences;
     for (std::int64_t first = 0, last = 0; first < n; first = last) {
       while (last < n && tokens.sequence[std::size_t(last)] == tokens.sequence[std::size_t(first)]) ++last;
-      sequences.push_back({0, 0, first, last - first});
+      sequences.push_back({-1, 0, first, last - first});
     }
     const device::AttentionTileTable cut = device::attention_tiles(sequences);
     const device::AttentionTiles tiles{arena.upload<device::AttentionSequence>(sequences), arena.upload<device::AttentionTiles::Tile>(cut.tiles),

@@ -3,7 +3,6 @@
 // the queries that see a tile of keys, of its own sequence and then of those that continue it, for dk and dv. With P = exp(S scale - lse), dP = dout V^T, delta = sum P dP:  dS = P (dP - delta) scale;  dq = dS K, dk = dS^T q, dv = P^T dout.
 #include "kernels/cuda/device.cuh"
 
-#include <map>
 #include <stdexcept>
 
 namespace rollcall::kernels::cuda {
@@ -24,8 +23,7 @@ struct Operands {
   __device__ int stride() const { return width + kPad; }
 };
 
-__host__ __device__ std::int64_t before(const AttentionSequence& of) { return of.head_rows + of.parent_rows; }
-__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= before(of) + query; }
+__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= of.before + query; }
 
 using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2
 
@@ -52,11 +50,13 @@ __device__ void wait_for_tiles() {
 __device__ auto queries_from(const AttentionSequence& of, std::int64_t first) {
   return [&of, first](int i) { return first + i < of.rows ? of.begin + first + i : -1; };
 }
-__device__ auto keys_from(const AttentionSequence& of, std::int64_t first) {
-  return [&of, first](int i) {
+__device__ auto keys_from(const AttentionTiles& tiles, const AttentionSequence& of, std::int64_t first) {
+  return [sequences = tiles.sequences, of, first](int i) -> std::int64_t {
     const std::int64_t p = first + i;
-    if (p < before(of)) return p < of.head_rows ? of.head + p : of.parent + p - of.head_rows;
-    return p < before(of) + of.rows ? of.begin + p - before(of) : -1;
+    if (p >= of.before) return p < of.before + of.rows ? of.begin + p - of.before : -1;
+    const AttentionSequence* holder = sequences + of.parent;
+    while (p < holder->before) holder = sequences + holder->parent;
+    return holder->begin + p - holder->before;
   };
 }
 
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Bf16 *dout = q + kTile * a.stride(), *k = dout + kTile * a.stride(), *v = k + kTile * a.stride();
   const AttentionSequence of = a.tiles.sequences[a.tiles.tiles[blockIdx.x].sequence];
   const std::int64_t first = a.tiles.tiles[blockIdx.x].first, head = blockIdx.y, kv_head = head / a.group();
-  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows, tiles = (before(of) + last + kTile - 1) / kTile;
+  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows, tiles = (of.before + last + kTile - 1) / kTile;
   const int part = static_cast<int>(blockIdx.z);
   const auto own = queries_from(of, first);
   load_tile(a, a.q, a.shape.q_heads, head, own, q);
@@ -166,8 +166,8 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   for (std::int64_t turn = 0; turn < 2 * tiles; ++turn) {
     const std::int64_t key = turn % tiles * kTile;
     if (turn > 0) __syncthreads();  // nobody reads the tile before any more
-    load_tile(a, a.k, a.shape.kv_heads, kv_head, keys_from(of, key), k);
-    load_tile(a, a.v, a.shape.kv_heads, kv_head, keys_from(of, key), v);
+    load_tile(a, a.k, a.shape.kv_heads, kv_head, keys_from(a.tiles, of, key), k);
+    load_tile(a, a.v, a.shape.kv_heads, kv_head, keys_from(a.tiles, of, key), v);
     wait_for_tiles();
     multiply_rows(a, q, k, s);
     multiply_rows(a, dout, v, dp);
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   Fragments s, dp, sum_k = {}, sum_v = {};
   for (std::int64_t viewer = tile.sequence, next = tile.children; viewer >= 0; viewer = next < tile.children_end ? a.tiles.children[next++] : -1) {
     const AttentionSequence of = a.tiles.sequences[viewer];
-    const std::int64_t position = before(owner) + tile.first, begin = viewer == tile.sequence ? tile.first : 0;  // begin: no query before sees these keys
+    const std::int64_t position = owner.before + tile.first, begin = viewer == tile.sequence ? tile.first : 0;  // begin: no query before sees these keys
     for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
       for (std::int64_t first = begin; first < of.rows; first += kTile) {
         __syncthreads();  // nobody reads the tile before any more
@@ -241,22 +241,14 @@ __global__ void round_heads_each(std::int64_t count, const float* x, std::int64_
 }  // namespace
 
 AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences) {
-  std::map<std::int64_t, std::size_t> by_begin;  // sequences that have rows
-  for (std::size_t s = 0; s < sequences.size(); ++s)
-    if (sequences[s].rows > 0) by_begin[sequences[s].begin] = s;
   std::vector<std::vector<std::int32_t>> children(sequences.size());
-  const auto continued = [&](std::int64_t begin, std::int64_t rows, std::int64_t parent, std::int64_t parent_rows) {
-    const auto found = by_begin.find(begin);
-    const AttentionSequence* of = found == by_begin.end() ? nullptr : &sequences[found->second];
-    if (of == nullptr || of->rows != rows || of->parent_rows != parent_rows || of->head_rows != 0 || (parent_rows > 0 && of->parent != parent))
-      throw std::invalid_argument("attention_tiles: what a sequence continues is all of another one, which continues one at most");
-    return found->second;
-  };
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const AttentionSequence& of = sequences[s];
-    if (of.rows == 0 || before(of) == 0) continue;
-    children[continued(of.parent, of.parent_rows, of.head, of.head_rows)].push_back(static_cast<std::int32_t>(s));
-    if (of.head_rows > 0) children[continued(of.head, of.head_rows, 0, 0)].push_back(static_cast<std::int32_t>(s));
+    const bool alone = of.parent < 0;
+    if (of.parent >= static_cast<std::int64_t>(s) || of.before != (alone ? 0 : sequences[of.parent].before + sequences[of.parent].rows))
+      throw std::invalid_argument("attention_tiles: a sequence continues an earlier one, and sees all that this one sees");
+    if (of.rows == 0) continue;
+    for (std::int64_t parent = of.parent; parent >= 0; parent = sequences[parent].parent) children[parent].push_back(static_cast<std::int32_t>(s));
   }
   AttentionTileTable table;
   for (std::size_t s = 0; s < sequences.size(); ++s) {

@@ -80,17 +80,17 @@ void store_positions(ExecutionContext&, const float* k, const float* v, const At
 /// As in kernel_set.hpp, head_dim at most 256. Decode, prefill and training are the same call. `rounded`, of all heads, as of rms_norm.
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out,
                Bf16* rounded = nullptr);
-/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the rows [head, head + head_rows) and [parent, parent + parent_rows), each all of
-/// another sequence, of which the parent continues the head and that none, and then its own up to themselves.
+/// A sequence of a leaf: its queries are the rows [begin, begin + rows); they see the `before` keys that the last query of an earlier one, `parent`, sees (-1: none),
+/// and then their own sequence's up to themselves.
 struct AttentionSequence {
-  std::int64_t parent, parent_rows, begin, rows, head = 0, head_rows = 0;
+  std::int64_t parent, before, begin, rows;
 };
 inline constexpr int kBackwardTile = 64;
 /// What the backward pass goes through: as many rows of each sequence at a time, once as queries and once as keys. Pointers are the device's.
 struct AttentionTiles {
   struct Tile {
     std::int32_t sequence, first;         ///< its rows from `first` on
-    std::int32_t children, children_end;  ///< who continues the sequence, or one that does, in `children`
+    std::int32_t children, children_end;  ///< who continues the sequence, or one that does, and so on, in `children`
   };
   const AttentionSequence* sequences;
   const Tile* tiles;
@@ -101,7 +101,7 @@ struct AttentionTileTable {
   std::vector<AttentionTiles::Tile> tiles;
   std::vector<std::int32_t> children;
 };
-AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences);  ///< on the host; std::invalid_argument where a parent is none
+AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences);  ///< on the host; std::invalid_argument where that does not hold
 /// dq [rows, q_heads, head_dim], dk and dv of all rows of the sequences, from dout, the gradient by the output of attention() over them.
 void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t rows, HeadShape shape,
                         const AttentionTiles& tiles, float* dq, float* dk, float* dv);

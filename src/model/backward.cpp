@@ -201,7 +201,7 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
   for (std::int64_t i = 0; i < m; ++i) std::copy_n(hidden + predictions.rows[std::size_t(i)] * width, width, part + i * width);
   norm(policy_->final_norm, part, m, dnormed, dnormed, false);
   std::fill_n(dx_, n_ * width, 0.0F);
-  for (std::int64_t i = 0; i < m; ++i) {  // the last token of a prompt predicts the first of all its answers
+  for (std::int64_t i = 0; i < m; ++i) {  // the last token of a sequence predicts the first of all that continue it
     float* to = dx_ + predictions.rows[std::size_t(i)] * width;
     for (std::int64_t c = 0; c < width; ++c) to[c] += dnormed[i * width + c];
   }
@@ -212,7 +212,7 @@ Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* do
   const std::int64_t wide = rows.q.width, narrow = rows.k.width;
   const Heads d{take(n_, wide), take(n_, narrow), take(n_, narrow)};
   // Sequences in order, as many at a time as need no more memory than all rows: each may need what stands before it again.
-  const auto needed = [&](std::size_t s) { return sequences_->stretch(s).before() > 0 ? sequences_->stretch(s).length() : 0; };
+  const auto needed = [&](std::size_t s) { return sequences_->stretch(s).before > 0 ? sequences_->stretch(s).length() : 0; };
   for (std::size_t first = 0, last = 0; first < sequences_->sequences(); first = last) {
     const std::int64_t mark = scratch_->used();
     for (std::int64_t rows_taken = 0; last < sequences_->sequences() && rows_taken + needed(last) <= n_; ++last) rows_taken += needed(last);
@@ -228,22 +228,22 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
   // A sequence that continues another has its keys and values, and their gradients, in one piece of memory for the time being.
   std::vector<std::array<float*, 4>> own(last - first);
   for (std::size_t s = first; s < last; ++s) {
-    const auto stretch = sequences_->stretch(s);
+    const auto& stretch = sequences_->stretch(s);
     auto& pieces = own[s - first];
-    if (stretch.before() == 0) {
+    if (stretch.before == 0) {
       const std::int64_t from = stretch.begin * narrow;
       pieces = {rows.k.values + from, rows.v.values + from, d.k + from, d.v + from};
       continue;
     }
     for (float*& piece : pieces) piece = take(stretch.length(), narrow);
-    sequences_->gather(stretch, rows.k.values, narrow, pieces[0]);
-    sequences_->gather(stretch, rows.v.values, narrow, pieces[1]);
+    sequences_->gather(s, rows.k.values, narrow, pieces[0]);
+    sequences_->gather(s, rows.v.values, narrow, pieces[1]);
   }
   const kernels::HeadShape heads = policy_->heads();
   team_->deal(std::int64_t(own.size()) * heads.kv_heads, [&](int member, std::int64_t index) {
     const auto s = std::size_t(index / heads.kv_heads);
     const std::int64_t head = index % heads.kv_heads;
-    const auto stretch = sequences_->stretch(first + s);
+    const auto& stretch = sequences_->stretch(first + s);
     const auto& [k, v, dk, dv] = own[s];
     const std::int64_t from = stretch.begin * wide;
     policy_->kernels->attention_backward(backend_->context(member), rows.q.values + from, k, v, dout + from, stretch.rows, stretch.length(), heads, head,
@@ -251,14 +251,16 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
   });
   team_->share(narrow, 16, 16, [&](int, std::int64_t begin, std::int64_t end) {  // by columns, so that sequences come in their order
     for (std::size_t s = 0; s < own.size(); ++s) {
-      const auto stretch = sequences_->stretch(first + s);
-      if (stretch.before() == 0) continue;
+      const std::int64_t before = sequences_->stretch(first + s).before;
+      if (before == 0) continue;
       for (const auto& [from, into] : {std::pair(own[s][2], d.k), std::pair(own[s][3], d.v)})
-        for (std::int64_t row = 0; row < stretch.length(); ++row) {
-          const bool before = row < stretch.before();
-          float* to = into + stretch.row(row) * narrow;
-          for (std::int64_t c = begin; c < end; ++c) to[c] = before ? to[c] + from[row * narrow + c] : from[row * narrow + c];
-        }
+        sequences_->each_part(first + s, [&, from = from, into = into](std::int64_t position, std::int64_t row, std::int64_t count) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            const float* more = from + (position + i) * narrow;
+            float* to = into + (row + i) * narrow;
+            for (std::int64_t c = begin; c < end; ++c) to[c] = position < before ? to[c] + more[c] : more[c];
+          }
+        });
     }
   });
 }

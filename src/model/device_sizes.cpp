@@ -135,9 +135,10 @@ std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
-  const std::int64_t each = 2 * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) +
+  // In sequences of kLeafSequence rows, which stand again what is before them in their first page, and are seen by eight others.
+  const std::int64_t each = (1 + kernels::kPageKeys / kLeafSequence) * std::int64_t(sizeof(kernels::AttentionRow)) + 5 * std::int64_t(sizeof(void*)) +
                             10 * kFloat +  // tables, places, pointers, tokens
-                            std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + 2 * kFloat;  // sequences of one row each
+                            std::int64_t(sizeof(cuda::AttentionSequence) + sizeof(cuda::AttentionTiles::Tile)) + 8 * kFloat;
   const std::int64_t bytes = filled(rows * (each + (c.vocab_size + kHeadOutputs - 1) / kHeadOutputs * kFloat), kChunk);
   return bytes > kChunk ? bytes + kChunk : bytes;  // ends of chunks stay empty
 }

@@ -10,6 +10,7 @@ namespace rollcall::model {
 namespace device_sizes {
 constexpr std::int64_t kHeadRows = 256;                        ///< logits exist for so many rows at a time
 constexpr std::int64_t kHeadOutputs = 2048;                    ///< tokens of the vocabulary whose logits a backward pass has at a time
+constexpr std::int64_t kLeafSequence = 16;                     ///< rows of a sequence of a leaf, on average, at least: what is planned for
 constexpr std::int64_t kWeightFloats = std::int64_t(1) << 24;  ///< of a weight's gradient that exist at a time
 constexpr std::int64_t kWindow = std::int64_t(1) << 22;        ///< elements of a share, or of all weights, that exist in another form at a time
 constexpr std::int64_t kChunk = std::int64_t(1) << 20;         ///< of what passes between host and device

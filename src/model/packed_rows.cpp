@@ -8,73 +8,70 @@
 namespace rollcall::model {
 
 PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShape shape, std::span<const std::int64_t> parents, const PageMemory& memory)
-    : offsets_(offsets.begin(), offsets.end()), parents_(parents.begin(), parents.end()), shape_(shape), rows_(std::size_t(offsets.back())) {
+    : shape_(shape), rows_(std::size_t(offsets.back())) {
   positions_.reserve(rows_.size());
   std::vector<std::int64_t> table{0}, own_page{0};  // where each sequence's begin
-  for (std::size_t s = 0; s < sequences(); ++s) {
-    const Stretch own = stretch(s);
-    for (std::int64_t row = 0; row < own.rows; ++row) positions_.push_back(std::int32_t(own.before() + row));
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const std::int64_t parent = parents.empty() ? -1 : parents[s];
+    const Stretch& own =
+        stretches_.emplace_back(Stretch{parent, parent < 0 ? 0 : stretches_[std::size_t(parent)].length(), offsets[s], offsets[s + 1] - offsets[s]});
+    for (std::int64_t row = 0; row < own.rows; ++row) positions_.push_back(std::int32_t(own.before + row));
     own_page.push_back(own_page.back() + own.own_pages());
     table.push_back(table.back() + kernels::pages_of(own.length()));
   }
   tables_.resize(std::size_t(table.back()));
   memory_ = memory.make(std::size_t(own_page.back() * shape_.bytes()));
-  Stretch last;  // that has rows
+  std::int64_t last = -1;  // that has rows
   for (std::size_t s = 0; s < sequences(); ++s) {
-    const Stretch own = stretch(s);
+    const Stretch& own = stretch(s);
     const void** pages = tables_.data() + table[s];
     own_.push_back(memory_.data() + own_page[s] * shape_.bytes());
-    if (own.shared_pages() > 0) std::copy_n(tables_.data() + table[std::size_t(parents_[s])], own.shared_pages(), pages);
+    if (own.shared_pages() > 0) std::copy_n(tables_.data() + table[std::size_t(own.parent)], own.shared_pages(), pages);
     for (std::int64_t p = 0; p < own.own_pages(); ++p) pages[own.shared_pages() + p] = own_.back() + p * shape_.bytes();
-    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {pages, own.before() + row + 1};
+    for (std::int64_t row = 0; row < own.rows; ++row) rows_[std::size_t(own.begin + row)] = {pages, own.before + row + 1};
     if (own.rows == 0) continue;
-    rows_[std::size_t(own.begin)].alike = own.alike(last);
-    last = own;
+    if (last >= 0) rows_[std::size_t(own.begin)].alike = alike(s, std::size_t(last));
+    last = std::int64_t(s);
   }
 }
 
-PackedSequences::Stretch PackedSequences::stretch(std::size_t s) const {
-  const auto range = [&](std::int64_t of, std::int64_t& begin, std::int64_t& rows) {
-    begin = offsets_[std::size_t(of)], rows = offsets_[std::size_t(of) + 1] - begin;
-    return parents_.empty() ? -1 : parents_[std::size_t(of)];
-  };
-  Stretch own;
-  const std::int64_t parent = range(std::int64_t(s), own.begin, own.rows);
-  const std::int64_t head = parent < 0 ? -1 : range(parent, own.parent_begin, own.parent_rows);
-  if (head >= 0) range(head, own.head_begin, own.head_rows);
-  return own;
+/// All up to the end of the last one that stands in both.
+std::int64_t PackedSequences::alike(std::size_t sequence, std::size_t other) const {
+  auto a = std::int64_t(sequence), b = std::int64_t(other);
+  while (a != b && a >= 0 && b >= 0) {  // parents stand before their children
+    std::int64_t& later = a > b ? a : b;
+    later = stretches_[std::size_t(later)].parent;
+  }
+  return a == b && a >= 0 ? stretches_[std::size_t(a)].length() : 0;
 }
 
-std::int64_t PackedSequences::Stretch::alike(const Stretch& other) const {
-  std::int64_t count = 0;
-  for (const std::int64_t most = std::min(length(), other.length()); count < most && row(count) == other.row(count);) ++count;
-  return count;
-}
-
-float* PackedSequences::gather(const Stretch& s, const float* from, std::int64_t width, float* into) const {
-  into = std::copy_n(from + s.head_begin * width, s.head_rows * width, into);
-  into = std::copy_n(from + s.parent_begin * width, s.parent_rows * width, into);
-  return std::copy_n(from + s.begin * width, s.rows * width, into);
+void PackedSequences::gather(std::size_t sequence, const float* from, std::int64_t width, float* into) const {
+  each_part(sequence,
+            [&](std::int64_t position, std::int64_t row, std::int64_t count) { std::copy_n(from + row * width, count * width, into + position * width); });
 }
 
 void PackedSequences::store(std::size_t, std::int64_t sequence, const float* k, const float* v) {
-  const std::int64_t width = shape_.width(), bytes = shape_.bytes();
-  const Stretch own = stretch(std::size_t(sequence));
-  for (std::int64_t position = own.shared_pages() * kernels::kPageKeys; position < own.length(); ++position) {
-    const std::int64_t row = own.row(position);
-    std::byte* page = own_[std::size_t(sequence)] + (position / kernels::kPageKeys - own.shared_pages()) * bytes;
-    shape_.kernels->store_position(k + row * width, v + row * width, shape_.heads, position % kernels::kPageKeys, page);
-  }
+  const std::int64_t width = shape_.width(), bytes = shape_.bytes(), first = stretch(std::size_t(sequence)).shared_pages() * kernels::kPageKeys;
+  each_part(std::size_t(sequence), [&](std::int64_t position, std::int64_t row, std::int64_t count) {
+    for (std::int64_t i = std::max<std::int64_t>(first - position, 0); i < count; ++i) {
+      const std::int64_t in_own = position + i - first;
+      shape_.kernels->store_position(k + (row + i) * width, v + (row + i) * width, shape_.heads, in_own % kernels::kPageKeys,
+                                     own_[std::size_t(sequence)] + in_own / kernels::kPageKeys * bytes);
+    }
+  });
 }
 
 std::vector<KeyValues::Again> PackedSequences::again() const {
   std::vector<Again> all;
   for (std::size_t s = 0; s < sequences(); ++s) {
-    const Stretch own = stretch(s);
+    const Stretch& own = stretch(s);
     if (own.rows == 0) continue;
     const void* const* pages = rows_[std::size_t(own.begin)].pages;
-    for (std::int64_t position = own.shared_pages() * kernels::kPageKeys; position < own.before(); ++position)
-      all.push_back({std::int32_t(own.row(position)), {pages, position + 1}});
+    const std::int64_t first = own.shared_pages() * kernels::kPageKeys;
+    each_part(s, [&](std::int64_t position, std::int64_t row, std::int64_t count) {
+      if (position == own.before) return;  // its own
+      for (std::int64_t i = std::max<std::int64_t>(first - position, 0); i < count; ++i) all.push_back({std::int32_t(row + i), {pages, position + i + 1}});
+    });
   }
   return all;
 }
@@ -85,13 +82,12 @@ void expect_leaf(const Policy::Packed& policy, const Leaf& leaf) {
   const auto own_length = [&](std::size_t s) { return leaf.offsets[s + 1] - leaf.offsets[s]; };
   const auto parent_of = [&](std::size_t s) { return leaf.parents.empty() ? -1 : leaf.parents[s]; };
   expect(leaf.parents.empty() || leaf.parents.size() == sequences, "every sequence has a parent or none");
+  std::vector<std::int64_t> lengths;  // with all that stands before
   for (std::size_t s = 0; s < sequences; ++s) {
-    std::int64_t length = own_length(s), generations = 0;
-    for (auto child = std::int64_t(s), parent = parent_of(s); parent >= 0; child = parent, parent = parent_of(std::size_t(parent))) {
-      expect(parent < child && own_length(std::size_t(parent)) > 0 && ++generations <= 2, "a parent stands before its children and has one itself at most");
-      length += own_length(std::size_t(parent));
-    }
-    expect(own_length(s) >= 0 && length <= policy.config.max_position_embeddings, "a leaf's sequences fit the model's positions");
+    const std::int64_t parent = parent_of(s);
+    expect(parent < std::int64_t(s) && (parent < 0 || own_length(std::size_t(parent)) > 0), "a parent stands before its children and has tokens");
+    lengths.push_back(own_length(s) + (parent < 0 ? 0 : lengths[std::size_t(parent)]));
+    expect(own_length(s) >= 0 && lengths.back() <= policy.config.max_position_embeddings, "a leaf's sequences fit the model's positions");
   }
   const auto in_vocabulary = [&](std::int32_t token) { return token >= 0 && token < policy.config.vocab_size; };
   expect(std::all_of(leaf.tokens.begin(), leaf.tokens.end(), in_vocabulary), "a leaf's tokens are in the vocabulary");

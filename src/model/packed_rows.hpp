@@ -29,8 +29,8 @@ class KeyValues {
   virtual std::vector<Again> again() const { return {}; }
 };
 
-/// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that continues another shares its parent's whole pages; what stands
-/// before it beyond them is put into its own first page.
+/// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that continues another sees all that stands before that one, and that
+/// one's rows, as well; it shares its parent's whole pages, and what stands before it beyond them is put into its own first page.
 class PackedSequences : public KeyValues {
  public:
   /// offsets [S+1]: sequence s is rows [offsets[s], offsets[s+1]). parents [S] or empty, as in Leaf.
@@ -41,28 +41,30 @@ class PackedSequences : public KeyValues {
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
   std::vector<Again> again() const override;                              ///< what stands before a sequence in its first own page
   std::span<const std::int32_t> positions() const { return positions_; }  ///< [n] inside the sequence, those before it counted
-  std::span<const std::int64_t> offsets() const { return offsets_; }
 
-  /// Rows of a sequence in order: its grandparent's and its parent's, if any, then its own.
+  /// A sequence: its own rows, and how many of others stand before them.
   struct Stretch {
-    std::int64_t head_begin = 0, head_rows = 0, parent_begin = 0, parent_rows = 0, begin = 0, rows = 0;
-    std::int64_t before() const { return head_rows + parent_rows; }
-    std::int64_t length() const { return before() + rows; }
-    std::int64_t shared_pages() const { return before() / kernels::kPageKeys; }
+    std::int64_t parent, before, begin, rows;  ///< parent: -1 where none stand before
+    std::int64_t length() const { return before + rows; }
+    std::int64_t shared_pages() const { return before / kernels::kPageKeys; }
     std::int64_t own_pages() const { return kernels::pages_of(length()) - shared_pages(); }
-    std::int64_t row(std::int64_t position) const {
-      return position < head_rows ? head_begin + position : position < before() ? parent_begin + position - head_rows : begin + position - before();
-    }
-    /// First rows that both have.
-    std::int64_t alike(const Stretch& other) const;
   };
-  Stretch stretch(std::size_t sequence) const;
-  std::size_t sequences() const { return offsets_.size() - 1; }
-  /// Copies a sequence's rows of `from` [n, width] in order; returns the end of what was written.
-  float* gather(const Stretch& stretch, const float* from, std::int64_t width, float* into) const;
+  const Stretch& stretch(std::size_t sequence) const { return stretches_[sequence]; }
+  std::size_t sequences() const { return stretches_.size(); }
+  /// visit(position, row, count) for `count` positions of a sequence at a time, in order, that stand in rows one after the other.
+  template <class Visit>
+  void each_part(std::size_t sequence, const Visit& visit) const {
+    const Stretch& own = stretches_[sequence];
+    if (own.parent >= 0) each_part(std::size_t(own.parent), visit);
+    visit(own.before, own.begin, own.rows);
+  }
+  /// Copies a sequence's rows of `from` [n, width] in order.
+  void gather(std::size_t sequence, const float* from, std::int64_t width, float* into) const;
 
  private:
-  std::vector<std::int64_t> offsets_, parents_;
+  std::int64_t alike(std::size_t sequence, std::size_t other) const;  ///< first rows that both have
+
+  std::vector<Stretch> stretches_;  ///< [S]
   PageShape shape_;
   std::vector<std::int32_t> positions_;
   std::vector<kernels::AttentionRow> rows_;  ///< [n]

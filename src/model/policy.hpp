@@ -87,15 +87,15 @@ using StopRule = std::function<bool(std::span<const std::int32_t> tokens)>;
 /// A rule for each new sequence, so that it may remember what it has read of it. Empty: only end-of-sequence and the limit end one. Called from any thread.
 using StopRules = std::function<StopRule()>;
 
-/// A packed micro-batch: sequences one after the other, no padding. A sequence may continue another, which then stands and is computed only once: an answer its
-/// prompt, and a prompt what several begin with.
+/// A packed micro-batch: sequences one after the other, no padding. A sequence may continue another, with all that stands before that one; so what several begin
+/// with stands and is computed only once: a tree.
 struct Leaf {
   std::vector<std::int32_t> tokens;   ///< [N] own tokens of all sequences
   std::vector<std::int64_t> offsets;  ///< [S+1] those of sequence i are tokens[offsets[i] .. offsets[i+1])
   std::vector<std::int64_t>
       targets;          ///< [M] ascending positions of policy tokens in `tokens`: the columns. The first token of a sequence without parent is none
   bool hidden = false;  ///< Columns::hidden is wanted
-  std::vector<std::int64_t> parents{};  ///< [S] earlier sequence that sequence i continues, with at most one parent more; -1: none. Empty: none has one
+  std::vector<std::int64_t> parents{};  ///< [S] earlier sequence, not an empty one, that sequence i continues; -1: none. Empty: none has one
 };
 
 /// Columns of a leaf's policy tokens, in the order of Leaf::targets.

@@ -72,8 +72,10 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
       holds(model::device_items::kShare, std::uint64_t(optimizer.held()));
       holds(model::device_items::kWay, std::uint64_t(optimizer.all() - optimizer.held()));
       const std::int64_t n = std::max(c.train.leaf_tokens, longest);
-      // As many columns as tokens, in sequences of a page.
-      const auto leaf = [&](std::int64_t kept) { return std::uint64_t(model::device_leaf_bytes(policy, {n, n, kernels::pages_of(n), kept})); };
+      // As many columns as tokens.
+      const auto leaf = [&](std::int64_t kept) {
+        return std::uint64_t(model::device_leaf_bytes(policy, {n, n, n / model::device_sizes::kLeafSequence + 1, kept}));
+      };
       need.leaf_bytes = leaf(1);
       need.kept_bytes = std::max(leaf(policy.num_hidden_layers), need.leaf_bytes) - need.leaf_bytes;
       rows = std::max(rows, n);

@@ -1,10 +1,10 @@
-// Packing, and what all prompts begin with.
+// Packing, and trees of what rollouts begin with alike.
 #include "stages/leaf_packing.hpp"
 
 #include "base/error.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <bit>
 #include <utility>
 
 namespace rollcall::stages {
@@ -12,14 +12,7 @@ namespace rollcall::stages {
 bool LeafPacker::shares_prompt(const std::vector<std::int32_t>& prompt) const {
   if (prompt_ < 0) return false;
   const auto first = leaf_->tokens.begin() + leaf_->offsets[std::size_t(prompt_)], last = leaf_->tokens.begin() + leaf_->offsets[std::size_t(prompt_) + 1];
-  return std::equal(first, last, prompt.begin() + std::ptrdiff_t(head_.size()), prompt.end());
-}
-
-std::int64_t LeafPacker::tokens_of(const Rollout& rollout) const {
-  std::int64_t count = 0;
-  for (const auto& turn : rollout.turns) count += std::int64_t(turn.tokens.size());
-  if (shares_prompt(rollout.turns.front().tokens)) return count - std::int64_t(rollout.turns.front().tokens.size());
-  return leaf_->tokens.empty() ? count : count - std::int64_t(head_.size());
+  return std::equal(first, last, prompt.begin(), prompt.end());
 }
 
 void LeafPacker::append(const Rollout& rollout) {
@@ -30,14 +23,10 @@ void LeafPacker::append(const Rollout& rollout) {
   if (leaf_->offsets.empty()) leaf_->offsets.push_back(0);
   const auto& prompt = rollout.turns.front().tokens;
   expect(rollout.turns.front().role == Role::prompt && !prompt.empty(), "a rollout begins with its prompt");
-  if (leaf_->tokens.empty() && !head_.empty()) {
-    leaf_->tokens.assign(head_.begin(), head_.end());
-    end_sequence(-1);
-  }
   if (!shares_prompt(prompt)) {
     prompt_ = std::int64_t(leaf_->parents.size());
-    leaf_->tokens.insert(leaf_->tokens.end(), prompt.begin() + std::ptrdiff_t(head_.size()), prompt.end());
-    end_sequence(head_.empty() ? -1 : 0);
+    leaf_->tokens.insert(leaf_->tokens.end(), prompt.begin(), prompt.end());
+    end_sequence(-1);
   }
   for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn) {
     for (const std::int32_t token : turn->tokens) {
@@ -50,62 +39,153 @@ void LeafPacker::append(const Rollout& rollout) {
 
 namespace {
 
-constexpr std::size_t kLeastHead = 16;  // tokens that are worth a sequence of their own
+/// A token of a rollout, with its column where it is the policy's.
+struct Place {
+  std::int32_t token;
+  bool learnt = false;
+  float logprob = 0.0F;
+  double dlogprob = 0.0, dentropy = 0.0;  ///< of the loss, over all rollouts that have it
 
-/// A rollout that is trained on, and its columns [first, first + count) among those of all.
-struct Trained {
-  const Rollout* rollout;
-  std::size_t first, count;
-  const std::vector<std::int32_t>& prompt() const { return rollout->turns.front().tokens; }
+  /// Behind the same places it is the same place. The forward pass is held against each log-prob, so those that differ stand apart.
+  bool same_as(const Place& other) const {
+    return token == other.token && learnt == other.learnt && std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob);
+  }
+};
+using Path = std::vector<Place>;
+
+/// What rollouts begin with alike, once: a node is the places up to where they part.
+class Tree {
+ public:
+  std::int64_t tokens() const { return tokens_; }
+  /// First places of a path that stand in the tree.
+  std::int64_t known(const Path& path) const {
+    return std::int64_t(follow(path, [](std::size_t, std::size_t, const Place&) {}).along);
+  }
+  void add(const Path& path);
+  BackwardLeaf leaf() const;
+
+ private:
+  struct Node {
+    Path places;
+    std::vector<std::size_t> children;  ///< no two begin with the same place
+  };
+  struct Point {
+    std::size_t node, within;  ///< behind so many places of a node
+    std::size_t along;         ///< of the path that leads there
+  };
+  template <class Pass>
+  Point follow(const Path& path, const Pass& pass) const;
+  void write(std::size_t node, std::int64_t parent, BackwardLeaf& to) const;
+
+  std::vector<Node> nodes_ = std::vector<Node>(1);  ///< the first is the root, without places
+  std::int64_t tokens_ = 0;
 };
 
-/// What their prompts begin with, all but the last token of the shortest; nothing where that is short, or where there is one prompt.
-std::span<const std::int32_t> common_beginning(std::span<const Trained> all) {
-  if (all.empty()) return {};
-  const std::vector<std::int32_t>& first = all.front().prompt();
-  std::size_t common = first.size();
-  bool several = false;
-  for (const Trained& one : all) {
-    const auto& prompt = one.prompt();
-    expect(!prompt.empty(), "a rollout begins with its prompt");
-    several = several || prompt != first;
-    const auto alike = std::size_t(std::mismatch(prompt.begin(), prompt.end(), first.begin(), first.end()).first - prompt.begin());
-    common = std::min({common, alike, prompt.size() - 1});
+/// As far as the path stands in the tree: pass(node, place, of the path).
+template <class Pass>
+Tree::Point Tree::follow(const Path& path, const Pass& pass) const {
+  Point at{0, 0, 0};
+  while (at.along < path.size()) {
+    if (at.within == nodes_[at.node].places.size()) {
+      const auto& children = nodes_[at.node].children;
+      const auto next = std::find_if(children.rbegin(), children.rend(),  // those of one prompt come one after the other
+                                     [&](std::size_t child) { return nodes_[child].places.front().same_as(path[at.along]); });
+      if (next == children.rend()) break;
+      at.node = *next, at.within = 0;
+    }
+    if (!nodes_[at.node].places[at.within].same_as(path[at.along])) break;
+    pass(at.node, at.within++, path[at.along++]);
   }
-  return several && common >= kLeastHead ? std::span(first).first(common) : std::span<const std::int32_t>();
+  return at;
+}
+
+void Tree::add(const Path& path) {
+  const Point end = follow(path, [&](std::size_t node, std::size_t place, const Place& own) {
+    nodes_[node].places[place].dlogprob += own.dlogprob, nodes_[node].places[place].dentropy += own.dentropy;
+  });
+  if (end.along == path.size()) return;
+  if (end.within < nodes_[end.node].places.size()) {  // the node ends here, and what it went on with is its first child
+    Node rest;
+    Node& first = nodes_[end.node];
+    rest.places.assign(first.places.begin() + std::ptrdiff_t(end.within), first.places.end());
+    rest.children = std::exchange(first.children, {nodes_.size()});
+    first.places.resize(end.within);
+    nodes_.push_back(std::move(rest));
+  }
+  nodes_[end.node].children.push_back(nodes_.size());
+  nodes_.push_back({Path(path.begin() + std::ptrdiff_t(end.along), path.end()), {}});
+  tokens_ += std::int64_t(path.size() - end.along);
+}
+
+/// A node and then what continues it, each as a sequence.
+void Tree::write(std::size_t node, std::int64_t parent, BackwardLeaf& to) const {
+  model::Leaf& leaf = to.leaf;
+  for (const Place& place : nodes_[node].places) {
+    if (place.learnt) {
+      leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
+      to.derivative.logprob.push_back(float(place.dlogprob)), to.derivative.entropy.push_back(float(place.dentropy));
+      to.logprob.push_back(place.logprob);
+    }
+    leaf.tokens.push_back(place.token);
+  }
+  leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
+  leaf.parents.push_back(parent);
+  const auto own = std::int64_t(leaf.parents.size()) - 1;
+  for (const std::size_t child : nodes_[node].children) write(child, own, to);
+}
+
+BackwardLeaf Tree::leaf() const {
+  BackwardLeaf made;
+  made.leaf.offsets.push_back(0);
+  for (const std::size_t child : nodes_.front().children) write(child, -1, made);
+  return made;
+}
+
+/// Empty where no derivative is other than zero. Its columns begin at `column`.
+Path trained_path(const Rollout& rollout, const model::ColumnGradient& derivative, std::span<const float> logprob, std::size_t column) {
+  expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(), "a rollout begins with its prompt");
+  Path path;
+  bool trained = false;
+  for (const auto& turn : rollout.turns)
+    for (const std::int32_t token : turn.tokens) {
+      if (turn.role != Role::policy) {
+        path.push_back({token});
+        continue;
+      }
+      path.push_back({token, true, logprob[column], derivative.logprob[column], derivative.entropy[column]});
+      trained = trained || path.back().dlogprob != 0.0 || path.back().dentropy != 0.0;
+      ++column;
+    }
+  return trained ? path : Path();
 }
 
 }  // namespace
 
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens) {
-  const auto part = [](auto& values, const Trained& of) { return std::span(values).subspan(of.first, of.count); };
-  const auto append = [](std::vector<float>& to, std::span<const float> values) { to.insert(to.end(), values.begin(), values.end()); };
-  const auto is_zero = [](std::span<const float> values) { return std::all_of(values.begin(), values.end(), [](float value) { return value == 0.0F; }); };
-  std::vector<Trained> trained;
-  std::size_t at = 0;
-  for (const std::size_t g : groups) {
-    for (const Rollout& rollout : batch.groups[g].rollouts) {
-      const auto count = std::size_t(policy_tokens(rollout));
-      const Trained one{&rollout, std::exchange(at, at + count), count};
-      if (!is_zero(part(derivative.logprob, one)) || !is_zero(part(derivative.entropy, one))) trained.push_back(one);
-    }
-  }
-  expect(at == derivative.logprob.size() && at == logprob.size(), "every policy token has a derivative");
-  const auto head = common_beginning(trained);
   std::vector<BackwardLeaf> leaves;
-  std::optional<LeafPacker> packer;
-  for (const Trained& one : trained) {
-    const std::int64_t growth = packer ? packer->tokens_of(*one.rollout) : 0;
-    if (!packer || std::int64_t(leaves.back().leaf.tokens.size()) + growth > leaf_tokens) {
-      const bool cut = packer.has_value();
-      packer.emplace(leaves.emplace_back().leaf, head);
-      if (cut) leaves.back().repeated = packer->tokens_of(*one.rollout) - growth;
+  Tree tree, before;  // of the leaf at hand and of the last one
+  std::int64_t repeated = 0;
+  const auto end_leaf = [&] {
+    if (tree.tokens() == 0) return;
+    leaves.push_back(tree.leaf());
+    leaves.back().repeated = std::exchange(repeated, 0);
+    before = std::exchange(tree, Tree());
+  };
+  std::size_t column = 0;
+  for (const std::size_t g : groups)
+    for (const Rollout& rollout : batch.groups[g].rollouts) {
+      const auto first = std::exchange(column, column + std::size_t(policy_tokens(rollout)));
+      expect(column <= logprob.size() && column <= derivative.logprob.size(), "every policy token has a derivative");
+      const Path path = trained_path(rollout, derivative, logprob, first);
+      if (path.empty()) continue;
+      const std::int64_t growth = std::int64_t(path.size()) - tree.known(path);
+      if (growth > 0 && tree.tokens() > 0 && tree.tokens() + growth > leaf_tokens) end_leaf();
+      repeated += std::max<std::int64_t>(before.known(path) - tree.known(path), 0);
+      tree.add(path);
     }
-    packer->append(*one.rollout);
-    append(leaves.back().derivative.logprob, part(derivative.logprob, one)), append(leaves.back().derivative.entropy, part(derivative.entropy, one));
-    append(leaves.back().logprob, part(logprob, one));
-  }
+  expect(column == derivative.logprob.size() && column == logprob.size(), "every policy token has a derivative");
+  end_leaf();
   return leaves;
 }
 

@@ -14,26 +14,25 @@ struct BackwardLeaf {
   model::Leaf leaf;
   model::ColumnGradient derivative;
   std::vector<float> logprob;  ///< at which the derivative was taken
-  std::int64_t repeated = 0;   ///< tokens of its beginning that the leaf before it runs as well
+  std::int64_t repeated = 0;   ///< tokens that the leaf before it runs as well
 };
 
-/// The rollouts of these groups whose derivative is not zero throughout, packed anew: a leaf may begin and end within a group. `derivative` and `logprob`: the
-/// columns of all their rollouts one after the other, as in TrainBatch. Dropping the others changes the gradient by nothing but rounding, alike on every rank. What all
-/// their prompts begin with (a chat template's head, examples) stands once in a leaf.
+/// The rollouts of these groups whose derivative is not zero throughout, packed anew as trees: what rollouts of a leaf begin with alike (a chat template's head,
+/// a prompt, the beginnings of answers) stands in it once, and derivatives of what are the same columns add up. A leaf may begin and end within a group.
+/// `derivative` and `logprob`: the columns of all rollouts one after the other, as in TrainBatch. All this changes the gradient by nothing but rounding, alike on
+/// every rank.
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens);
 
-/// Rollouts one after the other in a leaf; equal prompts in a row stand once, and so does `head`, with which all prompts begin and none ends.
+/// Rollouts one after the other in a leaf, each with columns of its own; equal prompts in a row stand once.
 class LeafPacker {
  public:
-  explicit LeafPacker(model::Leaf& leaf, std::span<const std::int32_t> head = {}) : leaf_(&leaf), head_(head) {}
-  std::int64_t tokens_of(const Rollout& rollout) const;  ///< by which the leaf would grow
+  explicit LeafPacker(model::Leaf& leaf) : leaf_(&leaf) {}
   void append(const Rollout& rollout);
 
  private:
   bool shares_prompt(const std::vector<std::int32_t>& prompt) const;
   model::Leaf* leaf_;
-  std::span<const std::int32_t> head_;
   std::int64_t prompt_ = -1;  ///< sequence that the last rollout continued; -1: none yet
 };
 

@@ -34,6 +34,14 @@ Leaf leaf_of(const ModelConfig& config) {
   return leaf;
 }
 
+/// Seven short sequences behind a long one.
+Leaf tree_of(const ModelConfig& config) {
+  Leaf leaf = leaf_of(config);
+  leaf.offsets = {0, 70, 73, 74, 80, 81, 85, 86, 90};
+  leaf.parents = {-1, 0, 1, 1, 3, 0, 5, 6};
+  return leaf;
+}
+
 /// A device keeps what passes over from the first pass on, and is another in each process: no test of memory is the first.
 void begin_device() {
   const ModelConfig config = config_of(kFamilies[0]);
@@ -45,24 +53,26 @@ TEST(DeviceMemory, WeightsOptimizerAndLeavesTakeWhatTheTableSays) {
   for (const Family family : kFamilies) {
     const ModelConfig config = config_of(family);
     const Policy policy = policy_of(config);
-    const Leaf leaf = leaf_of(config);
     Alone alone;
     const WeightLayout layout = weight_layout(config);
     const std::size_t before = emulation::memory_taken().now;
-    forward(policy, leaf, 1.0);
+    forward(policy, leaf_of(config), 1.0);
     EXPECT_EQ(emulation::memory_taken().now - before, std::size_t(device_weight_bytes(config).all())) << name_of(family);
     std::unique_ptr<DeviceOptimizer> optimizer;
     const double of_optimizer = double(device_optimizer_sizes(layout, config.num_hidden_layers, layout.size, 1).all());
     EXPECT_NEAR(taken_by([&] { optimizer = make_device_optimizer(policy, {0, layout.size}, alone); }), of_optimizer, 8) << name_of(family);
-    const auto rows = std::int64_t(leaf.tokens.size()), targets = std::int64_t(leaf.targets.size());
     Team team;
-    LeafRunner runner(team);
-    optimizer->start();
-    const double planned = double(device_leaf_bytes(config, {rows, targets, 2, config.num_hidden_layers}));
-    const double taken = taken_by([&] { optimizer->add(runner, policy, leaf, 1.0, random_columns(leaf.targets.size(), 3)); });
-    EXPECT_EQ(taken, planned) << name_of(family) << ": more where a pass took more than the table has for it";
-    EXPECT_EQ(taken_by([&] { forward(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, 2, 0}))) << name_of(family);
-    EXPECT_EQ(taken_by([&] { logprob_gradients(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, 2, 0, true}))) << name_of(family);
+    for (const Leaf& leaf : {leaf_of(config), tree_of(config)}) {
+      const auto rows = std::int64_t(leaf.tokens.size()), targets = std::int64_t(leaf.targets.size()), sequences = std::int64_t(leaf.offsets.size()) - 1;
+      LeafRunner runner(team);
+      optimizer->start();
+      const double planned = double(device_leaf_bytes(config, {rows, targets, sequences, config.num_hidden_layers}));
+      const double taken = taken_by([&] { optimizer->add(runner, policy, leaf, 1.0, random_columns(leaf.targets.size(), 3)); });
+      EXPECT_EQ(taken, planned) << name_of(family) << ": more where a pass took more than the table has for it";
+      EXPECT_EQ(taken_by([&] { forward(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, sequences, 0}))) << name_of(family);
+      EXPECT_EQ(taken_by([&] { logprob_gradients(policy, leaf, 1.0); }), double(device_leaf_bytes(config, {rows, targets, sequences, 0, true})))
+          << name_of(family);
+    }
   }
 }
 

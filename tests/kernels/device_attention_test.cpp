@@ -119,13 +119,13 @@ TEST(DeviceAttention, BackwardAgreesWithReference) {
   }
 }
 
-/// A leaf of a beginning, a prompt that continues it, with an answer, a sequence beside the prompt and one of its own: each as alone, bit for bit, but for keys that
-/// others see, whose gradient is the sum over all who do.
+/// A leaf of a beginning, a prompt that continues it, a sequence beside the prompt, one of its own, an answer, and two that continue that: each as alone, bit for
+/// bit, but for keys that others see, whose gradient is the sum over all who do.
 TEST(DeviceAttention, BackwardOverALeafIsThatOfItsSequences) {
   const HeadShape shape{4, 2, 16};
-  const std::int64_t wide = 64, narrow = 32, beginning = 70, prompt = 66, seen_by_others = beginning + prompt, n = 70 + 66 + 5 + 130 + 40;
-  const std::vector<cuda::AttentionSequence> sequences{
-      {0, 0, 0, beginning}, {0, beginning, 70, prompt}, {0, beginning, 136, 5}, {0, 0, 141, 130}, {70, prompt, 271, 40, 0, beginning}};
+  const std::int64_t wide = 64, narrow = 32, n = 70 + 66 + 5 + 130 + 40 + 1 + 67;
+  const std::vector<cuda::AttentionSequence> sequences{{-1, 0, 0, 70},    {0, 70, 70, 66},  {0, 70, 136, 5},  {-1, 0, 141, 130},
+                                                       {1, 136, 271, 40}, {4, 176, 311, 1}, {4, 176, 312, 67}};
   const std::vector<Floats> of{random_floats(n * wide, 1), random_floats(n * narrow, 2), random_floats(n * narrow, 3), random_floats(n * wide, 4)};
   const TilesOnDevice tiles(sequences);
   const OnDevice<float> q(of[0]), k(of[1]), v(of[2]), dout(of[3]), dq(n * wide), dk(n * narrow), dv(n * narrow);
@@ -135,28 +135,38 @@ TEST(DeviceAttention, BackwardOverALeafIsThatOfItsSequences) {
   const auto cut = [](const Floats& from, std::int64_t first, std::int64_t count, std::int64_t width) {
     return Floats(from.begin() + first * width, from.begin() + (first + count) * width);
   };
-  Floats sum[] = {Floats(std::size_t(seen_by_others * narrow)), Floats(std::size_t(seen_by_others * narrow))};
+  Floats sum[] = {Floats(std::size_t(n * narrow)), Floats(std::size_t(n * narrow))};
   for (const cuda::AttentionSequence& s : sequences) {
-    const std::int64_t before = s.head_rows + s.parent_rows;
+    std::vector<std::int64_t> rows;  // that it sees
+    for (const auto* part = &s; part != nullptr; part = part->parent < 0 ? nullptr : &sequences[std::size_t(part->parent)])
+      for (std::int64_t i = 0; i < part->rows; ++i) rows.insert(rows.begin() + i, part->begin + i);
     const auto in_order = [&](const Floats& from) {
-      Floats made = cut(from, s.head, s.head_rows, narrow);
-      for (const Floats& part : {cut(from, s.parent, s.parent_rows, narrow), cut(from, s.begin, s.rows, narrow)})
-        made.insert(made.end(), part.begin(), part.end());
+      Floats made;
+      for (const std::int64_t row : rows) made.insert(made.end(), from.begin() + row * narrow, from.begin() + (row + 1) * narrow);
       return made;
     };
-    const Floats alone = backward(nullptr, {cut(of[0], s.begin, s.rows, wide), in_order(of[1]), in_order(of[2]), cut(of[3], s.begin, s.rows, wide)}, s.rows,
-                                  before + s.rows, shape);
+    const auto length = std::int64_t(rows.size());
+    const Floats alone =
+        backward(nullptr, {cut(of[0], s.begin, s.rows, wide), in_order(of[1]), in_order(of[2]), cut(of[3], s.begin, s.rows, wide)}, s.rows, length, shape);
     EXPECT_TRUE(same_bits(cut(alone, 0, s.rows, wide), cut(all[0], s.begin, s.rows, wide))) << s.begin;
+    const auto index = &s - sequences.data();
+    const bool seen_by_others = std::any_of(sequences.begin(), sequences.end(), [&](const auto& other) { return other.parent == index; });
     for (std::int64_t side = 0; side < 2; ++side) {
-      const Floats keys = cut(alone, s.rows * wide / narrow + side * (before + s.rows), before + s.rows, narrow);
-      const std::int64_t own = s.begin < seen_by_others ? s.rows : 0;  // rows of it that others see
-      if (own == 0) {
-        EXPECT_TRUE(same_bits(cut(keys, before, s.rows, narrow), cut(all[1 + side], s.begin, s.rows, narrow))) << s.begin;
+      const Floats keys = cut(alone, s.rows * wide / narrow + side * length, length, narrow);
+      if (!seen_by_others) {
+        EXPECT_TRUE(same_bits(cut(keys, s.before, s.rows, narrow), cut(all[1 + side], s.begin, s.rows, narrow))) << s.begin;
       }
-      for (std::int64_t i = 0; i < (before + own) * narrow; ++i) sum[side][std::size_t(i)] += keys[std::size_t(i)];
+      for (std::int64_t i = 0; i < length; ++i)
+        for (std::int64_t c = 0; c < narrow; ++c) sum[side][std::size_t(rows[std::size_t(i)] * narrow + c)] += keys[std::size_t(i * narrow + c)];
     }
   }
-  for (int side = 0; side < 2; ++side) EXPECT_TRUE(near(sum[side], Floats(all[1 + side].begin(), all[1 + side].begin() + seen_by_others * narrow), 1e-5));
+  for (int side = 0; side < 2; ++side) EXPECT_TRUE(near(sum[side], all[1 + side], 1e-5));
+}
+
+TEST(DeviceAttention, WhatASequenceContinuesStandsBeforeIt) {
+  for (const auto& broken :
+       std::vector<std::vector<cuda::AttentionSequence>>{{{0, 0, 0, 4}}, {{1, 3, 0, 4}, {-1, 0, 4, 3}}, {{-1, 0, 0, 4}, {0, 3, 4, 2}}, {{-1, 1, 0, 4}}})
+    EXPECT_THROW(cuda::attention_tiles(broken), std::invalid_argument);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ struct TilesOnDevice {
 inline void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries,
                                std::int64_t keys, HeadShape shape, float* dq, float* dk, float* dv) {
   const std::int64_t before = keys - queries, wide = shape.q_heads * shape.head_dim;
-  const TilesOnDevice tiles({{0, 0, 0, before}, {0, before, before, queries}});
+  const TilesOnDevice tiles({{-1, 0, 0, before}, {0, before, before, queries}});
   const Floats zeros(std::size_t(keys * wide));
   const OnDevice<float> all_q(zeros), all_dout(zeros), all_dq(keys * wide);
   const auto copy = [&](float* to, const float* from) { cudaMemcpy(to, from, std::size_t(queries * wide) * sizeof(float), cudaMemcpyDeviceToDevice); };

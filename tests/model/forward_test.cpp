@@ -182,10 +182,10 @@ TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
 }
 
 /// Two prompts with three answers each, once with a prompt that its answers share and once without. Answers follow their prompt, or those of both in turn; both prompts
-/// continue `head` tokens more.
+/// continue `head` tokens more. Answers of `deep` tokens and more are what the later ones to their prompt go on from.
 struct SharedPrompts {
   Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
-  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6}, bool in_turn = false, int head = 0) {
+  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6}, bool in_turn = false, int head = 0, int deep = 100) {
     const RandomStream stream(77, RandomPurpose::test, 3);
     std::uint64_t drawn = 0;
     const auto tokens = [&](int count) {
@@ -203,21 +203,27 @@ struct SharedPrompts {
       sequence[prompt] = std::int64_t(shared.parents.size());
       append(shared, prompts[prompt]), end(shared), shared.parents.push_back(head > 0 ? 0 : -1);
     };
+    std::array<std::vector<std::int32_t>, 2>
+        said;  // of the answer to each prompt that the later ones to it continue; columns of that are the first one's alone
     const auto answer = [&](std::size_t prompt, int length) {
-      append(apart, beginning), append(apart, prompts[prompt]);
-      for (const std::int32_t token : tokens(length))
+      append(apart, beginning), append(apart, prompts[prompt]), append(apart, said[prompt]);
+      const std::vector<std::int32_t> own = tokens(length);
+      for (const std::int32_t token : own)
         for (Leaf* leaf : {&shared, &apart}) leaf->targets.push_back(std::int64_t(leaf->tokens.size())), leaf->tokens.push_back(token);
       end(shared), shared.parents.push_back(sequence[prompt]);
       end(apart);
+      if (length < deep) return;
+      said[prompt].insert(said[prompt].end(), own.begin(), own.end());
+      sequence[prompt] = std::int64_t(shared.parents.size()) - 1;
     };
     if (in_turn) {
       ask(0), ask(1);
-      for (const int length : {1, 5, 2}) answer(0, length), answer(1, length);
+      for (const int length : {1, 5, 2, 3, 4}) answer(0, length), answer(1, length);
       return;
     }
     for (const std::size_t prompt : {0, 1}) {
       ask(prompt);
-      for (const int length : {1, 5, 2}) answer(prompt, length);
+      for (const int length : {1, 5, 2, 3, 4}) answer(prompt, length);
     }
   }
 };
@@ -229,15 +235,16 @@ TEST(Forward, APromptThatStandsOnceChangesNoColumn) {
     const Policy policy(config, random_weights(config, 14), {});
     for (const std::array lengths : {std::array{3, 6}, std::array{40, 100}})  // 40 and 100: attention reads 32, and 64 and 32 positions, once for all
       for (const bool in_turn : {false, true})
-        for (const int head : {0, 5, 100}) {
-          const SharedPrompts leaves(config, lengths, in_turn, head);
-          ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
-          const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
-          EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head;
-          EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head;
-        }
-    for (const int head : {0, 4}) {
-      const SharedPrompts leaves(config, {3, 6}, false, head);
+        for (const int head : {0, 5, 100})
+          for (const int deep : {100, 3, 1}) {
+            const SharedPrompts leaves(config, lengths, in_turn, head, deep);
+            ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
+            const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
+            EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head << " " << deep;
+            EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head << " " << deep;
+          }
+    for (const auto& [head, deep] : {std::pair(0, 100), std::pair(4, 3), std::pair(0, 1)}) {
+      const SharedPrompts leaves(config, {3, 6}, false, head, deep);
       const ColumnGradient derivative = random_columns(leaves.shared.targets.size(), 15);
       Columns trained;
       const auto gradient = gradient_of(policy, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(policy, leaves.apart, 0.7, derivative);
@@ -340,7 +347,8 @@ TEST(Forward, BrokenLeavesAreRefused) {
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 1}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 7}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3, 4}, .offsets = {0, 1, 2, 3, 4}, .parents = {-1, 0, 1, 2}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 1, 3}, .parents = {-1, 0, 1}}, 1.0), std::logic_error);  // of an empty one
+  EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 30, 60, 65}, .parents = {-1, 0, 1}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 60, 65}, .parents = {-1, 0}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 65}}, 1.0), std::logic_error);
 }

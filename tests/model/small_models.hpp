@@ -58,7 +58,8 @@ inline std::vector<float> random_weights(const ModelConfig& config, std::uint64_
 /// Sequences of the given lengths; every token after the first two of a sequence is a target.
 inline Leaf random_leaf(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
   const RandomStream stream(seed, RandomPurpose::test, 1);
-  Leaf leaf{.offsets = {0}};
+  Leaf leaf;
+  leaf.offsets = {0};
   for (const std::int64_t length : lengths) {
     for (std::int64_t i = 0; i < length; ++i) {
       if (i >= 2) leaf.targets.push_back(std::int64_t(leaf.tokens.size()));

@@ -5,6 +5,8 @@
 #include "io/sample_run.hpp"
 #include "stages/step_batch.hpp"
 
+#include <vector>
+
 namespace rollcall::stages {
 
 inline Rollout random_rollout(io::test::Dice& dice, std::uint32_t sample) {
@@ -32,6 +34,30 @@ inline StepBatch random_batch(std::uint64_t seed, std::size_t groups, std::uint6
     batch.groups.push_back(std::move(group));
   }
   return batch;
+}
+
+/// The rollouts of the chosen groups, one after the other, by plain loops.
+struct Flat {
+  std::vector<const Rollout*> rollouts;
+  std::vector<std::int64_t> group, level, offsets{0};
+  std::vector<double> reward, logprob;
+  std::vector<std::int64_t> truncated;
+};
+
+inline Flat flatten(const StepBatch& batch, const std::vector<std::size_t>& groups) {
+  Flat flat;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    const auto& group = batch.groups[groups[k]];
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      flat.rollouts.push_back(&group.rollouts[i]);
+      flat.group.push_back(std::int64_t(k)), flat.level.push_back(group.level), flat.reward.push_back(batch.scores[groups[k]][i].reward);
+      flat.truncated.push_back(group.rollouts[i].finish == FinishReason::length ? 1 : 0);
+      for (const auto& turn : group.rollouts[i].turns)
+        for (const float logprob : turn.logprob) flat.logprob.push_back(double(logprob));
+      flat.offsets.push_back(std::int64_t(flat.logprob.size()));
+    }
+  }
+  return flat;
 }
 
 }  // namespace rollcall::stages

@@ -29,8 +29,8 @@ DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, c
   if (gradients == nullptr) return;  // the head alone
   std::vector<cuda::AttentionSequence> all;
   for (std::size_t s = 0; s < sequences.sequences(); ++s) {
-    const auto stretch = sequences.stretch(s);
-    all.push_back({stretch.parent_begin, stretch.parent_rows, stretch.begin, stretch.rows, stretch.head_begin, stretch.head_rows});
+    const auto& stretch = sequences.stretch(s);
+    all.push_back({stretch.parent, stretch.before, stretch.begin, stretch.rows});
   }
   const cuda::AttentionTileTable table = cuda::attention_tiles(all);
   Device& device = backend.device();
@@ -143,7 +143,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   float* dnormed = states(p, scale);
   gradients_->end_part();
   float *part = take(m, width), *last = take(m, width);
-  // The last token of a prompt predicts the first of all its answers: its gradient is their sum.
+  // The last token of a sequence predicts the first of all that continue it: its gradient is their sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
   for (const std::int64_t row : p.rows) predicting.push_back(hidden + row * width), ++begin[std::size_t(row + 1)];

@@ -1,0 +1,241 @@
+// Leaves of the backward pass: trees in which what rollouts begin with alike stands once, with the gradient that the rollouts have apart.
+#include "model/small_models.hpp"
+#include "stages/leaf_packing.hpp"
+#include "stages/random_batch.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+
+namespace rollcall::stages {
+namespace {
+
+/// A derivative that is zero throughout for about a third of the rollouts, in one column only for another.
+model::ColumnGradient patchy_derivative(const Flat& flat, std::uint64_t seed) {
+  const RandomStream stream(seed, RandomPurpose::test, 9);
+  model::ColumnGradient derivative{std::vector<float>(flat.logprob.size()), std::vector<float>(flat.logprob.size())};
+  for (std::size_t i = 0; i < flat.rollouts.size(); ++i) {
+    const auto kind = stream.below(i, 3);
+    for (std::int64_t t = flat.offsets[i]; t < flat.offsets[i + 1]; ++t) {
+      if (kind == 0) derivative.logprob[std::size_t(t)] = float(t + 1);
+      if (kind == 1 && t + 1 == flat.offsets[i + 1]) derivative.entropy[std::size_t(t)] = -1.0F;
+    }
+  }
+  return derivative;
+}
+
+/// All places of a rollout up to and with one, in bytes: what two rollouts have in common is equal, and nothing else is.
+struct Prefixes {
+  std::string all;
+  void append(std::int32_t token, bool learnt, float logprob) {
+    for (const std::uint32_t part : {std::uint32_t(token), std::uint32_t(learnt), std::bit_cast<std::uint32_t>(logprob)})
+      all.append(reinterpret_cast<const char*>(&part), sizeof(part));
+  }
+};
+struct Column {
+  bool learnt = false;
+  float logprob = 0.0F;
+  double dlogprob = 0.0, dentropy = 0.0;
+};
+/// A leaf by plain loops: each place once, by its prefix.
+using Places = std::map<std::string, Column>;
+
+/// Few tokens, so that rollouts begin alike, and log-probs that follow from what stands before; those of some rollouts are another policy's.
+void make_alike(StepBatch& batch, std::int32_t vocabulary, const std::vector<std::int32_t>& beginning) {
+  for (auto& group : batch.groups)
+    for (auto& rollout : group.rollouts) {
+      auto& prompt = rollout.turns.front().tokens;
+      prompt.insert(prompt.begin(), beginning.begin(), beginning.end());
+      std::uint64_t before = rollout.sample % 4 == 0 ? 1 : 0;
+      for (auto& turn : rollout.turns)
+        for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
+          turn.tokens[t] %= vocabulary;
+          before = RandomStream(before, RandomPurpose::test, std::uint64_t(turn.tokens[t]), std::uint64_t(turn.role)).bits(0);
+          if (turn.role == Role::policy) turn.logprob[t] = before % 3 == 0 ? 0.0F : -float(before % 1000);
+        }
+    }
+}
+
+/// What a leaf says, place by place.
+Places places_of(const BackwardLeaf& made) {
+  const model::Leaf& leaf = made.leaf;
+  Places places;
+  std::vector<std::string> ends;  // of the sequences
+  std::size_t target = 0;
+  for (std::size_t s = 0; s < leaf.parents.size(); ++s) {
+    RC_ASSERT(leaf.offsets[s + 1] > leaf.offsets[s]);
+    RC_ASSERT(leaf.parents[s] < std::int64_t(s));
+    Prefixes prefix{leaf.parents[s] < 0 ? std::string() : ends[std::size_t(leaf.parents[s])]};
+    for (std::int64_t at = leaf.offsets[s]; at < leaf.offsets[s + 1]; ++at) {
+      Column column{target < leaf.targets.size() && leaf.targets[target] == at};
+      if (column.learnt) {
+        column = {true, made.logprob.at(target), double(made.derivative.logprob.at(target)), double(made.derivative.entropy.at(target))};
+        ++target;
+      }
+      prefix.append(leaf.tokens.at(std::size_t(at)), column.learnt, column.logprob);
+      RC_ASSERT(places.emplace(prefix.all, column).second);  // it stands once
+    }
+    ends.push_back(prefix.all);
+  }
+  RC_ASSERT(target == leaf.targets.size());
+  RC_ASSERT(leaf.targets.size() == made.logprob.size());
+  RC_ASSERT(std::size_t(leaf.offsets.back()) == leaf.tokens.size());
+  return places;
+}
+
+TEST(BackwardLeaves, HoldWhatHasADerivativeOnceAndNothingElse) {
+  EXPECT_TRUE(rc::check("every rollout with a derivative, in order; what they begin with alike once, with the sum of the derivatives", [] {
+    StepBatch batch = random_batch(*rc::gen::inRange<std::uint64_t>(0, 1U << 30), std::size_t(*rc::gen::inRange(1, 20)));
+    make_alike(batch, *rc::gen::element(1, 2, 5, 300), std::vector<std::int32_t>(std::size_t(*rc::gen::element(0, 1, 40)), 7));
+    const auto groups = mini_batch(batch, 0, 1);
+    const auto leaf_tokens = *rc::gen::inRange<std::int64_t>(1, 200);
+    const Flat flat = flatten(batch, groups);
+    const auto derivative = patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
+    const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
+    const auto leaves = backward_leaves(batch, groups, derivative, logprob, leaf_tokens);
+
+    std::vector<Places> expected;
+    for (std::size_t i = 0; i < flat.rollouts.size(); ++i) {
+      const auto first = std::size_t(flat.offsets[i]), last = std::size_t(flat.offsets[i + 1]);
+      bool trained = false;
+      for (std::size_t c = first; c < last; ++c) trained = trained || derivative.logprob[c] != 0.0F || derivative.entropy[c] != 0.0F;
+      if (!trained) continue;
+      Places own;
+      Prefixes prefix;
+      std::size_t c = first;
+      for (const auto& turn : flat.rollouts[i]->turns)
+        for (const std::int32_t token : turn.tokens) {
+          Column column;
+          if (turn.role == Role::policy) column = {true, logprob[c], double(derivative.logprob[c]), double(derivative.entropy[c])}, ++c;
+          prefix.append(token, column.learnt, column.logprob);
+          own[prefix.all] = column;
+        }
+      const auto growth = [&](const Places& leaf) {
+        return std::count_if(own.begin(), own.end(), [&](const auto& place) { return !leaf.contains(place.first); });
+      };
+      const auto more = expected.empty() ? 1 : growth(expected.back());
+      if (expected.empty() || (more > 0 && std::int64_t(expected.back().size()) + more > leaf_tokens)) expected.emplace_back();
+      for (const auto& [key, column] : own) {
+        Column& kept = expected.back()[key];
+        kept = {column.learnt, column.logprob, kept.dlogprob + column.dlogprob, kept.dentropy + column.dentropy};
+      }
+    }
+    RC_ASSERT(leaves.size() == expected.size());
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+      const Places made = places_of(leaves[l]);
+      RC_ASSERT(made.size() == expected[l].size());
+      for (const auto& [key, column] : expected[l]) {
+        RC_ASSERT(made.contains(key));
+        RC_ASSERT(made.at(key).dlogprob == double(float(column.dlogprob)));
+        RC_ASSERT(made.at(key).dentropy == double(float(column.dentropy)));
+      }
+      const auto again =
+          l == 0 ? 0 : std::count_if(expected[l].begin(), expected[l].end(), [&](const auto& place) { return expected[l - 1].contains(place.first); });
+      RC_ASSERT(leaves[l].repeated == std::int64_t(again));
+    }
+  }));
+}
+
+/// Two answers of a group that part behind their second token, and one that ends where the others go on: by hand.
+TEST(BackwardLeaves, ATreeByHand) {
+  const auto rollout = [](std::uint32_t sample, std::vector<std::int32_t> answer, std::vector<float> logprob) {
+    const Turn prompt{.role = Role::prompt, .tokens = {1, 2, 3}, .logprob = {}, .entropy = {}, .policy_version = {}};
+    const std::vector<std::uint64_t> versions(answer.size(), 0);
+    const std::vector<float> entropy(answer.size(), 1.0F);
+    return Rollout{.sample = sample,
+                   .finish = FinishReason::stop,
+                   .turns = {prompt, {Role::policy, std::move(answer), std::move(logprob), entropy, versions}},
+                   .text = ""};
+  };
+  StepBatch batch;
+  batch.groups.push_back(
+      {.id = {1, {0}, 0}, .level = 0, .rollouts = {rollout(0, {5, 6, 7}, {-1, -2, -3}), rollout(1, {5, 6, 8, 9}, {-1, -2, -4, -5}), rollout(2, {5}, {-1})}});
+  batch.scores.push_back({Score{}, Score{}, Score{}});
+  const model::ColumnGradient derivative{{1, 2, 3, 10, 20, 30, 40, 100}, {0, 0, 0, 0, 0, 0, 0, 0}};
+  const std::vector<float> logprob{-1, -2, -3, -1, -2, -4, -5, -1};
+  const auto leaves = backward_leaves(batch, {0}, derivative, logprob, 100);
+  ASSERT_EQ(leaves.size(), 1U);
+  const auto& [leaf, sums, known, repeated] = leaves.front();
+  EXPECT_EQ(leaf.tokens, (std::vector<std::int32_t>{1, 2, 3, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(leaf.offsets, (std::vector<std::int64_t>{0, 5, 6, 8}));
+  EXPECT_EQ(leaf.parents, (std::vector<std::int64_t>{-1, 0, 0}));
+  EXPECT_EQ(leaf.targets, (std::vector<std::int64_t>{3, 4, 5, 6, 7}));
+  EXPECT_EQ(sums.logprob, (std::vector<float>{111, 22, 3, 30, 40}));
+  EXPECT_EQ(known, (std::vector<float>{-1, -2, -3, -4, -5}));
+  EXPECT_EQ(repeated, 0);
+  // Room for eight tokens less one: the second answer needs a leaf of its own, in which the third begins with it.
+  const auto cut = backward_leaves(batch, {0}, derivative, logprob, 7);
+  ASSERT_EQ(cut.size(), 2U);
+  EXPECT_EQ(cut[0].leaf.tokens, (std::vector<std::int32_t>{1, 2, 3, 5, 6, 7}));
+  EXPECT_EQ(cut[1].derivative.logprob, (std::vector<float>{110, 20, 30, 40}));
+  EXPECT_EQ(cut[1].repeated, 5);
+}
+
+/// A repeated answer needs no room, also where the leaf is too full for any other.
+TEST(BackwardLeaves, WhatIsThereOpensNoLeaf) {
+  StepBatch batch = random_batch(1, 1);
+  batch.groups.front().rollouts.assign(3, batch.groups.front().rollouts.front());
+  auto& turns = batch.groups.front().rollouts.front().turns;
+  turns = {{Role::prompt, {1, 2}, {}, {}, {}}, {Role::policy, {3, 4}, {-1, -2}, {1, 1}, {0, 0}}};
+  for (auto& rollout : batch.groups.front().rollouts) rollout.turns = turns;
+  const model::ColumnGradient derivative{std::vector<float>(6, 1.0F), std::vector<float>(6, 0.0F)};
+  const auto leaves = backward_leaves(batch, {0}, derivative, std::vector<float>{-1, -2, -1, -2, -1, -2}, 1);
+  ASSERT_EQ(leaves.size(), 1U);
+  EXPECT_EQ(leaves.front().derivative.logprob, (std::vector<float>{3, 3}));
+}
+
+/// It must reach the gradient sum, which stops the step.
+TEST(BackwardLeaves, ADerivativeThatIsNoNumberIsKept) {
+  StepBatch batch = random_batch(1, 1);
+  batch.groups.front().rollouts.resize(1);
+  batch.groups.front().rollouts.front().turns = {{Role::prompt, {1, 2}, {}, {}, {}}, {Role::policy, {3, 4}, {-1, -2}, {1, 1}, {0, 0}}};
+  const model::ColumnGradient derivative{{0.0F, std::numeric_limits<float>::quiet_NaN()}, {0.0F, 0.0F}};
+  const auto leaves = backward_leaves(batch, {0}, derivative, std::vector<float>{-1, -2}, 100);
+  ASSERT_EQ(leaves.size(), 1U);
+  EXPECT_TRUE(std::isnan(leaves.front().derivative.logprob.back()));
+}
+
+/// The gradient of all rollouts in trees is that of each by itself.
+TEST(BackwardLeaves, TreesHaveTheGradientOfTheirRollouts) {
+  model::ModelConfig config = model::testing::small_config(model::testing::Family::qwen3);
+  config.max_position_embeddings = 256;
+  const model::Policy policy(config, model::testing::random_weights(config, 3), {});
+  for (const std::int32_t vocabulary : {1, 2, 5}) {
+    StepBatch batch = random_batch(std::uint64_t(vocabulary), 12);
+    make_alike(batch, vocabulary, {7, 7, 7});
+    const auto groups = mini_batch(batch, 0, 1);
+    const Flat flat = flatten(batch, groups);
+    const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
+    model::ColumnGradient derivative{std::vector<float>(logprob.size()), std::vector<float>(logprob.size())};
+    for (std::size_t i = 0; i < logprob.size(); ++i) derivative.logprob[i] = 1 + std::sin(float(i)) / 2, derivative.entropy[i] = std::cos(float(i)) / 8;
+    const auto gradient = [&](std::int64_t leaf_tokens, std::int64_t& tokens) {
+      std::vector<double> sum(std::size_t(model::weight_layout(config).size));
+      tokens = 0;
+      for (const BackwardLeaf& each : backward_leaves(batch, groups, derivative, logprob, leaf_tokens)) {
+        tokens += std::int64_t(each.leaf.tokens.size());
+        model::forward_backward(policy, each.leaf, 0.7, each.derivative, [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+          const auto at = std::size_t(model::weight_layout(config).slices[slice].offset + first);
+          for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += double(values[i]);
+        });
+      }
+      return sum;
+    };
+    std::int64_t in_trees = 0, apart = 0;
+    const auto whole = gradient(1 << 20, in_trees), alone = gradient(1, apart);
+    EXPECT_LT(in_trees, apart * 3 / 4) << vocabulary;
+    double error = 0.0, norm = 0.0;
+    for (std::size_t i = 0; i < whole.size(); ++i) error += std::pow(whole[i] - alone[i], 2), norm += std::pow(alone[i], 2);
+    EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm)) << vocabulary;
+    EXPECT_GT(norm, 0.0);
+  }
+}
+
+}  // namespace
+}  // namespace rollcall::stages
