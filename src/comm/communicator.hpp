@@ -67,7 +67,7 @@ class Communicator : public Collectives {
     activity_->waits(waiting_for);
     answer_roll_call(waiting_for);
   }
-  virtual void answer_roll_call(std::string_view) {}  ///< before each sleep: what this rank waits for, if anybody asks
+  virtual void answer_roll_call(std::string_view) {}  ///< asked before each sleep, told now and then: what this rank waits for, if anybody asks
   /// Asks a rank whether it is there, unless `asked`, and sets that; true once it has answered. A transport that cannot ask hears nothing.
   virtual bool hears(int, bool&) { return false; }
   virtual std::string call_the_roll(std::string_view) { return "the rank that should have sent it is stuck, has ended or is slower than the deadline allows"; }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <exception>
 #include <numeric>
 #include <utility>
@@ -20,7 +21,9 @@ namespace {
 /// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts with a fresh, hot Backoff (a long collective
 /// consists of many small exchanges inside MPI_Test, and at one poll a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
-constexpr std::size_t kRoundBytes = std::size_t{64} << 20;  // of a gather: it is copied once more from there
+constexpr std::size_t kHeadBytes = 248;                      // of each string of a gather: they need no exchange of their own
+constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // of all of them, at most
+constexpr std::size_t kRoundBytes = std::size_t{64} << 20;   // of a gather: it is copied once more from there
 
 template <class T, class Act>
 void for_each_part(std::span<T> values, Act act) {
@@ -99,6 +102,7 @@ template <class Post>
 void MpiCommunicator::complete(const char* call, Post post) {
   MPI_Request request = MPI_REQUEST_NULL;
   Backoff wait;
+  std::string where;  // once the wait is long
   check_mpi(post(&request), call);
   for (int done = 0;;) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
@@ -110,7 +114,10 @@ void MpiCommunicator::complete(const char* call, Post post) {
                                         call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = wait.pause_s();
-    if (pause_s > 0) say_waiting(fmt::format("in {}", call));
+    if (pause_s > 0) {
+      if (where.empty()) where = fmt::format("in {}", call);
+      say_waiting(where);
+    }
     pause(pause_s);
   }
 }
@@ -165,18 +172,27 @@ void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std
   });
 }
 
-/// In rounds of kRoundBytes: MPI counts bytes in an int, and a step may have more than that holds.
+/// What is short travels with its length. The rest in rounds of kRoundBytes: MPI counts bytes in an int, and a step may have more than that holds.
 std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
   const std::uint64_t own = bytes.size();
-  std::vector<std::uint64_t> sizes(size_);
-  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(&own, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, comm_, r); });
+  const std::size_t head = std::min(kHeadBytes, kHeadsBytes / std::size_t(size_)), each = sizeof own + head;
+  std::string heads(each * std::size_t(size_), '\0');
+  char* const mine = heads.data() + each * std::size_t(rank_);
+  std::memcpy(mine, &own, sizeof own);
+  std::copy_n(bytes.begin(), std::min(bytes.size(), head), mine + sizeof own);
+  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, heads.data(), int(each), MPI_BYTE, comm_, r); });
   std::vector<std::string> strings(size_);
-  for (std::size_t source = 0; source < sizes.size(); ++source) strings[source].reserve(sizes[source]);
+  std::vector<std::uint64_t> sizes(size_);
+  for (std::size_t source = 0; source < sizes.size(); ++source) {
+    std::memcpy(&sizes[source], heads.data() + each * source, sizeof own);
+    strings[source].reserve(sizes[source]);
+    strings[source].assign(heads.data() + each * source + sizeof own, std::min<std::uint64_t>(sizes[source], head));
+  }
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
   const std::uint64_t most = std::max<std::uint64_t>(kRoundBytes / std::uint64_t(size_), 1024);
   std::vector<int> counts(size_), places(size_);
   std::string all;
-  for (std::uint64_t first = 0; first < longest; first += most) {
+  for (std::uint64_t first = head; first < longest; first += most) {
     const auto count = [&](std::uint64_t size) { return int(std::min(most, size - std::min(size, first))); };
     std::transform(sizes.begin(), sizes.end(), counts.begin(), count);
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);

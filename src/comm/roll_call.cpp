@@ -15,7 +15,8 @@ namespace rollcall::comm {
 namespace {
 
 constexpr int kQuestion = 0, kAnswer = 1;
-constexpr double kPatience_s = 2.0;  // a rank that waits answers within milliseconds; the node may be busy
+constexpr double kPatience_s = 2.0;    // a rank that waits answers within kLookEvery_s; the node may be busy
+constexpr double kLookEvery_s = 0.02;  // a look costs as much as a poll of what is waited for
 
 }  // namespace
 
@@ -60,14 +61,18 @@ void RollCall::drop_sent() {
 }
 
 void RollCall::answer(std::string_view waiting_for) {
+  if (looked_.seconds() < kLookEvery_s) return;
+  looked_.restart();
   drop_sent();
-  int asked = 0;
-  MPI_Status status;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
-  if (!asked) return;
-  check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a question");  // it is here: no wait
-  Reply& reply = replies_.emplace_back(Reply{wait_within(std::string(waiting_for), activity->what())});
-  check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, &reply.request), "MPI_Isend of an answer");
+  for (;;) {
+    int asked = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
+    if (!asked) return;
+    check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a question");  // it is here: no wait
+    Reply& reply = replies_.emplace_back(Reply{wait_within(std::string(waiting_for), activity->what())});
+    check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, &reply.request), "MPI_Isend of an answer");
+  }
 }
 
 void RollCall::ask(int rank) {

@@ -1,6 +1,7 @@
 // The roll call: a rank that has waited too long asks all others what they wait for, and names those that do not answer. Private to comm.
 #pragma once
 
+#include "base/clock.hpp"
 #include "comm/activity.hpp"
 
 #include <mpi.h>
@@ -29,7 +30,7 @@ class RollCall {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Tells whoever asks what this rank waits for. Called before every sleep of a wait, so that a waiting rank is never silent.
+  /// Tells whoever asks what this rank waits for. Called before every sleep of a wait; it looks for questions a few dozen times a second.
   void answer(std::string_view waiting_for);
   /// Asks all ranks, waits a little, and describes what came, behind what this rank is in itself.
   std::string call(std::string_view waiting_for);
@@ -51,6 +52,7 @@ class RollCall {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   int owed_ = 0;              ///< answers to hears() that have not come
+  Stopwatch looked_;          ///< for questions
   std::list<Reply> replies_;  ///< a list: MPI holds pointers into its elements
 };
 

@@ -26,6 +26,7 @@ class HostOptimizer final : public PolicyOptimizer {
   double norm() const override { return sum_.gradient().norm; }
   void apply(const OptimizerSection& settings, double lr) override {
     apply_adamw(layout_, settings, lr, sum_.gradient(), weights_.weights, *state_, threads_, weights_.parts);
+    sum_.clear();
   }
   void forget() override {
     state_->m.assign(std::size_t(share_), 0.0F), state_->v.assign(std::size_t(share_), 0.0F);

@@ -71,8 +71,14 @@ void SumExponents::start() {
 void SumExponents::note(std::size_t t, double largest) { largest_[t] = std::max(largest_[t], largest); }
 
 SumOutcome SumExponents::decide(Collectives& ranks) {
-  ranks.maximum(largest_);
-  ranks.sum(std::span(&leaves_, 1));
+  // One exchange for both: of the leaves, each rank's number has a place that the others leave at 0.
+  std::vector<double> shared = largest_;
+  shared.resize(largest_.size() + std::size_t(ranks.size()), 0.0);
+  shared[largest_.size() + std::size_t(ranks.rank())] = double(leaves_);
+  ranks.maximum(shared);
+  const auto counts = shared.begin() + std::ptrdiff_t(largest_.size());
+  std::copy(shared.begin(), counts, largest_.begin());
+  leaves_ = std::int64_t(std::accumulate(counts, shared.end(), 0.0));
   if (!std::all_of(largest_.begin(), largest_.end(), [](double value) { return std::isfinite(value); })) return SumOutcome::nonfinite;
   // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
   const std::int64_t leaf_bits = std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * leaves_, 1)));
@@ -136,16 +142,28 @@ void GradientSum::prepare(bool first) {
 }
 
 /// Each rank zeroes what nobody else reads after the leaves: where it fetches shares, its own among them. The last gradient stands there.
-void GradientSum::start() {
-  const std::lock_guard lock(*facts_);
+void GradientSum::zero() {
   const auto zero = [&](std::int64_t begin, std::int64_t end) {
     threads_.deal((end - begin + kPart - 1) / kPart,
                   [&](std::int64_t p) { std::uninitialized_fill(sum_.data() + begin + p * kPart, sum_.data() + std::min(end, begin + (p + 1) * kPart), 0); });
   };
   if (shared_.begins.empty()) zero(0, layout_.size);
   for (const auto& across : shared_.across) zero(across.begins.front(), across.begins.back());
+}
+
+void GradientSum::start() {
+  const std::lock_guard lock(*facts_);
   exponents_.start();
+  if (std::exchange(cleared_, false)) return;
+  zero();
   if (shared_.node != nullptr) shared_.node->barrier();
+}
+
+void GradientSum::clear() {
+  const std::lock_guard lock(*facts_);
+  gradient_ = {};
+  zero();
+  cleared_ = true;
 }
 
 void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> values) {

@@ -91,7 +91,10 @@ class GradientSum {
   /// Every rank gets its share. Collective over the node.
   GradientSum(const WeightLayout& layout, SharedSum shared, Threads threads = {});
   static std::size_t bytes(const WeightLayout& layout);  ///< of the memory of a sum
-  void start();                                          ///< zero the sum; collective over the node
+  void start();                                          ///< zero the sum, unless cleared; collective over the node
+  /// Zeroes what this rank does of the sum once its gradient has been used, for the next start(), which waits for nobody then: before it the node's ranks must
+  /// have come together.
+  void clear();
   /// A part of a leaf's gradient, as GradientSink takes it; then the leaf's end. Thread-safe: leaves and parts of one may come at the same time.
   void add(std::size_t slice, std::int64_t first, std::span<const float> values);
   void end_leaf();
@@ -104,6 +107,7 @@ class GradientSum {
 
  private:
   void prepare(bool first);
+  void zero();
   std::pair<std::int64_t, std::int64_t> own_share() const;
   std::vector<double> convert();
 
@@ -115,6 +119,7 @@ class GradientSum {
   std::span<ProcessMutex> locks_;  ///< of stripes of the sum, dealt round
   std::span<const float> gradient_;
   double norm_ = 0.0;
+  bool cleared_ = false;
   SumExponents exponents_;
   std::unique_ptr<std::mutex> facts_;  ///< of exponents_; behind a pointer so that sums can be moved
 };

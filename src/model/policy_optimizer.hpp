@@ -21,6 +21,7 @@ class PolicyOptimizer {
   virtual void add_none() = 0;  ///< what a rank does that has no leaf while others add one
   virtual SumOutcome finish(Collectives& ranks) = 0;
   virtual double norm() const = 0;  ///< after `ready`
+  /// The ranks of a node come together before the next start().
   virtual void apply(const OptimizerSection& settings, double lr) = 0;
 
   virtual void forget() = 0;  ///< the moments, and the steps taken

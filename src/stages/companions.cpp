@@ -144,6 +144,7 @@ void Companions::after_step(std::uint64_t step) {
 
 std::vector<Companions::LeafColumns> Companions::over_leaves(std::size_t count,
                                                              const std::function<LeafColumns(model::LeafRunner& runner, std::size_t leaf)>& pass) {
+  if (count == 0) return {};
   const auto leaves = std::int64_t(count), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
   const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
   std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};

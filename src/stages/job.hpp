@@ -103,6 +103,8 @@ const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& pro
 std::string text_fingerprint(const Job& job);
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
+/// The update sees these: greedy answers are baselines.
+inline bool is_trained_on(Purpose purpose) { return purpose == Purpose::train || purpose == Purpose::greedy; }
 
 std::string excerpt(const std::string& text);  ///< the beginning of its first line, for messages
 

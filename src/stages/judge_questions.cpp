@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // of texts, after which a message takes no more: a shard may hold more than one can
 
-bool is_trained_on(Purpose purpose) { return purpose == Purpose::train || purpose == Purpose::greedy; }
-
 }  // namespace
 
 std::optional<JudgedShard> JudgeQuestions::ask(JudgedShard shard) {

@@ -29,10 +29,9 @@ void LeafPacker::append(const Rollout& rollout) {
     end_sequence(-1);
   }
   for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn) {
-    for (const std::int32_t token : turn->tokens) {
-      if (turn->role == Role::policy) leaf_->targets.push_back(std::int64_t(leaf_->tokens.size()));
-      leaf_->tokens.push_back(token);
-    }
+    const auto first = std::int64_t(leaf_->tokens.size()), count = std::int64_t(turn->tokens.size());
+    for (std::int64_t t = 0; turn->role == Role::policy && t < count; ++t) leaf_->targets.push_back(first + t);
+    leaf_->tokens.insert(leaf_->tokens.end(), turn->tokens.begin(), turn->tokens.end());
   }
   end_sequence(prompt_);
 }

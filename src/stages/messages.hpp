@@ -44,6 +44,7 @@ struct ShardNotice {
 /// A shard with its scores: what update and the archive need to find both.
 struct ScoredFile {
   io::PublishedFile shard, scores;
+  std::int32_t keeper = -1;  ///< world rank that has both in memory for the update (KeptShards); -1: none, or another run
 };
 
 struct SlowVerdict {
@@ -168,7 +169,7 @@ void serialize(A& ar, rollcall::stages::ShardNotice& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
-  ar& v.shard& v.scores;
+  ar& v.shard& v.scores& v.keeper;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SlowVerdict& v, unsigned) {

@@ -67,6 +67,7 @@ class Rank {
   std::unique_ptr<comm::WeightTransfer> transfer_;
   std::vector<int> transfer_ranks_;
   std::optional<Generation> generation_;
+  KeptShards kept_;
   std::optional<Scoring> scoring_;
   std::optional<Judging> judging_;
   std::optional<Update> update_;
@@ -108,9 +109,9 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   if (rank == 0 && chosen.choice.transport != comm::Transport::mpi) spdlog::info("sums and weights travel by {}", comm::describe(chosen.choice));
   transfer_ = std::make_unique<comm::WeightTransfer>(world, plan, job_.carrier);
   if (hosts(comm::Stage::generation)) generation_.emplace(job_, rank);
-  if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_, spawner);
+  if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_, spawner, hosts(comm::Stage::update) ? &kept_ : nullptr);
   if (hosts(comm::Stage::judge)) judging_.emplace(job_, mail_);
-  if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_);
+  if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_, kept_);
   if (!checkpoint.empty()) restore(checkpoint);
 }
 
@@ -299,14 +300,12 @@ ExitCode Rank::run(JobKind kind) {
   ExitCode code = ExitCode::done;
   if (kind == JobKind::train) {
     code = coordinator_->train();
+  } else if (const auto evaluation = coordinator_->evaluate_only()) {
+    const std::string json = report::to_json(*evaluation);
+    write_file_atomic(job_.run_dir / "eval.json", json + "\n");
+    std::cout << json << std::endl;
   } else {
-    if (const auto evaluation = coordinator_->evaluate_only()) {
-      const std::string json = report::to_json(*evaluation);
-      write_file_atomic(job_.run_dir / "eval.json", json + "\n");
-      std::cout << json << std::endl;
-    } else {
-      code = ExitCode::failed;
-    }
+    code = ExitCode::failed;
   }
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;

@@ -45,7 +45,7 @@ Undecided undecided_of(const RunConfig& config) { return config.reward.undecided
 
 StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecided undecided) {
   StepReport report{shard.purpose, shard.step, shard.round, shard.producer, {}};
-  const bool trains = shard.purpose == Purpose::train || shard.purpose == Purpose::greedy;
+  const bool trains = is_trained_on(shard.purpose);
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
     GroupReport group{.id = shard.groups[g].id, .level = shard.groups[g].level};
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
@@ -64,7 +64,7 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
   return report;
 }
 
-Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner) : job_(&job), mail_(&mail), repeated_(job) {
+Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner, KeptShards* kept) : job_(&job), mail_(&mail), kept_(kept), repeated_(job) {
   if (!job.config.judge.model.empty()) questions_.emplace(job, mail);
   if (job.judge->is_command()) {
     expect(spawner != nullptr, "a job with a command was given what starts it");
@@ -123,14 +123,16 @@ void Scoring::publish(JudgedShard judged) {
   const auto& notice = judged.notice;
   std::vector<Specimen> own;
   if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
+  const bool keeps = kept_ != nullptr && is_trained_on(judged.shard.purpose);
   mail_->send(0, Tag::scored,
-              ScoredNotice{{notice.file, file},
+              ScoredNotice{{notice.file, file, keeps ? mail_->rank() : -1},
                            report(judged.shard, judged.scores, undecided_of(job_->config)),
                            std::move(judged.facts),
                            notice.generation_s,
                            judged.scoring_s,
                            notice.archive_s + judged.read_s + writing.seconds(),
                            std::move(own)});
+  if (keeps) kept_->keep(notice.file.path, std::move(judged.shard), std::move(judged.scores));
 }
 
 }  // namespace rollcall::stages

@@ -6,6 +6,7 @@
 #include "stages/command_scoring.hpp"
 #include "stages/job.hpp"
 #include "stages/judge_questions.hpp"
+#include "stages/kept_shards.hpp"
 #include "stages/mailbox.hpp"
 
 #include <optional>
@@ -14,8 +15,8 @@ namespace rollcall::stages {
 
 class Scoring {
  public:
-  /// `spawner`: where the job's judge is a command.
-  Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner);
+  /// `spawner`: where the job's judge is a command. `kept`: where this rank updates as well.
+  Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner, KeptShards* kept);
   void on_shard(const ShardNotice& notice);
   /// Of this process: it need not be read back.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard) { score_shard(notice, std::move(shard), 0.0); }
@@ -30,6 +31,7 @@ class Scoring {
 
   Job* job_;
   Mailbox* mail_;
+  KeptShards* kept_;
   RepeatedVerdicts repeated_;
   std::optional<CommandScoring> command_;
   std::optional<CodeScoring> code_;

@@ -24,6 +24,8 @@ namespace {
 
 /// Sorts a merged group's rollouts by sample, scores alongside.
 void sort_samples(Group& group, std::vector<Score>& scores) {
+  const auto not_ascending = [](const Rollout& a, const Rollout& b) { return a.sample >= b.sample; };
+  if (std::adjacent_find(group.rollouts.begin(), group.rollouts.end(), not_ascending) == group.rollouts.end()) return;
   std::vector<std::size_t> order(group.rollouts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return group.rollouts[a].sample < group.rollouts[b].sample; });
@@ -40,11 +42,15 @@ void sort_samples(Group& group, std::vector<Score>& scores) {
   scores = std::move(sorted);
 }
 
-/// A file's groups and verdicts behind those of `part`.
-void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, StepBatch& part) {
+std::pair<RolloutShard, ScoredShard> read(const std::filesystem::path& run_dir, const ScoredFile& file) {
   io::await_published(run_dir, file.shard), io::await_published(run_dir, file.scores);
-  RolloutShard shard = io::read_shard(run_dir, file.shard);
-  ScoredShard scores = io::read_scores(run_dir, file.scores);
+  return {io::read_shard(run_dir, file.shard), io::read_scores(run_dir, file.scores)};
+}
+
+/// A file's groups and verdicts behind those of `part`.
+void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, KeptShards* kept, StepBatch& part) {
+  auto in_memory = kept != nullptr ? kept->take(file.shard.path) : std::nullopt;
+  auto [shard, scores] = in_memory ? std::move(*in_memory) : read(run_dir, file);
   require<StorageError>(scores.scores.size() == shard.groups.size(),
                         fmt::format("{} scores {} groups, but {} holds {}", file.scores.path, scores.scores.size(), file.shard.path, shard.groups.size()),
                         "scores must belong to their shard", "resume from the last checkpoint");
@@ -88,12 +94,17 @@ StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index)
   return sorted;
 }
 
-/// In a leaf: the prompt once.
+/// In a leaf, as LeafPacker has them: the prompt once.
 std::int64_t group_tokens(const Group& group) {
-  model::Leaf alone;
-  LeafPacker packer(alone);
-  for (const auto& rollout : group.rollouts) packer.append(rollout);
-  return std::int64_t(alone.tokens.size());
+  std::size_t count = 0;
+  const std::vector<std::int32_t>* before = nullptr;
+  for (const auto& rollout : group.rollouts) {
+    const auto* prompt = &rollout.turns.front().tokens;
+    for (const auto& turn : rollout.turns) count += turn.tokens.size();
+    if (before != nullptr && *before == *prompt) count -= prompt->size();
+    before = prompt;
+  }
+  return std::int64_t(count);
 }
 
 /// Columns of groups one after the other, in the order they are appended.
@@ -105,6 +116,10 @@ class ColumnBuilder {
     const Group& group = batch.groups[g];
     std::map<std::string, double> answers;  // numbered in the order they appear; only sameness matters
     append_old(batch, g);
+    auto &correct = per_rollout_["correct"], &expert = per_rollout_[method::column::expert], &version_lag = per_rollout_[method::column::version_lag],
+         &answer = per_rollout_["answer"];
+    std::vector<std::vector<double>*> components;
+    for (const auto& name : batch.component_names) components.push_back(&per_rollout_["component/" + name]);
     const double lag = double(batch.policy.value - std::min(sampled_by(group).value_or(batch.policy.value), batch.policy.value));
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
@@ -122,29 +137,30 @@ class ColumnBuilder {
       // The stream of a rollout has its own address, so that what is drawn for it does not depend on who else is in the step.
       key_.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective, group.id.step, group.id.draw, rollout.sample).bits(0) >> 1U));
       replayed_.push_back(g >= fresh_groups(batch) ? 1 : 0);
-      per_rollout_["correct"].push_back(score.correct ? 1.0 : 0.0);
-      per_rollout_[method::column::expert].push_back(is_expert(rollout) ? 1.0 : 0.0);
-      per_rollout_[method::column::version_lag].push_back(lag);
+      correct.push_back(score.correct ? 1.0 : 0.0);
+      expert.push_back(is_expert(rollout) ? 1.0 : 0.0);
+      version_lag.push_back(lag);
       if (!batch.greedy.empty()) per_rollout_[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
-      per_rollout_["answer"].push_back(score.answer.empty() ? -1.0 : answers.try_emplace(score.answer, double(answers.size())).first->second);
-      for (std::size_t k = 0; k < score.components.size(); ++k) per_rollout_["component/" + batch.component_names.at(k)].push_back(score.components[k]);
+      answer.push_back(score.answer.empty() ? -1.0 : answers.try_emplace(score.answer, double(answers.size())).first->second);
+      for (std::size_t k = 0; k < score.components.size(); ++k) components.at(k)->push_back(score.components[k]);
     }
     for (const auto& [name, by_group] : batch.columns) computed_[name].insert(computed_[name].end(), by_group.at(g).begin(), by_group.at(g).end());
     pairs_ += group.rollouts.size() * group.rollouts.size();
     ++groups_;
   }
 
-  method::StepColumns finish(std::int64_t max_new_tokens) const {
+  method::StepColumns finish(std::int64_t max_new_tokens) && {
     method::StepColumns c;
-    c.reward = reward_, c.group = group_, c.prompt_level = level_, c.offsets = offsets_;
-    c.rollout_logprob = logprob_, c.old_logprob = old_;
-    c.replayed = replayed_, c.truncated = truncated_;
+    const std::size_t tokens = logprob_.size();
+    c.reward = std::move(reward_), c.group = std::move(group_), c.prompt_level = std::move(level_), c.offsets = std::move(offsets_);
+    c.rollout_logprob = std::move(logprob_), c.old_logprob = std::move(old_);
+    c.replayed = std::move(replayed_), c.truncated = std::move(truncated_);
     c.max_new_tokens = double(max_new_tokens);
-    c.token = token_, c.key = key_;
-    c.named = per_rollout_;
-    c.named[method::column::old_entropy] = entropy_;
+    c.token = std::move(token_), c.key = std::move(key_);
+    c.named = std::move(per_rollout_);
+    c.named[method::column::old_entropy] = std::move(entropy_);
     for (const auto& [name, values] : computed_) {
-      if (values.size() == (name == method::column::gradient_cosine ? pairs_ : logprob_.size())) c.named[name].assign(values.begin(), values.end());
+      if (values.size() == (name == method::column::gradient_cosine ? pairs_ : tokens)) c.named[name].assign(values.begin(), values.end());
     }
     return c;
   }
@@ -171,9 +187,13 @@ class ColumnBuilder {
 
 }  // namespace
 
-StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks) {
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks, KeptShards* kept) {
   StepBatch own;
-  for (auto i = std::size_t(ranks.rank()); i < files.size(); i += std::size_t(ranks.size())) append_file(run_dir, files[i], own);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const bool mine = files[i].keeper >= 0 ? files[i].keeper == ranks.world_rank() : i % std::size_t(ranks.size()) == std::size_t(ranks.rank());
+    if (mine) append_file(run_dir, files[i], kept, own);
+  }
+  if (kept != nullptr) kept->clear();
   std::map<GroupId, std::size_t> index;
   StepBatch whole;
   if (ranks.size() == 1) {
@@ -302,7 +322,7 @@ TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_
     }
     columns.append(batch, g);
   }
-  out.columns = columns.finish(max_new_tokens);
+  out.columns = std::move(columns).finish(max_new_tokens);
   return out;
 }
 

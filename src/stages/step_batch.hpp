@@ -6,6 +6,7 @@
 #include "io/shard_file.hpp"
 #include "method/method.hpp"
 #include "model/policy.hpp"
+#include "stages/kept_shards.hpp"
 #include "stages/messages.hpp"
 
 #include <cstdint>
@@ -32,9 +33,10 @@ struct StepBatch {
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 };
 
-/// The whole step on every rank, fragments of groups merged. Each file is opened by one rank and its content shared: with R ranks that each opened the files
-/// of all R producers, a step would cost R^2 reads. Without the rollouts' texts. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
-StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks);
+/// The whole step on every rank, fragments of groups merged. Each file is opened by one rank, or had by its keeper, and its content shared: with R ranks that each
+/// opened the files of all R producers, a step would cost R^2 reads. Without the rollouts' texts. `kept`: this rank's; it is empty afterwards; a keeper is one of `ranks`. Collective. Throws
+/// StorageError (damaged file) or ProtocolError (a sample twice).
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks, KeptShards* kept = nullptr);
 
 /// Sample number of a rollout that no policy sampled: the task's worked solution.
 inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;

@@ -124,6 +124,7 @@ class Builder {
     for (const auto bytes : f_.name_bytes) names_.into(part.component_names.emplace_back(), bytes);
     if (f_.greedy_prompt.size() != f_.greedy_reward.size()) refuse();
     for (std::size_t i = 0; i < f_.greedy_prompt.size(); ++i) part.greedy[{f_.greedy_prompt[i]}] = f_.greedy_reward[i];
+    part.groups.reserve(f_.step.size()), part.scores.reserve(f_.step.size());
     for (std::size_t g = 0; g < f_.step.size(); ++g) {
       part.groups.push_back({.id = {step_.one(), {prompt_.one()}, draw_.one()},
                              .level = level_.one(),
@@ -132,7 +133,9 @@ class Builder {
                              .bin = bin_.one(),
                              .stream_prompt = stream_prompt_.one()});
       auto& scores = part.scores.emplace_back();
-      for (std::uint32_t i = rollouts_.one(); i > 0; --i) part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
+      const std::uint32_t count = rollouts_.one();
+      part.groups.back().rollouts.reserve(std::min<std::size_t>(count, f_.sample.size())), scores.reserve(std::min<std::size_t>(count, f_.sample.size()));
+      for (std::uint32_t i = count; i > 0; --i) part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
     }
     const bool whole = prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() && role_.done() && columns_.done() &&
                        stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && names_.done();

@@ -64,10 +64,11 @@ std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicato
 
 }  // namespace
 
-Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks)
+Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& kept)
     : job_(&job),
       mail_(&mail),
       ranks_(&ranks),
+      kept_(&kept),
       objective_(method::make_method(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs)),
       companions_(job, *objective_, ranks),
       objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
@@ -232,8 +233,11 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
     metrics["perf/tokens_computed"] += double(*passes) * double(leaf.leaf.tokens.size());
     metrics["perf/tokens_useful"] += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
   }
-  signals_.add(batch, groups, prepared->rollout_advantages(), losses);
-  auto step_metrics = prepared->merge(losses);
+  std::map<std::string, double> step_metrics;
+  if (leader()) {  // who reports
+    signals_.add(batch, groups, prepared->rollout_advantages(), losses);
+    step_metrics = prepared->merge(losses);
+  }
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * prepared->lr_factor(), plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
@@ -282,7 +286,7 @@ StepBatch Update::archived_step(std::uint64_t step) {
 }
 
 StepBatch Update::sampled(const UpdatePlan& plan) {
-  return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_) : archived_step(plan.step);
+  return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_, kept_) : archived_step(plan.step);
 }
 
 StepBatch Update::gather(const UpdatePlan& plan) {
@@ -331,11 +335,11 @@ void Update::on_update(const UpdatePlan& plan) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
   }
-  report.metrics.merge(composition(batch));
+  if (leader()) report.metrics.merge(composition(batch));
   if (!job_->config.train.from_archive.empty()) report.metrics["train/rollouts_generated"] = 0.0;
   report.groups = signals_.take();
   batch = own_rollouts(std::move(batch));
-  report.metrics.merge(rollout_metrics(batch));
+  if (leader()) report.metrics.merge(rollout_metrics(batch));
   namespace column = method::column;
   if (companions_.wants(column::prior) || companions_.wants(column::posterior) || companions_.wants(column::prompt_best_length))
     objective_state_.learn(batch, drift);

@@ -11,6 +11,7 @@
 #include "stages/drift.hpp"
 #include "stages/group_training.hpp"
 #include "stages/job.hpp"
+#include "stages/kept_shards.hpp"
 #include "stages/leaf_packing.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/objective_state.hpp"
@@ -24,8 +25,8 @@ namespace rollcall::stages {
 
 class Update {
  public:
-  /// `ranks`: the update ranks among themselves; rank 0 of it speaks for all.
-  Update(Job& job, Mailbox& mail, comm::Communicator& ranks);
+  /// `ranks`: the update ranks among themselves; rank 0 of it speaks for all. `kept`: what this rank has judged.
+  Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& kept);
   void on_supervise(const SupervisePlan& plan);
   void on_update(const UpdatePlan& plan);
   /// Leaves the writing of this rank's part of the checkpoint to a thread of its own, which reads weights and moments where they are: the next optimizer
@@ -88,12 +89,13 @@ class Update {
   void gather_weights();  ///< what ranks of other nodes have made of theirs
   void fetch_weights();   ///< those of the device to the host, where it has older ones. Collective
   std::unique_ptr<model::PolicyOptimizer> make_optimizer();
-  void await_writer();  ///< before anything that a checkpoint is being written of changes. Collective
+  void await_writer();  ///< before anything that a checkpoint is being written of changes. Collective where one was begun
   bool leader() const { return ranks_->rank() == 0; }
 
   Job* job_;
   Mailbox* mail_;
   comm::Communicator* ranks_;
+  KeptShards* kept_;
   std::unique_ptr<const method::Method> objective_;
   Companions companions_;
   ObjectiveState objective_state_;
@@ -109,6 +111,7 @@ class Update {
   model::DeviceOptimizer* device_ = nullptr;  ///< the optimizer where it is a device's
   std::unique_ptr<model::PolicyOptimizer> optimizer_;
   BackgroundTask<SaveReport> saving_;
+  bool save_begun_ = false;                                              ///< since await_writer; alike on all ranks
   std::optional<std::pair<std::string, std::int64_t>> saved_reference_;  ///< checkpoint that holds the reference, and its revision
   bool supervised_phase_ = true;                                         ///< which phase optimizer_ belongs to
 };

@@ -80,11 +80,13 @@ void Update::add_reference(io::CheckpointShare& share, const SaveRequest& reques
 
 void Update::await_writer() {
   ranks_->wait([this] { return saving_.ended(); }, job_->config.run.deadline_s, "the writing of a checkpoint, whose weights and moments change now");
-  groups_.node->barrier();  // the leader's writer reads weights that all of its node are about to change
+  // The leader's writer reads weights that all of its node are about to change.
+  if (std::exchange(save_begun_, false)) groups_.node->barrier();
 }
 
 void Update::on_save(const SaveRequest& request) {
   fetch_weights();
+  save_begun_ = true;
   io::CheckpointShare share{.files = {}, .earlier = request.earlier, .unchanged = {}};
   add_moments(share);
   if (ranks_->rank() == 1 % ranks_->size()) {  // beside the leader, which has the weights to write
@@ -151,6 +153,7 @@ void Update::restore(const std::map<std::string, std::string>& files, const std:
 
 void Update::on_rollback(const std::string& name) {
   await_writer();
+  groups_.node->barrier();  // none of the node sends weights any more, which are replaced now
   io::await_checkpoint(job_->run_dir, name);
   model::huge_blocks().release_idle();  // a checkpoint is read into memory of another kind
   const auto checkpoint = io::read_checkpoint(job_->run_dir, name);

@@ -13,7 +13,7 @@ from harness import LOG_LINE, check, main, metrics, policy_line, ranks_of, sets
 WATCH_S = 2
 STEPS = 5
 SHORT = sets(train__steps=STEPS, sft__steps=10, eval__before="false", eval__after="false")
-SHARD = "shards/train-000003"  # of step 3: the first that the rank reads
+SCORES = "train-000003-00-{:04}-scores.h5.partial"  # of step 3: what a rank writes before the update
 STACK = r"\n +main: {state}\n(?: +at .*\n)* +at (?:\(anonymous namespace\)::)?{held}\(\)\n(?: +at .*\n)* +at rollcall::stages::{stage}"
 
 reference_lock = threading.Lock()
@@ -31,11 +31,12 @@ def undisturbed(harness):
 class Held:
     """A run of which one rank is held in step 3."""
 
-    def __init__(self, harness, name, kind, ranks, victim, file=SHARD, settings=()):
+    def __init__(self, harness, name, kind, ranks, victim, file=None, settings=()):
+        """In the update, unless a file is given: where it is opened."""
         self.harness, self.kind, self.victim, self.ranks = harness, kind, victim, ranks
         self.folder, self.pipe = harness.work / name, harness.work / f"{name}.pipe"
         os.mkfifo(self.pipe)
-        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
+        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or 'after:' + SCORES.format(victim)}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
         self.log = open(harness.work / f"{name}.log", "w+", encoding="utf-8")
         self.job = harness.start("train", harness.tiny, *SHORT, *sets(run__dir=self.folder, run__watch_s=WATCH_S), *settings, ranks=ranks, env=env,
                                  stderr=self.log)
@@ -164,7 +165,7 @@ MANY_LEAVES = sets(run__threads=3, train__leaf_tokens=64, train__prompts_per_ste
 def one_rank_and_its_worker(harness):
     """The main thread waits for a worker that does not come to an end."""
     suspect = who(0, "coordinator, generation, scoring, update", r"update of step \d", "nothing done for")
-    with Held(harness, "worker", "worker", 1, 0, settings=MANY_LEAVES) as run:
+    with Held(harness, "worker", "worker", 1, 0, file=SCORES.format(0), settings=MANY_LEAVES) as run:
         said = run.await_status(suspect + r"(.*\n)+ +thread \d+: running\n")
         check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::stages::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said), f"main thread?\n{said}")
         check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said),

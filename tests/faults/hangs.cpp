@@ -1,5 +1,6 @@
-// Preloaded, it holds one rank where it opens a file of a certain name for the first time, until it is released through a pipe.
-//   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just as the path does; KIND is
+// Preloaded, it holds one rank where it opens a file of a certain name for the first time, or where it gathers for the first time after that, until it is
+// released through a pipe.
+//   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just as the path does; after:NAME is the gather; KIND is
 //                          stop     the process stops itself (SIGSTOP)
 //                          loop     the thread computes for ever
 //                          read     the thread reads from the pipe
@@ -44,8 +45,14 @@ int rank_in_job() {
 struct Plan {
   std::string kind, name, pipe = variable("ROLLCALL_HANG_PIPE");
   int rank = -1;
-  std::atomic<bool> reached = false, armed = false;
-  Plan() { std::istringstream(variable("ROLLCALL_HANG")) >> kind >> rank >> name; }
+  bool gathers = false;
+  std::atomic<bool> opened = false, reached = false, armed = false;
+  Plan() {
+    std::istringstream(variable("ROLLCALL_HANG")) >> kind >> rank >> name;
+    constexpr std::string_view kAfter = "after:";
+    gathers = name.starts_with(kAfter);
+    if (gathers) name.erase(0, kAfter.size());
+  }
 };
 Plan& plan() {
   static Plan p;
@@ -86,9 +93,9 @@ bool is_meant(std::string_view path) {
   return path.find(plan().name) != std::string_view::npos && path.ends_with(kWritten) == std::string_view(plan().name).ends_with(kWritten);
 }
 
-__attribute__((noinline)) void may_hang(const char* path) {
+__attribute__((noinline)) void hang() {
   Plan& p = plan();
-  if (p.rank != rank_in_job() || path == nullptr || !is_meant(path) || p.reached.exchange(true)) return;
+  if (p.reached.exchange(true)) return;
   if (p.kind == "loop") computes_for_ever();
   if (p.kind == "read") reads_for_ever();
   if (p.kind == "worker") p.armed = true;
@@ -96,6 +103,13 @@ __attribute__((noinline)) void may_hang(const char* path) {
   ::usleep(600'000);  // what it is at is written by then
   ::close(open_pipe());
   ::kill(::getpid(), SIGSTOP);
+}
+
+void may_hang(const char* path) {
+  Plan& p = plan();
+  if (p.rank != rank_in_job() || path == nullptr || !is_meant(path)) return;
+  p.opened = true;
+  if (!p.gathers) hang();
 }
 
 }  // namespace
@@ -117,6 +131,13 @@ extern "C" {
   }
 OPEN(open)
 OPEN(open64)
+
+/// As Open MPI has it, whose handles are pointers.
+int MPI_Iallgather(const void* sent, int count, void* type, void* received, int each, void* each_type, void* communicator, void** request) {
+  static const auto call_real = real<int (*)(const void*, int, void*, void*, int, void*, void*, void**)>("MPI_Iallgather");
+  if (plan().gathers && plan().opened) hang();
+  return call_real(sent, count, type, received, each, each_type, communicator, request);
+}
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   static const auto call_real = real<int (*)(void**, std::size_t, std::size_t)>("posix_memalign");

@@ -162,25 +162,30 @@ TEST(GradientSum, BitsDoNotDependOnOrderThreadsOrRanks) {
   EXPECT_TRUE(ok);
 }
 
-/// A rank's step: sums `leaves` and updates the weights and moments of its share.
+/// Two steps of a rank: each sums `leaves` and updates the weights and moments of its share; the second begins with a sum that the first has cleared.
 struct Stepped {
   std::vector<float> m, v;
   double norm = 0.0;
 };
 
 Stepped step_of(Collectives& ranks, GradientSum sum, const WeightLayout& layout, const std::vector<std::vector<float>>& leaves, std::span<float> weights) {
-  Outcome outcome = Outcome::repeat;
-  while (outcome == Outcome::repeat) {
-    sum.start();
-    for (std::size_t leaf = std::size_t(ranks.rank()); leaf < leaves.size(); leaf += std::size_t(ranks.size())) sum.add(leaves[leaf]);
-    outcome = sum.finish(ranks);
-  }
-  EXPECT_EQ(outcome, Outcome::ready);
-  Stepped end{{}, {}, sum.gradient().norm};
   OptimizerState state;
-  for (int repeat = 0; repeat < 2; ++repeat) apply_adamw(layout, {.weight_decay = 0.1, .max_grad_norm = 1.0}, 0.01, sum.gradient(), weights, state);
-  end.m = state.m, end.v = state.v;
-  return end;
+  std::vector<double> norms;
+  for (int step = 0; step < 2; ++step) {
+    Outcome outcome = Outcome::repeat;
+    while (outcome == Outcome::repeat) {
+      sum.start();
+      for (std::size_t leaf = std::size_t(ranks.rank()); leaf < leaves.size(); leaf += std::size_t(ranks.size())) sum.add(leaves[leaf]);
+      outcome = sum.finish(ranks);
+    }
+    EXPECT_EQ(outcome, Outcome::ready);
+    norms.push_back(sum.gradient().norm);
+    apply_adamw(layout, {.weight_decay = 0.1, .max_grad_norm = 1.0}, 0.01, sum.gradient(), weights, state);
+    sum.clear();
+    ranks.barrier();
+  }
+  EXPECT_NEAR(norms[1], norms[0], 1e-6 * norms[0]) << "the same leaves";
+  return {state.m, state.v, norms[0]};
 }
 
 /// `nodes` of `on_node` ranks: each node adds into one memory, and ranks of the same place on theirs exchange (comm/node_groups.hpp). [shares]
@@ -227,6 +232,22 @@ TEST(GradientSum, SharedAmongRanksTheStepHasTheSameBits) {
     EXPECT_TRUE(m == whole.m && v == whole.v);
     EXPECT_LE(ends.front().m.size(), ends.size() > 1 ? std::size_t(layout.size) / 2 : std::size_t(layout.size));
   }
+}
+
+TEST(SumExponents, MakeRoomForTheLeavesOfAllRanks) {
+  const std::vector<int> leaves{0, 5000, 1};  // [ranks]
+  const auto decide = [](Collectives& ranks, int count) {
+    SumExponents exponents(1);
+    exponents.note(0, 3.0);
+    for (int leaf = 0; leaf < count; ++leaf) exponents.end_leaf();
+    const Outcome outcome = exponents.decide(ranks);
+    return std::pair(outcome, exponents.all());
+  };
+  Alone alone;
+  const auto expected = decide(alone, 5001);
+  EXPECT_EQ(expected.first, Outcome::repeat);
+  EXPECT_EQ(decide(alone, 1).first, Outcome::ready) << "fewer would need no more room";
+  on_ranks(3, [&](Collectives& ranks) { EXPECT_EQ(decide(ranks, leaves[std::size_t(ranks.rank())]), expected); });
 }
 
 TEST(GradientSum, RepeatsOnceWhenAGradientLeavesTheWindowAndThenRemembers) {

@@ -101,7 +101,20 @@ TEST(StepBatch, HasOneOrderWhateverTheCut) {
     }
     mix(files, dice);
     std::vector<StepBatch> read(std::size_t(*rc::gen::inRange(1, 5)));  // [ranks], some of them without a file to read
-    comm::run_as_threads(int(read.size()), [&](comm::Communicator& ranks) { read[std::size_t(ranks.rank())] = read_step(folder, files, ranks); });
+    std::vector<KeptShards> kept(read.size());
+    for (auto& file : files) {  // some have a rank that keeps them, and of these some cannot be read any more
+      if (*rc::gen::arbitrary<bool>()) continue;
+      file.keeper = std::int32_t(dice.below(read.size()));
+      if (*rc::gen::arbitrary<bool>()) continue;  // the keeper has lost it
+      kept[std::size_t(file.keeper)].keep(file.shard.path, io::read_shard(folder, file.shard), io::read_scores(folder, file.scores));
+      std::filesystem::remove(std::filesystem::path(folder) / file.shard.path);
+    }
+    comm::run_as_threads(int(read.size()), [&](comm::Communicator& ranks) {
+      const auto rank = std::size_t(ranks.rank());
+      read[rank] = read_step(folder, files, ranks, &kept[rank]);
+    });
+    for (std::size_t rank = 0; rank < kept.size(); ++rank)
+      for (const auto& file : files) RC_ASSERT(!kept[rank].take(file.shard.path));
     for (auto& group : batch.groups)
       for (auto& rollout : group.rollouts) rollout.text = {};  // stays in the archive
     for (const auto& whole : read) {

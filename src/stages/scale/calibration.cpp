@@ -93,7 +93,7 @@ const std::vector<CostName>& cost_names() {
   static const std::vector<CostName> names{
       {"decode_step", "core us", "a decoding step of a rank", &Costs::decode_step},
       {"decode_token", "core us", "a token that a rank decodes, or of a prompt", &Costs::decode_token},
-      {"file", "core us", "packing or unpacking a rank's shard and scores", &Costs::file},
+      {"file", "core us", "packing a rank's shard and scores, or unpacking another's", &Costs::file},
       {"file_wait", "us elapsed", "until a rank's shard and scores are durable", &Costs::file_wait},
       {"unpack_rollout", "core us", "a rollout of the whole step, read by every update rank", &Costs::unpack_rollout},
       {"shared_rollout", "core us", "a rollout of the whole step, its advantage on every update rank", &Costs::shared_rollout},

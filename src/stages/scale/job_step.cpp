@@ -221,10 +221,12 @@ void Step::start_update() {
   send_all(updaters, kFileRowBytes * double(expected_), [this](int rank) { update(rank, std::size_t(rank - of(Stage::update).front())); });
 }
 
-/// Files are opened by one rank each, and what they hold goes to all.
+/// What a rank has judged it has in memory. Files of ranks that do not update are opened by one rank each. What they hold goes to all.
 void Step::update(int rank, std::size_t index) {
-  const std::size_t updaters = of(Stage::update).size();
-  const double files = double(expected_ / updaters + (index < expected_ % updaters ? 1 : 0));
+  const auto& updating = of(Stage::update);
+  const std::size_t updaters = updating.size();
+  const bool kept = std::binary_search(updating.begin(), updating.end(), of(Stage::scoring).front());
+  const double files = kept ? 0.0 : double(expected_ / updaters + (index < expected_ % updaters ? 1 : 0));
   if (index == 0) reading_from_ = events_.now();
   serve(rank, costs_.file * files, Kind::exchange, [this, rank, index] {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {

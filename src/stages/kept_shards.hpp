@@ -1,0 +1,32 @@
+// Judged shards that wait on their rank for the update: what a rank has in memory it need not read back.
+#pragma once
+
+#include "core/rollout.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rollcall::stages {
+
+class KeptShards {
+ public:
+  /// By the path of the shard's file. The rollouts' texts stay in the archive.
+  void keep(const std::string& path, RolloutShard shard, ScoredShard scores) {
+    for (auto& group : shard.groups)
+      for (auto& rollout : group.rollouts) std::string().swap(rollout.text);
+    shards_.insert_or_assign(path, std::pair(std::move(shard), std::move(scores)));
+  }
+  std::optional<std::pair<RolloutShard, ScoredShard>> take(const std::string& path) {
+    auto found = shards_.extract(path);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.mapped());
+  }
+  void clear() { shards_.clear(); }
+
+ private:
+  std::map<std::string, std::pair<RolloutShard, ScoredShard>> shards_;
+};
+
+}  // namespace rollcall::stages
