@@ -99,7 +99,7 @@ std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like,
 efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which every update rank works on the columns of all
 rollouts, which more ranks do not shorten.
 Assumed:
- 1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; {:.0f} % of tokens have a gradient.
+ 1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
  3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
  4. Files become durable as fast for all ranks as for the ranks here: the parallel file system does not slow down.

@@ -32,7 +32,7 @@ struct Workload {
   std::int64_t prompts = 1, rollouts = 1;  ///< of the step
   double prompt_tokens = 0.0;              ///< mean
   std::vector<std::int32_t> lengths{1};    ///< of responses, as recorded; each rollout draws one of them
-  double trained = 1.0;                    ///< share of the tokens in groups whose rewards differ: the others have no gradient
+  double trained = 1.0;  ///< tokens that the update runs over all there are: rollouts without gradient are left out, and what they share is run once
   std::int64_t leaf_tokens = 1024;
   std::int64_t weights = 0;
   std::uint64_t seed = 1;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace rollcall::stages::scale {
@@ -61,9 +62,11 @@ int ranks_of(const fs::path& run_dir) {
   }
 }
 
-void read_rollouts(const fs::path& run_dir, Workload& work) {
+/// `computed`: tokens that the update of a step runs.
+void read_rollouts(const fs::path& run_dir, double computed, Workload& work) {
   work.lengths.clear();
-  double groups = 0.0, prompt_tokens = 0.0, tokens = 0.0, trained = 0.0;
+  double groups = 0.0, prompt_tokens = 0.0, tokens = 0.0;
+  std::set<std::uint64_t> steps;
   io::each_group(run_dir, {.purpose = Purpose::train, .first_step = kWarmSteps + 1}, [&](const io::ArchivedGroup& archived, const auto&) {
     const std::size_t first = work.lengths.size();
     double known = 0.0;
@@ -75,17 +78,16 @@ void read_rollouts(const fs::path& run_dir, Workload& work) {
       }
       work.lengths.push_back(std::int32_t(length));
     }
-    const auto& scores = archived.scores;
-    const bool differ = std::any_of(scores.begin(), scores.end(), [&](const Score& score) { return score.reward != scores.front().reward; });
     const double prompt = known / double(std::max<std::size_t>(archived.group.rollouts.size(), 1));
     const double whole = prompt + std::accumulate(work.lengths.begin() + std::ptrdiff_t(first), work.lengths.end(), 0.0);
-    groups += 1, prompt_tokens += prompt, tokens += whole, trained += differ ? whole : 0.0;
+    groups += 1, prompt_tokens += prompt, tokens += whole;
+    steps.insert(archived.group.id.step);
     return true;
   });
   require<InputError>(!work.lengths.empty(), fmt::format("the archive of {} holds no rollouts of training", run_dir.string()),
                       "lengths of responses are drawn from it", "give a run that has trained");
   work.prompt_tokens = prompt_tokens / groups;
-  work.trained = trained / std::max(tokens, 1.0);
+  work.trained = computed * double(steps.size()) / std::max(tokens, 1.0);
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
   run.work.leaf_tokens = leaf_tokens(config, models.policy);
   run.work.weights = std::int64_t(model::weight_layout(models.policy).size);
   run.work.seed = seed;
-  read_rollouts(run_dir, run.work);
+  read_rollouts(run_dir, medians.of("perf/tokens_computed"), run.work);
   run.times = {.step = medians.of("timing_s/step"),
                .generation = medians.of("timing_s/generation"),
                .generation_mean = medians.of("timing_s/generation_mean"),
