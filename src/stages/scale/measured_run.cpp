@@ -47,6 +47,13 @@ class Medians {
     std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
     return values[values.size() / 2];
   }
+  /// Of a metric that a step without any leaves out.
+  double mean_or_none(const std::string& metric) const {
+    double sum = 0.0;
+    for (const auto& row : rows_)
+      for (const auto& [name, value] : row.values) sum += name == metric ? value : 0.0;
+    return sum / double(rows_.size());
+  }
 
  private:
   std::string run_dir_;
@@ -107,7 +114,7 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
   run.work.leaf_tokens = leaf_tokens(config, models.policy);
   run.work.weights = std::int64_t(model::weight_layout(models.policy).size);
   run.work.seed = seed;
-  read_rollouts(run_dir, medians.of("perf/tokens_computed"), run.work);
+  read_rollouts(run_dir, medians.mean_or_none("perf/tokens_computed"), run.work);
   run.times = {.step = medians.of("timing_s/step"),
                .generation = medians.of("timing_s/generation"),
                .generation_mean = medians.of("timing_s/generation_mean"),
