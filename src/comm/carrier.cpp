@@ -45,6 +45,7 @@ class Forwarded final : public Collectives {
   void barrier() override { group_->barrier(); }
   void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override { group_->sum_to_shares(values, begins); }
   void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override { group_->gather_shares(values, begins); }
+  Communicator* group() const { return group_; }
 
  private:
   Communicator* group_;
@@ -54,7 +55,9 @@ class MpiCarrier final : public Carrier {
  public:
   std::unique_ptr<Collectives> over(Communicator& group) override { return std::make_unique<Forwarded>(group); }
   void broadcast(std::span<const Broadcast> broadcasts) override {
-    for (const Broadcast& one : broadcasts) one.ranks->broadcast(one.bytes, one.root);
+    std::vector<GroupBroadcast> all;
+    for (const Broadcast& one : broadcasts) all.push_back({static_cast<const Forwarded*>(one.ranks)->group(), one.root, one.bytes});
+    if (!all.empty()) all.front().ranks->broadcast_together(all);
   }
   std::uint64_t checksum(std::span<const std::byte> bytes) override { return checksum64(bytes); }
 };

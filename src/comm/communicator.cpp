@@ -41,6 +41,10 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
   activity_->wait_ended();
 }
 
+void Communicator::broadcast_together(std::span<const GroupBroadcast> broadcasts) {
+  for (const auto& one : broadcasts) one.ranks->broadcast(one.bytes, one.root);
+}
+
 Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle, std::optional<int> giver) {
   std::optional<Envelope> envelope;
   wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle, giver);

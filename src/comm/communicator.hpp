@@ -22,6 +22,15 @@ struct Envelope {
   std::string bytes;
 };
 
+class Communicator;
+
+/// One of several broadcasts, each within ranks of its own.
+struct GroupBroadcast {
+  Communicator* ranks = nullptr;
+  int root = 0;
+  std::span<std::byte> bytes{};
+};
+
 /// A group of ranks with a private message space (its own MPI communicator). One thread calls it (MPI_THREAD_FUNNELED).
 class Communicator : public Collectives {
  public:
@@ -46,6 +55,8 @@ class Communicator : public Collectives {
   virtual SharedMemory share_memory(std::size_t bytes) = 0;
   /// Equal-size or ragged byte strings from all ranks, in rank order. Collective.
   virtual std::vector<std::string> gather_all(const std::string& bytes) = 0;
+  /// All of them, side by side where the transport can. Called on any one's ranks; every rank lists those that it takes part in, in one order for all.
+  virtual void broadcast_together(std::span<const GroupBroadcast> broadcasts);
   /// The handle parallel HDF5 needs: pointer to an MPI_Comm, or nullptr when this is not MPI.
   virtual const void* mpi_handle() const { return nullptr; }
   /// Ends the whole job at once with this exit code. Among threads it throws an Error with that code instead, so that a test can see it.
@@ -108,9 +119,11 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, i
 int ranks_on_node(Communicator& world);  ///< that run on the caller's node, whether or not they can share memory. Collective
 int cores_available();                   ///< those that its affinity mask leaves the process
 std::uint64_t memory_available();        ///< bytes: what the node has free, or what a control group of the process may use where that is less
+/// Threads for a rank of a node of which rank r may use the CPUs cpus[r]: each counts for one over the ranks that may use it; at least one.
+int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank);
 /// What the node leaves each of the ranks on it: the default of a rank's threads and memory.
 struct NodeShare {
-  int cores = 1;
+  int cores = 1;                      ///< fair_cores
   std::vector<std::uint64_t> memory;  ///< [ranks] bytes, of every rank of the world
   std::vector<int> nodes{};           ///< [ranks] lowest rank with which each can share memory (split_by_node)
 };

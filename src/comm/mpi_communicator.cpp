@@ -101,11 +101,15 @@ MpiCommunicator::~MpiCommunicator() {
 template <class Post>
 void MpiCommunicator::complete(const char* call, Post post) {
   MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(post(&request), call);
+  complete_all(call, std::span(&request, 1));
+}
+
+void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requests) {
   Backoff wait;
   std::string where;  // once the wait is long
-  check_mpi(post(&request), call);
   for (int done = 0;;) {
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
+    check_mpi(MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), call);
     const double waited = wait.waited_s();
     if (done || waited >= collective_deadline_s_) {
       waited_s_ += waited;
@@ -137,6 +141,22 @@ void MpiCommunicator::maximum(std::span<double> values) {
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
   for_each_part(bytes,
                 [&](std::byte* part, int count) { complete("MPI_Ibcast", [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); }); });
+}
+
+void MpiCommunicator::broadcast_together(std::span<const GroupBroadcast> broadcasts) {
+  std::size_t longest = 0;
+  for (const auto& one : broadcasts) longest = std::max(longest, one.bytes.size());
+  for (std::size_t first = 0; first < longest; first += kPartBytes) {
+    std::vector<MPI_Request> requests;
+    for (const auto& [ranks, root, bytes] : broadcasts) {
+      if (first >= bytes.size()) continue;
+      const auto part = bytes.subspan(first, std::min(kPartBytes, bytes.size() - first));
+      const auto* comm = static_cast<const MPI_Comm*>(ranks->mpi_handle());
+      expect(comm != nullptr, "broadcasts side by side are of one transport");
+      check_mpi(MPI_Ibcast(part.data(), int(part.size()), MPI_BYTE, root, *comm, &requests.emplace_back(MPI_REQUEST_NULL)), "MPI_Ibcast");
+    }
+    complete_all("MPI_Ibcast", requests);
+  }
 }
 
 void MpiCommunicator::barrier() {

@@ -45,6 +45,7 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split_by_node() override;
   SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
+  void broadcast_together(std::span<const GroupBroadcast> broadcasts) override;
   const void* mpi_handle() const override { return &comm_; }
   void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }
   [[noreturn]] void abort(int exit_code) override;
@@ -60,9 +61,10 @@ class MpiCommunicator final : public Communicator {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   template <class Post>
-  void complete(const char* call, Post post);  ///< posts a non-blocking collective and sleeps until it is done
-  bool drive_send();                           ///< frees one finished send; false when the one looked at is still under way
-  bool arrived();                              ///< matches the next message unless one is on its way, and says whether it is here
+  void complete(const char* call, Post post);                            ///< posts a non-blocking collective and sleeps until it is done
+  void complete_all(const char* call, std::span<MPI_Request> requests);  ///< sleeps until all are done
+  bool drive_send();                                                     ///< frees one finished send; false when the one looked at is still under way
+  bool arrived();                                                        ///< matches the next message unless one is on its way, and says whether it is here
   void drain() noexcept;
 
   MPI_Comm comm_;

@@ -69,7 +69,15 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::v
   return plan;
 }
 
-void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes) { compare(ranks, root, checksum64(bytes), bytes.size()); }
+void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values, std::span<const std::int64_t> begins) {
+  by_carrier.gather_shares(values, begins);
+  for (int root = 0; root < ranks.size(); ++root) {
+    const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
+    if (first == last) continue;
+    const auto share = std::as_bytes(values.subspan(first, last - first));
+    compare(ranks, root, checksum64(share), share.size());
+  }
+}
 
 struct WeightTransfer::State {
   struct Leg {

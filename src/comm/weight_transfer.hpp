@@ -30,8 +30,9 @@ struct TransferBatch {
 /// occurs in both shares). One rank of each node that generates and does not update receives them. Empty when there is no such node.
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices);
 
-/// Compares what arrived with the root's checksum of the same bytes. Collective. Throws ProtocolError where they differ.
-void check_arrived(Communicator& ranks, int root, std::span<const std::byte> bytes);
+/// Gives every rank's share to all, `by_carrier` for `ranks`, and compares what arrived with its owner's checksum. Share r is [begins[r], begins[r + 1]).
+/// Collective. Throws ProtocolError where they differ.
+void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values, std::span<const std::int64_t> begins);
 
 /// Executes a plan over the world's communicator; called by every rank that occurs in it. The batches travel side by side where the carrier can; the version and
 /// the checksum of every stretch, made by who wrote it, go by the world's own way and are compared on arrival (ProtocolError).

@@ -59,11 +59,7 @@ void Update::gather_weights() {
     const std::int64_t start = begins.front();
     for (std::int64_t& begin : begins) begin -= start;
     const auto weights = job_->store->weights().subspan(std::size_t(start), std::size_t(begins.back()));
-    across.by_carrier->gather_shares(weights, begins);
-    for (int root = 0; root < across.ranks->size(); ++root) {
-      const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
-      if (first < last) comm::check_arrived(*across.ranks, root, std::as_bytes(weights.subspan(first, last - first)));
-    }
+    comm::gather_checked(*across.ranks, *across.by_carrier, weights, begins);
   }
 }
 

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace rollcall::comm {
 namespace {
@@ -67,14 +69,69 @@ TEST(WeightTransfer, EveryRankCanBeARoot) {
   });
 }
 
-TEST(WeightTransfer, WhatArrivesChangedIsNoticed) {
+/// MPI whose last byte arrives with one bit changed on one rank.
+class ChangesABit final : public Carrier, public Collectives {
+ public:
+  ChangesABit(Communicator& world, bool here) : world_(&world), here_(here) {}
+  std::unique_ptr<Collectives> over(Communicator& group) override { return mpi_->over(group); }
+  void broadcast(std::span<const Broadcast> all) override {
+    mpi_->broadcast(all);
+    if (here_) change(all.back().bytes);
+  }
+  std::uint64_t checksum(std::span<const std::byte> bytes) override { return mpi_->checksum(bytes); }
+  int rank() const override { return world_->rank(); }
+  int size() const override { return world_->size(); }
+  void sum(std::span<std::int64_t> values) override { world_->sum(values); }
+  void maximum(std::span<double> values) override { world_->maximum(values); }
+  void broadcast(std::span<std::byte> bytes, int root) override { world_->broadcast(bytes, root); }
+  void barrier() override { world_->barrier(); }
+  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override {
+    world_->gather_shares(values, begins);
+    if (here_) change(std::as_writable_bytes(values));
+  }
+
+ private:
+  static void change(std::span<std::byte> bytes) { bytes.back() ^= std::byte{1}; }
+  std::unique_ptr<Carrier> mpi_ = mpi_carrier();
+  Communicator* world_;
+  bool here_;
+};
+
+/// With the bit changed on this rank it must refuse what came; the others, whose bits are right, must not.
+void expect_notice(bool changed, const std::function<void()>& act) {
+  std::string said;
+  try {
+    act();
+  } catch (const ProtocolError& error) {
+    said = error.what();
+  }
+  EXPECT_EQ(said.find("but were sent with") != std::string::npos, changed) << said;
+}
+
+TEST(WeightTransfer, ABitChangedOnTheWayIsNoticed) {
   in_world([](Communicator& world) {
-    std::vector<float> weights(1000, 0.5F);
-    EXPECT_NO_THROW(check_arrived(world, 0, std::as_bytes(std::span(weights))));
-    if (world.rank() == 2) weights[999] = 0.25F;
-    const auto check = [&] { check_arrived(world, 0, std::as_bytes(std::span(weights))); };
-    if (world.rank() == 2) EXPECT_THROW(check(), ProtocolError);
-    else EXPECT_NO_THROW(check());
+    if (world.size() < 4) return;
+    const StageLayout layout = make_layout("disaggregated", world.size());
+    const auto plan = plan_transfer(layout, {{"one stretch from each root", 0, kFloats}});
+    const auto receives = [&](const TransferBatch& batch) { return std::binary_search(batch.receivers.begin(), batch.receivers.end(), world.rank()); };
+    const bool changed = std::any_of(plan.begin(), plan.end(), receives);
+    WeightTransfer transfer(world, plan, std::make_shared<ChangesABit>(world, changed));
+    auto weights = bits(3);
+    expect_notice(changed, [&] { transfer.run(weights, 3); });
+  });
+}
+
+TEST(WeightTransfer, ABitOfAShareChangedOnTheWayIsNoticed) {
+  in_world([](Communicator& world) {
+    std::vector<std::int64_t> begins;
+    for (int r = 0; r <= world.size(); ++r) begins.push_back(1'000 * r);
+    for (const bool changes : {false, true}) {
+      const bool changed = changes && world.rank() == 0 && world.size() > 1;  // the last share is another's
+      ChangesABit way(world, changed);
+      std::vector<float> weights(std::size_t(begins.back()), float(world.rank()));
+      expect_notice(changed, [&] { gather_checked(world, way, weights, begins); });
+      for (std::size_t i = 0; i + 1 < weights.size(); ++i) EXPECT_EQ(weights[i], float(i / 1'000));
+    }
   });
 }
 
