@@ -9,27 +9,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace rollcall::comm {
-
-int ranks_on_node(Communicator& world) {
-  const auto* comm = static_cast<const MPI_Comm*>(world.mpi_handle());
-  if (!comm) return world.size();
-  world.barrier();  // come together asleep before a call that blocks
-  const TimedCall guard(kStartDeadline_s, "MPI_Comm_split_type");
-  MPI_Comm node = MPI_COMM_NULL;
-  int ranks = 1;
-  check_mpi(MPI_Comm_split_type(*comm, MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-  check_mpi(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  return ranks;
-}
 
 namespace {
 
@@ -49,6 +38,21 @@ std::vector<int> own_cpus() {
   return {};
 }
 
+/// The ranks on the caller's node, whether or not they can share memory; none where there is no MPI. Collective.
+std::unique_ptr<Communicator> on_node(Communicator& world) {
+  const auto* comm = static_cast<const MPI_Comm*>(world.mpi_handle());
+  if (!comm) return nullptr;
+  world.barrier();  // come together asleep before a call that blocks
+  MPI_Comm part = MPI_COMM_NULL;
+  {
+    const TimedCall guard(kStartDeadline_s, "MPI_Comm_split_type");
+    check_mpi(MPI_Comm_split_type(*comm, MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &part), "MPI_Comm_split_type");
+  }
+  auto ranks = duplicate(part);
+  check_mpi(MPI_Comm_free(&part), "MPI_Comm_free");
+  return ranks;
+}
+
 }  // namespace
 
 std::string number_ranges(const std::vector<int>& numbers) {
@@ -61,6 +65,11 @@ std::string number_ranges(const std::vector<int>& numbers) {
     i = last + 1;
   }
   return text;
+}
+
+int ranks_on_node(Communicator& world) {
+  const auto node = on_node(world);
+  return node ? node->size() : world.size();
 }
 
 int cores_available() {
@@ -107,11 +116,26 @@ std::uint64_t memory_available() {
   return least;
 }
 
+int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank) {
+  std::map<int, int> sharers;
+  for (const auto& mask : cpus)
+    for (const int cpu : mask) ++sharers[cpu];
+  double cores = 1e-6;  // thirds add up to a little less than they should
+  for (const int cpu : cpus.at(rank)) cores += 1.0 / sharers[cpu];
+  return std::max(1, int(cores));
+}
+
 NodeShare node_share(Communicator& world, Communicator& node) {
   const std::uint64_t memory = memory_available();  // before a neighbour has taken its part
-  const int ranks = ranks_on_node(world);
-  NodeShare share{std::max(1, cores_available() / ranks), {}, lowest_on_node(world, node)};
-  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(ranks)))) share.memory.push_back(std::stoull(text));
+  const auto ranks = on_node(world);
+  Communicator& neighbours = ranks ? *ranks : world;
+  const auto own = own_cpus();
+  std::vector<std::vector<int>> cpus;
+  for (const auto& bytes : neighbours.gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
+    std::memcpy(cpus.emplace_back(bytes.size() / sizeof(int)).data(), bytes.data(), bytes.size());
+  }
+  NodeShare share{fair_cores(cpus, std::size_t(neighbours.rank())), {}, lowest_on_node(world, node)};
+  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(neighbours.size())))) share.memory.push_back(std::stoull(text));
   return share;
 }
 

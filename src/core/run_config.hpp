@@ -14,7 +14,7 @@ struct RunSection {
   std::string dir = "runs/run";
   std::int64_t seed = 1;
   std::string layout = "auto";  ///< auto | single | colocated | disaggregated
-  std::int64_t threads = 0;     ///< worker threads of a rank; 0: cores of the node / ranks on it, at least 1
+  std::int64_t threads = 0;     ///< worker threads of a rank; 0: comm::fair_cores
   std::string numerics = "fp32_fixed_order";
   bool allow_numerics_change = false;  ///< whether a resume may have other numerics, or be on another kind of device
   std::string log_level = "info";

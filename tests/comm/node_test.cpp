@@ -28,6 +28,36 @@ TEST(Node, RanksWithOneMaskAreOneRange) {
   });
 }
 
+TEST(Node, CoresAreDividedByThoseWhoMayUseThem) {
+  const std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(fair_cores({all, all}, 1), 4);
+  EXPECT_EQ(fair_cores({all, all, all}, 0), 2);
+  EXPECT_EQ(fair_cores({{0, 1, 2, 3}, {4, 5, 6, 7}}, 1), 4) << "a launcher that binds has divided already";
+  EXPECT_EQ(fair_cores({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}, 2), 1) << "three thirds";
+  EXPECT_EQ(fair_cores({all, {0, 1}}, 0), 7);
+  EXPECT_EQ(fair_cores({all, {0, 1}}, 1), 1);
+  EXPECT_EQ(fair_cores({{3}, {3}, {3}}, 0), 1);
+}
+
+/// Where the launcher has given each rank a core of its own, that is what it has: it is not divided once more.
+TEST(Node, ABoundRankKeepsItsCores) {
+  in_world([](Communicator& world) {
+    cpu_set_t before, one;
+    EXPECT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &before)) cpus.push_back(cpu);
+    if (int(cpus.size()) < 2 || world.size() < 2) return;
+    CPU_ZERO(&one);  // rank 0 has the first CPU alone, the others share what is left
+    for (std::size_t i = 0; i < cpus.size(); ++i)
+      if ((i == 0) == (world.rank() == 0)) CPU_SET(cpus[i], &one);
+    EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const int others = world.size() - 1, cores = node_share(world, *world.split_by_node()).cores;
+    EXPECT_EQ(cores, world.rank() == 0 ? 1 : std::max(1, int(cpus.size() - 1) / others));
+    EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  });
+}
+
 /// A rank that is bound to one core is told apart. The mask belongs to the calling thread, which is the rank in both kinds of world.
 TEST(Node, ABoundRankStandsAlone) {
   in_world([](Communicator& world) {
