@@ -138,10 +138,11 @@ Columns HostLeaves::forward(const Policy& policy, const Leaf& leaf, double tempe
 }
 
 WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second, const Leaf& leaf, double temperature) {
-  WideColumns wide{forward(policy, leaf, temperature), {}, {}};
   PackedLeaf run(policy, leaf);
   Backend& backend = memory_.forward(policy.config(), std::int64_t(leaf.tokens.size()));
   const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
+  const std::size_t m = rows.size();
+  WideColumns wide{{std::vector<float>(m), std::vector<float>(m), {}}, std::vector<float>(m), std::vector<float>(second == nullptr ? 0 : m)};
   Memory beside(*memory_.team, LeafRunner::kNoLimit);
   std::optional<PackedLeaf> other;
   std::vector<const float*> other_rows;
@@ -152,15 +153,14 @@ WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second,
     other.emplace(*second, leaf);
     Backend& second_backend = beside.forward(second->config(), std::int64_t(leaf.tokens.size()));
     other_rows = other->pointers(second_backend.hidden(other->packed, leaf.tokens, other->sequences.positions(), other->sequences));
-    wide.second_kl.resize(rows.size());
   }
-  wide.sum_squares.resize(rows.size());
   const std::int64_t vocab = run.packed.config.vocab_size;
   const float scale = inverse_temperature(temperature);
   const std::vector<std::int32_t> none(Backend::kHeadRows, -1);
   std::vector<float> unused(none.size()), entropy(none.size()), lse(none.size()), other_lse(none.size());
   backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
-    columns_of(backend, run, logits, count, scale, none.data(), unused.data(), entropy.data(), lse.data());
+    columns_of(backend, run, logits, count, scale, run.targets.data() + first, wide.columns.logprob.data() + first, wide.columns.entropy.data() + first,
+               lse.data());
     const auto visit = [&](const float* others) {
       backend.team().share(std::int64_t(count), 1, 1, [&](int member, std::int64_t begin, std::int64_t end) {
         run.packed.kernels->wide_columns(backend.context(member), logits + begin * vocab, others == nullptr ? nullptr : others + begin * vocab, end - begin,

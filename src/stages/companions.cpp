@@ -158,8 +158,13 @@ std::vector<Companions::LeafColumns> Companions::over_leaves(std::size_t count,
   return all;
 }
 
-void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass) {
+void Companions::note_forward(const std::string& pass, const TrainBatch& train) {
+  for (const auto& range : train.leaves) forward_tokens_[pass] += double(range.leaf.tokens.size());
+}
+
+void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<std::string>& names, const LeafPass& pass) {
   const auto train = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens);
+  for (const auto& name : names) note_forward(name, train);
   const auto of_leaves = over_leaves(train.leaves.size(), [&](model::LeafRunner& runner, std::size_t i) { return pass(runner, train.leaves[i].leaf); });
   deal(batch, groups, of_leaves, tokens_of);
 }
@@ -167,6 +172,7 @@ void Companions::fill(StepBatch& batch, const std::vector<std::size_t>& groups, 
 void Companions::add_gradient_cosines(StepBatch& batch) {
   const auto groups = indices(0, batch.groups.size());
   const auto train = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens);
+  note_forward("gradients", train);
   const double temperature = temperature_of(job_->config.sampling);
   const auto of_leaves = over_leaves(train.leaves.size(), [&](model::LeafRunner& runner, std::size_t i) {
     const auto& range = train.leaves[i];
@@ -188,7 +194,7 @@ void Companions::add_missing_logprobs(StepBatch& batch) {
     experts.scores.push_back({Score{}});
     answers.push_back(&group.rollouts.back().turns.back());
   }
-  fill(experts, indices(0, experts.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+  fill(experts, indices(0, experts.groups.size()), {"experts"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
     auto columns = under_policy(runner, leaf);
     return LeafColumns{{kLogprob, std::move(columns.logprob)}, {column::old_entropy, std::move(columns.entropy)}};
   });
@@ -196,7 +202,7 @@ void Companions::add_missing_logprobs(StepBatch& batch) {
     answers[i]->logprob = experts.columns.at(kLogprob)[i], answers[i]->entropy = experts.columns.at(column::old_entropy)[i];
   }
   if (job_->config.replay.old_policy != "current" || batch.replayed == 0) return;
-  fill(batch, indices(fresh_groups(batch), batch.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+  fill(batch, indices(fresh_groups(batch), batch.groups.size()), {"old_policy"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
     return LeafColumns{{kProximalLogprob, under_policy(runner, leaf).logprob}};
   });
 }
@@ -205,8 +211,16 @@ void Companions::add_step_columns(StepBatch& batch) {
   if (wants(column::gradient_cosine)) add_gradient_cosines(batch);
   const bool wide = wants(column::sum_squares) || wants(column::teacher_kl);
   if (!wide && !wants(column::reference_logprob) && !wants(column::teacher_logprob) && !value_head_) return;
+  std::vector<std::string> names;
+  if (wants(column::reference_logprob)) names.push_back("reference");
+  for (const auto& name : wanted_)
+    if (name.starts_with(column::flat_reference)) names.push_back("reference");
+  if (wants(column::teacher_logprob)) names.push_back("teacher");
+  if (wide) names.push_back("policy");
+  if (wants(column::teacher_kl)) names.push_back("teacher");
+  if (value_head_) names.push_back("critic");
   const double temperature = temperature_of(job_->config.sampling);
-  fill(batch, indices(0, batch.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+  fill(batch, indices(0, batch.groups.size()), names, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
     LeafColumns out;
     if (wants(column::reference_logprob)) out[column::reference_logprob] = runner.forward(*reference_, leaf, temperature).logprob;
     for (const auto& name : wanted_) {  // a power of the probabilities, normalised, is a division of the temperature
@@ -233,7 +247,7 @@ std::map<std::string, double> Companions::add_probe_columns(StepBatch& batch, st
   const auto ends = step_ends(*job_, batch);
   const double temperature = temperature_of(job_->config.probes.temperature);
   StepBatch asked = reference_answers(*job_, batch, ends);
-  fill(asked, indices(0, ends.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+  fill(asked, indices(0, ends.size()), {"probes"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
     return LeafColumns{{kLogprob, runner.forward(job_->store->policy(), leaf, temperature).logprob}};
   });
   std::vector<float> accuracy;
@@ -250,7 +264,7 @@ std::map<std::string, double> Companions::add_probe_columns(StepBatch& batch, st
 void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
   if (!wants(column::current_logprob) && !wants(column::current_entropy)) return;
   if (!stored) {
-    fill(batch, groups, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+    fill(batch, groups, {"current"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
       auto columns = runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
       return LeafColumns{{column::current_logprob, std::move(columns.logprob)}, {column::current_entropy, std::move(columns.entropy)}};
     });
@@ -269,8 +283,24 @@ void Companions::add_current_columns(StepBatch& batch, const std::vector<std::si
   }
 }
 
+bool Companions::take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const {
+  if (!wants(column::current_logprob) && !wants(column::current_entropy)) return false;
+  const auto logprob = batch.columns.find(column::current_logprob), entropy = batch.columns.find(column::current_entropy);
+  auto group = groups.begin();
+  for (auto& range : train.leaves) {  // whole groups in order
+    const std::size_t count = range.logprob.size();
+    range.logprob.clear(), range.entropy.clear();
+    for (; range.logprob.size() < count; ++group) {
+      const auto append = [&](std::vector<float>& to, const std::vector<float>& of) { to.insert(to.end(), of.begin(), of.end()); };
+      append(range.logprob, logprob->second[*group]), append(range.entropy, entropy->second[*group]);
+    }
+    expect(range.logprob.size() == count && range.entropy.size() == count, "leaves hold whole groups");
+  }
+  return true;
+}
+
 std::vector<std::vector<float>> Companions::logprobs_now(StepBatch& batch) {
-  fill(batch, indices(0, batch.groups.size()), [&](model::LeafRunner& runner, const model::Leaf& leaf) {
+  fill(batch, indices(0, batch.groups.size()), {"drift"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
     return LeafColumns{{kLogprob, runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling)).logprob}};
   });
   return std::move(batch.columns.at(kLogprob));

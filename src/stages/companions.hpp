@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rollcall::stages {
@@ -37,9 +38,15 @@ class Companions {
   std::map<std::string, double> add_probe_columns(StepBatch& batch, std::uint64_t step);
   /// Columns under the policy of this moment for these groups; `stored`: it is the one that sampled them all, so that their own columns are these.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
+  /// Puts them in the place of what `train`, made of these groups, has stored; false where no current columns were asked for.
+  bool take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const;
 
   /// [groups] log-probs of all rollouts' policy tokens, one after the other, under the policy of this moment.
   std::vector<std::vector<float>> logprobs_now(StepBatch& batch);
+
+  /// Tokens that forward passes ran since it was asked last, all ranks together, by the pass: reference, teacher, ... (report/DIAGNOSES.md).
+  std::map<std::string, double> take_forward_tokens() { return std::exchange(forward_tokens_, {}); }
+  void note_forward(const std::string& pass, const TrainBatch& train);  ///< a pass over all leaves
 
   bool takes_policy() const;                         ///< what begin_training() is about to do
   void begin_training();                             ///< the reference becomes the policy, unless it was read or restored
@@ -53,7 +60,8 @@ class Companions {
  private:
   using LeafColumns = std::map<std::string, std::vector<float>>;
   using LeafPass = std::function<LeafColumns(model::LeafRunner& runner, const model::Leaf& leaf)>;
-  void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const LeafPass& pass);
+  /// `names`: of the forward passes over every leaf that `pass` makes, for forward_tokens().
+  void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<std::string>& names, const LeafPass& pass);
   void add_gradient_cosines(StepBatch& batch);
   /// What `pass(runner, i)` makes of each leaf, on every rank.
   std::vector<LeafColumns> over_leaves(std::size_t leaves, const std::function<LeafColumns(model::LeafRunner& runner, std::size_t leaf)>& pass);
@@ -66,6 +74,7 @@ class Companions {
   std::int64_t reference_revision_ = 0;
   std::optional<model::Policy> reference_, teacher_;
   std::optional<model::ValueHead> value_head_;
+  std::map<std::string, double> forward_tokens_;
 };
 
 }  // namespace rollcall::stages

@@ -176,7 +176,7 @@ Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t in
   return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
 }
 
-std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool stored, model::ValueHead* critic) {
+std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool known, model::ValueHead* critic) {
   const auto leaves = std::int64_t(train.leaves.size());
   const auto own = own_leaves(leaves, *ranks_);
   std::vector<LossShare> shares(own.size());
@@ -185,7 +185,7 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
   };
   for (int attempt = 0;; ++attempt) {
     if (critic != nullptr) critic->start();
-    if (stored && critic == nullptr) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
+    if (known && critic == nullptr) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
     else job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
     using Outcome = model::GradientSum::Outcome;
     const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
@@ -215,7 +215,9 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
   const auto prepared = objective_->prepare(with_step(std::move(train.columns), plan, batch, groups));
   model::ValueHead* const critic = objective_->needs_value() ? companions_.value_head() : nullptr;
-  const auto evaluated = evaluate(train, *prepared, stored, critic);
+  const bool computed = stored || companions_.take_current(batch, groups, train);
+  if (!computed || critic != nullptr) companions_.note_forward("policy", train);
+  const auto evaluated = evaluate(train, *prepared, computed, critic);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& [losses, columns, derivative] = *evaluated;
   const auto leaves = backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens);
@@ -335,6 +337,7 @@ void Update::on_update(const UpdatePlan& plan) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
   }
+  for (const auto& [pass, tokens] : companions_.take_forward_tokens()) report.metrics["perf/tokens_forward_" + pass] = tokens;
   if (leader()) report.metrics.merge(composition(batch));
   if (!job_->config.train.from_archive.empty()) report.metrics["train/rollouts_generated"] = 0.0;
   report.groups = signals_.take();

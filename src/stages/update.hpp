@@ -64,9 +64,10 @@ class Update {
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
   };
-  /// The objective on every leaf's columns: the stored ones where these are the current policy's, else those of a forward pass, which a critic needs as well.
+  /// The objective on every leaf's columns: those that `train` holds where they are `known` to be the current policy's, else those of a forward pass, which a critic
+  /// needs as well.
   /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
-  std::optional<Evaluated> evaluate(const TrainBatch& train, const method::Prepared& prepared, bool stored, model::ValueHead* critic);
+  std::optional<Evaluated> evaluate(const TrainBatch& train, const method::Prepared& prepared, bool known, model::ValueHead* critic);
   /// `runner`: for a forward pass; without one the stored columns are taken.
   LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const method::Prepared& prepared, model::LeafRunner* runner,
                           model::ValueHead* critic) const;

@@ -20,6 +20,22 @@ def same_on_three_ranks(harness):
         check(result(one)["policy_sha256"] == result(three)["policy_sha256"], f"{name}: 1 and 3 ranks end with other bits")
 
 
+def further_passes_are_named(harness):
+    """On policy the columns are the archive's and no pass runs but that of the gradient; each one more is counted under its name, alike on any number of ranks."""
+    harness.train(harness.work / "plain_1", *SMALL)
+    named = {"plain": set(), "moving": {"reference"}, "critic": {"critic", "policy"}, "novel": {"gradients"}, "batches": {"current"}}
+    for name, passes in named.items():
+        for row in metrics(harness.work / f"{name}_1"):
+            ran = {key.removeprefix("perf/tokens_forward_"): value for key, value in row.items() if key.startswith("perf/tokens_forward_")}
+            check(set(ran) == passes, f"{name}, step {row['step']}: passes {ran}")
+            answers = row["response_length/mean"] * row["train/rollouts_generated"]
+            whole = [value for key, value in ran.items() if name != "batches"]
+            check(all(value > answers and value == whole[0] for value in whole), f"{name}, step {row['step']}: {ran} tokens, answers alone have {answers}")
+    for name in named.keys() - {"plain"}:
+        of = [[(key, row[key]) for row in metrics(harness.work / f"{name}_{ranks}") for key in sorted(row) if "tokens_forward" in key] for ranks in (1, 3)]
+        check(of[0] == of[1], f"{name}: other counts on 3 ranks")
+
+
 def goes_on_after_a_stop(harness):
     """The reference and the value head are in the checkpoint: two halves are the whole."""
     for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm"), ("novel", NOVEL, "train/gradient_cosine_sq")):
@@ -93,5 +109,5 @@ def the_table_is_listed(harness):
         check(code == 2 and expected in err, f"recipes {wrong}: exit code {code}\n{err}")
 
 
-main(same_on_three_ranks, goes_on_after_a_stop, gradients_do_not_depend_on_leaves, novel_answers_stay,
+main(same_on_three_ranks, further_passes_are_named, goes_on_after_a_stop, gradients_do_not_depend_on_leaves, novel_answers_stay,
      a_teacher_is_followed, models_beside_the_policy_have_its_numerics, the_table_is_listed)
