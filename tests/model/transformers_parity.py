@@ -5,7 +5,7 @@ Usage: transformers_parity.py [--write FIXTURE] EXPORT_REFERENCE
 Compared, in fp32 with eager attention: logits, log-probs and entropies within 1e-4; the gradient of each tensor, of the loss sum(c * log-prob + d * entropy),
 within 1e-4 of its norm (plus 1e-6 of the whole gradient's, for tensors whose true gradient is zero); greedy tokens; the configuration after transformers
 has read and written it. With --write, what transformers computed goes to FIXTURE, to which tests/model/transformers_test.cpp holds Rollcall on every machine;
-of a gradient that is the norm and four sums with random signs; also the log-probs of transformers in bf16. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors, numpy.
+of a gradient that is the norm and four sums with random signs; also the log-probs of transformers in bf16, and how far its gradients in bf16 are from those in fp32. Exit status: 0 when all agree, 1 otherwise. Needs torch, transformers, safetensors, numpy.
 """
 
 import json
@@ -42,13 +42,13 @@ def load(folder: pathlib.Path, dtype=torch.float32):
     return model.eval()
 
 
-def evaluate(model, ours: dict) -> dict:
-    """Columns, loss and what else transformers says of the sequences; gradients stay in the parameters."""
+def run(model, ours: dict):
+    """Log-probs, entropies and the shown sequence's logits; gradients of the loss stay in the parameters."""
     tokens, offsets = ours["tokens"], ours["offsets"]
     logprobs, entropies = [], []
     for i, (begin, end) in enumerate(zip(offsets, offsets[1:])):
         sequence = torch.tensor(tokens[begin:end])
-        logits = model(sequence[None]).logits[0]
+        logits = model(sequence[None]).logits[0].float()
         if i == ours["shown"]:
             shown = logits.detach()
         rows = logits[:-1].log_softmax(-1)
@@ -56,21 +56,26 @@ def evaluate(model, ours: dict) -> dict:
         entropies.append(-(rows.exp() * rows).sum(-1))
     logprob, entropy = torch.cat(logprobs), torch.cat(entropies)
     (logprob @ torch.tensor(ours["logprob_weights"]) + entropy @ torch.tensor(ours["entropy_weights"])).backward()
-    begin, end = offsets[ours["shown"]], offsets[ours["shown"] + 1]
-    prompt = torch.tensor([tokens[begin:end]])
+    return logprob.tolist(), entropy.tolist(), shown.tolist()
+
+
+def evaluate(model, ours: dict) -> dict:
+    """Columns and what else transformers says of the sequences."""
+    logprobs, entropies, shown = run(model, ours)
+    begin, end = ours["offsets"][ours["shown"]], ours["offsets"][ours["shown"] + 1]
+    prompt = torch.tensor([ours["tokens"][begin:end]])
     continued = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=ours["greedy_tokens"], pad_token_id=0)
-    return {"logprobs": logprob.tolist(), "entropies": entropy.tolist(), "logits": shown.tolist(), "greedy": continued[0, end - begin :].tolist()}
+    return {"logprobs": logprobs, "entropies": entropies, "logits": shown, "greedy": continued[0, end - begin :].tolist()}
 
 
-def logprobs_in_bf16(folder: pathlib.Path, ours: dict) -> list[float]:
-    """What the rounding to bf16 makes of the log-probs in transformers: Rollcall's bf16_sliced8 may be no farther from fp32 than that."""
-    model, logprobs = load(folder, torch.bfloat16), []
-    for begin, end in zip(ours["offsets"], ours["offsets"][1:]):
-        sequence = torch.tensor(ours["tokens"][begin:end])
-        with torch.no_grad():
-            rows = model(sequence[None]).logits[0, :-1].float().log_softmax(-1)
-        logprobs += rows.gather(1, sequence[1:, None])[:, 0].tolist()
-    return logprobs
+def in_bf16(folder: pathlib.Path, ours: dict, full) -> dict:
+    """What the rounding to bf16 makes of log-probs and gradients in transformers: Rollcall's bf16_sliced8 may be no farther from fp32 than that. Of a gradient:
+    the norm of its difference from `full`'s, which is in fp32."""
+    model = load(folder, torch.bfloat16)
+    logprobs, _, _ = run(model, ours)
+    exact = dict(full.named_parameters())
+    errors = {name: float(f"{(p.grad.float() - exact[name].grad).norm().item():.7g}") for name, p in model.named_parameters()}
+    return {"logprobs_bf16": numpy.round(numpy.array(logprobs), 7).tolist(), "gradient_errors_bf16": errors}
 
 
 def gradient_difference(model, gradient: dict) -> tuple[float, str]:
@@ -98,8 +103,7 @@ def judge(folder: pathlib.Path) -> tuple[bool, dict]:
     shown = ", ".join(f"{key} {value:.1e}" for key, value in worst.items())
     print(f"{folder.name}: {type(model).__name__}, largest differences: {shown}, gradient {gradient:.3f} of what is tolerated ({tensor}), "
           f"{len(ours['greedy'])} greedy tokens {'equal' if theirs['greedy'] == ours['greedy'] else 'DIFFER'}{f', configuration changed in {lost}' if lost else ''}{'' if ok else ' -- NOT OK'}")
-    theirs["logprobs_bf16"] = logprobs_in_bf16(folder, ours)
-    rounded = {key: numpy.round(numpy.array(theirs[key]), 7).tolist() for key in (*worst, "logprobs_bf16")}
+    rounded = {key: numpy.round(numpy.array(theirs[key]), 7).tolist() for key in worst} | in_bf16(folder, ours, model)
     gradients = {name: [float(f"{v:.7g}") for v in (p.grad.norm().item(), *signed_sums(p.grad))] for name, p in model.named_parameters()}
     return ok, {"config": json.loads((folder / "config.json").read_text()), "written": json.loads((written / "config.json").read_text()),
                 "tokens": ours["tokens"], "greedy": theirs["greedy"], "gradients": gradients} | rounded
