@@ -43,7 +43,7 @@ def wrong_inputs_are_named(h):
     h.train(other, *sets(sft__steps=2, train__steps=5, model__hidden_size=48))
     for words, code, said in ([["--scale"], 2, "--scale without --from"], [["--scale", "--form", runs[1]], 2, "did you mean --from?"], [["--from", runs[1]], 2, "--scale"],
                               [["--scale", "--from", runs[1], "--policy", "uniform"], 2, "--policy"], [["--scale", "--from", "empty"], None, "empty"],
-                              [["--scale", "--from", runs[1], other], None, f"{other} has"], [["--scale", "--from", runs[1], "--ranks", "100,10"], 2, "--ranks descend"]):
+                              [["--scale", "--from", runs[1], other], None, f"{other} has"], [["--scale", "--from", runs[1], "--ranks", "100,10"], 2, "--ranks is not in ascending order"]):
         got, out, err, _ = h.run("simulate", *words)
         check(got != 0 and (code is None or got == code), f"exit code {got}: {words}\n{err}")
         check(said in err and len(err.strip().splitlines()) == 1, f"not one message with {said!r}: {words}\n{err}")
@@ -58,7 +58,7 @@ def the_study_measures(h):
     told = json.loads((h.work / "study/measurements.json").read_text())
     cases = [(line["kind"], line["layout"], line["ranks"], line["rollouts"]) for line in told["medians"]]
     check(cases == [("strong", "colocated", 1, 512), ("strong", "colocated", 4, 512), ("strong", "disaggregated", 4, 512), ("weak", "colocated", 1, 128),
-                    ("weak", "colocated", 4, 512)], cases)
+                    ("weak", "colocated", 4, 512), ("weak", "disaggregated", 4, 512)], cases)
     for line in told["medians"]:
         check(abs(sum(line["shares"].values()) - 1) < 0.02, line)
         check(line["timing_s"]["update_compute_mean"] <= line["timing_s"]["update_compute_max"] <= line["timing_s"]["update"] * 1.001, line)

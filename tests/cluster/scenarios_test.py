@@ -2,9 +2,11 @@
 
 Scenarios run side by side, on nodes that they do not share with a disturbance: ordinary ones on n1 and n2, the death of a node on n3 to n5, preemption on n6 and n7."""
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import sys
 import time
@@ -39,7 +41,7 @@ class Submitted:
         return re.search(rf"\b{name}=(\S+)", self.cluster.run("scontrol", "show", "job", job or self.job)).group(1)
 
     def log(self):
-        return "\n".join(path.read_text() for path in sorted(self.folder.rglob("slurm-*.log")))
+        return "\n".join(path.read_text() for path in sorted(self.folder.glob("slurm-*.log")))
 
     def until(self, what, holds):
         end = time.monotonic() + LIMIT_S
@@ -160,8 +162,19 @@ def two_jobs_on_one_folder(bench):
     check(policy_line(first.log()) == bench.long, f"the policy differs from the undisturbed {bench.long}:\n{first.log()}")
 
 
+def scaling_study(bench):
+    """benchmarks/scaling/run inside an allocation of two nodes: its ranks are one job, however they are started."""
+    out, log = bench.harness.work / "study", bench.harness.work / "study.log"
+    study = [SOURCE / "benchmarks/scaling/run", "--binary", bench.harness.binary, "--ranks", 2, "--layouts", "colocated", "--rounds", 1, "--steps", 4, "--sft-steps", 1, "--out", out,
+             "--set", "model.hidden_size=32", "--set", "model.num_hidden_layers=1"]
+    bench.cluster.run("sbatch", "--wait", "--nodes=2", "--ntasks-per-node=1", f"--output={log}", "--wrap", shlex.join([sys.executable, *map(str, study)]), timeout=LIMIT_S)
+    runs = json.loads((out / "measurements.json").read_text())["runs"]
+    check([(run["kind"], run["ranks"]) for run in runs] == [("strong", 2), ("weak", 2), ("weak", 2), ("strong", 2)], f"other runs than asked for: {runs}")
+    check(all(json.loads((pathlib.Path(run["folder"]) / "status.json").read_text())["ranks"] == 2 for run in runs), "a run had another number of ranks")
+
+
 # The longest waits first.
-SCENARIOS = (node_death, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, run_on_two_nodes, submit_an_array)
+SCENARIOS = (node_death, scaling_study, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, run_on_two_nodes, submit_an_array)
 
 
 class Bench:
