@@ -25,7 +25,8 @@ endif()
 find_package(Kokkos 3.4 REQUIRED)
 include(ImportedTargets)  # corrects what those packages declare
 
-# LibTorch: autograd and ATen (homes: src/model, src/objective). 2.1 for the C++17 ABI; 2.11 is what the scripts install and the tests saw.
+# LibTorch: autograd and ATen (home: src/objective), built with libstdc++'s C++11 ABI as the rest is.
+# 2.1 for headers in C++17; 2.11 is what the scripts install and the tests saw.
 find_package(RollcallTorch 2.1 REQUIRED)
 
 find_package(Boost 1.74 REQUIRED COMPONENTS serialization)  # control messages (home: core/serialize.hpp)
@@ -52,8 +53,8 @@ add_library(rollcall_utf8proc INTERFACE)
 target_include_directories(rollcall_utf8proc SYSTEM INTERFACE ${ROLLCALL_UTF8PROC_INCLUDE})
 target_link_libraries(rollcall_utf8proc INTERFACE ${ROLLCALL_UTF8PROC_LIBRARY})
 
-# Exact and interval arithmetic of mathematical answers (home: src/reward/math): GMP 6.2, MPFR 4.2 and MPFI 1.5 tried; mpfr_rootn_ui needs MPFR 4.0. All LGPL. FLINT and Arb, which
-# were to do this, are LGPL too, but Debian 12 links FLINT with NTL and so with gf2x, whose package is under the GPL.
+# Exact and interval arithmetic of mathematical answers (home: src/reward/math): GMP 6.2, MPFR 4.2 and MPFI 1.5 tried; mpfr_rootn_ui needs MPFR 4.0. All LGPL.
+# An earlier plan was FLINT and Arb: they are LGPL too, but Debian 12 links FLINT with NTL and so with gf2x, whose package is under the GPL.
 find_path(ROLLCALL_MPFI_INCLUDE mpfi.h REQUIRED)
 find_path(ROLLCALL_GMPXX_INCLUDE gmpxx.h REQUIRED)
 add_library(rollcall_mpfi INTERFACE)
@@ -82,7 +83,7 @@ endif()
 
 if(ROLLCALL_ENABLE_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; a site preset names its own
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)  # A100, H100 and what comes after it
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit 12 REQUIRED)

@@ -15,7 +15,7 @@ fs::path rescored_folder(const fs::path& run_dir, const std::string& name) { ret
 void write_rescored(const fs::path& run_dir, const std::string& name, const std::vector<Rescored>& all, const std::string& verifier,
                     const RunIdentity& identity) {
   const fs::path folder = rescored_folder(run_dir, name), partial = folder.parent_path() / ("." + name + ".partial");
-  require(!fs::exists(folder), fmt::format("{} is there already", folder.string()), "verdicts are never overwritten", "choose another --name, or remove it");
+  require(!fs::exists(folder), fmt::format("{} already exists", folder.string()), "verdicts are never overwritten", "choose another --name, or remove it");
   std::error_code ec;
   fs::remove_all(partial, ec);  // of a command that was killed
   make_folder(partial);

@@ -83,7 +83,7 @@ after_death() {
   if [[ ${newest:-none} == "$before" ]]; then deaths=$((deaths + 1)); else deaths=1; fi
   echo "${newest:-none} $deaths" >"$run_dir/deaths"
   if ((deaths >= most_deaths)); then
-    echo "a rank or node died (exit code $2), time number $deaths since checkpoint ${newest:-none}: not requeued; see the lines above" >&2
+    echo "a rank or node died (exit code $2), death number $deaths since checkpoint ${newest:-none}: not requeued; see the lines above" >&2
   else
     echo "a rank or node died (exit code $2); the run goes on from checkpoint ${newest:-none}" >&2
     start_again "$run_dir"

@@ -1,4 +1,4 @@
-// rollcall archive: the rollouts of a run, read, checked and mended; one file per verb in archive/.
+// rollcall archive: the rollouts of a run, read, checked and repaired; one file per verb in archive/.
 #include "app/archive/verbs.hpp"
 #include "app/commands.hpp"
 
@@ -25,7 +25,9 @@ void add_archive(CLI::App& app, Action& action) {
   archive::add_export(*command, action);
   archive::add_rescore(*command, action);
   archive::add_diff(*command, action);
-  command->footer("RUN is the folder of a finished or running run; RUN|FILE also takes one HDF5 file of a run, wherever it was copied.");
+  command->footer(
+      "RUN is a run folder, also of a running run; repair and pack need its job to have ended. RUN|FILE also takes one HDF5 file of a run, wherever it was "
+      "copied.");
 }
 
 }  // namespace rollcall::app

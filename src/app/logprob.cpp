@@ -80,8 +80,8 @@ ExitCode score_lines(const LogprobFlags& flags) {
 
 void add_logprob(CLI::App& app, Action& action) {
   auto flags = std::make_shared<LogprobFlags>();
-  auto* command =
-      app.add_subcommand("logprob", "token ids in, their log-probs out: a JSON array a line, of ids on standard input, of log-probs of ids[1:] on output");
+  auto* command = app.add_subcommand(
+      "logprob", "log-probs of given token ids: one JSON array of ids per input line, one array of the log-probs of ids[1:] per output line");
   command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
   add_numerics(*command, flags->numerics);
   command->callback([flags, &action] { action = [flags] { return score_lines(*flags); }; });

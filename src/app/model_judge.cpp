@@ -1,4 +1,4 @@
-// Its options, and what they mean.
+// The options of `--judge` on the command line, and the model they name as a judge of answers.
 #include "app/model_judge.hpp"
 
 #include "base/error.hpp"

@@ -24,7 +24,7 @@ void add_plan(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   auto* command = app.add_subcommand("plan", "what a run on N ranks would need: layout, memory, messages and files, without running it");
   command->add_option("run-file", flags->run_file, "TOML run file")->required();
-  command->add_option("--ranks", flags->ranks, "ranks")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--ranks", flags->ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
   command->add_option("--ranks-per-node", flags->ranks_per_node, "ranks of a node, which share weights and gradient sum; without it one node has all")
       ->check(CLI::Range(1, 1 << 20));
   auto* gpus = command->add_option("--gpus", flags->gpus, "a rank for each of so many GPUs: what each of them would hold")->check(CLI::Range(1, 1 << 20));

@@ -9,6 +9,7 @@
 #include "io/difference.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -168,12 +169,14 @@ ExitCode prove_it(ProveFlags flags) {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
     require<ConfigError>(std::getenv(variable) == nullptr, "prove was started by an MPI launcher", "it starts the ranks of its runs itself",
                          "call it as one process, in a batch job without srun");
+  if (::geteuid() == 0)  // in a container: Open MPI's mpirun wants root to say so twice, and whoever asks for a proof has said it
+    for (const char* variable : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) ::setenv(variable, "1", 0);
   std::vector<std::string> assignments = short_form(load_run_config(flags.run_file, flags.assignments));
   assignments.insert(assignments.end(), flags.assignments.begin(), flags.assignments.end());
   const RunConfig config = load_run_config(flags.run_file, assignments);
   for (const int n : flags.ranks) comm::make_layout("auto", n);
   const fs::path folder = fs::absolute(flags.folder.empty() ? config.run.dir + ".prove" : flags.folder);
-  require<ConfigError>(!fs::exists(folder) || fs::exists(folder / kMarker), fmt::format("{} is there already", folder.string()),
+  require<ConfigError>(!fs::exists(folder) || fs::exists(folder / kMarker), fmt::format("{} already exists", folder.string()),
                        "prove would mix its runs with what is in it", "name another with --folder, or remove it");
   std::optional<FolderLock> lock;
   make_folder(folder);
@@ -187,7 +190,7 @@ ExitCode prove_it(ProveFlags flags) {
                           : flags.launcher.empty() ? default_launcher()
                                                    : flags.launcher,
                           fs::absolute(flags.run_file), assignments, std::max(600.0, flags.seconds)};
-  fmt::print("short form of {}: {} training steps of {} prompts x {} rollouts; kills at random instants of --seed {}\n", flags.run_file, config.train.steps,
+  fmt::print("short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of --seed {}\n", flags.run_file, config.train.steps,
              config.train.prompts_per_step, config.train.rollouts_per_prompt, flags.seed);
   std::fflush(stdout);
   const ExitCode code = Proof(flags, starting, folder).run();
@@ -206,10 +209,12 @@ void add_prove(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("--ranks", flags->ranks, "rank counts to compare, such as 1,2,8")->delimiter(',')->check(CLI::Range(1, 1 << 16))->capture_default_str();
-  command->add_option("--seconds", flags->seconds, "start no further run that would end later; four runs are the least")
+  command
+      ->add_option("--seconds", flags->seconds,
+                   "time budget [s]: no run is started that would end after it, but at least four are made (three with one rank count)")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the instants at which runs are killed; 0: another one each time");
+  command->add_option("--seed", flags->seed, "seed of the moments at which runs are killed; 0: a new one each time");
   command->add_option("--launcher", flags->launcher, "what starts ranks, to be followed by their number; default: srun in an allocation, else mpirun");
   command->add_option("--folder", flags->folder, "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind it");
   command->footer("Exit codes: 0 identical, 2 misconfigured, 3 different or failed.");

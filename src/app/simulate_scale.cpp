@@ -124,24 +124,24 @@ void add_scale(CLI::App& command, ScaleFlags& flags) {
   add("--from", flags.from, "run folders to which costs are fitted: of one model, with several numbers of ranks");
   add("--check", flags.check, "run folders that are predicted and not fitted to");
   add("--cores", flags.cores, "cores that the ranks of these runs shared (default: those of this machine)")->check(CLI::Range(1, 1 << 16));
-  add("--ranks", flags.ranks, "ranks to predict, ascending")->check(CLI::Range(1, 1 << 20))->delimiter(',')->capture_default_str();
+  add("--ranks", flags.ranks, "numbers of ranks to predict, in ascending order")->check(CLI::Range(1, 1 << 20))->delimiter(',')->capture_default_str();
   add("--rollouts-per-rank", flags.rollouts_per_rank, "weak scaling: of a step; strong scaling has as many in all as the fewest ranks")
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 16))
       ->capture_default_str();
   add("--larger", flags.larger, "predict a model of so many times the weights, whose tokens cost so many times as much")
       ->check(CLI::Range(1e-3, 1e6))
       ->capture_default_str();
-  add("--ranks-per-node", flags.ranks_per_node, "of the predicted job")->check(CLI::Range(1, 1 << 12))->capture_default_str();
-  add("--latency-us", flags.latency_us, "of a message between its nodes")->check(CLI::Range(0.0, 1e6))->capture_default_str();
-  add("--link-gbit", flags.link_gbit, "a second, of a node's link")->check(CLI::Range(1e-3, 1e5))->capture_default_str();
+  add("--ranks-per-node", flags.ranks_per_node, "ranks on each node of the predicted job")->check(CLI::Range(1, 1 << 12))->capture_default_str();
+  add("--latency-us", flags.latency_us, "latency of a message between nodes [us]")->check(CLI::Range(0.0, 1e6))->capture_default_str();
+  add("--link-gbit", flags.link_gbit, "bandwidth of a node's link [Gbit/s]")->check(CLI::Range(1e-3, 1e5))->capture_default_str();
 }
 
 ExitCode simulate_scale(const ScaleFlags& flags) {
   start_log("warn", 0, 1);
   require<ConfigError>(!flags.from.empty(), "--scale without --from", "costs are fitted to measured runs",
                        "make some with benchmarks/scaling/run and give --from RUN ...");
-  require<ConfigError>(std::is_sorted(flags.ranks.begin(), flags.ranks.end()), "--ranks descend", "strong scaling shares out what the fewest ranks have",
-                       "give them ascending");
+  require<ConfigError>(std::is_sorted(flags.ranks.begin(), flags.ranks.end()), "--ranks is not in ascending order",
+                       "strong scaling shares out what the fewest ranks have", "give them in ascending order");
   const auto fitted = read_runs(flags.from, flags), checked = read_runs(flags.check, flags);
   require_one_model(fitted, fitted.front());
   require_one_model(checked, fitted.front());

@@ -1,4 +1,4 @@
-// Opening, and answers that appear while they are made.
+// Opens the model of a run or a folder for chat and generate, and samples answers that appear while they are made.
 #include "app/speaker.hpp"
 
 #include "base/error.hpp"

@@ -75,7 +75,7 @@ void reading_failure(const char* action, const fs::path& path, int error) {
 }
 
 void require_end_of_input() {
-  require(std::ferror(stdin) == 0, fmt::format("cannot read standard input: {}", std::strerror(errno)), "what was to come is not known",
+  require(std::ferror(stdin) == 0, fmt::format("cannot read standard input: {}", std::strerror(errno)), "the rest of the input is missing",
           "name a file or a pipe with < or |");
 }
 

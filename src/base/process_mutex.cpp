@@ -14,7 +14,7 @@ ProcessMutex::ProcessMutex() {
   pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   const int code = pthread_mutex_init(&mutex_, &attributes);
   pthread_mutexattr_destroy(&attributes);
-  require<EnvironmentError>(code == 0, "the system makes no mutex for several processes", "the ranks of a node add into one sum",
+  require<EnvironmentError>(code == 0, "cannot create a mutex shared between processes", "the ranks of a node add into one sum",
                             "use a system with POSIX robust mutexes");
 }
 

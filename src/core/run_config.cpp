@@ -45,7 +45,7 @@ void check_reward(const RunConfig& c) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool again = names[i] == "correct" || std::find(names.begin(), names.begin() + std::ptrdiff_t(i), names[i]) != names.begin() + std::ptrdiff_t(i);
     require<ConfigError>(!names[i].empty() && !again, fmt::format("reward.components has {}", names[i].empty() ? "an empty name" : names[i] + " twice"),
-                         "every component is a column of its own, and the first is always correct", "give each a name of its own");
+                         "each component is a column of its own, and \"correct\" is always the first", "give each a name of its own");
   }
 }
 
@@ -107,7 +107,7 @@ void check_self_judging(const RunConfig& c) {
   require<ConfigError>(any, on + ", and all of its texts are empty", "there is nothing to ask",
                        "set self_judging.pointwise, self_judging.pairwise or self_judging.reflection, or self_judging.share=0");
   require<ConfigError>(s.share * double(c.train.prompts_per_step) >= 1.0, fmt::format("{} of train.prompts_per_step {}", on, c.train.prompts_per_step),
-                       "that is not one judge task a step", "raise it, or set self_judging.share=0");
+                       "that is less than one judge task per step", "raise it, or set self_judging.share=0");
   require<ConfigError>(s.share * double(c.train.prompts_per_step) <= double(kJudgeTasksOfAStep) && c.train.steps < std::int64_t(kJudgedSteps),
                        fmt::format("{} of train.prompts_per_step {} over train.steps {}", on, c.train.prompts_per_step, c.train.steps),
                        "judge tasks have no numbers beyond 65536 a step and 4194303 steps", "lower self_judging.share, or begin a new run with --init-from");
@@ -128,14 +128,14 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("run.dir", &c.run.dir, "run folder: archive, checkpoints, metrics, report");
   s.bind("run.seed", &c.run.seed, "seed of every random stream", {0, kBig});
   s.bind("run.layout", &c.run.layout, "who hosts which stage", {}, {"auto", "single", "colocated", "disaggregated"});
-  s.bind("run.threads", &c.run.threads, "worker threads a rank; 0: cores of the node / ranks on it", {0, 1024});
+  s.bind("run.threads", &c.run.threads, "worker threads a rank; 0: the cores that the rank may use, each divided by the ranks that may use it", {0, 1024});
   s.bind(
       "run.numerics", &c.run.numerics,
-      "what fixes the bits: kernels in fp32, or on weights, inputs, keys and values rounded to bf16, of processors or of CUDA devices; sums and optimizer are "
-      "fp32",
+      "arithmetic of the run, which fixes its bits: fp32; weights, inputs, keys and values rounded to bf16; or the latter on CUDA devices. Sums and optimizer "
+      "state are fp32",
       {}, {"fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
   s.bind("run.allow_numerics_change", &c.run.allow_numerics_change,
-         "go on in other numerics, or on another kind of CUDA device, than the run was computed in so far: its bits are then those of neither alone");
+         "allow a resume in other numerics or on another kind of CUDA device; the result then has the bits of neither");
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
   s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
   s.bind("run.watch_s", &c.run.watch_s, "time without progress until log and status name the silent rank, with its stack [s]; 0: off", {0, kBig});
@@ -159,9 +159,10 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.forms", &c.task.forms,
          "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... (jobs/README.md); "
          "evaluations take the first; empty: plain");
-  s.bind("task.extract", &c.task.extract,
-         "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, regex:PATTERN; empty: the "
-         "task's own");
+  s.bind(
+      "task.extract", &c.task.extract,
+      "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, math_answer, regex:PATTERN; "
+      "empty: the verifier's own");
   s.bind("task.file", &c.task.file, "jsonl: training file, one object a line; corpus: text file, an empty line between documents");
   s.bind("task.heldout_file", &c.task.heldout_file, "jsonl: held-out file; empty: split task.file by content");
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
@@ -263,8 +264,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("probes.opener", &c.probes.opener, "beginning of a final answer, put behind the step");
   s.bind("probes.draws", &c.probes.draws, "continuations drawn behind it", {1, 1024});
   s.bind("probes.max_tokens", &c.probes.max_tokens, "longest continuation [tokens]", {1, 1048576});
-  s.bind("probes.temperature", &c.probes.temperature, "sampling temperature of continuations, and of the probabilities that are read; 0: greedy, and 1",
-         {0, 100});
+  s.bind("probes.temperature", &c.probes.temperature,
+         "sampling temperature of the continuations and of the probabilities read from them; 0 samples greedily and reads at temperature 1", {0, 100});
   bind_optimizer(s, "critic", c.critic.optimizer);
 
   s.bind("replay.share", &c.replay.share, "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});

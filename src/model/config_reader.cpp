@@ -1,4 +1,4 @@
-// Typed access with messages.
+// Typed reading of the JSON files of a model folder; whatever is wrong is told with file, key and value.
 #include "model/config_reader.hpp"
 
 #include "base/error.hpp"

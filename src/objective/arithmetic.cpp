@@ -1,4 +1,5 @@
-// LibTorch chooses its products by the processor, so that both are needed to tell whether two machines compute the same bits.
+// Names processor and LibTorch: LibTorch chooses its vector kernels by the processor, so that both are needed to tell whether two machines compute
+// the same bits of an objective.
 #include "objective/arithmetic.hpp"
 
 #include <ATen/Version.h>

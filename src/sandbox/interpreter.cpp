@@ -64,12 +64,12 @@ int filter_file(const std::vector<sock_filter>& filter) {
 
 std::optional<std::string> Interpreter::start() {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return "no socket";
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return "cannot create a socket pair";
   pid_ = ::fork();
   if (pid_ == 0) become_interpreter(*setup_, ends[1]);
   ::close(ends[1]);
   socket_ = ends[0];
-  if (pid_ < 0) return "no process";
+  if (pid_ < 0) return "cannot fork";
   const timeval patience{30, 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::array<char, 5> greeting{};

@@ -162,7 +162,7 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   for (int place = 0; place < kPlaces; ++place) pipes.all[std::size_t(place)] = make_pipe(place == kIn ? Flow::in : Flow::out);
   if (!pipes.complete()) return broken(setup.tier, fmt::format("no pipe: {}", std::strerror(errno)));
   const pid_t child = begin(Run(request, setup, pipes.all));
-  if (child < 0) return broken(setup.tier, fmt::format("no process: {}", std::strerror(errno)));
+  if (child < 0) return broken(setup.tier, fmt::format("cannot fork: {}", std::strerror(errno)));
   pipes.close_theirs();
 
   Outcome outcome;

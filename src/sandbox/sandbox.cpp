@@ -112,8 +112,9 @@ Sandbox::Sandbox(const Setup& setup) : state_(std::make_unique<State>()) {
                        "a limit of the sandbox is not above zero", "no program could run", "give every limit a positive number");
   state_->setup = setup;
   int ends[2];
-  require<EnvironmentError>(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, fmt::format("no socket: {}", std::strerror(errno)),
-                            "the sandbox could not be started", "check the limit of open files");
+  require<EnvironmentError>(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0,
+                            fmt::format("cannot create a socket pair: {}", std::strerror(errno)), "the sandbox could not be started",
+                            "check the limit of open files");
   state_->pid = ::fork();
   if (state_->pid == 0) {
     ::close(ends[0]);
@@ -122,7 +123,7 @@ Sandbox::Sandbox(const Setup& setup) : state_(std::make_unique<State>()) {
   }
   ::close(ends[1]);
   state_->spawner = ends[0];
-  require<EnvironmentError>(state_->pid > 0, fmt::format("no process: {}", std::strerror(errno)), "the sandbox could not be started",
+  require<EnvironmentError>(state_->pid > 0, fmt::format("cannot fork: {}", std::strerror(errno)), "the sandbox could not be started",
                             "check the limit of processes");
   for (int i = 0; i < setup.workers; ++i) {
     std::string problem;

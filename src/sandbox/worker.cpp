@@ -1,4 +1,4 @@
-// The loop of a worker.
+// The loop of a sandbox worker: it runs one untrusted program after the other. What failed while memory ran out around it is no verdict.
 #include "sandbox/worker.hpp"
 
 #include "sandbox/interpreter.hpp"

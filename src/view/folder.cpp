@@ -56,7 +56,7 @@ class SignalGuard {
 bool is_own(const fs::path& folder) { return fs::is_regular_file(folder / kMark); }
 
 void require_own(const fs::path& folder) {
-  require(!fs::exists(fs::symlink_status(folder)) || is_own(folder), fmt::format("{} is there and holds no pages of rollcall view", folder.string()),
+  require(!fs::exists(fs::symlink_status(folder)) || is_own(folder), fmt::format("{} exists and was not written by rollcall view", folder.string()),
           "it would be replaced", "name a folder that does not exist yet");
 }
 
@@ -106,7 +106,7 @@ class PartialFolder {
     const fs::path old = folder.string() + ".old";
     const bool replaces = fs::exists(folder, ec);
     if (replaces) {
-      require(!fs::exists(old, ec) || is_own(old), fmt::format("{} is there and holds no pages of rollcall view", old.string()),
+      require(!fs::exists(old, ec) || is_own(old), fmt::format("{} exists and was not written by rollcall view", old.string()),
               "the pages that are replaced would be put there for a moment", "move it away");
       fs::remove_all(old, ec);
       if (::rename(folder.c_str(), old.c_str()) != 0) fail("replace", folder, errno);
@@ -121,7 +121,7 @@ class PartialFolder {
   void clear() {
     const bool own = is_own(path_);
     if (!own) published_ = true;  // so that it is not removed
-    require(own || fs::is_empty(path_), fmt::format("{} is there and holds no pages of rollcall view", path_.string()),
+    require(own || fs::is_empty(path_), fmt::format("{} exists and was not written by rollcall view", path_.string()),
             "pages are made there before they get their name", "move it away, or name another folder");
     published_ = false;
     for (const auto& entry : fs::directory_iterator(path_))

@@ -1,4 +1,4 @@
-// Names of files, and who makes them.
+// The files of `rollcall view`: their names, and which part makes the content of each.
 #include "view/site.hpp"
 
 #include "view/page.hpp"

@@ -259,7 +259,7 @@ def rescoring(harness):
     anew = json.loads(harness.succeed("archive", "stats", folder, "--json", "--purpose", "train", "--scores", "grade"))
     check([row["pass_rate"] for row in stored] == [row["pass_rate"] for row in anew], "stats of the new verdicts differ")
     for words, code, part in (
-        (["--verifier", "integer_answer"], 2, "is there already"),
+        (["--verifier", "integer_answer"], 2, "already exists"),
         (["--verifier", "integer_anser"], 2, "did you mean integer_answer"),
         ([], 2, "none of --verifier, --command and --judge"),
         (["--verifier", "integer_answer", "--command", "./grade"], 2, "several of --verifier, --command and --judge"),

@@ -144,7 +144,7 @@ def rescore_says_it_again(harness):
     for words, part in (
         (["--judge", harness.tiny, "--name", "x"], "judge.model of"),
         (["--judge", harness.work / "nowhere.toml", "--name", "x"], "nowhere.toml"),
-        (["--judge", judge_file], "is there already"),
+        (["--judge", judge_file], "already exists"),
         (["--judge", judge_file, "--verifier", "exact_match"], "several of --verifier, --command and --judge"),
         (["--verifier", "exact_match", "--name", "x", "--set", "judge.votes=2"], "--set requires --judge"),
         (["--judge", judge_file, "--name", "x", "--set", "judge.extract=yes_on"], "did you mean yes_no"),

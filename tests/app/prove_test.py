@@ -39,7 +39,7 @@ def other_bits_are_found(harness):
 def what_cannot_be_run_is_told(harness):
     (harness.work / "mine.prove").mkdir()
     for words, says, exit_code in ((["--ranks", "0"], "--ranks", 2), (["--ranks", "two"], "--ranks", 2), (["--set", "train.stepz=1"], "train.steps", 2),
-                                   ([*sets(run__dir=harness.work / "mine")], "is there already", 2),
+                                   ([*sets(run__dir=harness.work / "mine")], "already exists", 2),
                                    (["--launcher", "no-such-launcher -n", *sets(run__dir=harness.work / "x")], "exit code 127", 2),
                                    ([*sets(run__dir=harness.work / "y", objective__recipe="nope")], "exit code 2", 2)):
         code, out, err, _ = harness.run("prove", harness.tiny, *words)

@@ -214,7 +214,7 @@ ExitCode rescore(Flags flags) {
   require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'), fmt::format("--name {} is no name of a folder", flags.name),
                        "the verdicts go to RUN/rescored/NAME", "choose letters and digits");
   const auto folder = io::rescored_folder(flags.run, flags.name);
-  require<ConfigError>(!std::filesystem::exists(folder), fmt::format("{} is there already", folder.string()), "verdicts are never overwritten",
+  require<ConfigError>(!std::filesystem::exists(folder), fmt::format("{} already exists", folder.string()), "verdicts are never overwritten",
                        "choose another --name, or remove it");
   RunConfig config = stages::read_run_folder(flags.run);
   std::optional<reward::Judge> verdicts;
@@ -261,7 +261,7 @@ void add_rescore(CLI::App& command, Action& action) {
   verb->add_option("--components", flags->reward.components, "components that the command reports beside correct")->delimiter(',')->expected(1);
   verb->add_option("--processes", flags->reward.processes, "processes of the command side by side");
   verb->add_option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
-  verb->add_option("--name", flags->name, "of the folder; default: the verifier's, the program's without its ending, or judge");
+  verb->add_option("--name", flags->name, "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
   verb->add_option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
   verb->footer("Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
   verb->callback([flags, &action] { action = [flags] { return rescore(*flags); }; });

@@ -1,4 +1,4 @@
-// The table, and what fits it.
+// The numbers that the rollout games learn, a row of counts for each difficulty bin: knobs, size, and what a checkpoint holds of them.
 #include "scheduling/game/arm_table.hpp"
 
 #include "base/error.hpp"
