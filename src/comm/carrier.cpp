@@ -56,7 +56,11 @@ class MpiCarrier final : public Carrier {
   std::unique_ptr<Collectives> over(Communicator& group) override { return std::make_unique<Forwarded>(group); }
   void broadcast(std::span<const Broadcast> broadcasts) override {
     std::vector<GroupBroadcast> all;
-    for (const Broadcast& one : broadcasts) all.push_back({static_cast<const Forwarded*>(one.ranks)->group(), one.root, one.bytes});
+    for (const Broadcast& one : broadcasts) {
+      const auto* own = dynamic_cast<const Forwarded*>(one.ranks);
+      expect(own != nullptr, "broadcasts are among groups of their carrier");
+      all.push_back({own->group(), one.root, one.bytes});
+    }
     if (!all.empty()) all.front().ranks->broadcast_together(all);
   }
   std::uint64_t checksum(std::span<const std::byte> bytes) override { return checksum64(bytes); }

@@ -51,11 +51,14 @@ class Communicator : public Collectives {
   virtual std::unique_ptr<Communicator> split(int color) = 0;
   /// Members that can share memory, those of a node, form new communicators, ordered by rank. Collective.
   virtual std::unique_ptr<Communicator> split_by_node() = 0;
+  /// Members on one machine, whether or not they can share memory. Collective.
+  virtual std::unique_ptr<Communicator> split_by_host() { return split_by_node(); }
   /// The same memory for all ranks, which can share it (split_by_node). It ends with the last view of it. Collective. Throws EnvironmentError.
   virtual SharedMemory share_memory(std::size_t bytes) = 0;
   /// Equal-size or ragged byte strings from all ranks, in rank order. Collective.
   virtual std::vector<std::string> gather_all(const std::string& bytes) = 0;
-  /// All of them, side by side where the transport can. Called on any one's ranks; every rank lists those that it takes part in, in one order for all.
+  /// All of them, side by side where the transport can. Called on the first one's ranks, whose deadline holds; every rank lists those that it takes part in, in one
+  /// order for all.
   virtual void broadcast_together(std::span<const GroupBroadcast> broadcasts);
   /// The handle parallel HDF5 needs: pointer to an MPI_Comm, or nullptr when this is not MPI.
   virtual const void* mpi_handle() const { return nullptr; }
@@ -116,13 +119,14 @@ std::unique_ptr<Communicator> alone();
 /// make a node, the last one may have fewer; 0: all.
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node = 0);
 
-int ranks_on_node(Communicator& world);  ///< that run on the caller's node, whether or not they can share memory. Collective
-int cores_available();                   ///< those that its affinity mask leaves the process
-std::uint64_t memory_available();        ///< bytes: what the node has free, or what a control group of the process may use where that is less
-/// Threads for a rank of a node of which rank r may use the CPUs cpus[r]: each counts for one over the ranks that may use it; at least one.
+int cores_available();             ///< those that its affinity mask leaves the process
+std::uint64_t memory_available();  ///< bytes: what the node has free, or what a control group of the process may use where that is less
+/// Threads for a rank of a node of which rank r may use the CPUs cpus[r], as the kernel numbers them: each counts for one over the ranks that may use it; at
+/// least one.
 int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank);
 /// What the node leaves each of the ranks on it: the default of a rank's threads and memory.
 struct NodeShare {
+  int ranks = 1;                      ///< on the node, whether or not they can share memory
   int cores = 1;                      ///< fair_cores
   std::vector<std::uint64_t> memory;  ///< [ranks] bytes, of every rank of the world
   std::vector<int> nodes{};           ///< [ranks] lowest rank with which each can share memory (split_by_node)

@@ -109,7 +109,12 @@ void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requ
   Backoff wait;
   std::string where;  // once the wait is long
   for (int done = 0;;) {
-    check_mpi(MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), call);
+    done = 1;
+    for (MPI_Request& request : requests) {  // not MPI_Testall: it does not look again after it has made progress, and hides which error it met
+      int one = 0;
+      check_mpi(MPI_Test(&request, &one, MPI_STATUS_IGNORE), call);
+      done &= one;
+    }
     const double waited = wait.waited_s();
     if (done || waited >= collective_deadline_s_) {
       waited_s_ += waited;

@@ -43,6 +43,7 @@ class MpiCommunicator final : public Communicator {
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
   std::unique_ptr<Communicator> split_by_node() override;
+  std::unique_ptr<Communicator> split_by_host() override;
   SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   void broadcast_together(std::span<const GroupBroadcast> broadcasts) override;

@@ -12,7 +12,7 @@ namespace rollcall::comm {
 namespace {
 
 /// This rank's view of pages that rank 0 makes; nothing where it cannot reach them. Collective.
-std::optional<SharedMemory> pages_of_first(MpiCommunicator& ranks, std::size_t bytes) {
+std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t bytes) {
   std::optional<SharedPages> made;
   if (ranks.rank() == 0) made.emplace(bytes);
   const std::string address = ranks.gather_all(made ? made->address() : "")[0];
@@ -23,18 +23,23 @@ std::optional<SharedMemory> pages_of_first(MpiCommunicator& ranks, std::size_t b
 
 }  // namespace
 
-std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
+std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
   barrier();  // come together asleep before a call that blocks
   MPI_Comm part = MPI_COMM_NULL;
   {
     const TimedCall guard(collective_deadline_s_, "MPI_Comm_split_type");
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "MPI_Comm_split_type");
   }
-  MpiCommunicator node(part, roll_);
-  node.set_collective_deadline(collective_deadline_s_);
+  auto host = std::make_unique<MpiCommunicator>(part, roll_);
+  host->set_collective_deadline(collective_deadline_s_);
+  return host;
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
+  const auto host = split_by_host();
   // Ranks in containers of their own are on one node and see nothing of each other: each then stands for a node.
-  const bool reached = pages_of_first(node, 1).has_value();
-  return node.split(reached ? 0 : 1 + node.rank());
+  const bool reached = pages_of_first(*host, 1).has_value();
+  return host->split(reached ? 0 : 1 + host->rank());
 }
 
 SharedMemory MpiCommunicator::share_memory(std::size_t bytes) {

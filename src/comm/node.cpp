@@ -1,7 +1,5 @@
 // What the node offers a rank: neighbours, cores and memory.
-#include "comm/mpi_communicator.hpp"
 #include "comm/node_groups.hpp"
-#include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -35,22 +34,9 @@ std::vector<int> own_cpus() {
     }
     return own;
   }
-  return {};
-}
-
-/// The ranks on the caller's node, whether or not they can share memory; none where there is no MPI. Collective.
-std::unique_ptr<Communicator> on_node(Communicator& world) {
-  const auto* comm = static_cast<const MPI_Comm*>(world.mpi_handle());
-  if (!comm) return nullptr;
-  world.barrier();  // come together asleep before a call that blocks
-  MPI_Comm part = MPI_COMM_NULL;
-  {
-    const TimedCall guard(kStartDeadline_s, "MPI_Comm_split_type");
-    check_mpi(MPI_Comm_split_type(*comm, MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &part), "MPI_Comm_split_type");
-  }
-  auto ranks = duplicate(part);
-  check_mpi(MPI_Comm_free(&part), "MPI_Comm_free");
-  return ranks;
+  std::vector<int> all(std::size_t(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 }  // namespace
@@ -67,15 +53,7 @@ std::string number_ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-int ranks_on_node(Communicator& world) {
-  const auto node = on_node(world);
-  return node ? node->size() : world.size();
-}
-
-int cores_available() {
-  const auto own = own_cpus();
-  return own.empty() ? int(sysconf(_SC_NPROCESSORS_ONLN)) : int(own.size());
-}
+int cores_available() { return int(own_cpus().size()); }
 
 namespace {
 
@@ -127,15 +105,14 @@ int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank) {
 
 NodeShare node_share(Communicator& world, Communicator& node) {
   const std::uint64_t memory = memory_available();  // before a neighbour has taken its part
-  const auto ranks = on_node(world);
-  Communicator& neighbours = ranks ? *ranks : world;
+  const auto host = world.split_by_host();
   const auto own = own_cpus();
   std::vector<std::vector<int>> cpus;
-  for (const auto& bytes : neighbours.gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
+  for (const auto& bytes : host->gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
     std::memcpy(cpus.emplace_back(bytes.size() / sizeof(int)).data(), bytes.data(), bytes.size());
   }
-  NodeShare share{fair_cores(cpus, std::size_t(neighbours.rank())), {}, lowest_on_node(world, node)};
-  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(neighbours.size())))) share.memory.push_back(std::stoull(text));
+  NodeShare share{host->size(), fair_cores(cpus, std::size_t(host->rank())), {}, lowest_on_node(world, node)};
+  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(host->size())))) share.memory.push_back(std::stoull(text));
   return share;
 }
 

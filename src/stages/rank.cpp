@@ -366,11 +366,11 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     for (const auto& line : comm::rank_map(world)) {
       if (world.rank() == 0) spdlog::info("{}", line);
     }
-    if (const int neighbours = comm::ranks_on_node(world); node->size() < neighbours)
+    if (node->size() < share.ranks)
       spdlog::warn(
           "{} of the {} ranks on this node can reach memory of the others: weights and gradient sums stand there more than once (process namespaces, as of "
           "a container for each rank, have this effect)",
-          node->size(), neighbours);
+          node->size(), share.ranks);
     if (config.run.numerics == kernels::kCudaBf16Sliced8) {
       spdlog::info("rank {} computes on {}", world.rank(), model::device_text());
       if (const int place = device_place(node->rank()); place != node->rank())

@@ -57,7 +57,7 @@ std::vector<T> numbers(int rank, std::size_t count) {
 /// body(world, carrier) over NCCL (`staged`: over MPI), one device a rank.
 void with_carriers(const std::function<void(Communicator&, Carrier&)>& body) {
   bool enough = true;
-  in_world([&](Communicator& world) { enough = devices() > 0 && (std::string(ROLLCALL_DEVICES) == "one each" || devices() >= ranks_on_node(world)); });
+  in_world([&](Communicator& world) { enough = devices() > 0 && (std::string(ROLLCALL_DEVICES) == "one each" || devices() >= world.split_by_host()->size()); });
   if (!enough) GTEST_SKIP() << "fewer CUDA devices than ranks on this node";
   in_world([&](Communicator& world) {
     world.set_collective_deadline(30);

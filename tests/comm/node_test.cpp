@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace rollcall::comm {
 namespace {
 
@@ -47,8 +49,10 @@ TEST(Node, ABoundRankKeepsItsCores) {
     std::vector<int> cpus;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
       if (CPU_ISSET(cpu, &before)) cpus.push_back(cpu);
-    if (int(cpus.size()) < 2 || world.size() < 2) return;
-    CPU_ZERO(&one);  // rank 0 has the first CPU alone, the others share what is left
+    const auto masks = world.gather_all(number_ranges(cpus));
+    const bool alike = std::all_of(masks.begin(), masks.end(), [&](const std::string& mask) { return mask == masks.front(); });
+    if (!alike || int(cpus.size()) < 2 || world.size() < 2) return;  // bound by who has started the test
+    CPU_ZERO(&one);                                                  // rank 0 has the first CPU alone, the others share what is left
     for (std::size_t i = 0; i < cpus.size(); ++i)
       if ((i == 0) == (world.rank() == 0)) CPU_SET(cpus[i], &one);
     EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);

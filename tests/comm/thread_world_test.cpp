@@ -115,7 +115,7 @@ TEST(Alone, IsAWorldOfOne) {
   EXPECT_FALSE(world->split(0)->try_receive().has_value());
   EXPECT_EQ(world->receive(1, "my letter").bytes, "to myself");
   EXPECT_EQ(world->split(-1), nullptr);
-  EXPECT_EQ(ranks_on_node(*world), 1);
+  EXPECT_EQ(world->split_by_host()->size(), 1);
 }
 
 }  // namespace

@@ -113,11 +113,36 @@ TEST(WeightTransfer, ABitChangedOnTheWayIsNoticed) {
     if (world.size() < 4) return;
     const StageLayout layout = make_layout("disaggregated", world.size());
     const auto plan = plan_transfer(layout, {{"one stretch from each root", 0, kFloats}});
+    EXPECT_FALSE(plan.empty());
     const auto receives = [&](const TransferBatch& batch) { return std::binary_search(batch.receivers.begin(), batch.receivers.end(), world.rank()); };
     const bool changed = std::any_of(plan.begin(), plan.end(), receives);
     WeightTransfer transfer(world, plan, std::make_shared<ChangesABit>(world, changed));
     auto weights = bits(3);
     expect_notice(changed, [&] { transfer.run(weights, 3); });
+  });
+}
+
+/// Two roots, one of several parts and one of less than a part, and ranks that take part in one of them, in both or in none.
+TEST(WeightTransfer, LegsOfAnySizeTravelSideBySide) {
+  constexpr std::int64_t kLong = (9 << 20) / 4, kShort = (1 << 20) / 4;
+  in_world([](Communicator& world) {
+    if (world.size() < 4) return;
+    std::vector<TransferBatch> plan{{0, {2, 3}, {{"long", 0, kLong}}}, {1, {3}, {{"short", kLong, kShort}}}};
+    for (int order = 0; order < 2; ++order, std::swap(plan[0], plan[1])) {
+      for (const bool changes : {false, true}) {
+        const bool changed = changes && world.rank() == 3;  // in the last leg
+        WeightTransfer transfer(world, plan, std::make_shared<ChangesABit>(world, changed));
+        std::vector<float> weights(std::size_t(kLong + kShort));
+        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = world.rank() < 2 ? float(i % 8191) + float(world.rank()) : -1.0F;
+        expect_notice(changed, [&] { transfer.run(weights, 4); });
+        if (changed || world.rank() < 2) continue;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+          const bool of_long = i < std::size_t(kLong), mine = world.rank() == 3 || (world.rank() == 2 && of_long);
+          ASSERT_EQ(weights[i], mine ? float(i % 8191) + (of_long ? 0.0F : 1.0F) : -1.0F) << i;
+        }
+      }
+      world.barrier();
+    }
   });
 }
 
