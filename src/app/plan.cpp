@@ -4,6 +4,7 @@
 #include "comm/communicator.hpp"
 #include "stages/device_memory.hpp"
 #include "stages/forecast.hpp"
+#include "stages/job.hpp"
 #include "stages/run_folder.hpp"
 #include "text/prompt_format.hpp"
 
@@ -42,7 +43,8 @@ void add_plan(CLI::App& app, Action& action) {
           flags->ranks_per_node > 0 ? std::min(flags->ranks, flags->ranks_per_node) : flags->ranks;  // nodes like this one, as thread_count() has it
       const int threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, comm::cores_available() / on_node);
       const auto models = stages::models_of(config, *format.tokenizer());
-      const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node});
+      const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node},
+                                             stages::longest_given(config, {flags->ranks, comm::cores_available(), false}));
       std::cout << stages::one_sentence(forecast, comm::memory_available()) << "\n" << stages::to_text(forecast) << std::flush;
       if (flags->gpus > 0) std::cout << stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory")) << std::flush;
       stages::check_quota(forecast, flags->quota);

@@ -60,7 +60,7 @@ class Companions {
  private:
   using LeafColumns = std::map<std::string, std::vector<float>>;
   using LeafPass = std::function<LeafColumns(model::LeafRunner& runner, const model::Leaf& leaf)>;
-  /// `names`: of the forward passes over every leaf that `pass` makes, for forward_tokens().
+  /// `names`: of the forward passes over every leaf that `pass` makes, for take_forward_tokens().
   void fill(StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<std::string>& names, const LeafPass& pass);
   void add_gradient_cosines(StepBatch& batch);
   /// What `pass(runner, i)` makes of each leaf, on every rank.

@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;                              // archive columns of a token: id, log-prob, entropy, version (io/README.md)
 constexpr std::uint64_t kRolloutBytes = 160;                                      // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
-constexpr std::int64_t kPrompt = 64;                                              // tokens of a prompt
 constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's shares and the scheduler's links
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
 constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, watch, lock (run_folder.hpp)
@@ -70,7 +69,7 @@ Receivers receivers_of(const comm::StageLayout& layout) {
 
 }  // namespace
 
-Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine) {
+Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine, const Longest& longest) {
   Forecast f;
   const int ranks = machine.ranks, on_node = machine.ranks_per_node > 0 ? machine.ranks_per_node : ranks;
   f.layout = layout_of(c, ranks);
@@ -78,7 +77,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.threads = machine.threads;
   f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;
   f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt, f.updates = c.train.epochs * c.train.mini_batches;
-  f.longest_sequence = models.policy.max_position_embeddings, f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
+  f.longest_sequence = longest.prompt + c.sampling.max_new_tokens, f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
   RunConfig resolved = c;
@@ -89,7 +88,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
       f.ranks.back().last = rank;
       continue;
     }
-    RankRange range{rank, rank, {}, memory_need(resolved, models, f.layout, rank, {kPrompt, 0}), {}};
+    RankRange range{rank, rank, {}, memory_need(resolved, models, f.layout, rank, longest), {}};
     range.use = fit_memory(range.memory, limit, "run.memory_limit is", machine.threads);
     for (std::size_t s = 0; s < f.layout.hosts.size(); ++s) {
       if (f.layout.hosts_stage(rank, comm::Stage(s))) range.stages.push_back(comm::Stage(s));
@@ -110,7 +109,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.gradient_bytes_per_step = across ? 3 * weights / std::uint64_t(beside) * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
-  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + kPrompt) * kTokenBytes;
+  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes;
   forecast_files(f, c, {generators, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
 }

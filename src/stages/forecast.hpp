@@ -54,8 +54,8 @@ struct Machine {
   int ranks = 1, threads = 1;  ///< threads: of a rank
   int ranks_per_node = 0;      ///< 0: one node
 };
-/// Throws EnvironmentError when the layout does not take that many ranks.
-Forecast forecast(const RunConfig& config, const RunModels& models, const Machine& machine);
+/// `longest`: of the run's texts (longest_given). Throws EnvironmentError when the layout does not take that many ranks.
+Forecast forecast(const RunConfig& config, const RunModels& models, const Machine& machine, const Longest& longest);
 std::string to_text(const Forecast& forecast);
 /// The whole in one line: "64 prompts x 8 = 512 rollouts a step, 1 update; ...; peak 254 MB a rank: fits". `free_bytes`: memory that this machine has left.
 std::string one_sentence(const Forecast& forecast, std::uint64_t free_bytes);

@@ -186,7 +186,7 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
     }
   });
   thoughts.check();
-  const std::int64_t positions = job.store->config().max_position_embeddings;
+  const std::int64_t positions = job.models.policy.max_position_embeddings;
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
   require<ConfigError>(!job.examples.empty(), fmt::format("all {} examples of the supervised steps are longer than the model's {} positions", count, positions),
                        "there is nothing to learn from", "raise model.max_position_embeddings, use shorter examples, or set sft.steps=0");
@@ -203,7 +203,7 @@ std::string data_hash(const Job& job) {
 
 /// Found at the start: a prompt of the last step that does not fit would end the run after hours.
 void check_lengths(const Job& job) {
-  const std::int64_t positions = job.store->config().max_position_embeddings, room = positions - job.config.sampling.max_new_tokens;
+  const std::int64_t positions = job.models.policy.max_position_embeddings, room = positions - job.config.sampling.max_new_tokens;
   std::int64_t too_long = 0, all = 0, longest = 0;
   const Prompt* example = nullptr;
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
@@ -224,6 +224,44 @@ void check_lengths(const Job& job) {
                                 longest + job.config.sampling.max_new_tokens)));
 }
 
+std::filesystem::path weights_source(const RunConfig& config) {
+  return config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
+}
+
+/// What neither weights nor a processor of a kind is needed for. The data hash is that of the texts before fill_texts().
+task::ExampleSet begin_job(Job& job, const RunConfig& config, const RankShape& shape) {
+  job.config = config;
+  job.run_dir = config.run.dir;
+  job.layout = layout_of(config, shape.ranks);
+  job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
+  job.tokenizer = job.format->tokenizer();
+  job.config.text = job.format->section(), job.config.sampling.vocab_size = job.tokenizer->vocab_size();
+  if (!config.task.forms.empty()) job.forms.clear();
+  for (const auto& name : config.task.forms) job.forms.push_back(&text::find_answer_form(name));
+  job.prompts = task::find_task(config.task.name).make(config.task, std::uint64_t(config.run.seed));
+  auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
+  job.examples_hash = examples.hash;
+  job.models = models_of(config, *job.tokenizer);  // by the objective's columns, so LibTorch is loaded here
+  job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
+  job.workers = std::make_unique<WorkerPool>(shape.threads);
+  return examples;
+}
+
+void fill_texts(Job& job, const task::ExampleSet& examples) {
+  fill_prompt_tokens(job);
+  check_lengths(job);
+  fill_examples(job, examples);
+}
+
+Longest longest_of(const Job& job) {
+  Longest longest;
+  for (const auto& split : job.prompt_tokens)
+    for (const auto& prompt : split) longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
+  if (job.config.self_judging.share > 0.0) longest.prompt = std::max(longest.prompt, longest_judge_task(job));
+  for (const auto& example : job.examples) longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
+  return longest;
+}
+
 }  // namespace
 
 std::vector<float> predictions(const std::vector<Prompt>& prompts) {
@@ -236,47 +274,32 @@ std::vector<float> predictions(const std::vector<Prompt>& prompts) {
 Job make_job(const RunConfig& config, const RankShape& shape) {
   const kernels::KernelSet& kernels = run_kernels(config.run.numerics);
   Job job;
-  job.config = config;
-  job.run_dir = config.run.dir;
-  job.layout = layout_of(config, shape.ranks);
-  const std::filesystem::path source = config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
-  job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
-  job.tokenizer = job.format->tokenizer();
-  job.config.text = job.format->section(), job.config.sampling.vocab_size = job.tokenizer->vocab_size();
-  if (!config.task.forms.empty()) job.forms.clear();
-  for (const auto& name : config.task.forms) job.forms.push_back(&text::find_answer_form(name));
-  const auto& row = task::find_task(config.task.name);
-  job.prompts = row.make(config.task, std::uint64_t(config.run.seed));
-  const reward::Verifier& verifier = reward::chosen_verifier(config.reward, row.verifier);
+  const task::ExampleSet examples = begin_job(job, config, shape);
+  const reward::Verifier& verifier = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
   job.judge.emplace(verifier, config.task, config.reward);
   if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(config.task, verifier));
-  const auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
-  job.examples_hash = examples.hash;
-  job.models = models_of(config, *job.tokenizer);  // by the objective's columns, so LibTorch is loaded here
-  job.config.train.leaf_tokens = leaf_tokens(config, job.models.policy);
   job.identity = make_identity(job.config, data_hash(job));
-  job.workers = std::make_unique<WorkerPool>(shape.threads);
   std::optional<model::AlignedFloats> weights;
   if (shape.weights) {
-    weights = initial_weights(config, source, *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
+    weights = initial_weights(config, weights_source(config), *job.tokenizer, config.text.tokenizer != "auto" || job.config.text.tokenizer == "model");
     job.identity.weights_hash = fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(weights->span()))));
   }
   job.store = std::make_unique<PolicyStore>(job.models.policy, std::move(weights), kernels);
   job.leaves = std::make_unique<Leaves>(*job.workers, job.store->on_device());
-  fill_prompt_tokens(job);
-  check_lengths(job);
-  fill_examples(job, examples);
+  fill_texts(job, examples);
   return job;
+}
+
+Longest longest_given(const RunConfig& config, const RankShape& shape) {
+  Job job;
+  fill_texts(job, begin_job(job, config, shape));
+  return longest_of(job);
 }
 
 void open_policy(Job& job, comm::Communicator& node) { job.store->open(node, PolicyVersion{0}, {job.workers->threads(), job.workers->side_by_side()}); }
 
 void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
-  Longest longest;
-  for (const auto& split : job.prompt_tokens)
-    for (const auto& prompt : split) longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
-  if (job.config.self_judging.share > 0.0) longest.prompt = std::max(longest.prompt, longest_judge_task(job));
-  for (const auto& example : job.examples) longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
+  const Longest longest = longest_of(job);
   const std::string& given = job.config.run.memory_limit;
   const auto fit = [&](int r) {
     const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) : parse_bytes(given, "run.memory_limit");

@@ -185,8 +185,9 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
   };
   for (int attempt = 0;; ++attempt) {
     if (critic != nullptr) critic->start();
-    if (known && critic == nullptr) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
+    if (known) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
     else job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
+    if (!known) companions_.note_forward("policy", train);
     using Outcome = model::GradientSum::Outcome;
     const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
     if (outcome == Outcome::nonfinite) return std::nullopt;
@@ -215,8 +216,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
   const auto prepared = objective_->prepare(with_step(std::move(train.columns), plan, batch, groups));
   model::ValueHead* const critic = objective_->needs_value() ? companions_.value_head() : nullptr;
-  const bool computed = stored || companions_.take_current(batch, groups, train);
-  if (!computed || critic != nullptr) companions_.note_forward("policy", train);
+  const bool computed = critic == nullptr && (stored || companions_.take_current(batch, groups, train));
   const auto evaluated = evaluate(train, *prepared, computed, critic);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& [losses, columns, derivative] = *evaluated;

@@ -65,7 +65,7 @@ class Update {
     model::ColumnGradient derivative{};
   };
   /// The objective on every leaf's columns: those that `train` holds where they are `known` to be the current policy's, else those of a forward pass, which a critic
-  /// needs as well.
+  /// needs in any case.
   /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
   std::optional<Evaluated> evaluate(const TrainBatch& train, const method::Prepared& prepared, bool known, model::ValueHead* critic);
   /// `runner`: for a forward pass; without one the stored columns are taken.

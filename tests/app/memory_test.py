@@ -5,10 +5,10 @@ import re
 from harness import check, main, policy_line, sets
 
 MISCONFIGURED = 2
-# 10 million parameters: large beside what the libraries take. Leaves of 512 tokens, so that four of them make a step.
+# 10 million parameters: large beside what the libraries take. Leaves of 512 tokens, which a step fills, since every rollout is trained.
 LARGER = sets(model__hidden_size=384, model__intermediate_size=1024, model__num_hidden_layers=6, model__num_attention_heads=6, model__num_key_value_heads=3,
               model__head_dim=64, train__steps=1, train__prompts_per_step=64, train__rollouts_per_prompt=4, train__leaf_tokens=512, sft__steps=1, sft__batch_size=64,
-              run__threads=2, eval__before="false", eval__after="false")
+              run__threads=2, eval__before="false", eval__after="false", objective__recipe="asymre")
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
@@ -32,7 +32,8 @@ def plan_says_what_a_run_takes(harness):
     for folder, settings in (("free", LARGER), ("bf16", [*LARGER, *sets(run__numerics="bf16_sliced8")])):
         planned = planned_bytes(harness, *settings)
         taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / folder), *settings)
-        check(0.5 * planned < taken < 1.15 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+        print(f"{folder}: planned {planned / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
+        check(0.7 * planned < taken < 1.15 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
     check(planned < planned_bytes(harness, *LARGER), "packed weights of bf16 take no less")
 
 

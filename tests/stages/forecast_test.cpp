@@ -12,7 +12,7 @@ namespace rollcall::stages {
 namespace {
 
 Forecast planned(const RunConfig& config, int ranks, int threads = 1, int ranks_per_node = 1) {
-  return forecast(config, models_of(config, *text::make_tokenizer("character")), {ranks, threads, ranks_per_node});
+  return forecast(config, models_of(config, *text::make_tokenizer("character")), {ranks, threads, ranks_per_node}, {64, 0});
 }
 
 void check_ranges(const Forecast& f, int ranks) {
