@@ -142,6 +142,7 @@ WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second,
   Backend& backend = memory_.forward(policy.config(), std::int64_t(leaf.tokens.size()));
   const auto rows = run.pointers(backend.hidden(run.packed, leaf.tokens, run.sequences.positions(), run.sequences));
   const std::size_t m = rows.size();
+  expect(!leaf.hidden, "hidden states are a plain forward's");
   WideColumns wide{{std::vector<float>(m), std::vector<float>(m), {}}, std::vector<float>(m), std::vector<float>(second == nullptr ? 0 : m)};
   Memory beside(*memory_.team, LeafRunner::kNoLimit);
   std::optional<PackedLeaf> other;

@@ -2,6 +2,7 @@
 #include "model/huge_blocks.hpp"
 #include "model/packed_policy.hpp"
 #include "model/plain_transformer.hpp"
+#include "model/reference_models.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -132,6 +134,42 @@ TEST(Forward, Bf16StaysNearFp32) {
     for (std::size_t i = 0; i < g.size(); ++i) gg += double(g[i]) * g[i], hh += double(h[i]) * h[i], gh += double(g[i]) * h[i];
     EXPECT_GT(gh / std::sqrt(gg * hh), 0.99) << name_of(family);
   }
+}
+
+/// More rows than a head takes at a time; what the distribution tells, against its logits in double.
+TEST(Forward, WideColumnsAreTheForwardsAndTheDistributions) {
+  const ModelConfig config = small_config(Family::llama);
+  const Policy policy(config, random_weights(config, 41), {}), second(config, random_weights(config, 42), {});
+  constexpr double kTemperature = 0.8;
+  const Leaf leaf = random_leaf(config, std::vector<std::int64_t>(6, 60), 43);
+  ASSERT_GT(std::int64_t(leaf.targets.size()), Backend::kHeadRows);
+  const WideColumns wide = forward_wide(policy, &second, leaf, kTemperature), alone = forward_wide(policy, nullptr, leaf, kTemperature);
+  const Columns columns = forward(policy, leaf, kTemperature);
+  EXPECT_EQ(wide.columns.logprob, columns.logprob);
+  EXPECT_EQ(wide.columns.entropy, columns.entropy);
+  EXPECT_EQ(alone.sum_squares, wide.sum_squares);
+  EXPECT_TRUE(alone.second_kl.empty());
+  const auto distribution = [&](const std::vector<float>& logits) {
+    std::vector<double> p;
+    for (const float logit : logits) p.push_back(std::exp(double(logit) / kTemperature));
+    const double sum = std::accumulate(p.begin(), p.end(), 0.0);
+    for (double& one : p) one /= sum;
+    return p;
+  };
+  std::size_t column = 0;
+  for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
+    const std::vector<std::int32_t> tokens(leaf.tokens.begin() + leaf.offsets[s], leaf.tokens.begin() + leaf.offsets[s + 1]);
+    const auto of_policy = logits_of(policy, tokens), of_second = logits_of(second, tokens);
+    for (; column < leaf.targets.size() && leaf.targets[column] < leaf.offsets[s + 1]; ++column) {
+      const auto row = std::size_t(leaf.targets[column] - 1 - leaf.offsets[s]);
+      const auto p = distribution(of_policy[row]), q = distribution(of_second[row]);
+      double squares = 0.0, divergence = 0.0;
+      for (std::size_t i = 0; i < p.size(); ++i) squares += p[i] * p[i], divergence += p[i] * std::log(p[i] / q[i]);
+      EXPECT_NEAR(wide.sum_squares[column], squares, 1e-5);
+      EXPECT_NEAR(wide.second_kl[column], divergence, 1e-4);
+    }
+  }
+  EXPECT_EQ(column, leaf.targets.size());
 }
 
 TEST(Forward, ASequenceHasTheSameColumnsInAnyCompany) {
