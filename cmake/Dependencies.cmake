@@ -83,7 +83,7 @@ endif()
 
 if(ROLLCALL_ENABLE_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)  # A100, H100 and what comes after it
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)  # A100, H100 and later ones of data centres
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit 12 REQUIRED)
