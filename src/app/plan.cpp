@@ -1,6 +1,7 @@
 // rollcall plan: what a run would need on N ranks, without running it.
 #include "app/commands.hpp"
 #include "base/byte_size.hpp"
+#include "base/log.hpp"
 #include "comm/communicator.hpp"
 #include "stages/device_memory.hpp"
 #include "stages/forecast.hpp"
@@ -13,6 +14,10 @@
 #include <memory>
 
 namespace rollcall::app {
+
+namespace {
+constexpr int kTokenizing = 16;  // threads on a login node, which is others' too
+}
 
 void add_plan(CLI::App& app, Action& action) {
   struct Flags {
@@ -36,6 +41,7 @@ void add_plan(CLI::App& app, Action& action) {
   command->add_option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] {
     action = [flags] {
+      start_log("warn", 0, 1);  // to standard error: standard output is the plan's
       const RunConfig config = load_run_config(flags->run_file, flags->assignments);
       if (flags->gpus > 0) flags->ranks = flags->gpus;
       const text::PromptFormat format(config.text, stages::text_source(config));
@@ -44,7 +50,7 @@ void add_plan(CLI::App& app, Action& action) {
       const int threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, comm::cores_available() / on_node);
       const auto models = stages::models_of(config, *format.tokenizer());
       const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node},
-                                             stages::longest_given(config, {flags->ranks, comm::cores_available(), false}));
+                                             stages::longest_given(config, {flags->ranks, std::min(comm::cores_available(), kTokenizing), false}));
       std::cout << stages::one_sentence(forecast, comm::memory_available()) << "\n" << stages::to_text(forecast) << std::flush;
       if (flags->gpus > 0) std::cout << stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory")) << std::flush;
       stages::check_quota(forecast, flags->quota);

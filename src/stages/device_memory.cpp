@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint64_t kContext = 600'000'000;       // CUDA's own part of a process with these kernels: what nvidia-smi shows of an idle one on Hopper, about
 constexpr std::uint64_t kCarrier = comm::kWorkBytes;  // what sums and weights pass through on their way to other ranks
-constexpr std::int64_t kShortPrompt = 64;             // as forecast.cpp's
 
 std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
   return std::uint64_t(kernels::pages_of(positions) * c.num_hidden_layers * model::device_page_bytes(c));
@@ -41,7 +40,7 @@ std::uint64_t DeviceNeed::least() const {
 DeviceNeed device_need(const RunConfig& c, const RunModels& models, const DeviceRank& rank) {
   const auto hosts = [&](comm::Stage stage) { return std::find(rank.stages.begin(), rank.stages.end(), stage) != rank.stages.end(); };
   const model::ModelConfig& policy = models.policy;
-  const std::int64_t longest = rank.longest_prompt + c.sampling.max_new_tokens;
+  const std::int64_t longest = rank.longest.prompt + c.sampling.max_new_tokens;
   DeviceNeed need;
   std::int64_t rows = 1;  // of the largest pass
   const auto holds = [&](const char* what, std::uint64_t bytes) {
@@ -71,7 +70,7 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
       const auto optimizer = optimizer_of(policy, rank.update_ranks);
       holds(model::device_items::kShare, std::uint64_t(optimizer.held()));
       holds(model::device_items::kWay, std::uint64_t(optimizer.all() - optimizer.held()));
-      const std::int64_t n = std::max(c.train.leaf_tokens, longest);
+      const std::int64_t n = std::max({c.train.leaf_tokens, longest, rank.longest.example});
       // As many columns as tokens.
       const auto leaf = [&](std::int64_t kept) {
         return std::uint64_t(model::device_leaf_bytes(policy, {n, n, n / model::device_sizes::kLeafSequence + 1, kept}));
@@ -107,9 +106,9 @@ std::string device_text(const Forecast& forecast, const RunConfig& config, const
   std::string text = fmt::format("\n  GPUs of {}, one a rank, in numerics cuda_bf16_sliced8\n", bytes_text(gpu_bytes));
   for (const auto& range : forecast.ranks) {
     const auto who = range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{} .. {}", range.first, range.last);
-    text +=
-        fmt::format("  {}\n    {}\n", who,
-                    device_text(device_need(resolved, models, {range.stages, kShortPrompt, int(forecast.layout.of(comm::Stage::update).size())}), gpu_bytes));
+    text += fmt::format(
+        "  {}\n    {}\n", who,
+        device_text(device_need(resolved, models, {range.stages, forecast.longest, int(forecast.layout.of(comm::Stage::update).size())}), gpu_bytes));
   }
   return text;
 }

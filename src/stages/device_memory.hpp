@@ -21,7 +21,7 @@ struct DeviceNeed {
 };
 struct DeviceRank {
   std::vector<comm::Stage> stages;  ///< that it hosts
-  std::int64_t longest_prompt = 0;  ///< tokens
+  Longest longest;                  ///< of the run's texts
   int update_ranks = 1;             ///< that share the optimizer
 };
 /// `config.train.leaf_tokens` as leaf_tokens() gave it.
@@ -29,7 +29,7 @@ DeviceNeed device_need(const RunConfig& config, const RunModels& models, const D
 
 /// "weights in bf16 15.2 GB, ...", then "at least 93 GB: does not fit, 13 GB are missing": what a GPU of so many bytes makes of it.
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes);
-/// The same of every kind of rank of a forecast, with a prompt as short as its own.
+/// The same of every kind of rank of a forecast, with its longest texts.
 std::string device_text(const Forecast& forecast, const RunConfig& config, const RunModels& models, std::uint64_t gpu_bytes);
 
 }  // namespace rollcall::stages

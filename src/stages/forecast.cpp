@@ -71,6 +71,7 @@ Receivers receivers_of(const comm::StageLayout& layout) {
 
 Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine, const Longest& longest) {
   Forecast f;
+  f.longest = longest;
   const int ranks = machine.ranks, on_node = machine.ranks_per_node > 0 ? machine.ranks_per_node : ranks;
   f.layout = layout_of(c, ranks);
   for (int rank = 0; rank < ranks; ++rank) f.layout.nodes.push_back(rank / on_node * on_node);

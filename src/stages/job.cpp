@@ -273,9 +273,9 @@ std::vector<float> predictions(const std::vector<Prompt>& prompts) {
 
 Job make_job(const RunConfig& config, const RankShape& shape) {
   const kernels::KernelSet& kernels = run_kernels(config.run.numerics);
+  const reward::Verifier& verifier = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
   Job job;
   const task::ExampleSet examples = begin_job(job, config, shape);
-  const reward::Verifier& verifier = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
   job.judge.emplace(verifier, config.task, config.reward);
   if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(config.task, verifier));
   job.identity = make_identity(job.config, data_hash(job));

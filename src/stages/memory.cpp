@@ -66,14 +66,6 @@ std::int64_t rollouts_at_once(const RunConfig& c, std::int64_t ranks) {
   return std::min(most, kTurning);
 }
 
-/// That so many of these sequences have, the last one's group may have begun alone.
-std::int64_t prompts_at_once(const RunConfig& c, std::int64_t sequences) {
-  const auto of = [&](std::int64_t prompts, std::int64_t each) { return std::min(prompts, (sequences + each - 1) / std::max<std::int64_t>(each, 1) + 1); };
-  std::int64_t most = of(c.train.prompts_per_step, c.scheduler.min_rollouts);
-  if (c.eval.before || c.eval.after) most = std::max(most, of(c.task.heldout_prompts, c.eval.samples));
-  return c.eval.every > 0 ? std::max(most, of(c.task.validation_prompts, c.eval.validation_samples)) : most;
-}
-
 std::uint64_t sum_of(const std::vector<MemoryItem>& items) {
   std::uint64_t sum = 0;
   for (const auto& item : items) sum += item.bytes;
@@ -133,7 +125,6 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     need.decode_bytes = std::max(need.decode_bytes, std::uint64_t(model::DecodeSession::scratch_bytes(model, shape.live_rows)));
     need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
     need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, all) + cache_bytes(model, kernels, begun));
-    need.prompt_bytes = std::max(need.prompt_bytes, cache_bytes(model, kernels, begun));
   };
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
@@ -141,13 +132,11 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     const std::int64_t at_once = rollouts_at_once(c, std::int64_t(layout.of(comm::Stage::generation).size()));
     sampled_by(policy, longest, begun, at_once);
     for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);
-    need.prompts = prompts_at_once(c, need.sequences);
   }
   if (models.probed && layout.hosts_stage(rank, comm::Stage::update)) {
     const std::uint64_t begun = longest + c.probes.opener.size();  // a token has a byte or more
     sampled_by(policy, begun + std::uint64_t(c.probes.max_tokens), begun);
   }
-  if ((models.probed && layout.hosts_stage(rank, comm::Stage::update)) || layout.hosts_stage(rank, comm::Stage::judge)) need.prompts = 0;
   if (layout.hosts_stage(rank, comm::Stage::judge)) {
     holds("judge", models_bytes(models.judges, kernels));
     for (const auto& judge : models.judges) {  // how long its questions are is not known before they are asked: kJudgedTokens times what it is asked about
@@ -182,8 +171,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     }
   }
   if (on_device) {  // rows, keys and values stand in the memory of a device, which sees to its own limit
-    need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.prompt_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes =
-        need.kept_logit_bytes = 0;
+    need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;
   }
   if (trains) {
@@ -219,10 +207,8 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const auto sessions = std::uint64_t(at_once(decode, need.apart ? threads : 1));
   use.decoding_threads = need.apart ? int(sessions) : threads;
   if (decode > 0) use.cache_bytes = std::int64_t(std::min(left - sessions * scratch, std::uint64_t(model::kMostCacheBytes)));
-  const std::uint64_t apiece = need.sequence_bytes - need.prompt_bytes,
-                      prompts = std::uint64_t(need.prompts > 0 ? std::min(need.prompts, need.sequences) : need.sequences);
-  const std::uint64_t most = sessions * (std::uint64_t(need.sequences) * apiece + prompts * need.prompt_bytes);
-  const std::uint64_t cache = std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), most);
+  const std::uint64_t cache =
+      std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
   const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
   use.bytes = held + std::max(leaves + decoding, need.resume_bytes);
   return use;

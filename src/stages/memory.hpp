@@ -53,8 +53,6 @@ struct MemoryNeed {
   std::uint64_t thread_bytes = 0;       ///< what each thread of a session holds besides
   bool apart = false;                   ///< each thread has a session of its own (model/decode.hpp)
   std::uint64_t kept_logit_bytes = 0;   ///< of kept_bytes, what leaves side by side do without
-  std::uint64_t prompt_bytes = 0;       ///< of sequence_bytes, the prompt's, which a group has once
-  std::int64_t prompts = 0;             ///< most that the sequences have; 0: one each
 };
 /// The longest of what is given, in tokens.
 struct Longest {

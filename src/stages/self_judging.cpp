@@ -121,7 +121,7 @@ std::int64_t longest_judge_task(const Job& job) {
   const auto& s = job.config.self_judging;
   for (const std::string* text : {&s.pointwise, &s.pairwise, &s.reflection}) asked = std::max(asked, job.format->prompt_tokens(*text).size());
   const std::int64_t answer = job.config.sampling.max_new_tokens;
-  return std::min(job.store->config().max_position_embeddings - answer, std::int64_t(question + asked) + 2 * answer);
+  return std::min(job.models.policy.max_position_embeddings - answer, std::int64_t(question + asked) + 2 * answer);
 }
 
 std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard, const ScoredShard& scores) {

@@ -177,6 +177,7 @@ Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t in
 }
 
 std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool known, model::ValueHead* critic) {
+  expect(!known || critic == nullptr, "a critic reads the hidden states of a forward pass");
   const auto leaves = std::int64_t(train.leaves.size());
   const auto own = own_leaves(leaves, *ranks_);
   std::vector<LossShare> shares(own.size());

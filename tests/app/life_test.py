@@ -1,6 +1,7 @@
 """A run's life: stopped and resumed, run again, started from another, watched, evaluated, exported; and the small subcommands."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -178,6 +179,11 @@ def descriptions(harness):
     check("done" in told and "6 of 6" in told, f"status does not tell that the run is done:\n{told}")
     began = time.monotonic()
     plan = harness.succeed("plan", harness.tiny, "--ranks", "4096")
+    judging = harness.succeed("plan", harness.tiny, *sets(self_judging__share=0.5, objective__recipe="spark-coevolve"))
+    longest = int(re.search(r"longest sequence (\d+) tokens", judging)[1])
+    check(longest > 10, f"a judge task is no longer than a prompt:\n{judging}")
+    code, out, err, _ = harness.run("plan", harness.tiny, *sets(task__name="jsonl", task__file=harness.work / "none.jsonl"))
+    check(code == 2 and not out and "none.jsonl" in err, f"exit code {code} without the task's file:\n{out}{err}")
     check(plan.startswith("8 prompts x 4 = 32 rollouts a step, 1 update; longest sequence 10 tokens, 6 of them new; peak "), f"the plan's sentence:\n{plan}")
     check("4096" in plan.replace(",", "") and time.monotonic() - began < 10, f"plan for 4096 ranks:\n{plan}")
     doctor = harness.succeed("doctor")

@@ -33,7 +33,7 @@ def plan_says_what_a_run_takes(harness):
         planned = planned_bytes(harness, *settings)
         taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / folder), *settings)
         print(f"{folder}: planned {planned / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
-        check(0.7 * planned < taken < 1.15 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+        check(0.6 * planned < taken < 1.15 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
     check(planned < planned_bytes(harness, *LARGER), "packed weights of bf16 take no less")
 
 

@@ -30,9 +30,12 @@ def further_passes_are_named(harness):
             ran = {key.removeprefix("perf/tokens_forward_"): value for key, value in row.items() if key.startswith("perf/tokens_forward_")}
             check(set(ran) == passes, f"{name}, step {row['step']}: passes {ran}")
             answers = row["response_length/mean"] * row["train/rollouts_generated"]
-            # The first mini-batch of a step is on policy: of two in two rounds three are run, of two in one round one, about half of the step each.
-            least, most = {"batches": (1.2, 4), "later": (0.3, 1)}.get(name, (1, 2.5))
-            check(all(least * answers < value < most * answers and value == min(ran.values()) for value in ran.values()), f"{name}, step {row['step']}: {ran}, answers have {answers}")
+            check(name == "later" or all(value > answers for value in ran.values()), f"{name}, step {row['step']}: {ran} tokens, answers alone have {answers}")
+    # The same rollouts in step 1. Its first mini-batch is on policy: of two in two rounds the other one, and then both, are run.
+    whole, second, both = (metrics(harness.work / f"{name}_1")[0][f"perf/tokens_forward_{of}"] for name, of in (("moving", "reference"), ("later", "policy"), ("batches", "current")))
+    check(0 < second < whole and both == whole + second, f"{both} tokens in two rounds, {whole} in the step, {second} in its second mini-batch")
+    critic = metrics(harness.work / "critic_1")[0]
+    check(critic["perf/tokens_forward_critic"] == whole and critic["perf/tokens_forward_policy"] % whole == 0, f"{critic}")
     for name in named.keys() - {"plain", "later"}:
         of = [[(key, row[key]) for row in metrics(harness.work / f"{name}_{ranks}") for key in sorted(row) if "tokens_forward" in key] for ranks in (1, 3)]
         check(of[0] == of[1], f"{name}: other counts on 3 ranks")

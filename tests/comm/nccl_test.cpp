@@ -57,7 +57,10 @@ std::vector<T> numbers(int rank, std::size_t count) {
 /// body(world, carrier) over NCCL (`staged`: over MPI), one device a rank.
 void with_carriers(const std::function<void(Communicator&, Carrier&)>& body) {
   bool enough = true;
-  in_world([&](Communicator& world) { enough = devices() > 0 && (std::string(ROLLCALL_DEVICES) == "one each" || devices() >= world.split_by_host()->size()); });
+  in_world([&](Communicator& world) {
+    const int ranks = world.split_by_host()->size();
+    enough = devices() > 0 && (std::string(ROLLCALL_DEVICES) == "one each" || devices() >= ranks);
+  });
   if (!enough) GTEST_SKIP() << "fewer CUDA devices than ranks on this node";
   in_world([&](Communicator& world) {
     world.set_collective_deadline(30);

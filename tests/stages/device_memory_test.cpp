@@ -32,7 +32,7 @@ constexpr const char *kShare = "share of weights, moments and sums", *kOnTheWay 
 constexpr double kAll = 7'615'616'512.0;
 
 TEST(DeviceMemory, OfSevenBillionWeightsOnEightGpus) {
-  const auto need = device_need(config(), seven_b(), {{Stage::generation, Stage::update}, 64, 8});
+  const auto need = device_need(config(), seven_b(), {{Stage::generation, Stage::update}, {64, 0}, 8});
   EXPECT_NEAR(double(item(need, "weights in bf16")), 2 * kAll + 4 * 32768 * 128, 5e6);
   EXPECT_NEAR(double(item(need, kShare)), (4 + 4 + 4 + 8) * kAll / 8, 2e5);  // weights, two moments, sums
   // The embedding is the largest part whose sum travels; windows of 4 M weights; 8 bytes for each block of 4,096.
@@ -43,19 +43,23 @@ TEST(DeviceMemory, OfSevenBillionWeightsOnEightGpus) {
   EXPECT_NEAR(double(need.kept_bytes), 27.0 * 1024 * (6 * 3584 + 1024 + 3 * 18944 - 3584) * 4, 500e6);
   EXPECT_GT(need.leaf_bytes, std::uint64_t{28} * 1024 * 3584 * 4 + std::uint64_t{2} * 1024 * (6 * 3584 + 1024 + 3 * 18944) * 4);
   EXPECT_NE(device_text(need, 80'000'000'000).find("fits, "), std::string::npos) << device_text(need, 80'000'000'000);
-  const auto alone = device_need(config(), seven_b(), {{Stage::generation, Stage::update}, 64, 1});
+  const auto alone = device_need(config(), seven_b(), {{Stage::generation, Stage::update}, {64, 0}, 1});
   EXPECT_NEAR(double(item(alone, kShare)), 20 * kAll, 1e6);
   EXPECT_LT(item(alone, kOnTheWay), 40'000'000u) << "a rank alone adds to its share at once";
   EXPECT_NE(device_text(alone, 141'000'000'000).find("does not fit"), std::string::npos);
 }
 
 TEST(DeviceMemory, WhoOnlyGeneratesHasNoShareAndWhoOnlyUpdatesNoSequences) {
-  const auto generates = device_need(config(), seven_b(), {{Stage::generation}, 64, 8}), updates = device_need(config(), seven_b(), {{Stage::update}, 64, 8});
+  const auto generates = device_need(config(), seven_b(), {{Stage::generation}, {64, 0}, 8}),
+             updates = device_need(config(), seven_b(), {{Stage::update}, {64, 0}, 8});
   EXPECT_EQ(item(generates, kShare) + item(generates, kOnTheWay) + generates.leaf_bytes + generates.kept_bytes, 0u);
   EXPECT_EQ(updates.sequence_bytes + updates.decode_bytes, 0u);
   RunModels probed = seven_b();
   probed.probed = true;
-  EXPECT_GT(device_need(config(), probed, {{Stage::update}, 64, 8}).sequence_bytes, generates.sequence_bytes) << "update ranks probe, and behind whole answers";
+  EXPECT_GT(device_need(config(), probed, {{Stage::update}, {64, 0}, 8}).sequence_bytes, generates.sequence_bytes)
+      << "update ranks probe, and behind whole answers";
+  EXPECT_GT(device_need(config(), seven_b(), {{Stage::update}, {64, 5000}, 8}).leaf_bytes, updates.leaf_bytes) << "a long example is a leaf";
+  EXPECT_GT(device_need(config(), seven_b(), {{Stage::generation}, {4000, 0}, 8}).sequence_bytes, 2 * generates.sequence_bytes);
   EXPECT_GT(updates.least(), generates.least() + std::uint64_t(19e9));
   // Of 80 GB eight tenths of what is free are for pages of 59 MB.
   const std::string text = device_text(generates, 80'000'000'000);
@@ -66,7 +70,7 @@ TEST(DeviceMemory, WhoOnlyGeneratesHasNoShareAndWhoOnlyUpdatesNoSequences) {
 TEST(DeviceMemory, WithoutTrainingThereIsNoShare) {
   RunConfig c = config();
   c.train.steps = 0, c.sft.steps = 0;
-  EXPECT_EQ(item(device_need(c, seven_b(), {{Stage::update}, 64, 1}), kShare), 0u);
+  EXPECT_EQ(item(device_need(c, seven_b(), {{Stage::update}, {64, 0}, 1}), kShare), 0u);
 }
 
 }  // namespace

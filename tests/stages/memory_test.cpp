@@ -23,11 +23,6 @@ TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   EXPECT_EQ(use.cache_bytes, model::kMostCacheBytes);
   EXPECT_EQ(use.leaf_bytes, std::int64_t(70 * kMB));
   EXPECT_EQ(use.bytes, 100 * kMB + 8 * 70 * kMB + 8 * (10 + 16 * 1) * kMB);  // leaves keep their memory
-  MemoryNeed groups = kNeed;                                                 // of whose MB prompts have 400 kB
-  groups.prompt_bytes = 4 * kMB / 10, groups.prompts = 3;
-  EXPECT_EQ(fit_memory(groups, kNoLimit, "", 1).bytes, 100 * kMB + 70 * kMB + 10 * kMB + 16 * 6 * kMB / 10 + 3 * 4 * kMB / 10);
-  groups.prompts = 0;
-  EXPECT_EQ(fit_memory(groups, kNoLimit, "", 1).bytes, 100 * kMB + 70 * kMB + (10 + 16 * 1) * kMB);
   MemoryNeed shared = kNeed;
   shared.apart = false;
   EXPECT_EQ(fit_memory(shared, kNoLimit, "", 8).bytes, 100 * kMB + 8 * 70 * kMB + (10 + 16 * 1) * kMB);  // one session for all threads
@@ -151,9 +146,6 @@ TEST(Memory, CountsWhatEachStageHolds) {
     RunModels small = models;
     small.guides.clear();
     EXPECT_EQ(memory_need(config, small, layout, rank, {30, 0}).sequences, generates ? 64 : 0) << "each thread's own session";
-    EXPECT_EQ(need.prompts, generates ? std::max<std::int64_t>(std::min(config.train.prompts_per_step, (need.sequences + 1) / 2 + 1),
-                                                               std::min<std::int64_t>(config.task.heldout_prompts, (need.sequences + 15) / 16 + 1))
-                                      : 0);
     RunModels probed = models;
     probed.probed = true;
     EXPECT_EQ(memory_need(config, probed, layout, rank, {30, 0}).decode_bytes > 0, generates || updates) << "update ranks probe";
