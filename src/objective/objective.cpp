@@ -133,14 +133,16 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
     step.keep = step.over_tokens(columns.trains);
     step.count();  // weight pieces choose among what may train
   }
+  bool chosen = false;
   for (const auto& weight : resolved_->weights) {
     const TokenWeight w = weight(step);
     step.factor = times(step.factor, w.factor);
     step.keep = times(step.keep, w.keep);
     prepared->lr_factor *= w.lr_factor;
+    chosen = chosen || w.keep.defined();
     remember(w.statistics);
   }
-  step.count();
+  if (chosen) step.count();
   prepared->regularizer_coefficient = times(resolved_->aggregate(step), step.keep);
   prepared->policy_coefficient = times(prepared->regularizer_coefficient, step.factor);
   prepared->find_origins();

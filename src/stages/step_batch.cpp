@@ -303,24 +303,35 @@ std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, 
   return groups;
 }
 
+std::vector<std::vector<std::size_t>> leaf_groups(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens) {
+  std::vector<std::vector<std::size_t>> leaves;
+  std::int64_t filled = 0;  // tokens of the last
+  for (const std::size_t g : groups) {
+    const std::int64_t tokens = group_tokens(batch.groups[g]);
+    if (leaves.empty() || (filled > 0 && filled + tokens > leaf_tokens)) leaves.emplace_back(), filled = 0;
+    leaves.back().push_back(g);
+    filled += tokens;
+  }
+  return leaves;
+}
+
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens, std::int64_t max_new_tokens) {
   TrainBatch out;
   ColumnBuilder columns;
-  for (const std::size_t g : groups) {
-    const Group& group = batch.groups[g];
-    const auto tokens = std::int64_t(out.leaves.empty() ? 0 : out.leaves.back().leaf.tokens.size());
-    if (out.leaves.empty() || (tokens > 0 && tokens + group_tokens(group) > leaf_tokens)) out.leaves.emplace_back();
-    LeafPacker packer(out.leaves.back().leaf);
-    for (const auto& rollout : group.rollouts) {
-      auto& leaf = out.leaves.back();
-      leaf.rollouts.push_back(columns.rollouts() + std::int64_t(&rollout - group.rollouts.data()));
-      packer.append(rollout);
-      for (const auto& turn : rollout.turns) {
-        leaf.logprob.insert(leaf.logprob.end(), turn.logprob.begin(), turn.logprob.end());
-        leaf.entropy.insert(leaf.entropy.end(), turn.entropy.begin(), turn.entropy.end());
+  for (const auto& together : leaf_groups(batch, groups, leaf_tokens)) {
+    auto& leaf = out.leaves.emplace_back();
+    for (const std::size_t g : together) {
+      LeafPacker packer(leaf.leaf);
+      for (const auto& rollout : batch.groups[g].rollouts) {
+        leaf.rollouts.push_back(columns.rollouts() + std::int64_t(&rollout - batch.groups[g].rollouts.data()));
+        packer.append(rollout);
+        for (const auto& turn : rollout.turns) {
+          leaf.logprob.insert(leaf.logprob.end(), turn.logprob.begin(), turn.logprob.end());
+          leaf.entropy.insert(leaf.entropy.end(), turn.entropy.begin(), turn.entropy.end());
+        }
       }
+      columns.append(batch, g);
     }
-    columns.append(batch, g);
   }
   out.columns = std::move(columns).finish(max_new_tokens);
   return out;

@@ -159,9 +159,8 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t index, const method::Prepared& prepared, model::LeafRunner* runner,
-                                        model::ValueHead* critic) const {
-  const auto& range = train.leaves[std::size_t(index)];
+Update::LossShare Update::evaluate_leaf(const OwnPart& part, std::int64_t index, model::LeafRunner* runner, model::ValueHead* critic) const {
+  const auto& range = part.train.leaves[std::size_t(index)];
   model::Columns columns{range.logprob, range.entropy, {}};
   std::vector<float> value;
   if (runner != nullptr) {
@@ -170,25 +169,25 @@ Update::LossShare Update::evaluate_leaf(const TrainBatch& train, std::int64_t in
     columns = runner->forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
     if (critic != nullptr) value = critic->values(columns.hidden);
   }
-  auto loss = prepared.evaluate({range.rollouts, columns.logprob, columns.entropy, critic != nullptr ? &value : nullptr});
+  auto loss = part.prepared->evaluate({range.rollouts, columns.logprob, columns.entropy, critic != nullptr ? &value : nullptr});
   if (critic != nullptr) critic->add(columns.hidden, loss.dvalue);
   model::ColumnGradient derivative{std::exchange(loss.dlogprob, {}), std::exchange(loss.dentropy, {})};
-  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
+  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative), {part.prepared->lr_factor(), part.prepared->statistics()}};
 }
 
-std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const method::Prepared& prepared, bool known, model::ValueHead* critic) {
+std::optional<Update::Evaluated> Update::evaluate(std::int64_t leaves, const std::optional<OwnPart>& part, model::ValueHead* critic) {
+  const bool known = part && part->known;
   expect(!known || critic == nullptr, "a critic reads the hidden states of a forward pass");
-  const auto leaves = std::int64_t(train.leaves.size());
   const auto own = own_leaves(leaves, *ranks_);
   std::vector<LossShare> shares(own.size());
   const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) {
-    shares[std::size_t(i)] = evaluate_leaf(train, own[std::size_t(i)], prepared, runner, critic);
+    shares[std::size_t(i)] = evaluate_leaf(*part, own[std::size_t(i)], runner, critic);
   };
   for (int attempt = 0;; ++attempt) {
     if (critic != nullptr) critic->start();
     if (known) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
     else job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
-    if (!known) companions_.note_forward("policy", train);
+    if (part && !known) companions_.note_forward("policy", part->train);
     using Outcome = model::GradientSum::Outcome;
     const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
     if (outcome == Outcome::nonfinite) return std::nullopt;
@@ -199,7 +198,7 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
   std::vector<LossShare> all{std::size_t(leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(shares)))
     for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) all.at(std::size_t(share.leaf)) = std::move(share);
-  Evaluated whole;
+  Evaluated whole{.losses = {}, .logprob = {}, .derivative = {}, .terms = all.front().terms};
   const auto append = [](std::vector<float>& to, const std::vector<float>& values) { to.insert(to.end(), values.begin(), values.end()); };
   for (auto& share : all) {
     whole.losses.push_back(std::move(share.loss));
@@ -212,15 +211,20 @@ std::optional<Update::Evaluated> Update::evaluate(const TrainBatch& train, const
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, index, settings.mini_batches);
+  if (groups.empty()) return UpdateOutcome::applied;  // rollouts without a verdict left too few
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
-  auto train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens);
-  const auto prepared = objective_->prepare(with_step(std::move(train.columns), plan, batch, groups));
   model::ValueHead* const critic = objective_->needs_value() ? companions_.value_head() : nullptr;
-  const bool computed = critic == nullptr && (stored || companions_.take_current(batch, groups, train));
-  const auto evaluated = evaluate(train, *prepared, computed, critic);
+  const auto objective_leaves = std::int64_t(leaf_groups(batch, groups, settings.leaf_tokens).size());
+  std::optional<OwnPart> part;
+  if (ranks_->rank() < objective_leaves) {
+    part.emplace(OwnPart{.train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens), .prepared = {}});
+    part->prepared = objective_->prepare(with_step(std::move(part->train.columns), plan, batch, groups));
+    part->known = critic == nullptr && (stored || companions_.take_current(batch, groups, part->train));
+  }
+  const auto evaluated = evaluate(objective_leaves, part, critic);
   if (!evaluated) return UpdateOutcome::nonfinite;
-  const auto& [losses, columns, derivative] = *evaluated;
+  const auto& [losses, columns, derivative, terms] = *evaluated;
   const auto leaves = backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens);
   const auto same_bits = [&](std::int64_t i, const model::Columns& seen) {
     const auto& known = leaves[std::size_t(i)].logprob;
@@ -238,15 +242,15 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   }
   std::map<std::string, double> step_metrics;
   if (leader()) {  // who reports
-    signals_.add(batch, groups, prepared->rollout_advantages(), losses);
-    step_metrics = prepared->merge(losses);
+    signals_.add(batch, groups, part->prepared->rollout_advantages(), losses);
+    step_metrics = part->prepared->merge(losses);
   }
-  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * prepared->lr_factor(), plan.grad_norm_limit, step_metrics);
+  const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * terms.lr_factor, plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
     if (critic != nullptr)
       step_metrics["critic/grad_norm"] = critic->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
-    objective_state_.statistics = prepared->statistics();
+    objective_state_.statistics = terms.statistics;
   }
   // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
   for (const auto& [name, value] : step_metrics) {

@@ -46,16 +46,23 @@ class Update {
   void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
+  /// What the objective asks of the whole step beside a loss.
+  struct StepTerms {
+    double lr_factor = 1.0;
+    std::map<std::string, double> statistics{};
+  };
   /// A leaf's loss, with the columns it was taken at and its derivative by them, as it travels to the other ranks.
   struct LossShare {
     std::int64_t leaf = 0;
     method::LeafLoss loss{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
+    StepTerms terms{};  ///< alike for all leaves; ranks without a leaf have them from here
 
     template <class A>
     void serialize(A& ar, unsigned) {
       ar& leaf& loss.loss& loss.sums& loss.minima& loss.maxima& loss.rollout_loss& logprob& derivative.logprob& derivative.entropy;
+      ar& terms.lr_factor& terms.statistics;
     }
   };
   /// All leaves' losses in order, and the columns of all rollouts one after the other.
@@ -63,14 +70,19 @@ class Update {
     std::vector<method::LeafLoss> losses{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
+    StepTerms terms{};
   };
-  /// The objective on every leaf's columns: those that `train` holds where they are `known` to be the current policy's, else those of a forward pass, which a critic
-  /// needs in any case.
+  /// A mini-batch as ranks with a leaf of it have it: the leader, which has the first, and others if there are enough.
+  struct OwnPart {
+    TrainBatch train;
+    std::shared_ptr<const method::Prepared> prepared;
+    bool known = false;  ///< the columns that `train` holds are the current policy's
+  };
+  /// The objective on the columns of all `leaves`: those that are known, else those of a forward pass, which a critic needs in any case.
   /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
-  std::optional<Evaluated> evaluate(const TrainBatch& train, const method::Prepared& prepared, bool known, model::ValueHead* critic);
+  std::optional<Evaluated> evaluate(std::int64_t leaves, const std::optional<OwnPart>& part, model::ValueHead* critic);
   /// `runner`: for a forward pass; without one the stored columns are taken.
-  LossShare evaluate_leaf(const TrainBatch& train, std::int64_t index, const method::Prepared& prepared, model::LeafRunner* runner,
-                          model::ValueHead* critic) const;
+  LossShare evaluate_leaf(const OwnPart& part, std::int64_t index, model::LeafRunner* runner, model::ValueHead* critic) const;
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
   /// Sums the gradients of all leaves over threads and ranks; how often each had to run, or nothing when one was not finite. `see`: the columns of a leaf's
   /// forward, where it ran.
