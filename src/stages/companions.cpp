@@ -262,7 +262,7 @@ std::map<std::string, double> Companions::add_probe_columns(StepBatch& batch, st
 }
 
 void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
-  if (!wants(column::current_logprob) && !wants(column::current_entropy)) return;
+  if (!knows_current()) return;
   if (!stored) {
     fill(batch, groups, {"current"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
       auto columns = runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
@@ -283,8 +283,7 @@ void Companions::add_current_columns(StepBatch& batch, const std::vector<std::si
   }
 }
 
-bool Companions::take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const {
-  if (!wants(column::current_logprob) && !wants(column::current_entropy)) return false;
+void Companions::take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const {
   const auto logprob = batch.columns.find(column::current_logprob), entropy = batch.columns.find(column::current_entropy);
   auto group = groups.begin();
   for (auto& range : train.leaves) {  // whole groups in order
@@ -296,7 +295,6 @@ bool Companions::take_current(const StepBatch& batch, const std::vector<std::siz
     }
     expect(range.logprob.size() == count && range.entropy.size() == count, "leaves hold whole groups");
   }
-  return true;
 }
 
 std::vector<std::vector<float>> Companions::logprobs_now(StepBatch& batch) {

@@ -38,8 +38,9 @@ class Companions {
   std::map<std::string, double> add_probe_columns(StepBatch& batch, std::uint64_t step);
   /// Columns under the policy of this moment for these groups; `stored`: it is the one that sampled them all, so that their own columns are these.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
-  /// Puts them in the place of what `train`, made of these groups, has stored; false where no current columns were asked for.
-  bool take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const;
+  bool knows_current() const { return wants(method::column::current_logprob) || wants(method::column::current_entropy); }  ///< that they were asked for
+  /// Puts them in the place of what `train`, made of these groups, has stored.
+  void take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const;
 
   /// [groups] log-probs of all rollouts' policy tokens, one after the other, under the policy of this moment.
   std::vector<std::vector<float>> logprobs_now(StepBatch& batch);

@@ -159,43 +159,53 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-Update::LossShare Update::evaluate_leaf(const OwnPart& part, std::int64_t index, model::LeafRunner* runner, model::ValueHead* critic) const {
-  const auto& range = part.train.leaves[std::size_t(index)];
+Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
+  // Columns in memory take little room, and the objective's operations take as long for a few tokens as for thousands.
+  constexpr std::int64_t kKnownTokens = 1 << 16;
+  MiniBatch mini;
+  mini.known = critic() == nullptr && (stored || companions_.knows_current());
+  const std::int64_t leaf_tokens = mini.known ? std::max(kKnownTokens, job_->config.train.leaf_tokens) : job_->config.train.leaf_tokens;
+  mini.leaves = std::int64_t(leaf_groups(batch, groups, leaf_tokens).size());
+  if (own_leaves(mini.leaves, *ranks_).empty()) return mini;
+  mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);
+  if (mini.known && !stored) companions_.take_current(batch, groups, mini.train);
+  mini.prepared = objective_->prepare(with_step(std::move(mini.train.columns), plan, batch, groups));
+  return mini;
+}
+
+Update::LossShare Update::evaluate_leaf(const MiniBatch& mini, std::int64_t index, model::LeafRunner* runner) {
+  const auto& range = mini.train.leaves[std::size_t(index)];
   model::Columns columns{range.logprob, range.entropy, {}};
   std::vector<float> value;
   if (runner != nullptr) {
     model::Leaf leaf = range.leaf;
-    leaf.hidden = critic != nullptr;
+    leaf.hidden = critic() != nullptr;
     columns = runner->forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
-    if (critic != nullptr) value = critic->values(columns.hidden);
+    if (critic() != nullptr) value = critic()->values(columns.hidden);
   }
-  auto loss = part.prepared->evaluate({range.rollouts, columns.logprob, columns.entropy, critic != nullptr ? &value : nullptr});
-  if (critic != nullptr) critic->add(columns.hidden, loss.dvalue);
+  auto loss = mini.prepared->evaluate({range.rollouts, columns.logprob, columns.entropy, critic() != nullptr ? &value : nullptr});
+  if (critic() != nullptr) critic()->add(columns.hidden, loss.dvalue);
   model::ColumnGradient derivative{std::exchange(loss.dlogprob, {}), std::exchange(loss.dentropy, {})};
-  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative), {part.prepared->lr_factor(), part.prepared->statistics()}};
+  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative), {mini.prepared->lr_factor(), mini.prepared->statistics()}};
 }
 
-std::optional<Update::Evaluated> Update::evaluate(std::int64_t leaves, const std::optional<OwnPart>& part, model::ValueHead* critic) {
-  const bool known = part && part->known;
-  expect(!known || critic == nullptr, "a critic reads the hidden states of a forward pass");
-  const auto own = own_leaves(leaves, *ranks_);
+std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
+  const auto own = own_leaves(mini.leaves, *ranks_);
   std::vector<LossShare> shares(own.size());
-  const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) {
-    shares[std::size_t(i)] = evaluate_leaf(*part, own[std::size_t(i)], runner, critic);
-  };
+  const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) { shares[std::size_t(i)] = evaluate_leaf(mini, own[std::size_t(i)], runner); };
   for (int attempt = 0;; ++attempt) {
-    if (critic != nullptr) critic->start();
-    if (known) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
+    if (critic() != nullptr) critic()->start();
+    if (mini.known) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
     else job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
-    if (part && !known) companions_.note_forward("policy", part->train);
+    if (!mini.known) companions_.note_forward("policy", mini.train);
     using Outcome = model::GradientSum::Outcome;
-    const Outcome outcome = critic != nullptr ? critic->finish(*ranks_) : Outcome::ready;
+    const Outcome outcome = critic() != nullptr ? critic()->finish(*ranks_) : Outcome::ready;
     if (outcome == Outcome::nonfinite) return std::nullopt;
     if (outcome == Outcome::ready) break;
     require<NumericsError>(attempt + 1 < kMostRepeats, "the gradient sum of the value head found no exponent", "it cannot be summed exactly",
                            "lower critic.lr or look at the data of this step");
   }
-  std::vector<LossShare> all{std::size_t(leaves)};
+  std::vector<LossShare> all{std::size_t(mini.leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(shares)))
     for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) all.at(std::size_t(share.leaf)) = std::move(share);
   Evaluated whole{.losses = {}, .logprob = {}, .derivative = {}, .terms = all.front().terms};
@@ -211,18 +221,11 @@ std::optional<Update::Evaluated> Update::evaluate(std::int64_t leaves, const std
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, index, settings.mini_batches);
-  if (groups.empty()) return UpdateOutcome::applied;  // rollouts without a verdict left too few
+  if (groups.empty()) return UpdateOutcome::applied;  // rollouts without a verdict have left too few
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
-  model::ValueHead* const critic = objective_->needs_value() ? companions_.value_head() : nullptr;
-  const auto objective_leaves = std::int64_t(leaf_groups(batch, groups, settings.leaf_tokens).size());
-  std::optional<OwnPart> part;
-  if (ranks_->rank() < objective_leaves) {
-    part.emplace(OwnPart{.train = make_train_batch(batch, groups, settings.leaf_tokens, job_->config.sampling.max_new_tokens), .prepared = {}});
-    part->prepared = objective_->prepare(with_step(std::move(part->train.columns), plan, batch, groups));
-    part->known = critic == nullptr && (stored || companions_.take_current(batch, groups, part->train));
-  }
-  const auto evaluated = evaluate(objective_leaves, part, critic);
+  const MiniBatch mini = prepare(plan, batch, groups, stored);
+  const auto evaluated = evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& [losses, columns, derivative, terms] = *evaluated;
   const auto leaves = backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens);
@@ -242,14 +245,14 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   }
   std::map<std::string, double> step_metrics;
   if (leader()) {  // who reports
-    signals_.add(batch, groups, part->prepared->rollout_advantages(), losses);
-    step_metrics = part->prepared->merge(losses);
+    signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
+    step_metrics = mini.prepared->merge(losses);
   }
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * terms.lr_factor, plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
-    if (critic != nullptr)
-      step_metrics["critic/grad_norm"] = critic->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
+    if (critic() != nullptr)
+      step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
     objective_state_.statistics = terms.statistics;
   }
   // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.

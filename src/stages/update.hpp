@@ -57,7 +57,7 @@ class Update {
     method::LeafLoss loss{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
-    StepTerms terms{};  ///< alike for all leaves; ranks without a leaf have them from here
+    StepTerms terms{};  ///< alike for all leaves; a rank without one has them from here
 
     template <class A>
     void serialize(A& ar, unsigned) {
@@ -72,17 +72,19 @@ class Update {
     model::ColumnGradient derivative{};
     StepTerms terms{};
   };
-  /// A mini-batch as ranks with a leaf of it have it: the leader, which has the first, and others if there are enough.
-  struct OwnPart {
-    TrainBatch train;
-    std::shared_ptr<const method::Prepared> prepared;
-    bool known = false;  ///< the columns that `train` holds are the current policy's
+  /// A mini-batch as the objective is evaluated on it. The leader has its first leaf.
+  struct MiniBatch {
+    std::int64_t leaves = 0;
+    bool known = false;  ///< the columns in memory are the current policy's: no forward pass
+    TrainBatch train{};  ///< this and what follows: on ranks that have a leaf
+    std::shared_ptr<const method::Prepared> prepared{};
   };
-  /// The objective on the columns of all `leaves`: those that are known, else those of a forward pass, which a critic needs in any case.
+  MiniBatch prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
+  /// The objective on the columns of all leaves: those that are known, else those of a forward pass, which a critic needs in any case.
   /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
-  std::optional<Evaluated> evaluate(std::int64_t leaves, const std::optional<OwnPart>& part, model::ValueHead* critic);
+  std::optional<Evaluated> evaluate(const MiniBatch& mini);
   /// `runner`: for a forward pass; without one the stored columns are taken.
-  LossShare evaluate_leaf(const OwnPart& part, std::int64_t index, model::LeafRunner* runner, model::ValueHead* critic) const;
+  LossShare evaluate_leaf(const MiniBatch& mini, std::int64_t index, model::LeafRunner* runner);
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
   /// Sums the gradients of all leaves over threads and ranks; how often each had to run, or nothing when one was not finite. `see`: the columns of a leaf's
   /// forward, where it ran.
@@ -104,6 +106,7 @@ class Update {
   std::unique_ptr<model::PolicyOptimizer> make_optimizer();
   void await_writer();  ///< before anything that a checkpoint is being written of changes. Collective where one was begun
   bool leader() const { return ranks_->rank() == 0; }
+  model::ValueHead* critic() { return objective_->needs_value() ? companions_.value_head() : nullptr; }
 
   Job* job_;
   Mailbox* mail_;
