@@ -140,11 +140,18 @@ BackwardLeaf Tree::leaf() const {
   return made;
 }
 
-/// Empty where no derivative is other than zero. Its columns begin at `column`.
-Path trained_path(const Rollout& rollout, const model::ColumnGradient& derivative, std::span<const float> logprob, std::size_t column) {
+/// Whether a derivative of the columns [first, last) is other than zero.
+bool trains(const model::ColumnGradient& derivative, std::size_t first, std::size_t last) {
+  const auto any = [&](const std::vector<float>& values) {
+    return std::any_of(values.begin() + std::ptrdiff_t(first), values.begin() + std::ptrdiff_t(last), [](float value) { return value != 0.0F; });
+  };
+  return any(derivative.logprob) || any(derivative.entropy);
+}
+
+/// Its columns begin at `column`.
+Path path_of(const Rollout& rollout, const model::ColumnGradient& derivative, std::span<const float> logprob, std::size_t column) {
   expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(), "a rollout begins with its prompt");
   Path path;
-  bool trained = false;
   for (const auto& turn : rollout.turns)
     for (const std::int32_t token : turn.tokens) {
       if (turn.role != Role::policy) {
@@ -152,10 +159,9 @@ Path trained_path(const Rollout& rollout, const model::ColumnGradient& derivativ
         continue;
       }
       path.push_back({token, true, logprob[column], derivative.logprob[column], derivative.entropy[column]});
-      trained = trained || path.back().dlogprob != 0.0 || path.back().dentropy != 0.0;
       ++column;
     }
-  return trained ? path : Path();
+  return path;
 }
 
 }  // namespace
@@ -176,8 +182,8 @@ std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vec
     for (const Rollout& rollout : batch.groups[g].rollouts) {
       const auto first = std::exchange(column, column + std::size_t(policy_tokens(rollout)));
       expect(column <= logprob.size() && column <= derivative.logprob.size(), "every policy token has a derivative");
-      const Path path = trained_path(rollout, derivative, logprob, first);
-      if (path.empty()) continue;
+      if (!trains(derivative, first, column)) continue;
+      const Path path = path_of(rollout, derivative, logprob, first);
       const std::int64_t growth = std::int64_t(path.size()) - tree.known(path);
       if (growth > 0 && tree.tokens() > 0 && tree.tokens() + growth > leaf_tokens) end_leaf();
       repeated += std::max<std::int64_t>(before.known(path) - tree.known(path), 0);

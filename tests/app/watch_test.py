@@ -158,8 +158,9 @@ def disaggregated(harness):
         run.end_well(suspect)
 
 
-# So many that the workers get some, also where the main thread is quick and the machine is busy.
-MANY_LEAVES = sets(run__threads=3, train__leaf_tokens=64, train__prompts_per_step=32, train__rollouts_per_prompt=16)
+# So many that the workers get some, also where the main thread is quick and the machine is busy. In the second epoch the objective is asked behind a forward
+# pass, leaf by leaf.
+MANY_LEAVES = sets(run__threads=3, train__leaf_tokens=64, train__epochs=2, train__prompts_per_step=32, train__rollouts_per_prompt=16)
 
 
 def one_rank_and_its_worker(harness):
