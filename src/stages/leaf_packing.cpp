@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 namespace rollcall::stages {
@@ -55,71 +56,70 @@ using Path = std::vector<Place>;
 /// What rollouts begin with alike, once: a node is the places up to where they part.
 class Tree {
  public:
-  std::int64_t tokens() const { return tokens_; }
+  std::int64_t tokens() const { return std::int64_t(places_.size()); }
   /// First places of a path that stand in the tree.
   std::int64_t known(const Path& path) const {
-    return std::int64_t(follow(path, [](std::size_t, std::size_t, const Place&) {}).along);
+    return std::int64_t(follow(path, [](std::size_t, const Place&) {}).along);
   }
   void add(const Path& path);
   BackwardLeaf leaf() const;
 
  private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Node {
-    Path places;
-    std::vector<std::size_t> children;  ///< no two begin with the same place
+    std::size_t first = 0, last = 0;             ///< places
+    std::size_t child = kNone, sibling = kNone;  ///< the youngest child and the next older sibling; no two children begin with the same place
   };
   struct Point {
-    std::size_t node, within;  ///< behind so many places of a node
-    std::size_t along;         ///< of the path that leads there
+    std::size_t node, place;  ///< behind this place's predecessor, in a node
+    std::size_t along;        ///< of the path that leads there
   };
   template <class Pass>
   Point follow(const Path& path, const Pass& pass) const;
   void write(std::size_t node, std::int64_t parent, BackwardLeaf& to) const;
+  void write_children(std::size_t node, std::int64_t parent, BackwardLeaf& to) const;
 
+  Path places_;                                     ///< of all nodes
   std::vector<Node> nodes_ = std::vector<Node>(1);  ///< the first is the root, without places
-  std::int64_t tokens_ = 0;
 };
 
-/// As far as the path stands in the tree: pass(node, place, of the path).
+/// As far as the path stands in the tree: pass(place, of the path).
 template <class Pass>
 Tree::Point Tree::follow(const Path& path, const Pass& pass) const {
   Point at{0, 0, 0};
-  while (at.along < path.size()) {
-    if (at.within == nodes_[at.node].places.size()) {
-      const auto& children = nodes_[at.node].children;
-      const auto next = std::find_if(children.rbegin(), children.rend(),  // those of one prompt come one after the other
-                                     [&](std::size_t child) { return nodes_[child].places.front().same_as(path[at.along]); });
-      if (next == children.rend()) break;
-      at.node = *next, at.within = 0;
+  for (; at.along < path.size(); ++at.along) {
+    if (at.place == nodes_[at.node].last) {
+      std::size_t next = nodes_[at.node].child;  // the youngest first: rollouts of one prompt come one after the other
+      while (next != kNone && !places_[nodes_[next].first].same_as(path[at.along])) next = nodes_[next].sibling;
+      if (next == kNone) break;
+      at.node = next, at.place = nodes_[next].first;
     }
-    if (!nodes_[at.node].places[at.within].same_as(path[at.along])) break;
-    pass(at.node, at.within++, path[at.along++]);
+    if (!places_[at.place].same_as(path[at.along])) break;
+    pass(at.place++, path[at.along]);
   }
   return at;
 }
 
 void Tree::add(const Path& path) {
-  const Point end = follow(path, [&](std::size_t node, std::size_t place, const Place& own) {
-    nodes_[node].places[place].dlogprob += own.dlogprob, nodes_[node].places[place].dentropy += own.dentropy;
-  });
+  const Point end =
+      follow(path, [&](std::size_t place, const Place& own) { places_[place].dlogprob += own.dlogprob, places_[place].dentropy += own.dentropy; });
   if (end.along == path.size()) return;
-  if (end.within < nodes_[end.node].places.size()) {  // the node ends here, and what it went on with is its first child
-    Node rest;
-    Node& first = nodes_[end.node];
-    rest.places.assign(first.places.begin() + std::ptrdiff_t(end.within), first.places.end());
-    rest.children = std::exchange(first.children, {nodes_.size()});
-    first.places.resize(end.within);
-    nodes_.push_back(std::move(rest));
+  if (Node& node = nodes_[end.node]; end.place < node.last) {  // it ends here, and what it went on with is its first child
+    const Node rest{end.place, node.last, node.child, kNone};
+    node.last = end.place, node.child = nodes_.size();
+    nodes_.push_back(rest);
   }
-  nodes_[end.node].children.push_back(nodes_.size());
-  nodes_.push_back({Path(path.begin() + std::ptrdiff_t(end.along), path.end()), {}});
-  tokens_ += std::int64_t(path.size() - end.along);
+  const std::size_t own = nodes_.size();
+  nodes_.push_back({places_.size(), places_.size() + path.size() - end.along, kNone, nodes_[end.node].child});
+  nodes_[end.node].child = own;
+  places_.insert(places_.end(), path.begin() + std::ptrdiff_t(end.along), path.end());
 }
 
 /// A node and then what continues it, each as a sequence.
 void Tree::write(std::size_t node, std::int64_t parent, BackwardLeaf& to) const {
   model::Leaf& leaf = to.leaf;
-  for (const Place& place : nodes_[node].places) {
+  for (std::size_t i = nodes_[node].first; i < nodes_[node].last; ++i) {
+    const Place& place = places_[i];
     if (place.learnt) {
       leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
       to.derivative.logprob.push_back(float(place.dlogprob)), to.derivative.entropy.push_back(float(place.dentropy));
@@ -129,14 +129,19 @@ void Tree::write(std::size_t node, std::int64_t parent, BackwardLeaf& to) const 
   }
   leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
   leaf.parents.push_back(parent);
-  const auto own = std::int64_t(leaf.parents.size()) - 1;
-  for (const std::size_t child : nodes_[node].children) write(child, own, to);
+  write_children(node, std::int64_t(leaf.parents.size()) - 1, to);
+}
+
+void Tree::write_children(std::size_t node, std::int64_t parent, BackwardLeaf& to) const {
+  std::vector<std::size_t> children;
+  for (std::size_t child = nodes_[node].child; child != kNone; child = nodes_[child].sibling) children.push_back(child);
+  for (auto child = children.rbegin(); child != children.rend(); ++child) write(*child, parent, to);
 }
 
 BackwardLeaf Tree::leaf() const {
   BackwardLeaf made;
   made.leaf.offsets.push_back(0);
-  for (const std::size_t child : nodes_.front().children) write(child, -1, made);
+  write_children(0, -1, made);
   return made;
 }
 
@@ -148,10 +153,10 @@ bool trains(const model::ColumnGradient& derivative, std::size_t first, std::siz
   return any(derivative.logprob) || any(derivative.entropy);
 }
 
-/// Its columns begin at `column`.
-Path path_of(const Rollout& rollout, const model::ColumnGradient& derivative, std::span<const float> logprob, std::size_t column) {
+/// A rollout's places, in the memory of the last one's. Its columns begin at `column`.
+void take_path(const Rollout& rollout, const model::ColumnGradient& derivative, std::span<const float> logprob, std::size_t column, Path& path) {
   expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(), "a rollout begins with its prompt");
-  Path path;
+  path.clear();
   for (const auto& turn : rollout.turns)
     for (const std::int32_t token : turn.tokens) {
       if (turn.role != Role::policy) {
@@ -161,7 +166,6 @@ Path path_of(const Rollout& rollout, const model::ColumnGradient& derivative, st
       path.push_back({token, true, logprob[column], derivative.logprob[column], derivative.entropy[column]});
       ++column;
     }
-  return path;
 }
 
 }  // namespace
@@ -177,16 +181,18 @@ std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vec
     leaves.back().repeated = std::exchange(repeated, 0);
     before = std::exchange(tree, Tree());
   };
+  Path path;
   std::size_t column = 0;
   for (const std::size_t g : groups)
     for (const Rollout& rollout : batch.groups[g].rollouts) {
       const auto first = std::exchange(column, column + std::size_t(policy_tokens(rollout)));
       expect(column <= logprob.size() && column <= derivative.logprob.size(), "every policy token has a derivative");
       if (!trains(derivative, first, column)) continue;
-      const Path path = path_of(rollout, derivative, logprob, first);
-      const std::int64_t growth = std::int64_t(path.size()) - tree.known(path);
-      if (growth > 0 && tree.tokens() > 0 && tree.tokens() + growth > leaf_tokens) end_leaf();
-      repeated += std::max<std::int64_t>(before.known(path) - tree.known(path), 0);
+      take_path(rollout, derivative, logprob, first, path);
+      std::int64_t known = tree.known(path);
+      const std::int64_t growth = std::int64_t(path.size()) - known;
+      if (growth > 0 && tree.tokens() > 0 && tree.tokens() + growth > leaf_tokens) end_leaf(), known = 0;
+      repeated += std::max<std::int64_t>(before.known(path) - known, 0);
       tree.add(path);
     }
   expect(column == derivative.logprob.size() && column == logprob.size(), "every policy token has a derivative");
