@@ -160,11 +160,9 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
 }
 
 Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
-  // Columns in memory take little room, and the objective's operations take as long for a few tokens as for thousands.
-  constexpr std::int64_t kKnownTokens = 1 << 16;
   MiniBatch mini;
   mini.known = critic() == nullptr && (stored || companions_.knows_current());
-  const std::int64_t leaf_tokens = mini.known ? std::max(kKnownTokens, job_->config.train.leaf_tokens) : job_->config.train.leaf_tokens;
+  const std::int64_t leaf_tokens = mini.known ? std::max(kKnownLeafTokens, job_->config.train.leaf_tokens) : job_->config.train.leaf_tokens;
   mini.leaves = std::int64_t(leaf_groups(batch, groups, leaf_tokens).size());
   if (own_leaves(mini.leaves, *ranks_).empty()) return mini;
   mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);

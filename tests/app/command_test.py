@@ -92,6 +92,10 @@ def failures_cost_their_own_verdicts(harness):
     check(abs(rows[0]["train/pass_rate"] - share) < 1e-9, f"pass rate {rows[0]['train/pass_rate']} of decided {share}")
     wrong = run_with(harness, "hard_wrong", *hard, *sets(reward__undecided="wrong", train__steps=1))
     check(abs(metrics(wrong)[0]["train/pass_rate"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
+    # Groups of one answer: those without a verdict leave fewer groups than mini-batches.
+    few = run_with(harness, "few", *hard, *sets(train__steps=1, train__prompts_per_step=32, train__rollouts_per_prompt=1, train__mini_batches=32, scheduler__min_rollouts=1))
+    row = metrics(few)[0]
+    check(0 < row["scoring/command/undecided"] == 32 - row["train/rollouts_trained"], f"{row}")
 
 
 def stopped_and_killed(harness):

@@ -9,15 +9,19 @@ SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="f
 # What each row below needs that a plain run does not have.
 MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
 NOVEL = sets(objective__recipe="g2rl")
+# Of known columns a leaf holds 65,536 tokens: two ranks of three evaluate one.
+LARGE = sets(train__steps=1, train__prompts_per_step=1024, train__rollouts_per_prompt=20, checkpoint__every=1)
 CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)
 
 
 def same_on_three_ranks(harness):
-    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("batches", sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov"))):
+    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("large", LARGE), ("batches", sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov"))):
         one, three = harness.work / f"{name}_1", harness.work / f"{name}_3"
         harness.train(one, *SMALL, *settings)
         harness.train(three, *SMALL, *settings, ranks=3)
         check(result(one)["policy_sha256"] == result(three)["policy_sha256"], f"{name}: 1 and 3 ranks end with other bits")
+    answers = metrics(harness.work / "large_1")[0]
+    check(answers["response_length/mean"] * answers["train/rollouts_generated"] > 65536, f"one leaf holds the large step: {answers}")
 
 
 def further_passes_are_named(harness):

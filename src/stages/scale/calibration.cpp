@@ -96,7 +96,7 @@ const std::vector<CostName>& cost_names() {
       {"file", "core us", "packing a rank's shard and scores, or unpacking another's", &Costs::file},
       {"file_wait", "us elapsed", "until a rank's shard and scores are durable", &Costs::file_wait},
       {"unpack_rollout", "core us", "a rollout of the whole step, read by every update rank", &Costs::unpack_rollout},
-      {"shared_rollout", "core us", "a rollout of the whole step, its advantage on every update rank", &Costs::shared_rollout},
+      {"shared_rollout", "core us", "a rollout of the whole step, its advantage on ranks that evaluate the objective", &Costs::shared_rollout},
       {"train_token", "core us", "a token's forward and backward pass", &Costs::train_token},
       {"optimizer_weight", "core us", "a weight, on the rank that has its moments", &Costs::optimizer_weight},
       {"publish_weight", "core us", "a weight, on every rank that holds the policy", &Costs::publish_weight},
