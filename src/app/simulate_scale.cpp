@@ -96,8 +96,8 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
 
 std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
   return fmt::format(R"(
-efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which update ranks work on the columns of all
-rollouts, which more ranks do not shorten.
+efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which an update rank
+that evaluates the objective works on the columns of all rollouts, which more ranks do not shorten.
 Assumed:
  1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.

@@ -214,7 +214,9 @@ std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
     strings[source].assign(heads.data() + each * source + sizeof own, std::min<std::uint64_t>(sizes[source], head));
   }
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
-  const std::uint64_t most = std::max<std::uint64_t>(kRoundBytes / std::uint64_t(size_), 1024);
+  const std::uint64_t all_bytes = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+  // One round where it all fits, however few ranks it is from; else each rank's share of a round.
+  const std::uint64_t most = all_bytes <= kRoundBytes ? longest : std::max<std::uint64_t>(kRoundBytes / std::uint64_t(size_), 1024);
   std::vector<int> counts(size_), places(size_);
   std::string all;
   for (std::uint64_t first = head; first < longest; first += most) {

@@ -64,6 +64,9 @@ struct StepColumns {
   std::map<std::string, double> statistics{};
 };
 
+/// Least limit of a leaf whose columns are known before any forward pass: they take little room, and an objective takes as long for a few tokens as for thousands.
+inline constexpr std::int64_t kKnownLeafTokens = 1 << 16;
+
 /// Columns of some rollouts of the step under the current policy, borrowed.
 struct LeafColumns {
   std::span<const std::int64_t> rollouts{};     ///< [L] indices into StepColumns, ascending

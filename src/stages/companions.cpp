@@ -145,11 +145,11 @@ void Companions::after_step(std::uint64_t step) {
 std::vector<Companions::LeafColumns> Companions::over_leaves(std::size_t count,
                                                              const std::function<LeafColumns(model::LeafRunner& runner, std::size_t leaf)>& pass) {
   if (count == 0) return {};
-  const auto leaves = std::int64_t(count), first = std::int64_t(ranks_->rank()), stride = std::int64_t(ranks_->size());
-  const std::int64_t mine = leaves > first ? (leaves - first + stride - 1) / stride : 0;
-  std::vector<std::pair<std::int64_t, LeafColumns>> own{std::size_t(mine)};
-  job_->leaves->run(mine, [&](model::LeafRunner& runner, std::int64_t i) {
-    own[std::size_t(i)] = {first + i * stride, pass(runner, std::size_t(first + i * stride))};
+  const auto mine = own_leaves(std::int64_t(count), *ranks_);
+  std::vector<std::pair<std::int64_t, LeafColumns>> own(mine.size());
+  job_->leaves->run(std::int64_t(mine.size()), [&](model::LeafRunner& runner, std::int64_t i) {
+    const std::int64_t leaf = mine[std::size_t(i)];
+    own[std::size_t(i)] = {leaf, pass(runner, std::size_t(leaf))};
   });
   std::vector<LeafColumns> all{count};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
@@ -262,7 +262,7 @@ std::map<std::string, double> Companions::add_probe_columns(StepBatch& batch, st
 }
 
 void Companions::add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
-  if (!knows_current()) return;
+  if (!wants_current()) return;
   if (!stored) {
     fill(batch, groups, {"current"}, [&](model::LeafRunner& runner, const model::Leaf& leaf) {
       auto columns = runner.forward(job_->store->policy(), leaf, temperature_of(job_->config.sampling));
@@ -284,6 +284,7 @@ void Companions::add_current_columns(StepBatch& batch, const std::vector<std::si
 }
 
 void Companions::take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const {
+  expect(wants_current(), "current columns were asked for");
   const auto logprob = batch.columns.find(column::current_logprob), entropy = batch.columns.find(column::current_entropy);
   auto group = groups.begin();
   for (auto& range : train.leaves) {  // whole groups in order

@@ -38,14 +38,15 @@ class Companions {
   std::map<std::string, double> add_probe_columns(StepBatch& batch, std::uint64_t step);
   /// Columns under the policy of this moment for these groups; `stored`: it is the one that sampled them all, so that their own columns are these.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
-  bool knows_current() const { return wants(method::column::current_logprob) || wants(method::column::current_entropy); }  ///< that they were asked for
-  /// Puts them in the place of what `train`, made of these groups, has stored.
+  bool wants_current() const { return wants(method::column::current_logprob) || wants(method::column::current_entropy); }
+  /// Puts them, which were asked for, in the place of what `train`, made of these groups, has stored.
   void take_current(const StepBatch& batch, const std::vector<std::size_t>& groups, TrainBatch& train) const;
 
   /// [groups] log-probs of all rollouts' policy tokens, one after the other, under the policy of this moment.
   std::vector<std::vector<float>> logprobs_now(StepBatch& batch);
 
-  /// Tokens that forward passes ran since it was asked last, all ranks together, by the pass: reference, teacher, ... (report/DIAGNOSES.md).
+  /// Tokens that forward passes ran since it was asked last, all ranks together, by the pass: reference, teacher, ... (report/DIAGNOSES.md). Of the policy's own
+  /// pass ranks without a leaf know nothing; the leader, which reports, always has one.
   std::map<std::string, double> take_forward_tokens() { return std::exchange(forward_tokens_, {}); }
   void note_forward(const std::string& pass, const TrainBatch& train);  ///< a pass over all leaves
 

@@ -78,7 +78,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.threads = machine.threads;
   f.parameters = model::weight_layout(models.policy).size, f.numerics = c.run.numerics;
   f.prompts = c.train.prompts_per_step, f.rollouts_per_prompt = c.train.rollouts_per_prompt, f.updates = c.train.epochs * c.train.mini_batches;
-  f.longest_sequence = longest.prompt + c.sampling.max_new_tokens, f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
+  f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
   const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
   RunConfig resolved = c;
@@ -138,8 +138,8 @@ std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
   else if (room < std::uint64_t(f.layout.ranks))
     fits = fmt::format("{} of {} ranks fit this machine, which has {} free", room, f.layout.ranks, bytes_text(free_bytes));
   return fmt::format("{} prompts x {} = {} rollouts a step, {} update{}; longest sequence {} tokens, {} of them new; peak {} a rank: {}\n", f.prompts,
-                     f.rollouts_per_prompt, f.prompts * f.rollouts_per_prompt, f.updates, f.updates == 1 ? "" : "s", f.longest_sequence, f.new_tokens,
-                     bytes_text(peak), fits);
+                     f.rollouts_per_prompt, f.prompts * f.rollouts_per_prompt, f.updates, f.updates == 1 ? "" : "s", f.longest.prompt + f.new_tokens,
+                     f.new_tokens, bytes_text(peak), fits);
 }
 
 std::string to_text(const Forecast& f) {

@@ -25,7 +25,7 @@ struct Forecast {
   std::int64_t parameters = 0;
   std::string numerics;
   std::int64_t prompts = 0, rollouts_per_prompt = 0, updates = 0;  ///< of a step
-  std::int64_t longest_sequence = 0, new_tokens = 0;               ///< tokens, at most
+  std::int64_t new_tokens = 0;                                     ///< of a response, at most
   std::string memory_limit;                                        ///< as the run file gives it; empty: none
   Longest longest;                                                 ///< of the run's texts
   std::vector<RankRange> ranks;

@@ -224,10 +224,6 @@ void check_lengths(const Job& job) {
                                 longest + job.config.sampling.max_new_tokens)));
 }
 
-std::filesystem::path weights_source(const RunConfig& config) {
-  return config.run.init_from.empty() ? std::filesystem::path(config.model.path) : checkpoint_folder(config.run.init_from);
-}
-
 /// What neither weights nor a processor of a kind is needed for. The data hash is that of the texts before fill_texts().
 task::ExampleSet begin_job(Job& job, const RunConfig& config, const RankShape& shape) {
   job.config = config;

@@ -71,7 +71,7 @@ class Tree {
     std::size_t child = kNone, sibling = kNone;  ///< the youngest child and the next older sibling; no two children begin with the same place
   };
   struct Point {
-    std::size_t node, place;  ///< behind this place's predecessor, in a node
+    std::size_t node, place;  ///< what comes next in a node; its `last` at its end
     std::size_t along;        ///< of the path that leads there
   };
   template <class Pass>

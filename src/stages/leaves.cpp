@@ -3,6 +3,12 @@
 
 namespace rollcall::stages {
 
+std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicator& ranks) {
+  std::vector<std::int64_t> own;
+  for (std::int64_t i = ranks.rank(); i < count; i += ranks.size()) own.push_back(i);
+  return own;
+}
+
 /// A leaf of its own for each thread spares waiting for one another, but takes the memory of as many, and the last leaves leave threads idle.
 bool Leaves::side_by_side(std::int64_t count) const {
   const int threads = pool_->threads();

@@ -1,6 +1,7 @@
 // A rank's leaves and its threads: one leaf a thread where there are enough of both, else all threads in each leaf's operations.
 #pragma once
 
+#include "comm/communicator.hpp"
 #include "model/policy.hpp"
 #include "stages/worker_pool.hpp"
 
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace rollcall::stages {
+
+/// A rank's leaves of `count`, ascending: i belongs to rank i mod R. Who computes a leaf changes nothing.
+std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicator& ranks);
 
 /// Runs leaves on a pool, with memory that stays from call to call: that a kernel clears it for each step took a tenth of the step. Bits do not depend on the
 /// way it is done.

@@ -75,7 +75,7 @@ std::uint64_t sum_of(const std::vector<MemoryItem>& items) {
 }  // namespace
 
 RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
-  const std::filesystem::path source = c.run.init_from.empty() ? std::filesystem::path(c.model.path) : checkpoint_folder(c.run.init_from);
+  const std::filesystem::path source = weights_source(c);
   RunModels models;
   models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
   const auto columns = method::make_method(c.objective.recipe, c.objective.pieces, c.objective.knobs)->columns();

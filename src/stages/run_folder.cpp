@@ -169,6 +169,10 @@ fs::path run_with(const std::string& reference) {
   return above.filename() == "checkpoints" && fs::exists(above.parent_path() / "config.toml") ? above.parent_path() : fs::path();
 }
 
+fs::path weights_source(const RunConfig& config) {
+  return config.run.init_from.empty() ? fs::path(config.model.path) : checkpoint_folder(config.run.init_from);
+}
+
 fs::path checkpoint_folder(const std::string& reference) {
   const fs::path dir = run_of(reference);
   const bool newest = dir.native().size() == reference.size();

@@ -44,6 +44,8 @@ std::filesystem::path run_with(const std::string& reference);
 /// Folder of a checkpoint named "RUN", "RUN@STEP" or "RUN@NAME" (newest, newest of that train step, by name); a plain model folder is returned as it is.
 /// Where there is a manifest, configuration and weights are compared with it. Throws InputError listing what there is, StorageError naming a damaged file.
 std::filesystem::path checkpoint_folder(const std::string& reference);
+/// Folder that a run's first weights come from; empty: they are drawn.
+std::filesystem::path weights_source(const RunConfig& config);
 
 /// Where the text files of what a run begins from are (run.init_from, else model.path); empty where there are none. Throws InputError where there is no such folder.
 std::filesystem::path text_source(const RunConfig& config);

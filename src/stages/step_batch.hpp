@@ -75,10 +75,6 @@ struct TrainBatch {
   std::vector<LeafRange> leaves;
 };
 
-/// Least size of a leaf on which only the objective is evaluated: columns in memory take little room, and its operations take as long for a few tokens as for
-/// thousands.
-inline constexpr std::int64_t kKnownLeafTokens = 1 << 16;
-
 /// Leaves hold whole groups, in order, up to `leaf_tokens` (one larger group makes a leaf of its own); a group's prompt stands in them once.
 std::vector<std::vector<std::size_t>> leaf_groups(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens);
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups, std::int64_t leaf_tokens, std::int64_t max_new_tokens);

@@ -55,13 +55,6 @@ bool tracks_drift(const SchedulerSection& s) {
   return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).sampler == "tracked_deviation";
 }
 
-/// This rank's leaves of `count`: i belongs to update rank i mod R. Who computes a leaf changes nothing.
-std::vector<std::int64_t> own_leaves(std::int64_t count, const comm::Communicator& ranks) {
-  std::vector<std::int64_t> own;
-  for (std::int64_t i = ranks.rank(); i < count; i += ranks.size()) own.push_back(i);
-  return own;
-}
-
 }  // namespace
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& kept)
@@ -161,8 +154,8 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
 
 Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
   MiniBatch mini;
-  mini.known = critic() == nullptr && (stored || companions_.knows_current());
-  const std::int64_t leaf_tokens = mini.known ? std::max(kKnownLeafTokens, job_->config.train.leaf_tokens) : job_->config.train.leaf_tokens;
+  mini.known = critic() == nullptr && (stored || companions_.wants_current());
+  const std::int64_t leaf_tokens = mini.known ? std::max(method::kKnownLeafTokens, job_->config.train.leaf_tokens) : job_->config.train.leaf_tokens;
   mini.leaves = std::int64_t(leaf_groups(batch, groups, leaf_tokens).size());
   if (own_leaves(mini.leaves, *ranks_).empty()) return mini;
   mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);
@@ -193,8 +186,11 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
   const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) { shares[std::size_t(i)] = evaluate_leaf(mini, own[std::size_t(i)], runner); };
   for (int attempt = 0;; ++attempt) {
     if (critic() != nullptr) critic()->start();
-    if (mini.known) job_->workers->run(std::int64_t(own.size()), [&](std::int64_t i, int) { evaluate_own(nullptr, i); });
-    else job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
+    if (mini.known) {
+      for (std::int64_t i = 0; i < std::int64_t(own.size()); ++i) evaluate_own(nullptr, i);  // one at a time: each takes milliseconds, and dozens of MB
+    } else {
+      job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
+    }
     if (!mini.known) companions_.note_forward("policy", mini.train);
     using Outcome = model::GradientSum::Outcome;
     const Outcome outcome = critic() != nullptr ? critic()->finish(*ranks_) : Outcome::ready;
@@ -206,7 +202,8 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
   std::vector<LossShare> all{std::size_t(mini.leaves)};
   for (const auto& bytes : ranks_->gather_all(to_bytes(shares)))
     for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) all.at(std::size_t(share.leaf)) = std::move(share);
-  Evaluated whole{.losses = {}, .logprob = {}, .derivative = {}, .terms = all.front().terms};
+  Evaluated whole;
+  whole.terms = all.front().terms;
   const auto append = [](std::vector<float>& to, const std::vector<float>& values) { to.insert(to.end(), values.begin(), values.end()); };
   for (auto& share : all) {
     whole.losses.push_back(std::move(share.loss));
@@ -219,7 +216,8 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, index, settings.mini_batches);
-  if (groups.empty()) return UpdateOutcome::applied;  // rollouts without a verdict have left too few
+  expect(!batch.groups.empty(), "a step has rollouts");
+  if (groups.empty()) return UpdateOutcome::applied;  // those without a verdict have left fewer groups than mini-batches
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
   const MiniBatch mini = prepare(plan, batch, groups, stored);

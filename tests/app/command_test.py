@@ -93,9 +93,12 @@ def failures_cost_their_own_verdicts(harness):
     wrong = run_with(harness, "hard_wrong", *hard, *sets(reward__undecided="wrong", train__steps=1))
     check(abs(metrics(wrong)[0]["train/pass_rate"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
     # Groups of one answer: those without a verdict leave fewer groups than mini-batches.
-    few = run_with(harness, "few", *hard, *sets(train__steps=1, train__prompts_per_step=32, train__rollouts_per_prompt=1, train__mini_batches=32, scheduler__min_rollouts=1))
-    row = metrics(few)[0]
-    check(0 < row["scoring/command/undecided"] == 32 - row["train/rollouts_trained"], f"{row}")
+    shape = sets(train__steps=1, train__prompts_per_step=32, train__rollouts_per_prompt=1, train__mini_batches=32, scheduler__min_rollouts=1)
+    alone = [*shape, *sets(objective__pieces__regularizer="entropy", objective__knobs__entropy_coef=0.1)]
+    few = [run_with(harness, f"few_{ranks}", *hard, *alone, ranks=ranks) for ranks in (1, 3)]
+    row = metrics(few[0])[0]
+    check(0 < row["scoring/command/undecided"] == 32 - row["train/rollouts_trained"] and row["actor/grad_norm"] > 0, f"{row}")
+    check(bits(few[0]) == bits(few[1]), "other bits on three ranks")
 
 
 def stopped_and_killed(harness):

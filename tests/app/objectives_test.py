@@ -10,16 +10,27 @@ SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="f
 MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
 NOVEL = sets(objective__recipe="g2rl")
 # Of known columns a leaf holds 65,536 tokens: two ranks of three evaluate one.
-LARGE = sets(train__steps=1, train__prompts_per_step=1024, train__rollouts_per_prompt=20, checkpoint__every=1)
+LARGE = sets(
+    train__steps=1, train__prompts_per_step=1024, train__rollouts_per_prompt=20, checkpoint__every=1)
 CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)
 
 
 def same_on_three_ranks(harness):
-    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("large", LARGE), ("batches", sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov"))):
+    of_the_step = (  # what the objective says of the whole step, to ranks with a leaf and without
+        ("rate", sets(objective__pieces__weight="ess_lr", replay__share=0.5, train__lr=1e-3, train__warmup_steps=0)),
+        ("baseline", sets(objective__recipe="reinforce", train__mini_batches=2, train__leaf_tokens=64)))
+    batches = sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov")
+    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("large", LARGE), ("batches", batches), *of_the_step):
         one, three = harness.work / f"{name}_1", harness.work / f"{name}_3"
         harness.train(one, *SMALL, *settings)
         harness.train(three, *SMALL, *settings, ranks=3)
         check(result(one)["policy_sha256"] == result(three)["policy_sha256"], f"{name}: 1 and 3 ranks end with other bits")
+        rows = [[{key: value for key, value in row.items() if not key.startswith(("timing_s/", "perf/"))} for row in metrics(run)] for run in (one, three)]
+        check(rows[0] == rows[1], f"{name}: 1 and 3 ranks report other metrics")
+    slowed = [row for row in metrics(harness.work / "rate_1") if "actor/lr_factor" in row]
+    check(slowed and all(abs(row["actor/lr"] / row["actor/lr_factor"] - 1e-3) < 1e-9 for row in slowed), f"the objective's factor is not in the rate: {slowed}")
+    state = json.loads((harness.work / "baseline_1/checkpoints/train_000004/objective.json").read_text())
+    check(state["statistics"].get("reward_mean", 0) > 0, f"no moving baseline is left behind: {state['statistics']}")
     answers = metrics(harness.work / "large_1")[0]
     check(answers["response_length/mean"] * answers["train/rollouts_generated"] > 65536, f"one leaf holds the large step: {answers}")
 

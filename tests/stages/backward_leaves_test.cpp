@@ -178,6 +178,27 @@ TEST(BackwardLeaves, ATreeByHand) {
   EXPECT_EQ(cut[1].repeated, 5);
 }
 
+/// Sequences that continue one come in the order of their first rollout, also where one of them was cut later.
+TEST(BackwardLeaves, SiblingsStandInTheOrderOfTheirRollouts) {
+  StepBatch batch = random_batch(1, 1);
+  auto& rollouts = batch.groups.front().rollouts;
+  const std::vector<std::vector<std::int32_t>> answers{{5, 6, 7}, {8}, {9}, {5, 6, 4}, {5, 3}};
+  rollouts.assign(answers.size(), rollouts.front());
+  std::vector<float> logprob;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const std::vector<float> ones(answers[i].size(), -1.0F);
+    rollouts[i].turns = {{Role::prompt, {1}, {}, {}, {}}, {Role::policy, answers[i], ones, ones, std::vector<std::uint64_t>(ones.size(), 0)}};
+    logprob.insert(logprob.end(), ones.begin(), ones.end());
+  }
+  const model::ColumnGradient derivative{std::vector<float>(logprob.size(), 1.0F), std::vector<float>(logprob.size(), 0.0F)};
+  const auto leaves = backward_leaves(batch, {0}, derivative, logprob, 100);
+  ASSERT_EQ(leaves.size(), 1U);
+  EXPECT_EQ(leaves.front().leaf.tokens, (std::vector<std::int32_t>{1, 5, 6, 7, 4, 3, 8, 9}));
+  EXPECT_EQ(leaves.front().leaf.offsets, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(leaves.front().leaf.parents, (std::vector<std::int64_t>{-1, 0, 1, 2, 2, 1, 0, 0}));
+  EXPECT_EQ(leaves.front().derivative.logprob, (std::vector<float>{3, 2, 1, 1, 1, 1, 1}));
+}
+
 /// A repeated answer needs no room, also where the leaf is too full for any other.
 TEST(BackwardLeaves, WhatIsThereOpensNoLeaf) {
   StepBatch batch = random_batch(1, 1);

@@ -2,8 +2,8 @@
 #include "stages/scale/job_step.hpp"
 
 #include "base/random.hpp"
+#include "method/columns.hpp"
 #include "stages/scale/events.hpp"
-#include "stages/step_batch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -222,7 +222,7 @@ void Step::start_update() {
   send_all(updaters, kFileRowBytes * double(expected_), [this](int rank) { update(rank, std::size_t(rank - of(Stage::update).front())); });
 }
 
-/// What a rank has judged it has in memory. The objective is prepared by ranks that have a leaf of known columns. Files of ranks that do not update are opened by one rank each. What they hold goes to all.
+/// What a rank has judged it has in memory. Files of ranks that do not update are opened by one rank each. What they hold goes to all.
 void Step::update(int rank, std::size_t index) {
   const auto& updating = of(Stage::update);
   const std::size_t updaters = updating.size();
@@ -233,7 +233,9 @@ void Step::update(int rank, std::size_t index) {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
       serve(rank, costs_.unpack_rollout * double(work_.rollouts), Kind::compute, [this, rank, index] {
         if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
-        const bool evaluates = double(index) * double(kKnownLeafTokens) < tokens_;
+        // The objective is prepared by ranks that have a leaf of known columns.
+        const std::int64_t leaf = std::max(method::kKnownLeafTokens, work_.leaf_tokens);
+        const bool evaluates = double(index) * double(leaf) < tokens_ + work_.prompt_tokens * double(work_.prompts);
         serve(rank, evaluates ? costs_.shared_rollout * double(work_.rollouts) : 0.0, Kind::compute,
               [this, rank, index] { collective(rank, kTokenBytes * tokens_, [this, rank, index] { train(rank, index); }); });
       });

@@ -108,6 +108,23 @@ TEST(JobStep, WaitingForTheSlowestIsItsTimeMinusMine) {
   expect_nobody_lost_seconds(times);
 }
 
+/// 700 answers of 100 tokens are two leaves of known columns.
+TEST(JobStep, RanksWithoutALeafPrepareNoObjective) {
+  Costs costs = free_costs();
+  costs.shared_rollout = 1.0;
+  Workload work = alike(7, 700, 100);
+  const auto seconds = [&] {
+    const auto times = simulate_step(one_node("colocated", 3, 3), work, costs);
+    expect_nobody_lost_seconds(times);
+    return std::vector<double>{times.ranks[0].compute, times.ranks[1].compute, times.ranks[2].compute};
+  };
+  EXPECT_EQ(seconds(), (std::vector<double>{700, 700, 0}));
+  work.leaf_tokens = 70000;
+  EXPECT_EQ(seconds(), (std::vector<double>{700, 0, 0}));
+  work.prompt_tokens = 1.0;  // seven prompts
+  EXPECT_EQ(seconds(), (std::vector<double>{700, 700, 0}));
+}
+
 TEST(JobStep, RanksThatShareACoreTakeTurns) {
   Costs costs = free_costs();
   costs.decode_token = 1.0;
