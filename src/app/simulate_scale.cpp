@@ -85,7 +85,7 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
         const auto times = predict(flags, like, costs, layout, ranks, work);
         const auto shares = times.shares();
         const double speed = double(work.rollouts) / times.step,
-                     columns = (1 + costs.crowding) * (costs.unpack_rollout + costs.shared_rollout) * double(work.rollouts) / like.cluster.threads;
+                     columns = (1 + costs.crowding) * costs.unpack_rollout * double(work.rollouts) / like.cluster.threads;
         std::cout << fmt::format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
                                  weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / alone, 100 * shares.compute,
                                  100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, columns);
@@ -96,8 +96,8 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
 
 std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
   return fmt::format(R"(
-efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which an update rank
-that evaluates the objective works on the columns of all rollouts, which more ranks do not shorten.
+efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which every
+update rank works on the columns of all rollouts, which more ranks do not shorten.
 Assumed:
  1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.

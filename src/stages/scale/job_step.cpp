@@ -2,7 +2,6 @@
 #include "stages/scale/job_step.hpp"
 
 #include "base/random.hpp"
-#include "method/columns.hpp"
 #include "stages/scale/events.hpp"
 
 #include <algorithm>
@@ -233,11 +232,7 @@ void Step::update(int rank, std::size_t index) {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
       serve(rank, costs_.unpack_rollout * double(work_.rollouts), Kind::compute, [this, rank, index] {
         if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
-        // The objective is prepared by ranks that have a leaf of known columns.
-        const std::int64_t leaf = std::max(method::kKnownLeafTokens, work_.leaf_tokens);
-        const bool evaluates = double(index) * double(leaf) < tokens_ + work_.prompt_tokens * double(work_.prompts);
-        serve(rank, evaluates ? costs_.shared_rollout * double(work_.rollouts) : 0.0, Kind::compute,
-              [this, rank, index] { collective(rank, kTokenBytes * tokens_, [this, rank, index] { train(rank, index); }); });
+        collective(rank, kTokenBytes * tokens_, [this, rank, index] { train(rank, index); });
       });
     });
   });

@@ -77,13 +77,13 @@ TEST(Cores, AreSlowerInACrowd) {
 
 TEST(JobStep, OneRankTakesTheSumOfItsParts) {
   Costs costs;
-  costs.decode_step = 0.1, costs.decode_token = 0.01, costs.file = 0.2, costs.file_wait = 0.3, costs.unpack_rollout = 0.025, costs.shared_rollout = 0.05,
-  costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02;
+  costs.decode_step = 0.1, costs.decode_token = 0.01, costs.file = 0.2, costs.file_wait = 0.3, costs.unpack_rollout = 0.025, costs.wake = 11.0,
+  costs.crowding = 0.5, costs.train_token = 0.02;
   costs.optimizer_weight = 0.001, costs.publish_weight = 0.002, costs.hop = 7.0, costs.message = 0.004, costs.schedule_prompt = 0.003;
   Workload work = alike(2, 4, 10);
   work.prompt_tokens = 5.0, work.weights = 100;
   const auto times = simulate_step(one_node("single", 1, 1), work, costs);
-  const double generation = 10 * 0.1 + (40 + 2 * 5) * 0.01, update = 4 * 0.05 + (40 + 2 * 5) * 0.02 + 100 * (0.001 + 0.002);
+  const double generation = 10 * 0.1 + (40 + 2 * 5) * 0.01, update = (40 + 2 * 5) * 0.02 + 100 * (0.001 + 0.002);
   EXPECT_NEAR(times.generation, generation, 1e-12);
   EXPECT_NEAR(times.generation_mean, generation, 1e-12);
   EXPECT_NEAR(times.archive, 0.2 + 0.3 + 4 * 0.025, 1e-12);  // written; it is in memory
@@ -106,23 +106,6 @@ TEST(JobStep, WaitingForTheSlowestIsItsTimeMinusMine) {
   EXPECT_DOUBLE_EQ(times.shares().compute, 3.0 / 4.0);
   EXPECT_DOUBLE_EQ(times.shares().imbalance, 1.0 / 4.0);
   expect_nobody_lost_seconds(times);
-}
-
-/// 700 answers of 100 tokens are two leaves of known columns.
-TEST(JobStep, RanksWithoutALeafPrepareNoObjective) {
-  Costs costs = free_costs();
-  costs.shared_rollout = 1.0;
-  Workload work = alike(7, 700, 100);
-  const auto seconds = [&] {
-    const auto times = simulate_step(one_node("colocated", 3, 3), work, costs);
-    expect_nobody_lost_seconds(times);
-    return std::vector<double>{times.ranks[0].compute, times.ranks[1].compute, times.ranks[2].compute};
-  };
-  EXPECT_EQ(seconds(), (std::vector<double>{700, 700, 0}));
-  work.leaf_tokens = 70000;
-  EXPECT_EQ(seconds(), (std::vector<double>{700, 0, 0}));
-  work.prompt_tokens = 1.0;  // seven prompts
-  EXPECT_EQ(seconds(), (std::vector<double>{700, 700, 0}));
 }
 
 TEST(JobStep, RanksThatShareACoreTakeTurns) {
@@ -184,7 +167,7 @@ TEST(JobStep, ManyRanksAreDeterministicAndLoseNothing) {
 
 TEST(Fit, FindsCostsThatPredictOtherRanks) {
   Costs truth;
-  truth.decode_step = 4e-4, truth.decode_token = 6e-6, truth.file = 1e-3, truth.file_wait = 6e-3, truth.shared_rollout = 1.5e-5, truth.train_token = 9e-6,
+  truth.decode_step = 4e-4, truth.decode_token = 6e-6, truth.file = 1e-3, truth.file_wait = 6e-3, truth.unpack_rollout = 1.5e-5, truth.train_token = 9e-6,
   truth.hop = 3e-4;
   const auto measured = [&](const char* layout, int ranks, std::int64_t prompts) {
     Workload work = alike(prompts, 8 * prompts, 12);
