@@ -16,7 +16,7 @@ struct RankRange {
   int first = 0, last = 0;
   std::vector<comm::Stage> stages;
   MemoryNeed memory;
-  MemoryUse use;  ///< with a short prompt, as the run's own are not known before its task is read
+  MemoryUse use;  ///< of such a rank, with the run's longest texts
 };
 
 struct Forecast {
