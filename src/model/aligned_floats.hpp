@@ -41,11 +41,6 @@ class AlignedArray {
 
  private:
   static constexpr std::size_t kCacheLine = 64;
-#if defined(__SANITIZE_ADDRESS__)
-  static constexpr bool kKeepsBlocks = false;  // it watches what is allocated by itself
-#else
-  static constexpr bool kKeepsBlocks = true;
-#endif
   struct Free {
     std::shared_ptr<const void> owner{};  ///< of memory that is not ours
     std::size_t block = 0;                ///< bytes, of huge_blocks()

@@ -2,6 +2,7 @@
 #include "model/huge_blocks.hpp"
 
 #include "base/error.hpp"
+#include "model/team.hpp"
 
 #include <sys/mman.h>
 
@@ -12,6 +13,8 @@
 
 namespace rollcall::model {
 namespace {
+
+constexpr std::size_t kSmallPage = 4096;
 
 /// Fails where the system has no room to note a range that is cut in two.
 void unmap(std::byte* begin, std::size_t bytes) {
@@ -101,6 +104,16 @@ void HugeBlocks::give_back(std::byte* block, std::size_t bytes) noexcept {
   } catch (const std::bad_alloc&) {  // no room to note it down
     ::munmap(block, bytes);
   }
+}
+
+void HugeBlocks::reserve(std::size_t bytes, const Threads& threads) {
+  const std::size_t pages = (bytes + kHugePage - 1) / kHugePage;
+  if (pages == 0) return;
+  std::byte* const block = take(pages * kHugePage);
+  threads.deal(std::int64_t(pages), [&](std::int64_t page) {
+    for (std::size_t at = 0; at < kHugePage; at += kSmallPage) block[std::size_t(page) * kHugePage + at] = std::byte{0};  // the system may have no huge ones
+  });
+  give_back(block, pages * kHugePage);
 }
 
 void HugeBlocks::release_idle() {

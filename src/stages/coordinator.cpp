@@ -7,6 +7,7 @@
 #include "io/checkpoint.hpp"
 #include "method/columns.hpp"
 #include "method/method.hpp"
+#include "model/huge_blocks.hpp"
 #include "model/optimizer.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/group_training.hpp"
@@ -126,6 +127,7 @@ ExitCode Coordinator::train() try {
   finish_save();
   pack(state_.unpacked);
   if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
+  model::huge_blocks().release_idle();  // no step follows, and the archive is read into memory of another kind
   write_results(*job_, state_, policy_sha256_, checkpoint_);
   write_status("done", true);
   return ExitCode::done;

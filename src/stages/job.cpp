@@ -2,6 +2,7 @@
 #include "stages/job.hpp"
 
 #include "base/byte_size.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <new>
 #include <span>
 
 namespace rollcall::stages {
@@ -48,8 +50,9 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
   publish(version, node);
 }
 
-void PolicyStore::publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed) {
+double PolicyStore::publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed) {
   node.barrier();  // all have written
+  const Stopwatch since;
   std::vector<std::size_t> own;
   int left = 0;
   const auto cuts = policy_->cuts();
@@ -61,6 +64,7 @@ void PolicyStore::publish(PolicyVersion version, comm::Communicator& node, std::
   policy_->renew(version, own, threads_);
   if (left > 0) node.barrier();  // all have packed
   fetched();
+  return since.seconds();
 }
 
 void PolicyStore::take(PolicyVersion version) {
@@ -294,11 +298,22 @@ Longest longest_given(const RunConfig& config, const RankShape& shape) {
 
 void open_policy(Job& job, comm::Communicator& node) { job.store->open(node, PolicyVersion{0}, {job.workers->threads(), job.workers->side_by_side()}); }
 
+void reserve_steps(const Job& job) {
+  if (!model::kKeepsBlocks) return;
+  try {
+    model::huge_blocks().reserve(job.memory.step_bytes, {job.workers->threads(), job.workers->side_by_side()});
+  } catch (const std::bad_alloc&) {
+    throw EnvironmentError(error_message(fmt::format("the system refuses the {} that this rank's steps take", bytes_text(job.memory.step_bytes)),
+                                         "a step would end without memory", "raise the limit (ulimit -v), use fewer ranks a node, or set run.memory_limit"));
+  }
+}
+
 void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
   const Longest longest = longest_of(job);
   const std::string& given = job.config.run.memory_limit;
   const auto fit = [&](int r) {
-    const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) : parse_bytes(given, "run.memory_limit");
+    // Of what is measured a part is left for what no table has: buffers of messages and files, and others on the node.
+    const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) / 20 * 19 : parse_bytes(given, "run.memory_limit");
     const auto need = memory_need(job.config, job.models, job.layout, r, longest);
     const auto use = fit_memory(need, limit, given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is", job.workers->threads());
     if (r == rank)

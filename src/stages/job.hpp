@@ -52,8 +52,8 @@ class PolicyStore {
   };
   model::AdamWParts parts();
   /// The weights as they are now under this version, for all ranks of the node: those of `node`, who wrote them, pack what is not packed, which is all but the
-  /// parts inside `packed`. Collective over `node`.
-  void publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed = {});
+  /// parts inside `packed`. Returns the seconds since all had written. Collective over `node`.
+  double publish(PolicyVersion version, comm::Communicator& node, std::span<const Stretch> packed = {});
   void take(PolicyVersion version);  ///< what others of the node have published
   /// This version is on the device. The host's weights stay what they were, and may not be read, until fetched().
   void publish_on_device(PolicyVersion version);
@@ -123,6 +123,10 @@ Job make_job(const RunConfig& config, const RankShape& shape);
 Longest longest_given(const RunConfig& config, const RankShape& shape);
 /// The policy, once a node: what make_job() leaves open. Collective.
 void open_policy(Job& job, comm::Communicator& node);
+
+/// Takes now what leaves and sampling take and give back, MemoryUse::step_bytes: what a node has not got ends a job in its first seconds, not in its tenth hour,
+/// and what `plan` says is taken however long the answers are. Throws EnvironmentError.
+void reserve_steps(const Job& job);
 
 /// Shares this rank's memory out: run.memory_limit, or what its node offers (`offered`: [ranks]). Throws EnvironmentError where the run does not fit; rank 0,
 /// which asks before anything is written, where it does not fit any rank.

@@ -18,7 +18,6 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::int64_t kLeafTokens = 1024;     // of a forward pass of a reward model
 constexpr std::size_t kAtOnce = 32;            // answers between two signs of progress
 constexpr std::uint64_t kSecondSeed = 0x9E37;  // any other than that of the key's first half
 constexpr const char* kQuestion =

@@ -37,6 +37,7 @@ struct JudgeKey {
 
 class JudgeModel {
  public:
+  static constexpr std::int64_t kLeafTokens = 1024;  ///< of a forward pass of a reward model, unless one sequence has more
   /// `seed`: that of the run. Throws as identify_judge() does, and for weights that do not fit.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed, const model::Threads& threads);
   const JudgeIdentity& identity() const { return identity_; }

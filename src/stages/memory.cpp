@@ -20,7 +20,8 @@ namespace rollcall::stages {
 namespace {
 
 constexpr std::uint64_t kFloat = sizeof(float);
-constexpr std::uint64_t kLibraries = 200'000'000;     // LibTorch, MPI and HDF5 with what they allocate, measured on an idle rank
+// Measured (benchmarks/README.md, plan and peaks): LibTorch, MPI and HDF5 with what they allocate, and texts; then the scheduler's records and metrics.
+constexpr std::uint64_t kLibraries = 180'000'000, kRecords = 30'000'000;
 constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
@@ -61,7 +62,7 @@ std::int64_t rollouts_at_once(const RunConfig& c, std::int64_t ranks) {
     return ranks == 1 ? prompts * each : (prompts * each + ranks - 1) / ranks + largest;
   };
   std::int64_t most = share(c.train.prompts_per_step, c.train.rollouts_per_prompt, c.scheduler.max_rollouts);
-  if (c.eval.before || c.eval.after) most = std::max(most, share(c.task.heldout_prompts, c.eval.samples, c.eval.samples));
+  if (c.eval.before || c.eval.after || c.train.steps + c.sft.steps == 0) most = std::max(most, share(c.task.heldout_prompts, c.eval.samples, c.eval.samples));
   if (c.eval.every > 0) most = std::max(most, share(c.task.validation_prompts, c.eval.validation_samples, c.eval.validation_samples));
   return std::min(most, kTurning);
 }
@@ -117,6 +118,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   // Once a node; each of its ranks counts a part of it.
   holds("weights and their packed copy", model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
+  if (layout.hosts_stage(rank, comm::Stage::coordinator)) holds("records of the run", kRecords);
   const auto sampled_by = [&](const model::ModelConfig& model, std::uint64_t all, std::uint64_t begun, std::int64_t at_once = kTurning) {
     const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
     const bool apart = model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;
@@ -126,12 +128,15 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
     need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, all) + cache_bytes(model, kernels, begun));
   };
+  const bool draws = (c.train.steps > 0 && c.train.from_archive.empty()) || c.eval.before || c.eval.after || c.eval.every > 0 ||
+                     !trains;  // what trains nothing is an evaluation
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
     const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
     const std::int64_t at_once = rollouts_at_once(c, std::int64_t(layout.of(comm::Stage::generation).size()));
-    sampled_by(policy, longest, begun, at_once);
-    for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);
+    if (draws) sampled_by(policy, longest, begun, at_once);
+    if (draws)
+      for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);
   }
   if (models.probed && layout.hosts_stage(rank, comm::Stage::update)) {
     const std::uint64_t begun = longest + c.probes.opener.size();  // a token has a byte or more
@@ -141,7 +146,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     holds("judge", models_bytes(models.judges, kernels));
     for (const auto& judge : models.judges) {  // how long its questions are is not known before they are asked: kJudgedTokens times what it is asked about
       const auto asked = std::min(std::uint64_t(judge.max_position_embeddings), kJudgedTokens * longest + std::uint64_t(c.judge.sampling.max_new_tokens));
-      sampled_by(judge, asked, asked);
+      if (c.judge.kind == "judge") sampled_by(judge, asked, asked);
+      else holds("rows of the judge", std::uint64_t(model::LeafRunner::forward_bytes(judge, std::max(JudgeModel::kLeafTokens, std::int64_t(asked)))));
     }
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
@@ -210,7 +216,8 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const std::uint64_t cache =
       std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
   const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
-  use.bytes = held + std::max(leaves + decoding, need.resume_bytes);
+  use.step_bytes = leaves + decoding;
+  use.bytes = held + std::max(use.step_bytes, need.resume_bytes);
   return use;
 }
 

@@ -68,7 +68,8 @@ struct MemoryUse {
   std::int64_t leaf_bytes = 0;                        ///< that a leaf may take
   int decoding_threads = 0;                           ///< that work at a time; 0: all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
-  std::uint64_t bytes = 0;                            ///< in all, at most
+  std::uint64_t step_bytes = 0;                       ///< leaves and sampling, taken before the first step
+  std::uint64_t bytes = 0;                            ///< in all
 };
 constexpr std::uint64_t kNoLimit = UINT64_MAX;
 /// Throws EnvironmentError with the items when even one thread does not fit. `whose` begins what the message says of the limit: "run.memory_limit is".

@@ -113,6 +113,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   if (hosts(comm::Stage::judge)) judging_.emplace(job_, mail_);
   if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_, kept_);
   if (!checkpoint.empty()) restore(checkpoint);
+  reserve_steps(job_);  // only now: a checkpoint is read into memory of another kind
 }
 
 void Rank::restore(const std::string& name) {

@@ -155,6 +155,7 @@ void Update::on_rollback(const std::string& name) {
   await_writer();
   groups_.node->barrier();  // none of the node sends weights any more, which are replaced now
   io::await_checkpoint(job_->run_dir, name);
+  job_->leaves->give_back();
   model::huge_blocks().release_idle();  // a checkpoint is read into memory of another kind
   const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
   const auto file = checkpoint.files.find("model.safetensors");

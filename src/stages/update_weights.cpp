@@ -43,12 +43,12 @@ UpdateOutcome Update::apply(const OptimizerSection& settings, double lr, double 
   }
   await_writer();
   optimizer_->apply(settings, lr);
-  const Stopwatch publishing;
+  const Stopwatch gathering;
   gather_weights();
+  const double gathered_s = gathering.seconds();
   std::vector<PolicyStore::Stretch> packed;
   for (const int share : groups_.shares) packed.push_back({begins_[std::size_t(share)], begins_[std::size_t(share) + 1]});
-  job_->store->publish(next, *groups_.node, packed);
-  metrics["timing_s/publish"] = publishing.seconds();
+  metrics["timing_s/publish"] = gathered_s + job_->store->publish(next, *groups_.node, packed);
   return UpdateOutcome::applied;
 }
 

@@ -1,10 +1,13 @@
-// Blocks are apart from one another, come from what is idle where they can, and never more is mapped than was in use at once.
+// Blocks are apart from one another, come from what is idle where they can, and never more is mapped than was in use, or reserved, at once.
 #include "model/huge_blocks.hpp"
+
+#include "model/team.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -82,6 +85,29 @@ TEST(HugeBlocks, WhatDoesNotServeGoesBackToTheSystem) {
   EXPECT_TRUE(inside(held[2]) || !is_mapped(held[2]));
   blocks.give_back(larger, 2 * kHugePage);
   blocks.give_back(held[1], kHugePage);
+}
+
+/// Beside what is in use, all of it in memory, for whatever sizes come; until it is released.
+TEST(HugeBlocks, WhatIsReservedIsThere) {
+  HugeBlocks blocks;
+  std::byte* const held = blocks.take(2 * kHugePage);
+  blocks.reserve(5 * kHugePage - 100, {2});
+  EXPECT_EQ(blocks.mapped(), 7 * kHugePage);
+  std::array<std::byte*, 5> pages{};
+  for (std::byte*& page : pages) {
+    page = blocks.take(kHugePage);
+    std::array<unsigned char, kHugePage / 4096> resident{};
+    EXPECT_EQ(::mincore(page, kHugePage, resident.data()), 0);
+    EXPECT_EQ(std::count(resident.begin(), resident.end(), 1), std::ptrdiff_t(resident.size()));
+    EXPECT_EQ(blocks.mapped(), 7 * kHugePage);
+  }
+  for (std::byte* page : pages) blocks.give_back(page, kHugePage);
+  blocks.reserve(3 * kHugePage, {});  // which is there
+  EXPECT_EQ(blocks.mapped(), 7 * kHugePage);
+  blocks.reserve(0, {});
+  blocks.release_idle();
+  EXPECT_EQ(blocks.mapped(), 2 * kHugePage);
+  blocks.give_back(held, 2 * kHugePage);
 }
 
 TEST(HugeBlocks, IdleOnesAreReleasedWhenAsked) {

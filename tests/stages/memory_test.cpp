@@ -22,7 +22,8 @@ TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   EXPECT_EQ(use.decoding_threads, 8);
   EXPECT_EQ(use.cache_bytes, model::kMostCacheBytes);
   EXPECT_EQ(use.leaf_bytes, std::int64_t(70 * kMB));
-  EXPECT_EQ(use.bytes, 100 * kMB + 8 * 70 * kMB + 8 * (10 + 16 * 1) * kMB);  // leaves keep their memory
+  EXPECT_EQ(use.step_bytes, 8 * 70 * kMB + 8 * (10 + 16 * 1) * kMB);  // leaves keep their memory
+  EXPECT_EQ(use.bytes, 100 * kMB + use.step_bytes);
   MemoryNeed shared = kNeed;
   shared.apart = false;
   EXPECT_EQ(fit_memory(shared, kNoLimit, "", 8).bytes, 100 * kMB + 8 * 70 * kMB + (10 + 16 * 1) * kMB);  // one session for all threads
@@ -135,6 +136,8 @@ TEST(Memory, CountsWhatEachStageHolds) {
     const auto need = memory_need(config, models, layout, rank, {30, 0});
     const bool generates = layout.hosts_stage(rank, comm::Stage::generation), updates = layout.hosts_stage(rank, comm::Stage::update);
     EXPECT_EQ(bytes_of(need, "weights and their packed copy"), held(policy));
+    EXPECT_EQ(bytes_of(need, "records of the run") > 0, rank == 0);
+    EXPECT_EQ(fit_memory(need, kNoLimit, "", 2).step_bytes > 0, generates || updates);
     EXPECT_EQ(bytes_of(need, "guide"), generates ? held(models.guides[0]) : 0U);
     EXPECT_EQ(bytes_of(need, "sum of gradients"), updates ? 2 * weights : 0U);
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
@@ -163,8 +166,32 @@ TEST(Memory, JudgeRanksHoldTheJudge) {
       const bool judges = layout.hosts_stage(rank, comm::Stage::judge);
       EXPECT_EQ(std::any_of(need.held.begin(), need.held.end(), [](const MemoryItem& item) { return item.what == "judge"; }), judges);
       EXPECT_EQ(need.decode_bytes > 0, judges || layout.hosts_stage(rank, comm::Stage::generation)) << "what it takes to write a verdict";
+      RunConfig scores = config;
+      scores.judge.kind = "reward_model";
+      const auto scored = memory_need(scores, {policy, {}, {}, {judge}}, layout, rank, {30, 0});
+      EXPECT_EQ(scored.decode_bytes > 0, layout.hosts_stage(rank, comm::Stage::generation)) << "a reward model writes nothing";
+      EXPECT_EQ(scored.held.size(), need.held.size() + (judges ? 1 : 0)) << "it runs rows";
     }
   }
+}
+
+TEST(Memory, NoneIsTakenForSamplingWhereNothingSamples) {
+  RunConfig config;
+  config.train.leaf_tokens = 1024;
+  const auto policy = model::model_config(config.model, 20, 0);
+  const auto samples = [&](const RunConfig& c) { return memory_need(c, {policy, {}, {}, {}}, comm::make_layout("single", 1), 0, {30, 0}).decode_bytes > 0; };
+  EXPECT_TRUE(samples(config));
+  config.eval.before = config.eval.after = false;
+  EXPECT_TRUE(samples(config));
+  RunConfig archived = config;
+  archived.train.from_archive = "run";
+  EXPECT_FALSE(samples(archived));
+  archived.eval.every = 5;
+  EXPECT_TRUE(samples(archived));
+  config.train.steps = 0, config.sft.steps = 3;
+  EXPECT_FALSE(samples(config));
+  config.sft.steps = 0;
+  EXPECT_TRUE(samples(config)) << "an evaluation";
 }
 
 TEST(Memory, WholeGroupsWhoseGradientsAreComparedTakeTheHeadsPass) {
