@@ -54,6 +54,11 @@ std::uint64_t member_bytes(const model::ModelConfig& c, std::int64_t live_rows) 
   return std::uint64_t((live_rows + model::DecodeSession::kPrefillRows + 32) * inputs + 4 * c.vocab_size) * kFloat;
 }
 
+bool trains(const RunConfig& c) { return c.train.steps > 0 || c.sft.steps > 0; }
+/// What trains nothing is an evaluation.
+bool evaluates(const RunConfig& c) { return c.eval.before || c.eval.after || !trains(c); }
+bool samples(const RunConfig& c) { return evaluates(c) || c.eval.every > 0 || (c.train.steps > 0 && c.train.from_archive.empty()); }
+
 constexpr std::int64_t kTurning = model::DecodeSession::kTurns * model::DecodeSession::kLiveRows;
 
 /// Rollouts that a generation rank holds at a time: its share of a step or an evaluation, in whole groups.
@@ -62,7 +67,7 @@ std::int64_t rollouts_at_once(const RunConfig& c, std::int64_t ranks) {
     return ranks == 1 ? prompts * each : (prompts * each + ranks - 1) / ranks + largest;
   };
   std::int64_t most = share(c.train.prompts_per_step, c.train.rollouts_per_prompt, c.scheduler.max_rollouts);
-  if (c.eval.before || c.eval.after || c.train.steps + c.sft.steps == 0) most = std::max(most, share(c.task.heldout_prompts, c.eval.samples, c.eval.samples));
+  if (evaluates(c)) most = std::max(most, share(c.task.heldout_prompts, c.eval.samples, c.eval.samples));
   if (c.eval.every > 0) most = std::max(most, share(c.task.validation_prompts, c.eval.validation_samples, c.eval.validation_samples));
   return std::min(most, kTurning);
 }
@@ -110,7 +115,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
   const std::uint64_t prompt = std::uint64_t(given.prompt), longest = prompt + std::uint64_t(c.sampling.max_new_tokens);
   const auto& kernels = any_kernels(c);
-  const bool trains = c.train.steps > 0 || c.sft.steps > 0, on_device = kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8);
+  const bool trained = trains(c), on_device = kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8);
   MemoryNeed need;
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
@@ -128,15 +133,14 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     need.thread_bytes = std::max(need.thread_bytes, member_bytes(model, shape.live_rows));
     need.sequence_bytes = std::max(need.sequence_bytes, cache_bytes(model, kernels, all) + cache_bytes(model, kernels, begun));
   };
-  const bool draws = (c.train.steps > 0 && c.train.from_archive.empty()) || c.eval.before || c.eval.after || c.eval.every > 0 ||
-                     !trains;  // what trains nothing is an evaluation
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
     const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
     const std::int64_t at_once = rollouts_at_once(c, std::int64_t(layout.of(comm::Stage::generation).size()));
-    if (draws) sampled_by(policy, longest, begun, at_once);
-    if (draws)
+    if (samples(c)) {
+      sampled_by(policy, longest, begun, at_once);
       for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);
+    }
   }
   if (models.probed && layout.hosts_stage(rank, comm::Stage::update)) {
     const std::uint64_t begun = longest + c.probes.opener.size();  // a token has a byte or more
@@ -153,12 +157,12 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   if (layout.hosts_stage(rank, comm::Stage::update)) {
     const auto begins = model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt);
-    if (trains && !on_device)
+    if (trained && !on_device)
       holds("sum of gradients", 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));  // 64 bits each, once a node
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
     holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
-    if (trains) {
+    if (trained) {
       const std::int64_t tokens = std::max({c.train.leaf_tokens, std::int64_t(longest), given.example});
       const auto bytes = [&](int members, std::int64_t kept) {
         return std::uint64_t(model::LeafRunner::backward_bytes(policy, kernels, tokens, members, kept));
@@ -180,7 +184,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;
   }
-  if (trains) {
+  if (trained) {
     const bool updates = layout.hosts_stage(rank, comm::Stage::update);
     const std::uint64_t files = rank == 0 || updates ? (models.companions.empty() ? 3 : 4) * weights : weights;
     // At the start the sum's pages are not touched yet; a rollback comes later.
