@@ -86,6 +86,15 @@ std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   return bytes;
 }
 
+/// What a manifest says of a file and the file does not; empty: nothing. It is never in memory as a whole.
+std::string fault_of(const fs::path& path, const FileFacts& facts) {
+  const auto bytes = bytes_of(path);
+  if (!bytes) return "the file is missing";
+  if (*bytes != facts.bytes) return fmt::format("it has {} bytes where the manifest says {}", *bytes, facts.bytes);
+  const std::uint64_t found = file_checksum64(path);
+  return found == facts.checksum ? "" : fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum));
+}
+
 std::vector<std::string> folder_names(const fs::path& run_dir) {
   std::vector<std::string> names;
   for (const auto& entry : list_folder(folder_of(run_dir)))
@@ -251,32 +260,51 @@ void await_checkpoint(const fs::path& run_dir, const std::string& name, double l
       "ranks exchange checkpoints through files", "put run.dir on a file system that all nodes share; if it already is, check that file system");
 }
 
-Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name, const std::string& only) {
-  const fs::path folder = folder_of(run_dir) / name;
-  if (!plain(name) || !fs::is_directory(folder)) corrupt(folder, "there is no such checkpoint");
+StoredCheckpoint::StoredCheckpoint(const fs::path& run_dir, const std::string& name) : name_(name), folder_(folder_of(run_dir) / name) {
+  if (!plain(name) || !fs::is_directory(folder_)) corrupt(folder_, "there is no such checkpoint");
+  files_ = read_manifest_of(folder_).files;
+}
+
+const FileFacts& StoredCheckpoint::facts_of(const std::string& file) const {
+  const auto known = files_.find(file);
+  if (known == files_.end()) corrupt(folder_ / kManifest, fmt::format("it names no {}", file));
+  return known->second;
+}
+
+std::string StoredCheckpoint::read(const std::string& file) const {
+  const FileFacts& facts = facts_of(file);
+  const fs::path path = folder_ / file;
+  if (!bytes_of(path)) corrupt(path, "the file is missing");
+  std::string content = read_file(path);
+  if (content.size() != facts.bytes) corrupt(path, fmt::format("it has {} bytes where the manifest says {}", content.size(), facts.bytes));
+  if (const auto found = checksum64(content); found != facts.checksum)
+    corrupt(path, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum)));
+  return content;
+}
+
+fs::path StoredCheckpoint::verified(const std::string& file) const {
+  const fs::path path = folder_ / file;
+  if (const auto fault = fault_of(path, facts_of(file)); !fault.empty()) corrupt(path, fault);
+  return path;
+}
+
+Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
+  const StoredCheckpoint stored(run_dir, name);
   Checkpoint checkpoint{.name = name, .files = {}};
-  for (const auto& [file, facts] : read_manifest_of(folder).files) {
-    if (!only.empty() && file != only) continue;
-    const fs::path path = folder / file;
-    const auto bytes = bytes_of(path);
-    if (!bytes) corrupt(path, "the file is missing");
-    if (*bytes != facts.bytes) corrupt(path, fmt::format("it has {} bytes where the manifest says {}", *bytes, facts.bytes));
-    std::string content = read_file(path);
-    if (const auto found = checksum64(content); found != facts.checksum)
-      corrupt(path, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum)));
-    checkpoint.files.emplace(file, std::move(content));
-  }
+  for (const auto& [file, facts] : stored.files()) checkpoint.files.emplace(file, stored.read(file));
   return checkpoint;
 }
 
-std::optional<Checkpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
+std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
   restore_replaced(run_dir);
   const Listing listing = list(run_dir);
   std::vector<std::string> faults = listing.known().faults();
-  std::optional<Checkpoint> found;
+  std::optional<StoredCheckpoint> found;
   for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
     try {
-      found = read_checkpoint(run_dir, candidate->second);
+      const StoredCheckpoint checkpoint(run_dir, candidate->second);
+      for (const auto& [file, facts] : checkpoint.files()) checkpoint.verified(file);
+      found = checkpoint;
     } catch (const UnreadableError&) {
       throw;  // to go on from the one before would set aside what this one counts on
     } catch (const Error& fault) {
@@ -322,15 +350,12 @@ void verify_files(const fs::path& checkpoint, const std::vector<std::string>& na
                             "use another checkpoint, or restore the file from a copy");
     };
     const auto facts = known.find(name);
-    const auto bytes = bytes_of(path);
     if (facts == known.end()) {
-      demand(!bytes, "the manifest does not name it");
+      demand(!bytes_of(path), "the manifest does not name it");
       continue;
     }
-    demand(bytes.has_value(), "the file is missing");
-    demand(*bytes == facts->second.bytes, fmt::format("it has {} bytes where the manifest says {}", *bytes, facts->second.bytes));
-    const std::uint64_t found = file_checksum64(path);
-    demand(found == facts->second.checksum, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts->second.checksum)));
+    const auto fault = fault_of(path, facts->second);
+    demand(fault.empty(), fault);
   }
 }
 

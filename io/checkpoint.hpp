@@ -15,7 +15,7 @@
 
 namespace rollcall::io {
 
-/// A checkpoint's content: named blobs (file name -> bytes), for example model.safetensors, config.json, optimizer-00001-of-00002.safetensors, coordinator.json.
+/// A checkpoint's content in memory: named blobs (file name -> bytes), for example config.json, coordinator.json. For one of a small model, or a copy with other contents.
 struct Checkpoint {
   std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
   std::map<std::string, std::string> files;
@@ -61,12 +61,31 @@ std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::pa
 /// For a checkpoint that another rank has ended: returns when its manifest can be seen here (base/late_names.hpp). Throws StorageError.
 void await_checkpoint(const std::filesystem::path& run_dir, const std::string& name, double longest_s = kLateName_s);
 
-/// Reads and verifies one, or one file of it. Throws StorageError naming the file at fault.
-Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const std::string& only = {});
+/// A complete checkpoint on disk. Its manifest is read once, a file when it is needed: those of tensors are as large as the model and its moments, and are mapped.
+class StoredCheckpoint {
+ public:
+  StoredCheckpoint(const std::filesystem::path& run_dir, const std::string& name);  ///< throws StorageError naming the manifest
+  const std::string& name() const { return name_; }
+  const std::filesystem::path& folder() const { return folder_; }
+  const CheckpointFacts& files() const { return files_; }
+  /// Both compare a file with the manifest, and throw StorageError naming it, also where the checkpoint has none of that name.
+  std::string read(const std::string& file) const;                ///< its bytes
+  std::filesystem::path verified(const std::string& file) const;  ///< where it lies; it is never in memory as a whole
 
-/// The newest that verifies; corrupt newer ones are named in `warnings`. Empty when there is none at all. Throws StorageError when all are
-/// corrupt, UnreadableError when the file system does not let one be read.
-std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& run_dir, std::vector<std::string>* warnings);
+ private:
+  const FileFacts& facts_of(const std::string& file) const;
+
+  std::string name_;
+  std::filesystem::path folder_;
+  CheckpointFacts files_;
+};
+
+/// All files of one, verified. Throws StorageError naming the file at fault.
+Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name);
+
+/// The newest of which every file is as its manifest says; corrupt newer ones are named in `warnings`. Empty when there is none at all. Throws StorageError when all
+/// are corrupt, UnreadableError when the file system does not let one be read.
+std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& run_dir, std::vector<std::string>* warnings);
 
 /// What interrupted writes and removals left: removed at every start, after newest_checkpoint() and before the first share is written. Returns what that was.
 Removed remove_leftovers(const std::filesystem::path& run_dir);

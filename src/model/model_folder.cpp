@@ -201,14 +201,14 @@ AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files) 
   return weights;
 }
 
-AlignedFloats parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin) {
-  return read_weights(config, WeightFiles(SafetensorsFile::view(std::as_bytes(std::span(bytes)), origin)));
+AlignedFloats read_weights(const ModelConfig& config, const std::filesystem::path& file) {
+  return read_weights(config, WeightFiles(SafetensorsFile::map(file)));
 }
 
-void parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin, std::span<float> into) {
+void read_weights(const ModelConfig& config, const std::filesystem::path& file, std::span<float> into) {
   const WeightLayout layout = weight_layout(config);
   expect(std::int64_t(into.size()) == layout.size, "weights fill their layout");
-  const WeightFiles files(SafetensorsFile::view(std::as_bytes(std::span(bytes)), origin));
+  const WeightFiles files(SafetensorsFile::map(file));
   check_tensors(config, layout, files);
   widen_all(layout, files, into);
 }

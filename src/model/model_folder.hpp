@@ -39,10 +39,10 @@ std::string stored_dtype(const std::filesystem::path& folder);
 /// the model's (or a known buffer that nothing reads): a weight that was passed over would leave another model.
 AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files);
 
-/// The same from the bytes of a safetensors file; `origin` is named in messages.
-AlignedFloats parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin);
-/// Over weights that are there already [layout size]: nothing is written when the bytes are refused for a name or a shape.
-void parse_weights(const ModelConfig& config, std::string_view bytes, const std::string& origin, std::span<float> into);
+/// The same of one safetensors file.
+AlignedFloats read_weights(const ModelConfig& config, const std::filesystem::path& file);
+/// Over weights that are there already [layout size]: nothing is written when the file is refused for a name or a shape.
+void read_weights(const ModelConfig& config, const std::filesystem::path& file, std::span<float> into);
 
 /// The tensors of model.safetensors for these weights, and the metadata that transformers asks for.
 std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights);

@@ -23,6 +23,7 @@ using Json = nlohmann::json;  // sorted: looking up a key of a hostile header st
 static_assert(std::endian::native == std::endian::little, "the format is little-endian and so is every machine this runs on");
 
 constexpr std::size_t kHeaderLimit = 100'000'000;  // as in the reference implementation
+constexpr std::size_t kMappedElements = 4 << 20;   // of a mapped file that are in memory at a time: 16 MiB in fp32
 
 struct DtypeName {
   const char* name;
@@ -206,15 +207,28 @@ std::vector<float> SafetensorsFile::floats(const std::string& name) const {
   return values;
 }
 
-/// Calls use_bytes(begin, bytes) over elements of a tensor, whose pages are in memory meanwhile.
-template <class Use>
-void SafetensorsFile::use(const TensorView& view, std::size_t first, std::size_t count, const Use& use_bytes) const {
+std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) const {
+  const TensorView& view = tensor(name);
+  require<InputError>(view.dtype == Dtype::i64, fmt::format("tensor {} of {} is {}", name, origin_, name_of(view.dtype).name), "it should be I64",
+                      "use the file that was written");
+  std::vector<std::int64_t> values(view.bytes.size() / sizeof(std::int64_t));
+  use<std::int64_t>(view, 0, values, [](const std::byte* from, std::span<std::int64_t> part) { std::memcpy(part.data(), from, part.size_bytes()); });
+  return values;
+}
+
+/// Copies elements of a tensor, of which a part at a time is in memory.
+template <class Element>
+void SafetensorsFile::use(const TensorView& view, std::size_t first, std::span<Element> into,
+                          const std::function<void(const std::byte* from, std::span<Element> part)>& copy) const {
   const std::size_t width = name_of(view.dtype).bytes;
-  expect(first <= view.bytes.size() / width && count <= view.bytes.size() / width - first, "the elements are the tensor's");
-  const std::span<const std::byte> part = view.bytes.subspan(first * width, count * width);
-  if (file_ != nullptr) file_->load(part);
-  if (!part.empty()) use_bytes(part.data(), part.size());
-  if (file_ != nullptr) file_->release(part);
+  expect(first <= view.bytes.size() / width && into.size() <= view.bytes.size() / width - first, "the elements are the tensor's");
+  for (std::size_t at = 0; at < into.size(); at += kMappedElements) {
+    const auto part = into.subspan(at, std::min(kMappedElements, into.size() - at));
+    const auto bytes = view.bytes.subspan((first + at) * width, part.size() * width);
+    if (file_ != nullptr) file_->load(bytes);
+    copy(bytes.data(), part);
+    if (file_ != nullptr) file_->release(bytes);
+  }
 }
 
 void SafetensorsFile::widen(const std::string& name, std::size_t first, std::span<float> into) const {
@@ -222,11 +236,11 @@ void SafetensorsFile::widen(const std::string& name, std::size_t first, std::spa
   const bool is_float = view.dtype == Dtype::f32 || view.dtype == Dtype::bf16 || view.dtype == Dtype::f16;
   require<InputError>(is_float, fmt::format("tensor {} of {} is {}", name, origin_, name_of(view.dtype).name), "weights are read from F32, BF16 or F16",
                       "convert the file to one of these");
-  use(view, first, into.size(), [&](const std::byte* begin, std::size_t bytes) {
+  use<float>(view, first, into, [&](const std::byte* from, std::span<float> part) {
     switch (view.dtype) {
-      case Dtype::bf16: return widen_all<std::uint16_t>(begin, into, [](std::uint16_t value) { return std::bit_cast<float>(std::uint32_t(value) << 16); });
-      case Dtype::f16: return widen_all<std::uint16_t>(begin, into, half_to_float);
-      default: std::memcpy(into.data(), begin, bytes);
+      case Dtype::bf16: return widen_all<std::uint16_t>(from, part, [](std::uint16_t value) { return std::bit_cast<float>(std::uint32_t(value) << 16); });
+      case Dtype::f16: return widen_all<std::uint16_t>(from, part, half_to_float);
+      default: std::memcpy(part.data(), from, part.size_bytes());
     }
   });
 }
@@ -234,7 +248,7 @@ void SafetensorsFile::widen(const std::string& name, std::size_t first, std::spa
 void SafetensorsFile::halves(const std::string& name, std::size_t first, std::span<std::uint16_t> into) const {
   const TensorView& view = tensor(name);
   expect(view.dtype == Dtype::bf16, "halves are read from a bf16 tensor");
-  use(view, first, into.size(), [&](const std::byte* begin, std::size_t bytes) { std::memcpy(into.data(), begin, bytes); });
+  use<std::uint16_t>(view, first, into, [](const std::byte* from, std::span<std::uint16_t> part) { std::memcpy(part.data(), from, part.size_bytes()); });
 }
 
 std::string safetensors_head(std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata) {

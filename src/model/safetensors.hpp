@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -32,15 +33,17 @@ class SafetensorsFile {
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& origin() const { return origin_; }
-  const TensorView& tensor(const std::string& name) const;   ///< throws InputError naming the nearest
-  std::vector<float> floats(const std::string& name) const;  ///< f32, bf16 and f16 widened
+  const TensorView& tensor(const std::string& name) const;            ///< throws InputError naming the nearest
+  std::vector<float> floats(const std::string& name) const;           ///< f32, bf16 and f16 widened
+  std::vector<std::int64_t> integers(const std::string& name) const;  ///< i64; throws InputError
   /// Elements [first, first + into.size()) of a tensor, widened into their place.
   void widen(const std::string& name, std::size_t first, std::span<float> into) const;
   void halves(const std::string& name, std::size_t first, std::span<std::uint16_t> into) const;  ///< of a bf16 tensor, as they stand
 
  private:
-  template <class Use>
-  void use(const TensorView& view, std::size_t first, std::size_t count, const Use& use_bytes) const;
+  template <class Element>
+  void use(const TensorView& view, std::size_t first, std::span<Element> into,
+           const std::function<void(const std::byte* from, std::span<Element> part)>& copy) const;
 
   std::shared_ptr<const std::string> bytes_;  ///< of parse
   std::shared_ptr<const MappedFile> file_;    ///< of map

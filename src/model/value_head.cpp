@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 namespace rollcall::model {
 namespace {
 
@@ -67,20 +65,15 @@ std::string ValueHead::to_bytes() const {
 
 void ValueHead::restore(const std::string& bytes, const std::string& origin) {
   const auto file = SafetensorsFile::parse(bytes, origin);
-  const auto integers = [&](const std::string& name, std::size_t count) {
-    const auto& tensor = file.tensor(name);
-    require<StorageError>(tensor.dtype == Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t),
-                          fmt::format("{}: tensor {} has the wrong size", origin, name), "the value head cannot be restored", "use an older checkpoint");
-    std::vector<std::int64_t> values(count);
-    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
-    return values;
-  };
+  const auto steps = file.integers("steps"), exponents = file.integers("exponents");
+  require<StorageError>(steps.size() == 1 && exponents.size() == sum_.exponents().size(), fmt::format("{}: steps or exponents of the wrong number", origin),
+                        "the value head cannot be restored", "use an older checkpoint");
   auto weights = file.floats("weights"), m = file.floats("m"), v = file.floats("v");
   require<StorageError>(weights.size() == weights_.size() && m.size() == weights_.size() && v.size() == weights_.size(),
                         fmt::format("{}: a value head of another model", origin), "it cannot be restored", "use a checkpoint of this run");
   weights_ = std::move(weights), optimizer_.m = std::move(m), optimizer_.v = std::move(v);
-  optimizer_.step = integers("steps", 1)[0];
-  sum_.set_exponents(integers("exponents", sum_.exponents().size()));
+  optimizer_.step = steps[0];
+  sum_.set_exponents(exponents);
 }
 
 }  // namespace rollcall::model

@@ -31,7 +31,7 @@ io::Source complete_source(const std::filesystem::path& path) {
   if (!source.is_run || source.loose.empty()) return source;
   std::set<std::uint64_t> steps;
   if (const auto names = io::list_checkpoints(source.root); !names.empty()) {
-    for (const auto& file : state_of(io::read_checkpoint(source.root, names.back(), kCoordinatorState)).unpacked)
+    for (const auto& file : state_of(io::StoredCheckpoint(source.root, names.back())).unpacked)
       if (file.purpose == Purpose::train) steps.insert(file.step);
   }
   std::erase_if(source.loose, [&](const std::string& shard) { return !steps.contains(io::ShardName::parse(shard)->step); });

@@ -311,14 +311,14 @@ std::map<std::string, std::string> Companions::save() const {
   return files;
 }
 
-void Companions::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
-  if (const auto found = files.find("reference.safetensors"); found != files.end() && wants(column::reference_logprob)) {
-    set_reference(model::parse_weights(job_->store->config(), found->second, origin + "/reference.safetensors"));
+void Companions::restore(const io::StoredCheckpoint& checkpoint) {
+  if (checkpoint.files().contains("reference.safetensors") && wants(column::reference_logprob)) {
+    set_reference(model::read_weights(job_->store->config(), checkpoint.verified("reference.safetensors")));
   } else if (job_->config.reference.model.empty()) {
     reference_.reset(), reference_weights_.reset();  // rolled back behind its beginning
   }
-  if (const auto found = files.find("critic.safetensors"); found != files.end() && value_head_)
-    value_head_->restore(found->second, origin + "/critic.safetensors");
+  if (checkpoint.files().contains("critic.safetensors") && value_head_)
+    value_head_->restore(checkpoint.read("critic.safetensors"), checkpoint.name() + "/critic.safetensors");
 }
 
 }  // namespace rollcall::stages

@@ -57,7 +57,7 @@ class Companions {
   std::shared_ptr<const model::AlignedFloats> reference() const { return reference_weights_; }  ///< layout order; none until training begins
   std::int64_t reference_revision() const { return reference_revision_; }  ///< grows with every change: an unchanged one needs no second copy on disk
   std::map<std::string, std::string> save() const;                         ///< the value head
-  void restore(const std::map<std::string, std::string>& files, const std::string& origin);
+  void restore(const io::StoredCheckpoint& checkpoint);
 
  private:
   using LeafColumns = std::map<std::string, std::vector<float>>;

@@ -74,8 +74,8 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       scheduler_(make_scheduler(job)),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
-      checkpoint_(resumed.checkpoint.name) {
-  if (!checkpoint_.empty()) tell(scheduler_files_.load(*scheduler_, resumed.checkpoint.files));
+      checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
+  if (resumed.checkpoint) tell(scheduler_files_.load(*scheduler_, *resumed.checkpoint));
   else state_.archive_digest = archive_digest(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = text_fingerprint(job);
   state_.judge_digest = job.judge_digest, state_.numerics = job.numerics;

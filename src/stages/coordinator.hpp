@@ -24,7 +24,7 @@ namespace rollcall::stages {
 /// What a run goes on from; everything empty for a fresh start.
 struct Resumed {
   CoordinatorState state;
-  io::Checkpoint checkpoint;
+  std::optional<io::StoredCheckpoint> checkpoint;
 };
 
 class Coordinator {

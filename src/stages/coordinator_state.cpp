@@ -149,11 +149,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
   }
 }
 
-CoordinatorState state_of(const io::Checkpoint& checkpoint) {
-  const auto text = checkpoint.files.find(kCoordinatorState);
-  require<StorageError>(text != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", checkpoint.name, kCoordinatorState),
-                        "it says which shards a run continues with", "use another checkpoint");
-  return parse_coordinator_state(text->second, fmt::format("{}/{}", checkpoint.name, kCoordinatorState));
+CoordinatorState state_of(const io::StoredCheckpoint& checkpoint) {
+  return parse_coordinator_state(checkpoint.read(kCoordinatorState), fmt::format("{}/{}", checkpoint.name(), kCoordinatorState));
 }
 
 }  // namespace rollcall::stages

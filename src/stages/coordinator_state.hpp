@@ -60,6 +60,6 @@ std::string to_json(const CoordinatorState& state);
 /// Throws StorageError naming `origin` when the text is not such a state.
 CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);
 /// That of a checkpoint. Throws StorageError, also where it has none.
-CoordinatorState state_of(const io::Checkpoint& checkpoint);
+CoordinatorState state_of(const io::StoredCheckpoint& checkpoint);
 
 }  // namespace rollcall::stages

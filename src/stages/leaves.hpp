@@ -23,8 +23,6 @@ class Leaves {
   explicit Leaves(WorkerPool& pool, bool on_device = false) : pool_(&pool), on_device_(on_device) {}
   /// What a leaf may take, and how many may be in memory at a time (MemoryUse). Before the first run.
   void fit(int at_once, std::int64_t leaf_bytes) { at_once_ = at_once, leaf_bytes_ = leaf_bytes; }
-  /// Gives back what runs have left; the next one takes it again.
-  void give_back() { apart_.clear(), together_.reset(); }
   /// Calls work(runner, i) for every i in [0, count), each once, in any order; a runner serves one call at a time. Rethrows what one threw.
   void run(std::int64_t count, const std::function<void(model::LeafRunner& runner, std::int64_t i)>& work);
 

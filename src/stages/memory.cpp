@@ -184,14 +184,6 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.leaf_bytes = need.leaf_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;
   }
-  if (trained) {
-    const bool updates = layout.hosts_stage(rank, comm::Stage::update);
-    const std::uint64_t files = rank == 0 || updates ? (models.companions.empty() ? 3 : 4) * weights : weights;
-    // At the start the sum's pages are not touched yet; a rollback comes later.
-    const std::uint64_t sum =
-        updates && !on_device && c.train.on_nonfinite != "rollback" ? 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)) : 0;
-    need.resume_bytes = files - std::min(files, sum);
-  }
   return need;
 }
 
@@ -200,7 +192,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   const std::uint64_t decode = need.decode_bytes > 0 ? scratch + need.sequence_bytes : 0;
   // A leaf's memory stays while others sample.
   const std::uint64_t leaf = need.leaf_bytes == 0 ? 0 : need.leaf_bytes + std::uint64_t(threads - 1) * need.leaf_thread_bytes;
-  const std::uint64_t least = held + std::max(leaf + decode, need.resume_bytes);
+  const std::uint64_t least = held + leaf + decode;
   require<EnvironmentError>(least <= limit, fmt::format("a rank of this run needs {} of memory, but {} {}", bytes_text(least), whose, bytes_text(limit)),
                             fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
                             "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.leaf_tokens or "
@@ -221,7 +213,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
       std::min(std::max(std::uint64_t(use.cache_bytes), sessions * need.sequence_bytes), sessions * std::uint64_t(need.sequences) * need.sequence_bytes);
   const std::uint64_t decoding = decode == 0 ? 0 : sessions * scratch + cache;
   use.step_bytes = leaves + decoding;
-  use.bytes = held + std::max(use.step_bytes, need.resume_bytes);
+  use.bytes = held + use.step_bytes;
   return use;
 }
 
@@ -237,8 +229,7 @@ std::string items_text(const MemoryNeed& need) {
   return items_text(need.held, {{"a leaf", need.leaf_bytes},
                                 {"rows and logits that it keeps where there is room", need.kept_bytes},
                                 {need.apart ? "a thread that samples" : "sampling", need.decode_bytes},
-                                {"the longest sequence", need.sequence_bytes},
-                                {"a checkpoint that is read", need.resume_bytes}});
+                                {"the longest sequence", need.sequence_bytes}});
 }
 
 }  // namespace rollcall::stages

@@ -48,7 +48,6 @@ struct MemoryNeed {
   std::uint64_t kept_bytes = 0;         ///< what sparing the second computation takes
   std::uint64_t decode_bytes = 0;       ///< a session's scratch while it samples; 0: no generation stage
   std::uint64_t sequence_bytes = 0;     ///< keys and values of the longest sequence and its prompt
-  std::uint64_t resume_bytes = 0;       ///< a checkpoint's files while they are taken over, beyond memory that is held but not used yet
   std::int64_t sequences = 0;           ///< most that a session holds at a time
   std::uint64_t thread_bytes = 0;       ///< what each thread of a session holds besides
   bool apart = false;                   ///< each thread has a session of its own (model/decode.hpp)

@@ -48,7 +48,7 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
 }
 
 /// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
-std::optional<io::Checkpoint> find_checkpoint(const RunConfig& config, CoordinatorState& state) {
+std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config, CoordinatorState& state) {
   std::vector<std::string> warnings;
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
   for (const auto& warning : warnings) spdlog::warn("{}", warning);
@@ -195,9 +195,9 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   if (request.resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {
-      opening.preamble.checkpoint = checkpoint->name;
+      opening.preamble.checkpoint = checkpoint->name();
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
-      spdlog::info("resuming from {}", checkpoint->name);
+      spdlog::info("resuming from {}", checkpoint->name());
       if (!compared) spdlog::warn("{} had no config.toml: it is not known whether the settings are those the run was started with", config.run.dir);
     }
     io::Removed removed = io::remove_leftovers(config.run.dir);

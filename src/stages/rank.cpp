@@ -113,31 +113,20 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   if (hosts(comm::Stage::judge)) judging_.emplace(job_, mail_);
   if (hosts(comm::Stage::update)) update_.emplace(job_, mail_, *update_ranks_, kept_);
   if (!checkpoint.empty()) restore(checkpoint);
-  reserve_steps(job_);  // only now: a checkpoint is read into memory of another kind
+  reserve_steps(job_);
 }
 
 void Rank::restore(const std::string& name) {
   if (world_->rank() != 0) io::await_checkpoint(job_.run_dir, name);  // rank 0 has read it
-  const bool partly = !update_ && world_->rank() != 0;                // without the moments, which are twice as large as the weights
-  model::huge_blocks().release_idle();                                // a checkpoint is read into memory of another kind
-  auto checkpoint = io::read_checkpoint(job_.run_dir, name, partly ? kCoordinatorState : "");
-  if (partly) checkpoint.files.merge(io::read_checkpoint(job_.run_dir, name, "model.safetensors").files);
-  const auto file = [&](const char* part) -> const std::string& {
-    const auto it = checkpoint.files.find(part);
-    require<StorageError>(it != checkpoint.files.end(), fmt::format("checkpoint {} has no {}", name, part), "the run cannot continue from it",
-                          "remove it to use the previous one");
-    return it->second;
-  };
-  auto state = parse_coordinator_state(file(kCoordinatorState), name + "/" + kCoordinatorState);
-  if (node_->rank() == 0) model::parse_weights(job_.store->config(), file("model.safetensors"), name + "/model.safetensors", job_.store->weights());
+  const io::StoredCheckpoint checkpoint(job_.run_dir, name);
+  auto state = state_of(checkpoint);
+  if (node_->rank() == 0) model::read_weights(job_.store->config(), checkpoint.verified("model.safetensors"), job_.store->weights());
   job_.store->publish(PolicyVersion{state.policy_version}, *node_);
   if (update_) {
-    update_->restore(checkpoint.files, name);
+    update_->restore(checkpoint);
     update_->restore_replay(state.unpacked);
   }
-  if (world_->rank() != 0) return;
-  std::erase_if(checkpoint.files, [](const auto& part) { return part.first.ends_with(".safetensors"); });  // taken, and as large as the model
-  resumed_ = {std::move(state), std::move(checkpoint)};
+  if (world_->rank() == 0) resumed_ = {std::move(state), checkpoint};
 }
 
 /// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names it.

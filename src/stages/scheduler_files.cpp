@@ -51,21 +51,15 @@ void SchedulerFiles::add_to(io::CheckpointShare& share, scheduling::Policy& poli
   else share.files[kPrompts] = [content = policy.content()] { return bytes_of(content); };
 }
 
-scheduling::LoadReport SchedulerFiles::load(scheduling::Policy& policy, const std::map<std::string, std::string>& files) {
-  const auto file = [&](const std::string& name) -> const std::string& {
-    const auto found = files.find(name);
-    require<StorageError>(found != files.end(), fmt::format("the checkpoint has no {}", name), "the scheduler could not continue where it stopped",
-                          "use an older checkpoint, or the version that wrote it");
-    return found->second;
-  };
-  scheduling::PolicyParts parts{file(kHead), scheduling::rows_from_bytes(file(rows_name(1)))};
+scheduling::LoadReport SchedulerFiles::load(scheduling::Policy& policy, const io::StoredCheckpoint& checkpoint) {
+  scheduling::PolicyParts parts{checkpoint.read(kHead), scheduling::rows_from_bytes(checkpoint.read(rows_name(1)))};
   rows_ = {parts.rows.size()};
-  while (files.contains(rows_name(rows_.size() + 1))) {
-    const auto newer = scheduling::rows_from_bytes(file(rows_name(rows_.size() + 1)));
+  while (checkpoint.files().contains(rows_name(rows_.size() + 1))) {
+    const auto newer = scheduling::rows_from_bytes(checkpoint.read(rows_name(rows_.size() + 1)));
     update(parts.rows, newer);
     rows_.push_back(newer.size());
   }
-  const auto report = policy.load_parts(parts, content_from(file(kPrompts)));
+  const auto report = policy.load_parts(parts, content_from(checkpoint.read(kPrompts)));
   if (!report.same_prompts) rows_.clear();
   return report;
 }

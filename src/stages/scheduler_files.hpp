@@ -5,7 +5,6 @@
 #include "scheduling/policy.hpp"
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,7 @@ class SchedulerFiles {
  public:
   /// What the next checkpoint holds of the scheduler; `share.earlier` names the checkpoint that the call before was for.
   void add_to(io::CheckpointShare& share, scheduling::Policy& policy);
-  /// Takes the state from a checkpoint's files, if there are any. Throws StorageError.
-  scheduling::LoadReport load(scheduling::Policy& policy, const std::map<std::string, std::string>& files);
+  scheduling::LoadReport load(scheduling::Policy& policy, const io::StoredCheckpoint& checkpoint);  ///< throws StorageError
 
  private:
   bool base_due() const;

@@ -36,14 +36,14 @@ class Update {
   std::optional<SaveReport> saved() { return saving_.poll(); }
   bool is_saving() const { return saving_.running(); }
   void on_rollback(const std::string& checkpoint);
-  /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a checkpoint's files.
-  void restore(const std::map<std::string, std::string>& files, const std::string& origin);
+  /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a checkpoint.
+  void restore(const io::StoredCheckpoint& checkpoint);
   /// The resumed run's files outside the archive, for the replay buffer. They are read with the first step: until then nothing is packed.
   void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
 
  private:
   method::StepColumns with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups) const;
-  void restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin);
+  void restore_optimizer(const io::StoredCheckpoint& checkpoint);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
   /// What the objective asks of the whole step beside a loss.

@@ -3,14 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "model/huge_blocks.hpp"
 #include "model/model_folder.hpp"
 #include "model/safetensors.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace rollcall::stages {
 namespace {
@@ -30,18 +28,33 @@ FileContent weights_file(const model::WeightLayout& layout, const std::shared_pt
 
 std::string moments_name(std::int64_t slice, std::int64_t slices) { return fmt::format("{}{:05}-of-{:05}.safetensors", kMoments, slice + 1, slices); }
 
-/// In the order of their slices. Throws StorageError when one is missing.
-std::vector<model::SafetensorsFile> moment_files(const std::map<std::string, std::string>& files, const std::string& origin) {
-  std::vector<model::SafetensorsFile> slices;
-  const auto first = files.lower_bound(kMoments);
-  std::int64_t count = 0;
-  for (auto file = first; file != files.end() && file->first.starts_with(kMoments); ++file) ++count;
-  for (std::int64_t slice = 0; slice < std::max<std::int64_t>(count, 1); ++slice) {
-    const auto found = files.find(moments_name(slice, count));
-    require<StorageError>(found != files.end(), fmt::format("checkpoint {} has no {}", origin, moments_name(slice, std::max<std::int64_t>(count, 1))),
-                          "the optimizer cannot be restored", "use an older checkpoint, or the version that wrote it");
-    slices.push_back(model::SafetensorsFile::view(std::as_bytes(std::span(found->second)), origin + "/" + found->first));
+/// A part of the moments, as one rank wrote it: [first, first + count) of the layout.
+struct MomentSlice {
+  std::int64_t first = 0, count = 0;
+  model::SafetensorsFile file;
+};
+
+/// The slice that begins the layout, whose counters hold for all, and those that [begin, end) takes something of. Only these are compared with the manifest: all ranks
+/// together read the moments about once. Throws StorageError.
+std::vector<MomentSlice> moment_slices(const io::StoredCheckpoint& checkpoint, std::int64_t begin, std::int64_t end, std::int64_t size) {
+  const auto files = std::count_if(checkpoint.files().begin(), checkpoint.files().end(), [](const auto& file) { return file.first.starts_with(kMoments); });
+  std::vector<MomentSlice> slices;
+  std::int64_t at = 0;
+  for (std::int64_t number = 0; number < std::max<std::int64_t>(files, 1); ++number) {
+    const std::string name = moments_name(number, std::max<std::int64_t>(files, 1));
+    if (number == 0) checkpoint.verified(name);  // or it is missing
+    auto file = model::SafetensorsFile::map(checkpoint.folder() / name);
+    const auto &m = file.tensor("m"), &v = file.tensor("v");
+    require<StorageError>(m.dtype == model::Dtype::f32 && v.dtype == model::Dtype::f32 && m.bytes.size() == v.bytes.size(),
+                          fmt::format("{}: m and v are not alike", file.origin()), "the optimizer cannot be restored", "use an older checkpoint");
+    const auto count = std::int64_t(m.bytes.size() / sizeof(float));
+    const bool taken = std::max(at, begin) < std::min(at + count, end);
+    if (taken && number > 0) checkpoint.verified(name);
+    if (taken || number == 0) slices.push_back({at, count, std::move(file)});
+    at += count;
   }
+  require<StorageError>(at == size, fmt::format("{}: moments of another model", checkpoint.name()), "the optimizer cannot be restored",
+                        "use a checkpoint of this run");
   return slices;
 }
 
@@ -107,34 +120,20 @@ void Update::on_save(const SaveRequest& request) {
   });
 }
 
-void Update::restore_optimizer(const std::map<std::string, std::string>& files, const std::string& origin) {
-  const auto slices = moment_files(files, origin);
-  const auto read_i64 = [&](const std::string& name, std::size_t count) {
-    const auto& tensor = slices.front().tensor(name);
-    require<StorageError>(tensor.dtype == model::Dtype::i64 && tensor.bytes.size() == count * sizeof(std::int64_t),
-                          fmt::format("{}: tensor {} has the wrong size", origin, name), "the optimizer cannot be restored", "use an older checkpoint");
-    std::vector<std::int64_t> values(count);
-    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
-    return values;
-  };
-  // Written by any number of ranks: all slices one after the other, of which this rank takes its share.
-  const auto own = std::size_t(own_);
+void Update::restore_optimizer(const io::StoredCheckpoint& checkpoint) {
+  const std::int64_t begin = begins_[std::size_t(own_)], end = begins_[std::size_t(own_) + 1];
+  const auto slices = moment_slices(checkpoint, begin, end, job_->store->layout().size);  // written by any number of ranks
+  const auto counters = slices.front().file.integers("counters"), exponents = slices.front().file.integers("exponents");
+  require<StorageError>(counters.size() == 3 && exponents.size() == optimizer_->exponents().size(),
+                        fmt::format("{}: counters or exponents of the wrong number", checkpoint.name()), "the optimizer cannot be restored",
+                        "use an older checkpoint");
   const auto read = [&](const char* name, std::span<float> moments) {
-    std::int64_t at = 0;
-    for (const auto& slice : slices) {
-      const auto& tensor = slice.tensor(name);
-      const auto count = std::int64_t(tensor.bytes.size() / sizeof(float));
-      const std::int64_t first = std::max(at, begins_[own]), last = std::min(at + count, begins_[own + 1]);
-      if (tensor.dtype == model::Dtype::f32 && first < last)
-        std::memcpy(moments.data() + (first - begins_[own]), tensor.bytes.data() + std::size_t(first - at) * sizeof(float),
-                    std::size_t(last - first) * sizeof(float));
-      at += tensor.dtype == model::Dtype::f32 ? count : 0;
+    for (const auto& [at, count, file] : slices) {
+      const std::int64_t first = std::max(at, begin), last = std::min(at + count, end);
+      if (first < last) file.widen(name, std::size_t(first - at), moments.subspan(std::size_t(first - begin), std::size_t(last - first)));
     }
-    require<StorageError>(at == job_->store->layout().size, fmt::format("{}: moments of another model", origin), "the optimizer cannot be restored",
-                          "use a checkpoint of this run");
   };
-  const auto counters = read_i64("counters", 3);
-  optimizer_->restore(read_i64("exponents", optimizer_->exponents().size()), counters[0], [&](std::span<float> m, std::span<float> v) {
+  optimizer_->restore(exponents, counters[0], [&](std::span<float> m, std::span<float> v) {
     read("m", m);
     read("v", v);
   });
@@ -142,31 +141,23 @@ void Update::restore_optimizer(const std::map<std::string, std::string>& files, 
   if (device_ != nullptr) device_->take(std::as_const(*job_->store).weights());
 }
 
-void Update::restore(const std::map<std::string, std::string>& files, const std::string& origin) {
-  restore_optimizer(files, origin);
-  const auto objective = files.find("objective.json");
-  require<StorageError>(objective != files.end(), fmt::format("checkpoint {} has no objective.json", origin), "the run cannot continue from it",
-                        "remove it to use the previous one");
-  objective_state_.restore(objective->second, origin + "/objective.json");
-  companions_.restore(files, origin);
+void Update::restore(const io::StoredCheckpoint& checkpoint) {
+  restore_optimizer(checkpoint);
+  objective_state_.restore(checkpoint.read("objective.json"), checkpoint.name() + "/objective.json");
+  companions_.restore(checkpoint);
 }
 
 void Update::on_rollback(const std::string& name) {
   await_writer();
   groups_.node->barrier();  // none of the node sends weights any more, which are replaced now
   io::await_checkpoint(job_->run_dir, name);
-  job_->leaves->give_back();
-  model::huge_blocks().release_idle();  // a checkpoint is read into memory of another kind
-  const auto checkpoint = io::read_checkpoint(job_->run_dir, name);
-  const auto file = checkpoint.files.find("model.safetensors");
-  require<StorageError>(file != checkpoint.files.end(), fmt::format("checkpoint {} has no model.safetensors", name), "the run cannot go back to it",
-                        "remove it to use the previous one");
-  if (groups_.node->rank() == 0) model::parse_weights(job_->store->config(), file->second, name + "/model.safetensors", job_->store->weights());
+  const io::StoredCheckpoint checkpoint(job_->run_dir, name);
+  if (groups_.node->rank() == 0) model::read_weights(job_->store->config(), checkpoint.verified("model.safetensors"), job_->store->weights());
   // The version goes on: it numbers what generation holds, and the rolled-back weights must replace it everywhere.
   job_->store->publish(PolicyVersion{job_->store->version().value + 1}, *groups_.node);
   // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the scheduler.
   const ObjectiveState seen = objective_state_;
-  restore(checkpoint.files, name);
+  restore(checkpoint);
   objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
   finish({});
 }

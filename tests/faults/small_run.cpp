@@ -37,9 +37,9 @@ std::string to_text(const Progress& p) {
   return j.dump();
 }
 
-Progress progress_from(const io::Checkpoint& checkpoint) {
-  const json j = json::parse(checkpoint.files.at("coordinator.json"));
-  Progress p{j.at("steps").get<int>(), j.at("packed").get<int>(), {}, checkpoint.files.at("model.safetensors").substr(0, 64)};
+Progress progress_from(const io::StoredCheckpoint& checkpoint) {
+  const json j = json::parse(checkpoint.read("coordinator.json"));
+  Progress p{j.at("steps").get<int>(), j.at("packed").get<int>(), {}, checkpoint.read("model.safetensors").substr(0, 64)};
   for (const auto& input : j.at("unpacked")) p.unpacked.push_back({file_from(input.at(0)), file_from(input.at(1))});
   return p;
 }
@@ -49,7 +49,7 @@ io::test::Sample content_of(int step) { return io::test::sample(7, std::uint64_t
 std::string after(const std::string& state, int step) { return Sha256().add(state).add(std::to_string(step)).hex(); }
 
 /// The start as src/stages/rank.cpp does it, in its order.
-std::optional<io::Checkpoint> start(const fs::path& run_dir) {
+std::optional<io::StoredCheckpoint> start(const fs::path& run_dir) {
   std::vector<std::string> warnings;
   auto checkpoint = io::newest_checkpoint(run_dir, &warnings);
   std::vector<io::PublishedFile> keep;
@@ -107,7 +107,7 @@ void run_to_end(const fs::path& run_dir, const Extent& extent) {
   const FolderLock lock(run_dir, "a small run");
   const auto checkpoint = start(run_dir);
   Progress p = checkpoint ? progress_from(*checkpoint) : Progress{};
-  std::string earlier = checkpoint ? checkpoint->name : "";
+  std::string earlier = checkpoint ? checkpoint->name() : "";
   while (p.steps < extent.steps) {
     ++p.steps;
     p.unpacked.push_back(io::test::write(run_dir, content_of(p.steps)));

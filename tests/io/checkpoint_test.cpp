@@ -39,7 +39,7 @@ TEST(Checkpoint, OrderIsThatOfWritingNotOfNames) {
   EXPECT_EQ(list_checkpoints(run), (std::vector<std::string>{"train_000002", "sft_000050", "train_000001"}));
   write_checkpoint(run, checkpoint("train_000002", "again"));
   EXPECT_EQ(list_checkpoints(run), (std::vector<std::string>{"sft_000050", "train_000001", "train_000002"}));
-  EXPECT_EQ(newest_checkpoint(run, nullptr)->files.at("model.safetensors"), "again");
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->read("model.safetensors"), "again");
 }
 
 TEST(Checkpoint, CorruptNewestFallsBackWithAWarning) {
@@ -53,7 +53,7 @@ TEST(Checkpoint, CorruptNewestFallsBackWithAWarning) {
   std::vector<std::string> warnings;
   const auto found = newest_checkpoint(run, &warnings);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->name, "a");
+  EXPECT_EQ(found->name(), "a");
   const auto said = [&](const std::string& words) {
     return std::any_of(warnings.begin(), warnings.end(), [&](const std::string& warning) { return warning.find(words) != std::string::npos; });
   };
@@ -72,7 +72,7 @@ TEST(Checkpoint, AnySingleFaultOfTheNewestFallsBackAndNamesTheFile) {
     std::vector<std::string> warnings;
     const auto found = newest_checkpoint(run, &warnings);
     ASSERT_TRUE(found.has_value());
-    EXPECT_EQ(found->name, "older") << which << " " << how;
+    EXPECT_EQ(found->name(), "older") << which << " " << how;
     ASSERT_EQ(warnings.size(), 1U) << which << " " << how;
     EXPECT_NE(warnings[0].find(std::string("newest/") + which), std::string::npos) << warnings[0];
   };
@@ -97,7 +97,7 @@ TEST(Checkpoint, AnySingleFaultOfTheNewestFallsBackAndNamesTheFile) {
   put(file(run, "newest", "empty"), "x");
   falls_back("empty", "no longer empty");
   newest();
-  EXPECT_EQ(newest_checkpoint(run, nullptr)->name, "newest");
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->name(), "newest");
 }
 
 TEST(Checkpoint, IsMadeOfTheSharesOfItsWriters) {
@@ -131,10 +131,10 @@ TEST(Checkpoint, OneThatStoodAsideForAReplacementComesBack) {
   write_checkpoint(run, checkpoint("a", "old"));
   const fs::path folder = run.path() / "checkpoints";
   fs::rename(folder / "a", folder / ".replaced-a");  // a crash before the new one took its place, where folders cannot be exchanged
-  EXPECT_EQ(newest_checkpoint(run, nullptr)->files.at("model.safetensors"), "old");
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->read("model.safetensors"), "old");
   write_checkpoint(run, checkpoint("b"));
   fs::rename(folder / "b", folder / ".replaced-a");  // a crash after it: the leftover goes
-  EXPECT_EQ(newest_checkpoint(run, nullptr)->name, "a");
+  EXPECT_EQ(newest_checkpoint(run, nullptr)->name(), "a");
   const Removed removed = remove_leftovers(run);
   EXPECT_EQ(removed.files, 4U) << "three and the manifest";
   EXPECT_GT(removed.bytes, std::string("{}weights").size());

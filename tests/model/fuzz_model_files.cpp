@@ -134,7 +134,7 @@ std::vector<Subject> subjects() {
   };
   const auto read_generation = [base = configs.front()](const std::string& text) { read_model_config({base, "c"}, {text, "g"}); };
   const auto model_config = model::testing::small_config(model::testing::Family::llama);
-  const auto read_model = [model_config](const std::string& bytes) { parse_weights(model_config, bytes, "m"); };
+  const auto read_model = [model_config](const std::string& bytes) { read_weights(model_config, WeightFiles(SafetensorsFile::parse(bytes, "m"))); };
   const std::string whole = to_model_safetensors(weight_layout(model_config), model::testing::random_weights(model_config, 1));
   const std::string index = R"({"metadata": {"total_size": 8}, "weight_map": {"a": "x-1.safetensors", "b": "x-2.safetensors"}})";
   return {{"config.json", configs, read_config, damaged_text},

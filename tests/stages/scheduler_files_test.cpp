@@ -45,8 +45,8 @@ TEST(SchedulerFiles, AreTheStateAfterAnyNumberOfCheckpoints) {
     train(*p, step, 40);
     save(run, files, *p, "train_" + std::to_string(step), earlier);
     if (step % 7 != 0) continue;
-    const auto read = io::read_checkpoint(run, earlier).files;
-    bases += read.contains("scheduler-000002.rows") ? 0 : 1;
+    const io::StoredCheckpoint read(run, earlier);
+    bases += read.files().contains("scheduler-000002.rows") ? 0 : 1;
     const auto resumed = policy(3000);
     SchedulerFiles again;
     again.load(*resumed, read);
@@ -83,12 +83,13 @@ TEST(SchedulerFiles, BeginAnewWhenThePromptsHaveChanged) {
   SchedulerFiles files;
   std::string earlier;
   for (std::uint64_t step = 0; step < 5; ++step) train(*p, step, 8), save(run, files, *p, "train_" + std::to_string(step), earlier);
-  EXPECT_EQ(files.load(*other, io::read_checkpoint(run, earlier).files).fresh, 10U);
+  EXPECT_EQ(files.load(*other, io::StoredCheckpoint(run, earlier)).fresh, 10U);
   save(run, files, *other, "changed", earlier);
-  EXPECT_FALSE(io::read_checkpoint(run, "changed").files.contains("scheduler-000002.rows"));
-  auto lacking = io::read_checkpoint(run, "changed").files;
-  lacking.erase("scheduler.prompts");
-  EXPECT_THROW(files.load(*other, lacking), StorageError);
+  EXPECT_FALSE(io::StoredCheckpoint(run, "changed").files().contains("scheduler-000002.rows"));
+  auto lacking = io::read_checkpoint(run, "changed");
+  lacking.name = "lacking", lacking.files.erase("scheduler.prompts");
+  io::write_checkpoint(run, lacking);
+  EXPECT_THROW(files.load(*other, io::StoredCheckpoint(run, "lacking")), StorageError);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace rollcall::app::archive {
 namespace {
 
-Committed committed_of(const io::Checkpoint& checkpoint) {
-  Committed committed{checkpoint.name, stages::state_of(checkpoint)};
+Committed committed_of(const io::StoredCheckpoint& checkpoint) {
+  Committed committed{checkpoint.name(), stages::state_of(checkpoint)};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
     committed.files[file.files.scores.path] = file.files.scores;
@@ -26,7 +26,10 @@ Committed committed_of(const io::Checkpoint& checkpoint) {
 }  // namespace
 
 Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
-  return committed_of(io::read_checkpoint(run_dir, checkpoint, depth == Depth::whole ? std::string() : stages::kCoordinatorState));
+  const io::StoredCheckpoint stored(run_dir, checkpoint);
+  if (depth == Depth::whole)
+    for (const auto& [file, facts] : stored.files()) stored.verified(file);
+  return committed_of(stored);
 }
 
 std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {
