@@ -36,7 +36,10 @@ def plan_says_what_a_run_takes(harness):
         taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / folder), *settings)
         print(f"{folder}: planned {planned / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
         check(0.9 * planned < taken < 1.1 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
-    check(planned < planned_bytes(harness, *LARGER), "packed weights of bf16 take no less")
+    bf16, planned = planned, planned_bytes(harness, *LARGER)
+    check(bf16 < planned, "packed weights of bf16 take no less")
+    taken, _ = peak_bytes(harness, "train", harness.tiny, "--resume", *sets(run__dir=harness.work / "few"), *LARGER, *few, *sets(train__steps=2))
+    check(0.9 * planned < taken < 1.1 * planned, f"plan says {planned / 1e6:.0f} MB, a resume took {taken / 1e6:.0f} MB")
 
 
 def a_limit_changes_no_bit(harness):

@@ -10,6 +10,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace rollcall::model {
 namespace {
@@ -52,6 +54,40 @@ TEST(Safetensors, HalvesWidenExactly) {
   EXPECT_TRUE(wide[4] == 0.0F && std::signbit(wide[4]));
   EXPECT_EQ(wide[5], -std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(wide[6]));
+}
+
+/// Largest resident set so far [bytes].
+std::size_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::size_t(std::stoull(line.substr(6))) * 1024;
+  return 0;
+}
+
+TEST(Safetensors, OfAMappedFileOnlyAPartIsInMemory) {
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "large.safetensors";
+  constexpr std::size_t kPiece = 1 << 20, kPieces = 40;  // 160 MiB, of no whole number of parts
+  std::vector<float> read(kPiece * kPieces);
+  {
+    const std::vector<std::int64_t> counters{7, -1};
+    const std::vector<TensorView> tensors = {{"counters", Dtype::i64, {2}, std::as_bytes(std::span(counters))},
+                                             {"m", Dtype::f32, {std::int64_t(read.size())}, std::as_bytes(std::span(read))}};
+    std::ofstream file(path, std::ios::binary);
+    file << safetensors_head(tensors, {}) << std::string_view(reinterpret_cast<const char*>(counters.data()), 16);
+    std::vector<float> piece(kPiece);
+    for (std::size_t i = 0; i < kPieces; ++i) {
+      for (std::size_t j = 0; j < kPiece; ++j) piece[j] = float(1000 * i + j % 1000);
+      file.write(reinterpret_cast<const char*>(piece.data()), std::streamsize(piece.size() * sizeof(float)));
+    }
+  }
+  const std::size_t before = peak_bytes();
+  const SafetensorsFile file = SafetensorsFile::map(path);
+  EXPECT_EQ(file.integers("counters"), (std::vector<std::int64_t>{7, -1}));
+  EXPECT_THROW(file.integers("m"), InputError);
+  file.widen("m", 3, std::span(read).subspan(3));
+  EXPECT_LT(peak_bytes() - before, 40U << 20);
+  for (std::size_t i = 3; i < read.size(); ++i) ASSERT_EQ(read[i], float(1000 * (i / kPiece) + i % kPiece % 1000)) << i;
+  std::filesystem::remove(path);
 }
 
 void expect_fault(const std::string& bytes, const std::string& fault) {
