@@ -218,18 +218,22 @@ void end_checkpoint(const fs::path& run_dir, const std::string& name, const Chec
   remove_folder(hidden);  // what was there before
 }
 
+void write_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointShare& share) {
+  expect(plain(name), "a checkpoint's name is a plain file name");
+  remove_folder(hidden_folder(run_dir, name));
+  try {
+    end_checkpoint(run_dir, name, write_share(run_dir, name, share));
+  } catch (const Error&) {
+    std::error_code ignored;  // the first failure is the one to tell of
+    fs::remove_all(hidden_folder(run_dir, name), ignored);
+    throw;
+  }
+}
+
 void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
   CheckpointShare share;
   for (const auto& [name, content] : checkpoint.files) share.files[name] = [&bytes = content] { return bytes; };
-  expect(plain(checkpoint.name), "a checkpoint's name is a plain file name");
-  remove_folder(hidden_folder(run_dir, checkpoint.name));
-  try {
-    end_checkpoint(run_dir, checkpoint.name, write_share(run_dir, checkpoint.name, share));
-  } catch (const Error&) {
-    std::error_code ignored;  // the first failure is the one to tell of
-    fs::remove_all(hidden_folder(run_dir, checkpoint.name), ignored);
-    throw;
-  }
+  write_checkpoint(run_dir, checkpoint.name, share);
 }
 
 void restore_replaced(const fs::path& run_dir) {
@@ -272,20 +276,17 @@ const FileFacts& StoredCheckpoint::facts_of(const std::string& file) const {
 }
 
 std::string StoredCheckpoint::read(const std::string& file) const {
-  const FileFacts& facts = facts_of(file);
-  const fs::path path = folder_ / file;
-  if (!bytes_of(path)) corrupt(path, "the file is missing");
-  std::string content = read_file(path);
-  if (content.size() != facts.bytes) corrupt(path, fmt::format("it has {} bytes where the manifest says {}", content.size(), facts.bytes));
-  if (const auto found = checksum64(content); found != facts.checksum)
-    corrupt(path, fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum)));
-  return content;
+  return read_file(verified(file));  // twice, but it is small
 }
 
 fs::path StoredCheckpoint::verified(const std::string& file) const {
   const fs::path path = folder_ / file;
   if (const auto fault = fault_of(path, facts_of(file)); !fault.empty()) corrupt(path, fault);
   return path;
+}
+
+void StoredCheckpoint::verify() const {
+  for (const auto& [file, facts] : files_) verified(file);
 }
 
 Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
@@ -303,7 +304,7 @@ std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir, std::
   for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
     try {
       const StoredCheckpoint checkpoint(run_dir, candidate->second);
-      for (const auto& [file, facts] : checkpoint.files()) checkpoint.verified(file);
+      checkpoint.verify();
       found = checkpoint;
     } catch (const UnreadableError&) {
       throw;  // to go on from the one before would set aside what this one counts on

@@ -15,7 +15,7 @@
 
 namespace rollcall::io {
 
-/// A checkpoint's content in memory: named blobs (file name -> bytes), for example config.json, coordinator.json. For one of a small model, or a copy with other contents.
+/// A checkpoint's content in memory: named blobs (file name -> bytes), for example config.json, coordinator.json. For a small model.
 struct Checkpoint {
   std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
   std::map<std::string, std::string> files;
@@ -47,6 +47,7 @@ CheckpointFacts write_share(const std::filesystem::path& run_dir, const std::str
 void end_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const CheckpointFacts& files);
 
 /// Both by one rank; a failure leaves nothing of it.
+void write_checkpoint(const std::filesystem::path& run_dir, const std::string& name, const CheckpointShare& share);
 void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& checkpoint);
 
 /// Where a crash left a checkpoint that was about to be replaced aside and none in its place, puts it back. Only under the run folder's lock.
@@ -66,11 +67,11 @@ class StoredCheckpoint {
  public:
   StoredCheckpoint(const std::filesystem::path& run_dir, const std::string& name);  ///< throws StorageError naming the manifest
   const std::string& name() const { return name_; }
-  const std::filesystem::path& folder() const { return folder_; }
   const CheckpointFacts& files() const { return files_; }
-  /// Both compare a file with the manifest, and throw StorageError naming it, also where the checkpoint has none of that name.
+  /// All three compare with the manifest, and throw StorageError naming the file, also where the checkpoint has none of that name.
   std::string read(const std::string& file) const;                ///< its bytes
   std::filesystem::path verified(const std::string& file) const;  ///< where it lies; it is never in memory as a whole
+  void verify() const;                                            ///< every file
 
  private:
   const FileFacts& facts_of(const std::string& file) const;

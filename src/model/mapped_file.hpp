@@ -8,7 +8,8 @@
 namespace rollcall::model {
 
 /// A file of somebody else, mapped. One that is cut short or whose disk fails meanwhile would end the process by a signal (SIGBUS) at the first touch of a lost
-/// page; load() finds that out before the touch, so only what happens between the two, a matter of milliseconds, still does.
+/// page; load() finds that out before the touch, so only what happens between the two, a matter of milliseconds, still does. (Before Linux 5.14 load() can only look
+/// at the size: a page that the disk does not give ends the process.)
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);  ///< throws InputError or UnreadableError naming the file

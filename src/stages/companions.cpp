@@ -5,7 +5,6 @@
 #include "core/serialize.hpp"
 #include "method/columns.hpp"
 #include "model/model_folder.hpp"
-#include "model/safetensors.hpp"
 #include "stages/gradient_cosines.hpp"
 #include "stages/probes.hpp"
 
@@ -313,6 +312,7 @@ std::map<std::string, std::string> Companions::save() const {
 
 void Companions::restore(const io::StoredCheckpoint& checkpoint) {
   if (checkpoint.files().contains("reference.safetensors") && wants(column::reference_logprob)) {
+    reference_.reset(), reference_weights_.reset();  // not two at a time
     set_reference(model::read_weights(job_->store->config(), checkpoint.verified("reference.safetensors")));
   } else if (job_->config.reference.model.empty()) {
     reference_.reset(), reference_weights_.reset();  // rolled back behind its beginning

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "io/checkpoint.hpp"
 #include "method/method.hpp"
 #include "model/value_head.hpp"
 #include "stages/job.hpp"

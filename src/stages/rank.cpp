@@ -9,7 +9,6 @@
 #include "method/method.hpp"
 #include "model/device_choice.hpp"
 #include "model/device_sizes.hpp"
-#include "model/huge_blocks.hpp"
 #include "model/model_folder.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/failure.hpp"

@@ -28,36 +28,6 @@ FileContent weights_file(const model::WeightLayout& layout, const std::shared_pt
 
 std::string moments_name(std::int64_t slice, std::int64_t slices) { return fmt::format("{}{:05}-of-{:05}.safetensors", kMoments, slice + 1, slices); }
 
-/// A part of the moments, as one rank wrote it: [first, first + count) of the layout.
-struct MomentSlice {
-  std::int64_t first = 0, count = 0;
-  model::SafetensorsFile file;
-};
-
-/// The slice that begins the layout, whose counters hold for all, and those that [begin, end) takes something of. Only these are compared with the manifest: all ranks
-/// together read the moments about once. Throws StorageError.
-std::vector<MomentSlice> moment_slices(const io::StoredCheckpoint& checkpoint, std::int64_t begin, std::int64_t end, std::int64_t size) {
-  const auto files = std::count_if(checkpoint.files().begin(), checkpoint.files().end(), [](const auto& file) { return file.first.starts_with(kMoments); });
-  std::vector<MomentSlice> slices;
-  std::int64_t at = 0;
-  for (std::int64_t number = 0; number < std::max<std::int64_t>(files, 1); ++number) {
-    const std::string name = moments_name(number, std::max<std::int64_t>(files, 1));
-    if (number == 0) checkpoint.verified(name);  // or it is missing
-    auto file = model::SafetensorsFile::map(checkpoint.folder() / name);
-    const auto &m = file.tensor("m"), &v = file.tensor("v");
-    require<StorageError>(m.dtype == model::Dtype::f32 && v.dtype == model::Dtype::f32 && m.bytes.size() == v.bytes.size(),
-                          fmt::format("{}: m and v are not alike", file.origin()), "the optimizer cannot be restored", "use an older checkpoint");
-    const auto count = std::int64_t(m.bytes.size() / sizeof(float));
-    const bool taken = std::max(at, begin) < std::min(at + count, end);
-    if (taken && number > 0) checkpoint.verified(name);
-    if (taken || number == 0) slices.push_back({at, count, std::move(file)});
-    at += count;
-  }
-  require<StorageError>(at == size, fmt::format("{}: moments of another model", checkpoint.name()), "the optimizer cannot be restored",
-                        "use a checkpoint of this run");
-  return slices;
-}
-
 }  // namespace
 
 void Update::add_moments(io::CheckpointShare& share) const {
@@ -121,21 +91,37 @@ void Update::on_save(const SaveRequest& request) {
 }
 
 void Update::restore_optimizer(const io::StoredCheckpoint& checkpoint) {
+  const auto is_slice = [](const auto& file) { return file.first.starts_with(kMoments); };
+  const auto slices = std::max<std::int64_t>(std::count_if(checkpoint.files().begin(), checkpoint.files().end(), is_slice), 1);
+  const auto written = model::optimizer_shares(job_->store->layout().size, int(slices));  // by any number of ranks
   const std::int64_t begin = begins_[std::size_t(own_)], end = begins_[std::size_t(own_) + 1];
-  const auto slices = moment_slices(checkpoint, begin, end, job_->store->layout().size);  // written by any number of ranks
-  const auto counters = slices.front().file.integers("counters"), exponents = slices.front().file.integers("exponents");
-  require<StorageError>(counters.size() == 3 && exponents.size() == optimizer_->exponents().size(),
-                        fmt::format("{}: counters or exponents of the wrong number", checkpoint.name()), "the optimizer cannot be restored",
-                        "use an older checkpoint");
-  const auto read = [&](const char* name, std::span<float> moments) {
-    for (const auto& [at, count, file] : slices) {
-      const std::int64_t first = std::max(at, begin), last = std::min(at + count, end);
-      if (first < last) file.widen(name, std::size_t(first - at), moments.subspan(std::size_t(first - begin), std::size_t(last - first)));
+  const auto overlap = [&](std::size_t i) { return std::pair(std::max(written[i], begin), std::min(written[i + 1], end)); };
+  const auto open_slice = [&](std::size_t i) {
+    auto file = model::SafetensorsFile::map(checkpoint.verified(moments_name(std::int64_t(i), slices)));
+    for (const char* name : {"m", "v"}) {
+      const auto& tensor = file.tensor(name);
+      require<StorageError>(tensor.dtype == model::Dtype::f32 && tensor.bytes.size() == std::size_t(written[i + 1] - written[i]) * sizeof(float),
+                            fmt::format("{}: moments of another model", file.origin()), "the optimizer cannot be restored", "use a checkpoint of this run");
     }
+    return file;
   };
+  std::vector<std::size_t> taken;  // no rank compares others with the manifest, or all would read the moments of all
+  for (std::size_t i = 0; i < std::size_t(slices); ++i)
+    if (overlap(i).first < overlap(i).second) taken.push_back(i);
+  if (taken.empty()) taken.push_back(0);  // all have counters and exponents
+  const auto first = open_slice(taken.front());
+  const auto counters = first.integers("counters"), exponents = first.integers("exponents");
+  require<StorageError>(counters.size() == 3 && exponents.size() == optimizer_->exponents().size(),
+                        fmt::format("{}: counters or exponents of the wrong number", first.origin()), "the optimizer cannot be restored",
+                        "use an older checkpoint");
   optimizer_->restore(exponents, counters[0], [&](std::span<float> m, std::span<float> v) {
-    read("m", m);
-    read("v", v);
+    for (const std::size_t i : taken) {
+      const auto file = i == taken.front() ? first : open_slice(i);  // one at a time: many ranks may have written what one takes
+      const auto [from, to] = overlap(i);
+      if (from >= to) continue;
+      for (const auto& [name, moments] : {std::pair("m", m), std::pair("v", v)})
+        file.widen(name, std::size_t(from - written[i]), moments.subspan(std::size_t(from - begin), std::size_t(to - from)));
+    }
   });
   supervised_phase_ = counters[1] != 0;
   if (device_ != nullptr) device_->take(std::as_const(*job_->store).weights());

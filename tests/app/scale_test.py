@@ -63,6 +63,15 @@ def the_study_measures(h):
         check(abs(sum(line["shares"].values()) - 1) < 0.02, line)
         check(line["timing_s"]["update_compute_mean"] <= line["timing_s"]["update_compute_max"] <= line["timing_s"]["update"] * 1.001, line)
     check((h.work / "study/scaling.svg").read_text().startswith("<svg"), "no picture")
+    same = re.findall(r"the same step as weak and as strong, 4 ranks, (\w+): [+-][\d.]+%", done.stdout)
+    check(same == ["colocated", "disaggregated"], f"not said how far the same step differs from itself:\n{done.stdout}")
+    runs = h.work / "study/runs"
+    check(len(list(runs.glob("*/checkpoints/sft_*"))) == len(list(runs.glob("first/checkpoints/sft_*"))) == 1, "the model is trained more than once")
+    (runs / "first").rename(h.work / "gone")  # a run folder is read wherever it lies
+    h.succeed("simulate", "--scale", "--from", *sorted(runs.glob("strong-*")), "--check", *sorted(runs.glob("weak-*")))
+    for words_too, said in ((["--set", "train.steps=3"], "train.steps: the study sets it itself"), (["--sft-steps", "0"], "supervised steps of at least 1")):
+        refused = subprocess.run([str(word) for word in [*words, *words_too]], check=False, capture_output=True, text=True, cwd=h.work, env=os.environ)
+        check(refused.returncode == 2 and said in refused.stderr, refused.stderr)
 
 
 if __name__ == "__main__":

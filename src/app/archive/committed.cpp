@@ -27,8 +27,7 @@ Committed committed_of(const io::StoredCheckpoint& checkpoint) {
 
 Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
   const io::StoredCheckpoint stored(run_dir, checkpoint);
-  if (depth == Depth::whole)
-    for (const auto& [file, facts] : stored.files()) stored.verified(file);
+  if (depth == Depth::whole) stored.verify();
   return committed_of(stored);
 }
 

@@ -21,11 +21,14 @@ namespace fs = std::filesystem;
 
 /// The checkpoint without what is lost; its state as it was is kept.
 void rewrite_checkpoint(const fs::path& run_dir, const Committed& committed, const std::string& folder) {
-  io::Checkpoint checkpoint = io::read_checkpoint(run_dir, committed.checkpoint);
-  std::string& state = checkpoint.files.at(stages::kCoordinatorState);
-  write_file_atomic(run_dir / folder / stages::kCoordinatorState, state);
-  state = stages::to_json(committed.state);
-  io::write_checkpoint(run_dir, checkpoint);
+  const io::StoredCheckpoint before(run_dir, committed.checkpoint);
+  write_file_atomic(run_dir / folder / stages::kCoordinatorState, before.read(stages::kCoordinatorState));
+  io::CheckpointShare share{.files = {}, .earlier = before.name(), .unchanged = {}};
+  for (const auto& [file, facts] : before.files()) {
+    if (file != stages::kCoordinatorState) share.unchanged.push_back(file);
+  }
+  share.files[stages::kCoordinatorState] = [text = stages::to_json(committed.state)] { return text; };
+  io::write_checkpoint(run_dir, before.name(), share);
 }
 
 /// In an order that a second repair can take up at any point: a file is named before shards of its steps go, and missed as long as it is still named.

@@ -1,13 +1,13 @@
 // A run folder as the calibration sees it: what its steps worked on, and how long they took.
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "io/checkpoint.hpp"
 #include "io/source.hpp"
 #include "model/weights.hpp"
 #include "report/metrics.hpp"
 #include "stages/memory.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scale/calibration.hpp"
-#include "text/prompt_format.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -69,6 +69,15 @@ int ranks_of(const fs::path& run_dir) {
   }
 }
 
+/// As the run itself has it: what it began from may be elsewhere by now.
+model::ModelConfig policy_of(const fs::path& run_dir) {
+  const auto names = io::list_checkpoints(run_dir);
+  require<InputError>(!names.empty(), fmt::format("{} holds no checkpoint", run_dir.string()), "the size of its model is read from it",
+                      "give the folder of a run that has trained");
+  const io::StoredCheckpoint newest(run_dir, names.back());
+  return model::read_model_config({newest.read("config.json"), newest.name() + "/config.json"});
+}
+
 /// `computed`: tokens that the update of a step runs.
 void read_rollouts(const fs::path& run_dir, double computed, Workload& work) {
   work.lengths.clear();
@@ -107,12 +116,11 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
   run.cluster.layout = layout_of(config, ranks);
   run.cluster.threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, cores / ranks);
   run.cluster.ranks_per_node = ranks, run.cluster.cores_per_node = cores;
-  const text::PromptFormat format(config.text, text_source(config));
-  const auto models = models_of(config, *format.tokenizer());
+  const auto policy = policy_of(run_dir);
   run.work.prompts = config.train.prompts_per_step;
   run.work.rollouts = config.train.prompts_per_step * config.train.rollouts_per_prompt;
-  run.work.leaf_tokens = leaf_tokens(config, models.policy);
-  run.work.weights = std::int64_t(model::weight_layout(models.policy).size);
+  run.work.leaf_tokens = leaf_tokens(config, policy);
+  run.work.weights = std::int64_t(model::weight_layout(policy).size);
   run.work.seed = seed;
   read_rollouts(run_dir, medians.mean_or_none("perf/tokens_computed"), run.work);
   run.times = {.step = medians.of("timing_s/step"),
