@@ -14,13 +14,13 @@ UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def peak_bytes(harness, *arguments):
-    """Largest resident set of a process, and what it printed."""
+    """Largest resident set of a process, what it printed and what it said."""
     process = harness.start(*arguments)
     out, err = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     check(process.returncode == 0, f"exit code {process.returncode}\n{out}\n{err}")
-    return usage.ru_maxrss * 1024, out
+    return usage.ru_maxrss * 1024, out, err
 
 
 def planned_bytes(harness, *arguments):
@@ -33,23 +33,23 @@ def plan_says_what_a_run_takes(harness):
     few = sets(objective__recipe="grpo")  # trains a part of the rollouts
     for folder, settings in (("free", LARGER), ("few", [*LARGER, *few]), ("bf16", [*LARGER, *sets(run__numerics="bf16_sliced8")])):
         planned = planned_bytes(harness, *settings)
-        taken, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / folder), *settings)
+        taken, _, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / folder), *settings)
         print(f"{folder}: planned {planned / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
         check(0.9 * planned < taken < 1.1 * planned, f"{folder}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
     check(planned < planned_bytes(harness, *LARGER), "packed weights of bf16 take no less")
 
 
 def what_a_checkpoint_gives_back_takes_no_more(harness):
-    """Steps that take little, of 24 million parameters with a reference beside them: in memory as a whole the files of a checkpoint would stand out, 0.4 GB."""
+    """24 million parameters with a reference beside them, and next to nothing for steps: in memory as a whole the files of a checkpoint would stand out, 0.4 GB."""
+    limit = 1050 * 2**20
     heavy = [*LARGER, *sets(model__hidden_size=512, model__intermediate_size=1408, model__num_hidden_layers=8, model__num_attention_heads=8, model__num_key_value_heads=4,
-                            train__leaf_tokens=64, train__prompts_per_step=8, train__steps=3, objective__pieces__regularizer="k3_kl", objective__recipe="grpo",
-                            train__on_nonfinite="rollback", train__loss_spike_factor=1e-9, train__max_bad_steps=100)]
-    planned = planned_bytes(harness, *heavy)
-    folder = harness.work / "heavy"
-    for what, more in (("rollback", []), ("resume", ["--resume", *sets(train__steps=4)])):
-        taken, out = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=folder), *heavy, *more)
-        print(f"{what}: planned {planned / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
-        check(0.85 * planned < taken < 1.1 * planned, f"{what}: plan says {planned / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
+                            train__leaf_tokens=64, train__prompts_per_step=8, train__steps=3, objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5,
+                            objective__recipe="grpo", objective__pieces__advantage="fixed_baseline", train__on_nonfinite="rollback", train__loss_spike_factor=1e-9, train__max_bad_steps=100, run__memory_limit=limit)]
+    for what, more in (("rolling back", []), ("resuming", ["--resume", *sets(train__steps=4, run__log_level="info")])):
+        taken, out, err = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "heavy"), *heavy, *more)
+        print(f"{what}: limit {limit / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
+        check(what in out + err, f"not said that it is {what}:\n{out}\n{err}")
+        check(0.85 * limit < taken < 1.05 * limit, f"{what}: the limit is {limit / 1e6:.0f} MB, the run took {taken / 1e6:.0f} MB")
 
 
 def a_limit_changes_no_bit(harness):
@@ -57,7 +57,7 @@ def a_limit_changes_no_bit(harness):
     tight = [*LARGER, *sets(run__memory_limit=int(0.8 * free))]
     planned = planned_bytes(harness, *tight)  # all that is left may go to keys and values, and plan tells whole MB
     check(planned <= 0.8 * free + 0.5e6, f"plan says {planned / 1e6:.0f} MB with a limit of {0.8 * free / 1e6:.1f} MB")
-    taken, out = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "tight"), *tight)
+    taken, out, _ = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "tight"), *tight)
     check(taken < 0.8 * free, f"a run with a limit of {0.8 * free / 1e6:.1f} MB took {taken / 1e6:.1f} MB")
     reference = harness.succeed("train", harness.tiny, "--resume", *sets(run__dir=harness.work / "free"), *LARGER)
     check(policy_line(out) == policy_line(reference), f"a limit changes the policy:\n{out}\n{reference}")

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMB = 1'000'000;
 
 /// 100 MB held, leaves of 40 MB, 10 MB of scratch and sequences of 1 MB.
-const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 1 * kMB, 30 * kMB, 10 * kMB, 1 * kMB, 20 * kMB, 16, 0, true};
+const MemoryNeed kNeed{{{"weights", 60 * kMB}, {"libraries", 40 * kMB}}, 40 * kMB, 1 * kMB, 30 * kMB, 10 * kMB, 1 * kMB, 16, 0, true};
 
 TEST(Memory, UsesAllThreadsWhereThereIsNoLimit) {
   const auto use = fit_memory(kNeed, kNoLimit, "", 8);
