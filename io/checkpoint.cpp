@@ -86,12 +86,13 @@ std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   return bytes;
 }
 
-/// What a manifest says of a file and the file does not; empty: nothing. It is never in memory as a whole.
-std::string fault_of(const fs::path& path, const FileFacts& facts) {
+/// What a manifest says of a file and the file does not; empty: nothing. `content`: takes its bytes; else it is never in memory as a whole.
+std::string fault_of(const fs::path& path, const FileFacts& facts, std::string* content = nullptr) {
   const auto bytes = bytes_of(path);
   if (!bytes) return "the file is missing";
   if (*bytes != facts.bytes) return fmt::format("it has {} bytes where the manifest says {}", *bytes, facts.bytes);
-  const std::uint64_t found = file_checksum64(path);
+  if (content != nullptr) *content = read_file(path);
+  const std::uint64_t found = content != nullptr ? checksum64(*content) : file_checksum64(path);
   return found == facts.checksum ? "" : fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum));
 }
 
@@ -276,7 +277,9 @@ const FileFacts& StoredCheckpoint::facts_of(const std::string& file) const {
 }
 
 std::string StoredCheckpoint::read(const std::string& file) const {
-  return read_file(verified(file));  // twice, but it is small
+  std::string content;
+  if (const auto fault = fault_of(folder_ / file, facts_of(file), &content); !fault.empty()) corrupt(folder_ / file, fault);
+  return content;
 }
 
 fs::path StoredCheckpoint::verified(const std::string& file) const {

@@ -15,7 +15,7 @@
 
 namespace rollcall::io {
 
-/// A checkpoint's content in memory: named blobs (file name -> bytes), for example config.json, coordinator.json. For a small model.
+/// A checkpoint's content in memory: named blobs (file name -> bytes), for example config.json, coordinator.json. Whole in memory: for tests and benchmarks.
 struct Checkpoint {
   std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
   std::map<std::string, std::string> files;
@@ -68,7 +68,7 @@ class StoredCheckpoint {
   StoredCheckpoint(const std::filesystem::path& run_dir, const std::string& name);  ///< throws StorageError naming the manifest
   const std::string& name() const { return name_; }
   const CheckpointFacts& files() const { return files_; }
-  /// All three compare with the manifest, and throw StorageError naming the file, also where the checkpoint has none of that name.
+  /// All three compare with the manifest, and throw StorageError naming the file; the first two also where the checkpoint has none of that name.
   std::string read(const std::string& file) const;                ///< its bytes
   std::filesystem::path verified(const std::string& file) const;  ///< where it lies; it is never in memory as a whole
   void verify() const;                                            ///< every file

@@ -148,7 +148,7 @@ void write_whole_checkpoint(benchmark::State& state, const char* where) {
       });
 }
 
-void read_whole_checkpoint(benchmark::State& state, const char* where) {
+void verify_checkpoint(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const Checkpoint checkpoint{"train_000001", checkpoint_files(std::size_t(state.range(0)) << 20)};
   write_checkpoint(run.path, checkpoint);
@@ -168,7 +168,7 @@ BENCHMARK_CAPTURE(read_back, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime(
 BENCHMARK_CAPTURE(pack_steps, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_steps, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write_whole_checkpoint, disk, nullptr)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(read_whole_checkpoint, memory, kMemory)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(verify_checkpoint, memory, kMemory)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

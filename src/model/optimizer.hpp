@@ -25,7 +25,7 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, std::i
 
 /// How the flat buffer of `size` elements is cut for AdamW: who has share s takes the gradient of [begins[s], begins[s + 1]), holds its moments and makes its new
 /// weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). [ranks + 1]; cut at blocks of the norm. A share has at least 1 MiB of moments, so that its file in a
-/// checkpoint is worth a create and an fsync: of a small model the later shares are empty.
+/// checkpoint is worth a create and an fsync: of a small model the later shares are empty. Checkpoints are cut by this: another rule is another format.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
 /// Those that are not: the first of them all.
 std::int64_t ranks_with_share(std::span<const std::int64_t> begins);

@@ -105,7 +105,7 @@ void Update::restore_optimizer(const io::StoredCheckpoint& checkpoint) {
     }
     return file;
   };
-  std::vector<std::size_t> taken;  // no rank compares others with the manifest, or all would read the moments of all
+  std::vector<std::size_t> taken;  // only these are compared with the manifest, or every rank would read all moments
   for (std::size_t i = 0; i < std::size_t(slices); ++i)
     if (overlap(i).first < overlap(i).second) taken.push_back(i);
   if (taken.empty()) taken.push_back(0);  // all have counters and exponents
@@ -116,7 +116,7 @@ void Update::restore_optimizer(const io::StoredCheckpoint& checkpoint) {
                         "use an older checkpoint");
   optimizer_->restore(exponents, counters[0], [&](std::span<float> m, std::span<float> v) {
     for (const std::size_t i : taken) {
-      const auto file = i == taken.front() ? first : open_slice(i);  // one at a time: many ranks may have written what one takes
+      const auto file = i == taken.front() ? first : open_slice(i);  // one at a time beside it: many ranks may have written what one takes
       const auto [from, to] = overlap(i);
       if (from >= to) continue;
       for (const auto& [name, moments] : {std::pair("m", m), std::pair("v", v)})

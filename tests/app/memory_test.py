@@ -14,7 +14,7 @@ UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def peak_bytes(harness, *arguments):
-    """Largest resident set of a process, what it printed and what it said."""
+    """Largest resident set of a process, its stdout and its stderr."""
     process = harness.start(*arguments)
     out, err = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -44,7 +44,8 @@ def what_a_checkpoint_gives_back_takes_no_more(harness):
     limit = 1050 * 2**20
     heavy = [*LARGER, *sets(model__hidden_size=512, model__intermediate_size=1408, model__num_hidden_layers=8, model__num_attention_heads=8, model__num_key_value_heads=4,
                             train__leaf_tokens=64, train__prompts_per_step=8, train__steps=3, objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5,
-                            objective__recipe="grpo", objective__pieces__advantage="fixed_baseline", train__on_nonfinite="rollback", train__loss_spike_factor=1e-9, train__max_bad_steps=100, run__memory_limit=limit)]
+                            objective__recipe="grpo", objective__pieces__advantage="fixed_baseline", train__on_nonfinite="rollback",
+                            train__loss_spike_factor=1e-9, train__max_bad_steps=100, run__memory_limit=limit)]
     for what, more in (("rolling back", []), ("resuming", ["--resume", *sets(train__steps=4, run__log_level="info")])):
         taken, out, err = peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / "heavy"), *heavy, *more)
         print(f"{what}: limit {limit / 1e6:.0f} MB, taken {taken / 1e6:.0f} MB", flush=True)
