@@ -15,7 +15,7 @@
 
 namespace rollcall::io {
 
-/// A checkpoint's content in memory: named blobs (file name -> bytes), for example config.json, coordinator.json. Whole in memory: for tests and benchmarks.
+/// A checkpoint whole in memory, for tests and benchmarks: named blobs (file name -> bytes), for example config.json, coordinator.json.
 struct Checkpoint {
   std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
   std::map<std::string, std::string> files;
