@@ -13,6 +13,8 @@
 namespace rollcall::objective {
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 at::Tensor zeros(std::int64_t n) { return at::zeros({n}, at::kDouble); }
 
 bool is_column(const at::Tensor& t, std::int64_t n, at::ScalarType type) {
@@ -22,6 +24,13 @@ bool is_column(const at::Tensor& t, std::int64_t n, at::ScalarType type) {
 double at_least_one(const at::Tensor& sum) { return std::max(1.0, sum.item<double>()); }
 
 }  // namespace
+
+double mean_of(const at::Tensor& x, const at::Tensor& weight) {
+  const at::Tensor counted = weight.defined() ? x.masked_select(weight > 0) : x;
+  if (counted.numel() == 0) return 0.0;
+  const double mean = weight.defined() ? (x * weight).sum().item<double>() / weight.sum().item<double>() : x.sum().item<double>() / double(x.numel());
+  return std::clamp(mean, counted.min().item<double>(), counted.max().item<double>());
+}
 
 Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
   const auto& c = columns;
@@ -59,9 +68,15 @@ void Step::count() {
 }
 
 at::Tensor Step::group_sum(const at::Tensor& per_rollout) const { return zeros(prompts).index_add_(0, columns.group, per_rollout); }
-at::Tensor Step::group_mean(const at::Tensor& per_rollout) const { return group_sum(per_rollout) / group_size; }
+at::Tensor Step::group_mean(const at::Tensor& per_rollout, const at::Tensor& weight) const {
+  const auto bounded = [](const at::Tensor& x, const at::Tensor& least, const at::Tensor& largest) { return at::minimum(at::maximum(x, least), largest); };
+  if (!weight.defined()) return bounded(group_sum(per_rollout) / group_size, group_min(per_rollout), group_max(per_rollout));
+  const at::Tensor total = group_sum(weight), counts = weight > 0;
+  const at::Tensor least = group_min(at::where(counts, per_rollout, infinity)), largest = group_max(at::where(counts, per_rollout, -infinity));
+  return at::where(total > 0, bounded(group_sum(weight * per_rollout) / total, least, largest), 0.0);
+}
 at::Tensor Step::group_max(const at::Tensor& per_rollout) const {
-  return at::full({prompts}, -std::numeric_limits<double>::infinity(), at::kDouble).index_reduce_(0, columns.group, per_rollout, "amax");
+  return at::full({prompts}, -infinity, at::kDouble).index_reduce_(0, columns.group, per_rollout, "amax");
 }
 at::Tensor Step::group_min(const at::Tensor& per_rollout) const { return -group_max(-per_rollout); }
 at::Tensor Step::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts).index_add_(0, rollout, per_token); }

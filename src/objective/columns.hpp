@@ -23,6 +23,10 @@ struct Normalizer {
   double horizon = 0;   ///< longest response the sampler allows; 0: unknown
 };
 
+/// Mean of x by weights of 0 and more (undefined: all 1); 0 where they are all 0. Never outside the least and the largest value that counts: the mean of
+/// equal values is that value, where the rounding of their sum would leave a difference that a division by a spread of 0 + eps makes large.
+double mean_of(const at::Tensor& x, const at::Tensor& weight = {});
+
 /// The step's columns and what is derived from them, filled in this order: advantage, weight, then lengths and denominators.
 class Step {
  public:
@@ -48,7 +52,7 @@ class Step {
   void count();
 
   at::Tensor group_sum(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
-  at::Tensor group_mean(const at::Tensor& per_rollout) const;   ///< [B] -> [P]
+  at::Tensor group_mean(const at::Tensor& per_rollout, const at::Tensor& weight = {}) const;  ///< [B] -> [P], mean_of each group
   at::Tensor group_max(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
   at::Tensor group_min(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
   at::Tensor rollout_sum(const at::Tensor& per_token) const;    ///< [N] -> [B]

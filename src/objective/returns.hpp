@@ -27,7 +27,7 @@ inline at::Tensor rewards_of_tokens(const Step& step) {
 /// [N] minus its mean over its spread, over all tokens of the step.
 inline at::Tensor whitened(const at::Tensor& x) {
   const double count = double(std::max<std::int64_t>(x.numel(), 1));
-  const at::Tensor centred = x - x.sum() / count;
+  const at::Tensor centred = x - mean_of(x);
   return centred / ((centred.square().sum() / count).sqrt() + 1e-8);
 }
 

@@ -33,7 +33,7 @@ struct BalancedCenter {
       std::sort(failures.begin(), failures.end(), [&](auto a, auto b) { return draw[a] < draw[b]; });
       for (std::int64_t k = 0; k < surplus; ++k) keep[failures[std::size_t(k)]] = 0.0;
     }
-    const at::Tensor n = step.group_sum(kept), baseline = step.group_sum(kept * step.reward) / n * (step.group_size > 1);
+    const at::Tensor baseline = step.group_mean(step.reward, kept) * (step.group_size > 1);
     return step.over_tokens(kept * (step.reward - step.over_rollouts(baseline)));
   }
 };

@@ -54,10 +54,10 @@ struct BaselineScale {
     for (const auto& [choice, read] : columns)
       if (baseline == choice) a = a - step.named(read);
     const at::Tensor source = spread == Spread::reward ? step.reward : a;
-    at::Tensor variance = ((source - (source * share).sum()).square() * share).sum();
+    at::Tensor variance = ((source - mean_of(source, weight)).square() * share).sum();
     if (bessel == Switch::yes) variance = variance * count / (count - 1.0).clamp_min(1.0);
     const double deviation = variance.sqrt().item<double>();
-    if (recentre == Switch::yes) a = a - (a * share).sum();
+    if (recentre == Switch::yes) a = a - mean_of(a, weight);
     if (spread != Spread::none && deviation > eps) a = a / deviation;
     return step.over_tokens(a);
   }

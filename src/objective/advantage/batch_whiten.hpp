@@ -27,7 +27,7 @@ struct BatchWhiten {
   at::Tensor operator()(const Step& step) const {
     const at::Tensor returns = step.token_reward.defined() ? returns_of_tokens(step) : returns_of_rollouts(step);
     const double count = double(std::max<std::int64_t>(step.tokens, 1));
-    const at::Tensor centred = returns - returns.sum() / count;
+    const at::Tensor centred = returns - mean_of(returns);
     return centred / ((centred.square().sum() / count).sqrt() + eps);
   }
 

@@ -27,8 +27,8 @@ struct ConsistencyBlend {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor counted = (step.group_sum(step.length) > 0).to(at::kDouble), prompts = counted.sum(), share = counted / prompts.clamp_min(1.0);
-    const at::Tensor rate = step.group_mean(step.reward), centred = rate - (rate * share).sum();
+    const at::Tensor counted = (step.group_sum(step.length) > 0).to(at::kDouble), prompts = counted.sum();
+    const at::Tensor rate = step.group_mean(step.reward), centred = rate - mean_of(rate, counted);
     const at::Tensor global = centred / (((centred.square() * counted).sum() / (prompts - 1.0).clamp_min(1.0)).sqrt() + local.eps);
     const at::Tensor w = (gamma * (answer_entropy(step) - rho)).sigmoid();
     return step.over_tokens(step.over_rollouts(w)) * local(step) + step.over_tokens(step.over_rollouts((1.0 - w) * global));

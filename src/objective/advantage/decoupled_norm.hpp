@@ -30,7 +30,7 @@ struct DecoupledNorm {
     }
     if (!sum.defined()) sum = standardised(step, step.reward);
     const at::Tensor counted = (step.length > 0).to(at::kDouble), count = counted.sum();
-    const at::Tensor centred = sum - (sum * counted).sum() / count.clamp_min(1.0);
+    const at::Tensor centred = sum - mean_of(sum, counted);
     return step.over_tokens(centred / (((centred.square() * counted).sum() / (count - 1.0).clamp_min(1.0)).sqrt() + eps));
   }
 

@@ -22,7 +22,7 @@ struct GroupWhiten {
     const at::Tensor a = step.over_tokens((step.reward - step.baseline()) / spread);
     const double count = double(step.tokens);
     if (count < 2) return a;
-    const at::Tensor centred = a - a.sum() / count;
+    const at::Tensor centred = a - mean_of(a);
     return centred / ((centred.square().sum() / (count - 1)).sqrt() + eps);
   }
 };

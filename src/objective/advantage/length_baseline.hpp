@@ -13,8 +13,7 @@ struct LengthBaseline {
   static constexpr std::string_view name = "length_baseline", formula = "A_i = r_i - sum_g T r / sum_g T";
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor mean = step.group_sum(step.length * step.reward) / step.group_sum(step.length).clamp_min(1.0);
-    return step.over_tokens(step.reward - step.over_rollouts(at::where(step.group_size > 1, mean, 0.0)));
+    return step.over_tokens(step.reward - step.over_rollouts(step.group_mean(step.reward, step.length) * (step.group_size > 1)));
   }
 };
 

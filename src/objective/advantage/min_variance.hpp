@@ -26,8 +26,7 @@ struct MinVariance {
     const at::Tensor p = c.old_logprob.clamp_max(0.0).exp();
     const at::Tensor norm = step.rollout_sum(1.0 - 2.0 * p + at::maximum(step.named(column::sum_squares), p.square()));
     const at::Tensor weight = (2.0 * step.rollout_sum(step.named(column::current_logprob) - c.rollout_logprob).clamp(-20.0, 20.0)).exp() * norm;
-    const at::Tensor total = step.group_sum(weight), weighted = step.group_sum(weight * step.reward);
-    const at::Tensor mean = at::where(total > 0, weighted / total.clamp_min(1e-300), step.group_mean(step.reward));
+    const at::Tensor mean = at::where(step.group_sum(weight) > 0, step.group_mean(step.reward, weight), step.group_mean(step.reward));
     const at::Tensor spread = step.spread(true);
     return step.over_tokens((step.reward - step.over_rollouts(mean * (step.group_size > 1))) / at::where(spread > 1e-8, spread, 1.0));
   }

@@ -20,7 +20,7 @@ struct OwnGroupNorm {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble), count = step.group_sum(own);
-    const at::Tensor mean = step.group_sum(step.reward * own) / count.clamp_min(1) * (count > 1);
+    const at::Tensor mean = step.group_mean(step.reward, own) * (count > 1);
     const at::Tensor centred = (step.reward - step.over_rollouts(mean)) * own;
     const at::Tensor spread = (step.group_sum(centred.square()) / (count - 1).clamp_min(1)).sqrt() + eps;
     return step.over_tokens(centred / step.over_rollouts(at::where(count > 1, spread, 1.0)));

@@ -26,7 +26,7 @@ struct PairedOutcomes {
     const at::Tensor& correct = step.named(column::correct);
     const at::Tensor hard = (step.over_rollouts(step.group_mean(correct)) <= 0.5).to(at::kDouble), counted = (step.length > 0).to(at::kDouble);
     const at::Tensor outcome = at::where(correct > 0, 1.0 + (weight - 1.0) * hard, -weight + (weight - 1.0) * hard);
-    const at::Tensor share = counted / counted.sum().clamp_min(1.0), centred = outcome - (outcome * share).sum();
+    const at::Tensor share = counted / counted.sum().clamp_min(1.0), centred = outcome - mean_of(outcome, counted);
     const double spread = (centred.square() * share).sum().sqrt().item<double>();
     return step.over_tokens(spread > eps ? centred / spread : centred);
   }

@@ -20,11 +20,6 @@ Column by_group(const PlainStep& s, OfGroup f) {
   return over_tokens(s, a);
 }
 
-double mean_of(const std::vector<double>& x) {
-  double sum = 0;
-  for (const double v : x) sum += v;
-  return x.empty() ? 0.0 : sum / double(x.size());
-}
 /// Standard deviation with n - `less`.
 double spread_of(const std::vector<double>& x, int less) {
   double sum = 0;

@@ -48,9 +48,8 @@ Column batch_whiten(const PlainStep& s) {
     }
     returns.insert(returns.end(), backwards.begin(), backwards.end());
   }
-  double mean = 0, square = 0;
-  for (const double x : returns) mean += x;
-  mean /= double(std::max<std::size_t>(returns.size(), 1));
+  const double mean = mean_of(returns);
+  double square = 0;
   for (const double x : returns) square += (x - mean) * (x - mean) / double(returns.size());
   for (double& x : returns) x = (x - mean) / (std::sqrt(square) + 1e-8);
   return returns;

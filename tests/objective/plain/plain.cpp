@@ -1,6 +1,9 @@
 // Puts the plain pieces together, and runs a recipe's step-wide half by them.
 #include "plain/plain.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace rollcall::objective::test {
 
 const PlainPieces& plain_pieces() {
@@ -74,12 +77,20 @@ Column numerical_slope(PlainStep step, const std::function<double(const PlainSte
   return slope;
 }
 
+double mean_of(const std::vector<double>& x) {
+  if (x.empty()) return 0.0;
+  const auto [least, largest] = std::minmax_element(x.begin(), x.end());
+  return std::clamp(std::accumulate(x.begin(), x.end(), 0.0) / double(x.size()), *least, *largest);
+}
+
 GroupMoments moments_of_group(const PlainStep& s, std::int64_t group) {
   GroupMoments m;
+  std::vector<double> rewards;
   for (const auto& r : s.rollouts) {
-    if (r.group == group) m.mean += r.reward, ++m.size;
+    if (r.group == group) rewards.push_back(r.reward);
   }
-  m.mean /= m.size;
+  m.size = int(rewards.size());
+  m.mean = mean_of(rewards);
   double squares = 0;
   for (const auto& r : s.rollouts) {
     if (r.group == group) squares += (r.reward - m.mean) * (r.reward - m.mean);

@@ -60,6 +60,9 @@ std::vector<std::string> split_names(std::string_view joined);  ///< "a+b" -> a,
 /// Sum of c L by numerical differentiation in every log-prob, between two moves of it.
 Column numerical_slope(PlainStep step, const std::function<double(const PlainStep&)>& total, double below = -1e-6, double above = 1e-6);
 
+/// 0 of nothing; never outside the values, so that of equal ones it is the value.
+double mean_of(const std::vector<double>& x);
+
 /// Mean, spread (n - 1) and size of each rollout's group.
 struct GroupMoments {
   double mean = 0, spread = 0, population_spread = 0;

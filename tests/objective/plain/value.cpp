@@ -18,8 +18,8 @@ Column estimate(const Column& reward, const Column& value, double after, double 
 }
 
 Column whiten(Column x) {
-  double mean = 0, square = 0;
-  for (const double v : x) mean += v / double(x.size());
+  const double mean = mean_of(x);
+  double square = 0;
   for (const double v : x) square += (v - mean) * (v - mean) / double(x.size());
   for (double& v : x) v = (v - mean) / (std::sqrt(square) + 1e-8);
   return x;
