@@ -62,6 +62,24 @@ Handle index_type() {
   return type;
 }
 
+/// What files are made and read with, made once a process: a quarter of what HDF5 takes for a file. Each write sets the room of `access`, under the lock (handle.hpp).
+struct Forms {
+  Handle access = file_properties();
+  Handle file{H5Pcreate(H5P_FILE_CREATE), "make file properties"}, dataset{H5Pcreate(H5P_DATASET_CREATE), "make dataset properties"};
+  Handle row = index_type(), scalar{H5Screate(H5S_SCALAR), "make scalar space"};
+
+  Forms() {
+    check(H5Pset_obj_track_times(file, false), "leave out time stamps");
+    check(H5Pset_obj_track_times(dataset, false), "leave out time stamps");
+    check(H5Pset_fill_time(dataset, H5D_FILL_TIME_NEVER), "leave out fill values");
+    check(H5Pset_alloc_time(dataset, H5D_ALLOC_TIME_EARLY), "make room at once");
+  }
+};
+const Forms& forms() {
+  static const Forms& made = *new Forms;  // HDF5 is not cleaned up at the end (handle.cpp)
+  return made;
+}
+
 Handle list_space(hsize_t length) { return Handle(H5Screate_simple(1, &length, nullptr), "make space"); }
 
 std::vector<IndexRow> index_of(std::span<const ColumnView> columns) {
@@ -88,8 +106,7 @@ std::string facts_of(const Layout& layout) {
 }
 
 void write_attribute(hid_t file, const char* name, hid_t type, const void* value) {
-  const Handle scalar(H5Screate(H5S_SCALAR), "make scalar space");
-  const Handle made(H5Acreate2(file, name, type, scalar, H5P_DEFAULT, H5P_DEFAULT), "create attribute", name);
+  const Handle made(H5Acreate2(file, name, type, forms().scalar, H5P_DEFAULT, H5P_DEFAULT), "create attribute", name);
   check(H5Awrite(made, type, value), "write attribute", name);
 }
 
@@ -101,11 +118,7 @@ void write_attributes(hid_t file, const Layout& layout) {
 }
 
 Handle create_list(hid_t file, const char* name, hid_t type, std::uint64_t length) {
-  const Handle properties(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
-  check(H5Pset_obj_track_times(properties, false), "leave out time stamps");
-  check(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER), "leave out fill values");
-  check(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY), "make room at once");
-  return Handle(H5Dcreate2(file, name, type, list_space(length), H5P_DEFAULT, properties, H5P_DEFAULT), "create dataset", name);
+  return Handle(H5Dcreate2(file, name, type, list_space(length), H5P_DEFAULT, forms().dataset, H5P_DEFAULT), "create dataset", name);
 }
 
 void write_list(hid_t file, const char* name, hid_t type, std::uint64_t length, const void* values) {
@@ -152,16 +165,13 @@ CompactFile write_compact(const std::filesystem::path& path, std::span<const Col
     length += view.bytes.size();
     if (segment_count(view.bytes.size()) > 1) std::ranges::copy(segment_checksums(view.bytes), std::back_inserter(segments));
   }
-  const Handle access = file_properties();
   constexpr std::size_t kRest = 1 << 13;  // metadata and index
-  check(H5Pset_fapl_core(access, std::size_t(length) + kRest, false), "choose memory driver");
-  const Handle creation(H5Pcreate(H5P_FILE_CREATE), "make file properties");
-  check(H5Pset_obj_track_times(creation, false), "leave out time stamps");
+  check(H5Pset_fapl_core(forms().access, std::size_t(length) + kRest, false), "choose memory driver");
   constexpr const char* kNowhere = "/dev/null/in-memory";  // HDF5 looks for the file even where it stays in memory; there can be none of this name
-  const Handle file(H5Fcreate(kNowhere, H5F_ACC_TRUNC, creation, access), "create");
+  const Handle file(H5Fcreate(kNowhere, H5F_ACC_TRUNC, forms().file, forms().access), "create");
   write_attributes(file, layout);
   const auto index = index_of(columns);
-  write_list(file, kIndex, index_type(), index.size(), index.data());
+  write_list(file, kIndex, forms().row, index.size(), index.data());
   if (!segments.empty()) write_list(file, kSegments, H5T_STD_U64LE, segments.size(), segments.data());
   const haddr_t place = H5Dget_offset(create_list(file, kColumns, H5T_STD_U8LE, length));
   const auto image = image_of(file, place == HADDR_UNDEF ? std::nullopt : std::optional(place), columns);
@@ -204,7 +214,7 @@ void CompactTables::read_facts(hid_t file) {
 }
 
 void CompactTables::read_index(hid_t file, std::uint64_t file_bytes) {
-  const auto rows = read_list<IndexRow>(file, kIndex, index_type(), file_bytes / sizeof(IndexRow));
+  const auto rows = read_list<IndexRow>(file, kIndex, forms().row, file_bytes / sizeof(IndexRow));
   const bool segmented = H5Lexists(file, kSegments, H5P_DEFAULT) > 0;
   const auto segments = segmented ? read_list<std::uint64_t>(file, kSegments, H5T_STD_U64LE, file_bytes / sizeof(std::uint64_t)) : std::vector<std::uint64_t>{};
   std::size_t next = 0;

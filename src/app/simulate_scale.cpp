@@ -96,8 +96,8 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
 
 std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
   return fmt::format(R"(
-efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which every
-update rank works on the columns of all rollouts, which more ranks do not shorten.
+efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which the
+first update rank works on the columns of all rollouts, which more ranks do not shorten.
 Assumed:
  1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
@@ -105,7 +105,9 @@ Assumed:
  4. Files become durable as fast for all ranks as for the ranks here: the parallel file system does not slow down.
  5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us, of which few ranks tell little.
  6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
- 7. Memory is not looked at: `rollcall plan RUN.toml --ranks N` does that.
+ 7. The objective takes the log-probs that are stored, in one update a step: no reference, teacher, critic, probes, replayed or
+    experts' rollouts.
+ 8. Memory is not looked at: `rollcall plan RUN.toml --ranks N` does that.
 )",
                      flags.rollouts_per_rank, like.name, flags.larger, like.work.weights, like.cluster.threads, like.work.lengths.size(),
                      like.work.rollouts / like.work.prompts, 100 * like.work.trained, flags.ranks_per_node, flags.latency_us, flags.link_gbit,

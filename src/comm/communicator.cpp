@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "comm/backoff.hpp"
+#include "core/serialize.hpp"
 
 #include <fmt/format.h>
 
@@ -43,6 +44,17 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
 
 void Communicator::broadcast_together(std::span<const GroupBroadcast> broadcasts) {
   for (const auto& one : broadcasts) one.ranks->broadcast(one.bytes, one.root);
+}
+
+std::vector<std::string> Communicator::gather(const std::string& bytes, int root) {
+  auto all = gather_all(bytes);
+  if (rank() != root) all.clear();
+  return all;
+}
+
+std::string Communicator::scatter(const std::vector<std::string>& parts, int root) {
+  const auto all = gather_all(rank() == root ? to_bytes(parts) : std::string());
+  return from_bytes<std::vector<std::string>>(all.at(std::size_t(root))).at(std::size_t(rank()));
 }
 
 Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle, std::optional<int> giver) {

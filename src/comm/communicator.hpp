@@ -57,6 +57,11 @@ class Communicator : public Collectives {
   virtual SharedMemory share_memory(std::size_t bytes) = 0;
   /// Equal-size or ragged byte strings from all ranks, in rank order. Collective.
   virtual std::vector<std::string> gather_all(const std::string& bytes) = 0;
+  // Of any length, between one rank and the others. Made of gather_all unless a transport moves less.
+  /// Byte strings of all ranks, in rank order, at the root; nothing at the others. Collective.
+  virtual std::vector<std::string> gather(const std::string& bytes, int root);
+  /// What the root has for this rank: it gives one string for each, the others none. Collective.
+  virtual std::string scatter(const std::vector<std::string>& parts, int root);
   /// All of them, side by side where the transport can. Called on the first one's ranks, whose deadline holds; every rank lists those that it takes part in, in one
   /// order for all.
   virtual void broadcast_together(std::span<const GroupBroadcast> broadcasts);

@@ -19,7 +19,7 @@ namespace rollcall::comm {
 namespace {
 
 /// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts with a fresh, hot Backoff (a long collective
-/// consists of many small exchanges inside MPI_Test, and at one poll a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
+/// consists of many small exchanges inside MPI_Test, and at two polls a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
 constexpr std::size_t kHeadBytes = 248;                      // of each string of a gather: they need no exchange of their own
 constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // of all of them, at most
@@ -37,7 +37,24 @@ void for_each_part(std::span<T> values, Act act) {
 /// The same piece of every share: how many elements of it and where they lie in the buffer.
 struct Pieces {
   std::vector<int> counts, places;  ///< [ranks]
+  std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
+
+/// Strings of these lengths from byte `first` on, in rounds of kRoundBytes: MPI counts bytes in an int, and a step may have more than that holds. One round where
+/// it all fits, however few ranks it is from, else each rank's share of a round. act(first, pieces): what of each is next, one behind the other.
+template <class Act>
+void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
+  const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
+  const std::uint64_t all = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+  const std::uint64_t most = all <= kRoundBytes ? longest : std::max<std::uint64_t>(kRoundBytes / std::uint64_t(sizes.size()), 1024);
+  Pieces pieces{std::vector<int>(sizes.size()), std::vector<int>(sizes.size())};
+  for (; first < longest; first += most) {
+    const auto count = [&](std::uint64_t size) { return int(std::min(most, size - std::min(size, first))); };
+    std::transform(sizes.begin(), sizes.end(), pieces.counts.begin(), count);
+    std::exclusive_scan(pieces.counts.begin(), pieces.counts.end(), pieces.places.begin(), 0);
+    act(first, pieces);
+  }
+}
 
 /// Shares piece by piece, so that all ranks send and receive all the time and one round moves about kPartBytes.
 template <class T, class Act>
@@ -197,7 +214,7 @@ void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std
   });
 }
 
-/// What is short travels with its length. The rest in rounds of kRoundBytes: MPI counts bytes in an int, and a step may have more than that holds.
+/// What is short travels with its length.
 std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
   const std::uint64_t own = bytes.size();
   const std::size_t head = std::min(kHeadBytes, kHeadsBytes / std::size_t(size_)), each = sizeof own + head;
@@ -213,24 +230,52 @@ std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
     strings[source].reserve(sizes[source]);
     strings[source].assign(heads.data() + each * source + sizeof own, std::min<std::uint64_t>(sizes[source], head));
   }
-  const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
-  const std::uint64_t all_bytes = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-  // One round where it all fits, however few ranks it is from; else each rank's share of a round.
-  const std::uint64_t most = all_bytes <= kRoundBytes ? longest : std::max<std::uint64_t>(kRoundBytes / std::uint64_t(size_), 1024);
-  std::vector<int> counts(size_), places(size_);
   std::string all;
-  for (std::uint64_t first = head; first < longest; first += most) {
-    const auto count = [&](std::uint64_t size) { return int(std::min(most, size - std::min(size, first))); };
-    std::transform(sizes.begin(), sizes.end(), counts.begin(), count);
-    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    all.resize(std::size_t(places.back()) + std::size_t(counts.back()));
+  in_rounds(sizes, head, [&](std::uint64_t first, const Pieces& pieces) {
+    all.resize(pieces.end());
     complete("MPI_Iallgatherv", [&](MPI_Request* r) {
-      return MPI_Iallgatherv(bytes.data() + std::min(own, first), counts[std::size_t(rank_)], MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
-                             comm_, r);
+      return MPI_Iallgatherv(bytes.data() + std::min(own, first), pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(), pieces.counts.data(),
+                             pieces.places.data(), MPI_BYTE, comm_, r);
     });
-    for (std::size_t source = 0; source < strings.size(); ++source) strings[source].append(all, std::size_t(places[source]), std::size_t(counts[source]));
-  }
+    for (std::size_t source = 0; source < strings.size(); ++source)
+      strings[source].append(all, std::size_t(pieces.places[source]), std::size_t(pieces.counts[source]));
+  });
   return strings;
+}
+
+std::vector<std::string> MpiCommunicator::gather(const std::string& bytes, int root) {
+  std::vector<std::uint64_t> sizes(size_);
+  sizes[std::size_t(rank_)] = bytes.size();
+  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sizes.data(), 1, MPI_UINT64_T, comm_, r); });
+  std::vector<std::string> strings(rank_ == root ? size_ : 0);
+  for (std::size_t source = 0; source < strings.size(); ++source) strings[source].reserve(sizes[source]);
+  in_rounds(sizes, 0, [&](std::uint64_t first, const Pieces& pieces) {
+    std::string all(rank_ == root ? pieces.end() : 0, '\0');
+    complete("MPI_Igatherv", [&](MPI_Request* r) {
+      return MPI_Igatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first), pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
+                          pieces.counts.data(), pieces.places.data(), MPI_BYTE, root, comm_, r);
+    });
+    for (std::size_t source = 0; source < strings.size(); ++source)
+      strings[source].append(all, std::size_t(pieces.places[source]), std::size_t(pieces.counts[source]));
+  });
+  return strings;
+}
+
+std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int root) {
+  expect(parts.size() == std::size_t(rank_ == root ? size_ : 0), "scatter: the root has a part for every rank");
+  std::vector<std::uint64_t> sizes(size_);
+  std::transform(parts.begin(), parts.end(), sizes.begin(), [](const std::string& part) { return part.size(); });
+  broadcast(std::as_writable_bytes(std::span(sizes)), root);
+  std::string own(sizes[std::size_t(rank_)], '\0');
+  in_rounds(sizes, 0, [&](std::uint64_t first, const Pieces& pieces) {
+    std::string all;
+    for (std::size_t to = 0; to < parts.size(); ++to) all.append(parts[to], std::min<std::uint64_t>(sizes[to], first), std::size_t(pieces.counts[to]));
+    complete("MPI_Iscatterv", [&](MPI_Request* r) {
+      return MPI_Iscatterv(all.data(), pieces.counts.data(), pieces.places.data(), MPI_BYTE, own.data() + std::min<std::uint64_t>(own.size(), first),
+                           pieces.counts[std::size_t(rank_)], MPI_BYTE, root, comm_, r);
+    });
+  });
+  return own;
 }
 
 void MpiCommunicator::send(int destination, int tag, std::string bytes) {

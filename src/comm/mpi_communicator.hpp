@@ -46,6 +46,8 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split_by_host() override;
   SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
+  std::vector<std::string> gather(const std::string& bytes, int root) override;
+  std::string scatter(const std::vector<std::string>& parts, int root) override;
   void broadcast_together(std::span<const GroupBroadcast> broadcasts) override;
   const void* mpi_handle() const override { return &comm_; }
   void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }

@@ -51,14 +51,14 @@ class Step {
   /// Recounts trained_length and normalizer after the weight pieces have set `keep`.
   void count();
 
-  at::Tensor group_sum(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
+  at::Tensor group_sum(const at::Tensor& per_rollout) const;                                  ///< [B] -> [P]
   at::Tensor group_mean(const at::Tensor& per_rollout, const at::Tensor& weight = {}) const;  ///< [B] -> [P], mean_of each group
-  at::Tensor group_max(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
-  at::Tensor group_min(const at::Tensor& per_rollout) const;    ///< [B] -> [P]
-  at::Tensor rollout_sum(const at::Tensor& per_token) const;    ///< [N] -> [B]
-  at::Tensor rollout_mean(const at::Tensor& per_token) const;   ///< [N] -> [B], 0 for a rollout without tokens
-  at::Tensor over_rollouts(const at::Tensor& per_group) const;  ///< [P] -> [B]
-  at::Tensor over_tokens(const at::Tensor& per_rollout) const;  ///< [B] -> [N]
+  at::Tensor group_max(const at::Tensor& per_rollout) const;                                  ///< [B] -> [P]
+  at::Tensor group_min(const at::Tensor& per_rollout) const;                                  ///< [B] -> [P]
+  at::Tensor rollout_sum(const at::Tensor& per_token) const;                                  ///< [N] -> [B]
+  at::Tensor rollout_mean(const at::Tensor& per_token) const;                                 ///< [N] -> [B], 0 for a rollout without tokens
+  at::Tensor over_rollouts(const at::Tensor& per_group) const;                                ///< [P] -> [B]
+  at::Tensor over_tokens(const at::Tensor& per_rollout) const;                                ///< [B] -> [N]
   /// First rollout of each group and the end of the last, [P+1]: for loops where tensors say it badly (medians, ranks, pairs).
   const std::vector<std::int64_t>& group_begin() const { return group_begin_; }
 

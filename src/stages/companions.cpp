@@ -74,6 +74,14 @@ model::Policy read_policy(const std::string& folder, const PolicyStore& store, c
   return policy;
 }
 
+bool runs_passes(const method::Method& objective) {
+  const auto columns = objective.columns();
+  return objective.needs_value() || std::any_of(columns.begin(), columns.end(), [](const std::string& name) {
+           const bool stored = name == column::current_logprob || name == column::current_entropy;
+           return (among(from_a_pass, name) && !stored) || name.starts_with(column::flat_reference);
+         });
+}
+
 Companions::Companions(Job& job, const method::Method& objective, comm::Communicator& ranks) : job_(&job), ranks_(&ranks) {
   for (const auto& name : objective.columns()) {
     require<ConfigError>(among(from_the_batch, name) || among(from_a_pass, name) || name.starts_with("component/") || name.starts_with(column::flat_reference),

@@ -21,6 +21,9 @@ namespace rollcall::stages {
 /// The model of a folder beside the policy, for the same kernels. Throws ConfigError naming `key` when its vocabulary is another than the policy's, InputError without a model in it.
 model::Policy read_policy(const std::string& folder, const PolicyStore& store, const char* key);
 
+/// Whether the objective asks for a column of a forward pass, which the files do not hold.
+bool runs_passes(const method::Method& objective);
+
 class Companions {
  public:
   /// Reads the teacher, and the reference where it is a folder. Throws ConfigError when the objective asks for what the run file does not provide,

@@ -15,12 +15,16 @@ struct BackwardLeaf {
   model::ColumnGradient derivative;
   std::vector<float> logprob;  ///< at which the derivative was taken
   std::int64_t repeated = 0;   ///< tokens that the leaf before it runs as well
+
+  template <class A>
+  void serialize(A& ar, unsigned) {
+    ar& leaf.tokens& leaf.offsets& leaf.targets& leaf.hidden& leaf.parents& derivative.logprob& derivative.entropy& logprob& repeated;
+  }
 };
 
 /// The rollouts of these groups whose derivative is not zero throughout, packed anew as trees: what rollouts of a leaf begin with alike (a chat template's head,
 /// a prompt, the beginnings of answers) stands in it once, and derivatives of what are the same columns add up. A leaf may begin and end within a group.
-/// `derivative` and `logprob`: the columns of all rollouts one after the other, as in TrainBatch. All this changes the gradient by nothing but rounding, alike on
-/// every rank.
+/// `derivative` and `logprob`: the columns of all rollouts one after the other, as in TrainBatch. All this changes the gradient by nothing but rounding.
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens);
 

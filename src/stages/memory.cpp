@@ -11,6 +11,7 @@
 #include "stages/generation.hpp"
 #include "stages/judge_model.hpp"
 #include "stages/run_folder.hpp"
+#include "stages/update.hpp"
 
 #include <fmt/format.h>
 
@@ -84,13 +85,15 @@ RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer) {
   const std::filesystem::path source = weights_source(c);
   RunModels models;
   models.policy = source.empty() ? model::model_config(c.model, tokenizer.vocab_size(), tokenizer.eos()) : model::read_folder_config(source);
-  const auto columns = method::make_method(c.objective.recipe, c.objective.pieces, c.objective.knobs)->columns();
+  const auto objective = method::make_method(c.objective.recipe, c.objective.pieces, c.objective.knobs);
+  const auto columns = objective->columns();
   const auto wants = [&](const std::string& name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
   if (wants(method::column::reference_logprob)) models.companions.push_back(models.policy);
   if ((wants(method::column::teacher_logprob) || wants(method::column::teacher_kl)) && !c.teacher.model.empty())
     models.companions.push_back(model::read_folder_config(c.teacher.model));
   models.state_gradients = wants(method::column::gradient_cosine);
   models.probed = wants(method::column::probe_confidence);
+  models.whole_steps = step_at(c, *objective) == StepAt::every_rank;
   if (c.guide.share > 0.0 && !c.guide.model.empty()) models.guides.push_back(model::read_folder_config(c.guide.model));
   if (!c.judge.model.empty()) models.judges.push_back(judge_config(c.judge));
   return models;
@@ -161,7 +164,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       holds("sum of gradients", 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));  // 64 bits each, once a node
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
-    holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
+    if (models.whole_steps || rank == layout.of(comm::Stage::update).front()) holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
     if (trained) {
       const std::int64_t tokens = std::max({c.train.leaf_tokens, std::int64_t(longest), given.example});
       const auto bytes = [&](int members, std::int64_t kept) {

@@ -23,6 +23,7 @@ struct RunModels {
   std::vector<model::ModelConfig> judges;      ///< at most one, on every judge rank
   bool state_gradients = false;                ///< the objective compares rollouts by what they would change (gradient_cosine)
   bool probed = false;                         ///< update ranks sample from the policy, too (probes.hpp)
+  bool whole_steps = false;                    ///< all update ranks hold the rollouts of a step, not the first of them alone (StepAt)
 };
 /// Reads config.json of run.init_from or model.path, and of the models beside it. Throws InputError, ConfigError.
 RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);

@@ -187,7 +187,7 @@ class ColumnBuilder {
 
 }  // namespace
 
-StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks, KeptShards* kept) {
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks, StepAt at, KeptShards* kept) {
   StepBatch own;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const bool mine = files[i].keeper >= 0 ? files[i].keeper == ranks.world_rank() : i % std::size_t(ranks.size()) == std::size_t(ranks.rank());
@@ -199,7 +199,7 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   if (ranks.size() == 1) {
     merge_into(whole, index, std::move(own));
   } else {
-    for (const auto& bytes : ranks.gather_all(to_wire(own))) merge_into(whole, index, from_wire(bytes));
+    for (const auto& bytes : at == StepAt::leader ? ranks.gather(to_wire(own), 0) : ranks.gather_all(to_wire(own))) merge_into(whole, index, from_wire(bytes));
   }
   return in_order(std::move(whole), index);
 }

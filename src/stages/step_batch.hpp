@@ -18,7 +18,7 @@
 
 namespace rollcall::stages {
 
-/// Rollouts of a step in ascending GroupId, samples ascending inside: the same on every rank, however shards were cut. Behind them, in the same order,
+/// Rollouts of a step in ascending GroupId, samples ascending inside: the same however shards were cut. Behind them, in the same order,
 /// groups of earlier steps that are trained on again.
 struct StepBatch {
   std::vector<Group> groups;
@@ -33,10 +33,14 @@ struct StepBatch {
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 };
 
-/// The whole step on every rank, fragments of groups merged. Each file is opened by one rank, or had by its keeper, and its content shared: with R ranks that each
-/// opened the files of all R producers, a step would cost R^2 reads. Without the rollouts' texts. `kept`: this rank's; it is empty afterwards; a keeper is one of `ranks`. Collective. Throws
-/// StorageError (damaged file) or ProtocolError (a sample twice).
-StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks, KeptShards* kept = nullptr);
+/// Who holds the rollouts of a step.
+enum class StepAt { every_rank, leader };
+
+/// The whole step where it is wanted (rank 0 leads; the others have an empty one), fragments of groups merged. Each file is opened by one rank, or had by its
+/// keeper, and its content sent: with R ranks that each opened the files of all R producers, a step would cost R^2 reads. Without the rollouts' texts. `kept`: this
+/// rank's; it is empty afterwards; a keeper is one of `ranks`. Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
+StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files, comm::Communicator& ranks, StepAt at = StepAt::every_rank,
+                    KeptShards* kept = nullptr);
 
 /// Sample number of a rollout that no policy sampled: the task's worked solution.
 inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;

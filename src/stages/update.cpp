@@ -57,6 +57,14 @@ bool tracks_drift(const SchedulerSection& s) {
 
 }  // namespace
 
+StepAt step_at(const RunConfig& c, const method::Method& objective) {
+  const auto columns = objective.columns();
+  const bool drifts = std::find(columns.begin(), columns.end(), method::column::prior) != columns.end() || tracks_drift(c.scheduler);
+  const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;  // of those behind it the log-probs are not known
+  const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 && c.train.from_archive.empty();
+  return one_update && own && !drifts && !runs_passes(objective) ? StepAt::leader : StepAt::every_rank;
+}
+
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& kept)
     : job_(&job),
       mail_(&mail),
@@ -67,19 +75,19 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& k
       objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
       drift_(companions_.wants(method::column::prior) || tracks_drift(job.config.scheduler)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
+      step_at_(step_at(job.config, *objective_)),
       groups_(comm::make_node_groups(ranks, *job.carrier)),
       by_carrier_(job.carrier->over(ranks)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
       optimizer_(make_optimizer()) {}
 
-std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see) {
-  const auto own = own_leaves(std::int64_t(leaves.size()), *ranks_);
-  const auto most = std::int64_t(leaves.size() + std::size_t(ranks_->size()) - 1) / ranks_->size();  // that any rank has
+std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& own, std::int64_t count, double temperature, const SeeColumns& see) {
+  const auto most = (count + ranks_->size() - 1) / ranks_->size();  // that any rank has
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     optimizer_->start();
     job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) {
-      const auto& [leaf, derivative, logprob, repeated] = leaves[std::size_t(own[std::size_t(i)])];
-      see(own[std::size_t(i)], optimizer_->add(runner, job_->store->policy(), leaf, temperature, derivative));
+      const BackwardLeaf& each = own[std::size_t(i)];
+      see(i, optimizer_->add(runner, job_->store->policy(), each.leaf, temperature, each.derivative));
     });
     for (auto i = std::int64_t(own.size()); i < most; ++i) optimizer_->add_none();
     const auto outcome = optimizer_->finish(*ranks_);
@@ -98,14 +106,18 @@ void Update::finish(UpdateReport report) {
 void Update::on_supervise(const SupervisePlan& plan) {
   const Stopwatch clock;
   enter_phase(true);
-  const auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens);
+  auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens);
+  const auto count = std::int64_t(leaves.size());
+  const auto places = own_leaves(count, *ranks_);
+  std::vector<BackwardLeaf> own;
+  for (const auto i : places) own.push_back(std::move(leaves[std::size_t(i)]));
   UpdateReport report;
   std::vector<double> loss(leaves.size(), 0.0);
   const auto add_loss = [&](std::int64_t i, const model::Columns& columns) {
-    const auto& derivative = leaves[std::size_t(i)].derivative.logprob;
-    loss[std::size_t(i)] = std::inner_product(columns.logprob.begin(), columns.logprob.end(), derivative.begin(), 0.0);
+    const auto& derivative = own[std::size_t(i)].derivative.logprob;
+    loss[std::size_t(places[std::size_t(i)])] = std::inner_product(columns.logprob.begin(), columns.logprob.end(), derivative.begin(), 0.0);
   };
-  if (sum_gradient(leaves, 1.0, add_loss)) {
+  if (sum_gradient(own, count, 1.0, add_loss)) {
     report.metrics["sft/loss"] = whole_sum(loss);
     report.outcome = apply(job_->config.sft.optimizer, plan.lr, plan.grad_norm_limit, report.metrics);
   } else {
@@ -155,10 +167,14 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
 Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
   MiniBatch mini;
   mini.known = critic() == nullptr && (stored || companions_.wants_current());
+  if (mini.known && !leader()) return mini;
   const std::int64_t leaf_tokens = mini.known ? std::max(method::kKnownLeafTokens, job_->config.train.leaf_tokens) : job_->config.train.leaf_tokens;
-  mini.leaves = std::int64_t(leaf_groups(batch, groups, leaf_tokens).size());
-  if (own_leaves(mini.leaves, *ranks_).empty()) return mini;
+  if (!mini.known) {
+    mini.own = own_leaves(std::int64_t(leaf_groups(batch, groups, leaf_tokens).size()), *ranks_);
+    if (mini.own.empty()) return mini;
+  }
   mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);
+  if (mini.known) mini.own.resize(mini.train.leaves.size()), std::iota(mini.own.begin(), mini.own.end(), 0);
   if (mini.known && !stored) companions_.take_current(batch, groups, mini.train);
   mini.prepared = objective_->prepare(with_step(std::move(mini.train.columns), plan, batch, groups));
   return mini;
@@ -177,19 +193,18 @@ Update::LossShare Update::evaluate_leaf(const MiniBatch& mini, std::int64_t inde
   auto loss = mini.prepared->evaluate({range.rollouts, columns.logprob, columns.entropy, critic() != nullptr ? &value : nullptr});
   if (critic() != nullptr) critic()->add(columns.hidden, loss.dvalue);
   model::ColumnGradient derivative{std::exchange(loss.dlogprob, {}), std::exchange(loss.dentropy, {})};
-  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative), {mini.prepared->lr_factor(), mini.prepared->statistics()}};
+  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
 }
 
 std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
-  const auto own = own_leaves(mini.leaves, *ranks_);
-  std::vector<LossShare> shares(own.size());
-  const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) { shares[std::size_t(i)] = evaluate_leaf(mini, own[std::size_t(i)], runner); };
+  std::vector<LossShare> shares(mini.own.size());
+  const auto evaluate_own = [&](model::LeafRunner* runner, std::int64_t i) { shares[std::size_t(i)] = evaluate_leaf(mini, mini.own[std::size_t(i)], runner); };
   for (int attempt = 0;; ++attempt) {
     if (critic() != nullptr) critic()->start();
     if (mini.known) {
-      for (std::int64_t i = 0; i < std::int64_t(own.size()); ++i) evaluate_own(nullptr, i);  // one at a time: each takes milliseconds, and dozens of MB
+      for (std::int64_t i = 0; i < std::int64_t(shares.size()); ++i) evaluate_own(nullptr, i);  // one at a time: each takes milliseconds, and dozens of MB
     } else {
-      job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
+      job_->leaves->run(std::int64_t(shares.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
     }
     if (!mini.known) companions_.note_forward("policy", mini.train);
     using Outcome = model::GradientSum::Outcome;
@@ -199,13 +214,16 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
     require<NumericsError>(attempt + 1 < kMostRepeats, "the gradient sum of the value head found no exponent", "it cannot be summed exactly",
                            "lower critic.lr or look at the data of this step");
   }
-  std::vector<LossShare> all{std::size_t(mini.leaves)};
-  for (const auto& bytes : ranks_->gather_all(to_bytes(shares)))
-    for (auto& share : from_bytes<std::vector<LossShare>>(bytes)) all.at(std::size_t(share.leaf)) = std::move(share);
+  if (!mini.known) {
+    const auto all = ranks_->gather(leader() ? std::string() : to_bytes(shares), 0);
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+      for (auto& share : from_bytes<std::vector<LossShare>>(all[rank])) shares.push_back(std::move(share));
+    std::sort(shares.begin(), shares.end(), [](const LossShare& a, const LossShare& b) { return a.leaf < b.leaf; });
+  }
   Evaluated whole;
-  whole.terms = all.front().terms;
+  if (!leader()) return whole;
   const auto append = [](std::vector<float>& to, const std::vector<float>& values) { to.insert(to.end(), values.begin(), values.end()); };
-  for (auto& share : all) {
+  for (auto& share : shares) {
     whole.losses.push_back(std::move(share.loss));
     append(whole.logprob, share.logprob);
     append(whole.derivative.logprob, share.derivative.logprob), append(whole.derivative.entropy, share.derivative.entropy);
@@ -213,32 +231,48 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
   return whole;
 }
 
+Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms) const {
+  std::vector<std::string> parts;
+  std::vector<Dealt> dealt(leader() ? std::size_t(ranks_->size()) : 0, Dealt{{}, std::int64_t(leaves.size()), terms});
+  for (std::size_t i = 0; i < leaves.size(); ++i) dealt[i % dealt.size()].leaves.push_back(std::move(leaves[i]));
+  for (auto& part : dealt) {
+    parts.push_back(parts.empty() ? std::string() : to_bytes(part));
+    if (parts.size() > 1) part = {};
+  }
+  const auto own = ranks_->scatter(parts, 0);
+  return leader() ? std::move(dealt.front()) : from_bytes<Dealt>(own);
+}
+
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, index, settings.mini_batches);
-  expect(!batch.groups.empty(), "a step has rollouts");
-  if (groups.empty()) return UpdateOutcome::applied;  // those without a verdict have left fewer groups than mini-batches
+  if (leader() || step_at_ == StepAt::every_rank) {
+    expect(!batch.groups.empty(), "a step has rollouts");
+    if (groups.empty()) return UpdateOutcome::applied;  // those without a verdict have left fewer groups than mini-batches
+  }
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
   const MiniBatch mini = prepare(plan, batch, groups, stored);
   const auto evaluated = evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
-  const auto& [losses, columns, derivative, terms] = *evaluated;
-  const auto leaves = backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens);
-  const auto same_bits = [&](std::int64_t i, const model::Columns& seen) {
-    const auto& known = leaves[std::size_t(i)].logprob;
+  const auto& [losses, columns, derivative] = *evaluated;
+  auto leaves = leader() ? backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens) : std::vector<BackwardLeaf>();
+  double computed = 0.0, useful = 0.0;
+  for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
+  const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
+  const auto [own, count, terms] = deal(std::move(leaves), found);
+  const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
+    const auto& known = own[std::size_t(i)].logprob;
     require<NumericsError>(
         std::memcmp(seen.logprob.data(), known.data(), known.size() * sizeof(float)) == 0 || !all_finite(known),
         fmt::format("the training forward of step {} gives other log-probs than {}", plan.step, stored ? "generation stored" : "the forward before it"),
         "the gradient would not be that of the policy that sampled",
         "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
   };
-  const auto passes = sum_gradient(leaves, temperature_of(job_->config.sampling), same_bits);
+  const auto passes = sum_gradient(own, count, temperature_of(job_->config.sampling), same_bits);
   if (!passes) return UpdateOutcome::nonfinite;
-  for (const auto& leaf : leaves) {
-    metrics["perf/tokens_computed"] += double(*passes) * double(leaf.leaf.tokens.size());
-    metrics["perf/tokens_useful"] += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
-  }
+  metrics["perf/tokens_computed"] += double(*passes) * computed;
+  metrics["perf/tokens_useful"] += useful;
   std::map<std::string, double> step_metrics;
   if (leader()) {  // who reports
     signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
@@ -292,7 +326,7 @@ StepBatch Update::archived_step(std::uint64_t step) {
 }
 
 StepBatch Update::sampled(const UpdatePlan& plan) {
-  return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_, kept_) : archived_step(plan.step);
+  return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_, step_at_, kept_) : archived_step(plan.step);
 }
 
 StepBatch Update::gather(const UpdatePlan& plan) {

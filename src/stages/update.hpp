@@ -23,6 +23,9 @@
 
 namespace rollcall::stages {
 
+/// Whether ranks beside the leader compute with a step's rollouts, and not only with leaves that it deals.
+StepAt step_at(const RunConfig& config, const method::Method& objective);
+
 class Update {
  public:
   /// `ranks`: the update ranks among themselves; rank 0 of it speaks for all. `kept`: what this rank has judged.
@@ -51,45 +54,55 @@ class Update {
     double lr_factor = 1.0;
     std::map<std::string, double> statistics{};
   };
-  /// A leaf's loss, with the columns it was taken at and its derivative by them, as it travels to the other ranks.
+  /// A leaf's loss, with the columns it was taken at and its derivative by them, as it travels to the leader.
   struct LossShare {
     std::int64_t leaf = 0;
     method::LeafLoss loss{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
-    StepTerms terms{};  ///< alike for all leaves; a rank without one has them from here
 
     template <class A>
     void serialize(A& ar, unsigned) {
       ar& leaf& loss.loss& loss.sums& loss.minima& loss.maxima& loss.rollout_loss& logprob& derivative.logprob& derivative.entropy;
-      ar& terms.lr_factor& terms.statistics;
     }
   };
-  /// All leaves' losses in order, and the columns of all rollouts one after the other.
+  /// All leaves' losses in order, and the columns of all rollouts one after the other: with the leader.
   struct Evaluated {
     std::vector<method::LeafLoss> losses{};
     std::vector<float> logprob{};
     model::ColumnGradient derivative{};
-    StepTerms terms{};
   };
-  /// A mini-batch as the objective is evaluated on it. The leader has its first leaf.
+  /// A mini-batch as the objective is evaluated on it.
   struct MiniBatch {
-    std::int64_t leaves = 0;
-    bool known = false;  ///< the columns in memory are the current policy's: no forward pass
-    TrainBatch train{};  ///< this and what follows: on ranks that have a leaf
+    bool known = false;               ///< the columns in memory are the current policy's: no forward pass
+    std::vector<std::int64_t> own{};  ///< leaves that this rank evaluates: the leader all that are known, where no pass is to be shared out
+    TrainBatch train{};               ///< this and what follows: on ranks that have a leaf
     std::shared_ptr<const method::Prepared> prepared{};
   };
   MiniBatch prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
-  /// The objective on the columns of all leaves: those that are known, else those of a forward pass, which a critic needs in any case.
-  /// Shared out to the update ranks, known to all of them afterwards. Empty when the critic's gradient was not finite.
+  /// The objective on the columns of all leaves: those that are known, else those of a forward pass, which a critic needs in any case. Empty when the critic's
+  /// gradient was not finite.
   std::optional<Evaluated> evaluate(const MiniBatch& mini);
+  /// A rank's part of the backward pass, as the leader deals it.
+  struct Dealt {
+    std::vector<BackwardLeaf> leaves{};  ///< own_leaves
+    std::int64_t count = 0;              ///< of all ranks
+    StepTerms terms{};
+
+    template <class A>
+    void serialize(A& ar, unsigned) {
+      ar& leaves& count& terms.lr_factor& terms.statistics;
+    }
+  };
+  /// `leaves`: all of them, on the leader. Collective.
+  Dealt deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms) const;
   /// `runner`: for a forward pass; without one the stored columns are taken.
   LossShare evaluate_leaf(const MiniBatch& mini, std::int64_t index, model::LeafRunner* runner);
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
-  /// Sums the gradients of all leaves over threads and ranks; how often each had to run, or nothing when one was not finite. `see`: the columns of a leaf's
-  /// forward, where it ran.
-  using SeeColumns = std::function<void(std::int64_t leaf, const model::Columns& columns)>;
-  std::optional<int> sum_gradient(const std::vector<BackwardLeaf>& leaves, double temperature, const SeeColumns& see);
+  /// Sums the gradients of `count` leaves, of which `own` are this rank's, over threads and ranks; how often each had to run, or nothing when one was not finite.
+  /// `see`: the columns of the forward of own[i].
+  using SeeColumns = std::function<void(std::int64_t i, const model::Columns& columns)>;
+  std::optional<int> sum_gradient(const std::vector<BackwardLeaf>& own, std::int64_t count, double temperature, const SeeColumns& see);
   void share_compute(UpdateReport& report, double own_s) const;  ///< mean and longest of all ranks' own_s
   double whole_sum(const std::vector<double>& by_leaf) const;    ///< of what each leaf's owner knows; the same on every rank
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
@@ -117,6 +130,7 @@ class Update {
   ObjectiveState objective_state_;
   Drift drift_;
   ReplayBuffer replay_;
+  StepAt step_at_;
   std::optional<ArchivedSteps> archived_;             ///< on the leader, where the run trains from an archive
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                              ///< of the step at hand

@@ -9,7 +9,7 @@ SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="f
 # What each row below needs that a plain run does not have.
 MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
 NOVEL = sets(objective__recipe="g2rl")
-# Of known columns a leaf holds 65,536 tokens: two ranks of three evaluate one.
+# Of known columns a leaf holds 65,536 tokens: the objective is evaluated in two.
 LARGE = sets(
     train__steps=1, train__prompts_per_step=1024, train__rollouts_per_prompt=20, checkpoint__every=1)
 CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)

@@ -121,6 +121,27 @@ TEST(Collectives, GatherAllTakesMoreThanARoundHolds) {
   });
 }
 
+TEST(Collectives, GatherAndScatterGoBetweenOneRankAndTheOthers) {
+  in_world([](Communicator& world) {
+    const auto of = [](int from, int to, std::size_t scale) {
+      std::string bytes(std::size_t(from + 2 * to) * scale, '\0');
+      for (std::size_t i = 0; i < bytes.size(); i += 1 + i / 997) bytes[i] = char(i + std::size_t(from + 5 * to));
+      return bytes;
+    };
+    for (int root = 0; root < world.size(); ++root) {
+      for (const std::size_t scale : {0U, 1U, 997U, 70000U, 9'000'001U}) {  // rank 0 sends itself nothing; the last of these takes several rounds
+        if (scale > 1'000'000U && (root != 1 || world.size() > 3)) continue;
+        const auto all = world.gather(of(world.rank(), root, scale), root);
+        EXPECT_EQ(int(all.size()), world.rank() == root ? world.size() : 0);
+        for (int from = 0; from < int(all.size()); ++from) EXPECT_TRUE(all[std::size_t(from)] == of(from, root, scale)) << from << " of " << scale;
+        std::vector<std::string> parts;
+        for (int to = 0; to < (world.rank() == root ? world.size() : 0); ++to) parts.push_back(of(root, to, scale));
+        EXPECT_TRUE(world.scatter(parts, root) == of(root, world.rank(), scale)) << "from " << root << " of " << scale;
+      }
+    }
+  });
+}
+
 TEST(Collectives, BarrierHoldsUntilTheLastCame) {
   in_world([](Communicator& world) {
     world.barrier();

@@ -141,6 +141,11 @@ TEST(Memory, CountsWhatEachStageHolds) {
     EXPECT_EQ(bytes_of(need, "guide"), generates ? held(models.guides[0]) : 0U);
     EXPECT_EQ(bytes_of(need, "sum of gradients"), updates ? 2 * weights : 0U);
     EXPECT_EQ(bytes_of(need, "reference and teacher"), updates ? 2 * held(policy) : 0U);
+    const bool leads = rank == layout.of(comm::Stage::update).front();
+    EXPECT_EQ(bytes_of(need, "columns of a step") > 0, leads) << "no pass over the rollouts is asked for";
+    RunModels passes = models;
+    passes.whole_steps = true;
+    EXPECT_EQ(bytes_of(memory_need(config, passes, layout, rank, {30, 0}), "columns of a step") > 0, updates);
     EXPECT_EQ(need.leaf_bytes > 0, updates);
     EXPECT_EQ(need.decode_bytes > 0, generates);
     const auto generators = std::int64_t(layout.of(comm::Stage::generation).size());

@@ -95,7 +95,7 @@ const std::vector<CostName>& cost_names() {
       {"decode_token", "core us", "a token that a rank decodes, or of a prompt", &Costs::decode_token},
       {"file", "core us", "packing a rank's shard and scores, or unpacking another's", &Costs::file},
       {"file_wait", "us elapsed", "until a rank's shard and scores are durable", &Costs::file_wait},
-      {"unpack_rollout", "core us", "a rollout of the whole step, its columns on every update rank", &Costs::unpack_rollout},
+      {"unpack_rollout", "core us", "a rollout of the whole step, its columns on the first update rank", &Costs::unpack_rollout},
       {"train_token", "core us", "a token's forward and backward pass", &Costs::train_token},
       {"optimizer_weight", "core us", "a weight, on the rank that has its moments", &Costs::optimizer_weight},
       {"publish_weight", "core us", "a weight, on every rank that holds the policy", &Costs::publish_weight},

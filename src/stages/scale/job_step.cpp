@@ -221,7 +221,7 @@ void Step::start_update() {
   send_all(updaters, kFileRowBytes * double(expected_), [this](int rank) { update(rank, std::size_t(rank - of(Stage::update).front())); });
 }
 
-/// What a rank has judged it has in memory. Files of ranks that do not update are opened by one rank each. What they hold goes to all.
+/// What a rank has judged it has in memory. Files of ranks that do not update are opened by one rank each. What they hold goes to the leader, who deals leaves.
 void Step::update(int rank, std::size_t index) {
   const auto& updating = of(Stage::update);
   const std::size_t updaters = updating.size();
@@ -230,9 +230,9 @@ void Step::update(int rank, std::size_t index) {
   if (index == 0) reading_from_ = events_.now();
   serve(rank, costs_.file * files, Kind::exchange, [this, rank, index] {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
-      serve(rank, costs_.unpack_rollout * double(work_.rollouts), Kind::compute, [this, rank, index] {
+      serve(rank, index == 0 ? costs_.unpack_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
         if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
-        collective(rank, kTokenBytes * tokens_, [this, rank, index] { train(rank, index); });
+        collective(rank, kTokenBytes * tokens_ * work_.trained, [this, rank, index] { train(rank, index); });
       });
     });
   });

@@ -15,7 +15,7 @@ struct Costs {
   double decode_token = 1e-5;      ///< a row of it, and a token of a prompt
   double file = 3e-3;              ///< shard and scores of a rank: packing them, or unpacking those of another
   double file_wait = 1e-3;         ///< elapsed: until they are durable
-  double unpack_rollout = 3e-6;    ///< a rollout of the whole step, on every update rank: what it does with its columns
+  double unpack_rollout = 3e-6;    ///< a rollout of the whole step, on the first update rank: what it does with its columns
   double train_token = 3e-5;       ///< forward and backward of a token
   double optimizer_weight = 5e-9;  ///< a weight, by the rank that has its moments
   double publish_weight = 2e-9;    ///< a weight, on every rank that holds the policy: sum, pack, copy

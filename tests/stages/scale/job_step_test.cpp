@@ -117,6 +117,17 @@ TEST(JobStep, RanksThatShareACoreTakeTurns) {
   expect_nobody_lost_seconds(times);
 }
 
+TEST(JobStep, TheColumnsAreTheLeadersWorkWhileOthersWait) {
+  Costs costs = free_costs();
+  costs.unpack_rollout = 1.0;
+  const auto times = simulate_step(one_node("colocated", 2, 1), alike(3, 3, 1), costs);
+  EXPECT_DOUBLE_EQ(times.step, 3.0);
+  EXPECT_DOUBLE_EQ(times.archive, 3.0);
+  EXPECT_DOUBLE_EQ(times.ranks[0].compute, 3.0);
+  EXPECT_DOUBLE_EQ(times.ranks[1].compute, 0.0);
+  expect_nobody_lost_seconds(times);
+}
+
 TEST(JobStep, LeavesAreDealtAndCollectivesHaveHops) {
   Costs costs = free_costs();
   costs.train_token = 1.0, costs.hop = 0.25;
