@@ -76,7 +76,13 @@ at::Tensor Step::group_mean(const at::Tensor& per_rollout, const at::Tensor& wei
   return at::where(total > 0, bounded(group_sum(weight * per_rollout) / total, least, largest), 0.0);
 }
 at::Tensor Step::group_max(const at::Tensor& per_rollout) const {
-  return at::full({prompts}, -infinity, at::kDouble).index_reduce_(0, columns.group, per_rollout, "amax");
+  const at::Tensor most = at::full({prompts}, -infinity, at::kDouble),
+                   values = per_rollout.contiguous();  // a loop: LibTorch's index_reduce warns that it is beta
+  auto* out = most.data_ptr<double>();
+  const auto* value = values.const_data_ptr<double>();
+  for (std::int64_t g = 0; g < prompts; ++g)
+    for (std::int64_t i = group_begin_[std::size_t(g)]; i < group_begin_[std::size_t(g) + 1]; ++i) out[g] = std::max(out[g], value[i]);
+  return most;
 }
 at::Tensor Step::group_min(const at::Tensor& per_rollout) const { return -group_max(-per_rollout); }
 at::Tensor Step::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts).index_add_(0, rollout, per_token); }
