@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "objective/largest.hpp"
 
 #include <fmt/format.h>
 
@@ -75,15 +76,7 @@ at::Tensor Step::group_mean(const at::Tensor& per_rollout, const at::Tensor& wei
   const at::Tensor least = group_min(at::where(counts, per_rollout, infinity)), largest = group_max(at::where(counts, per_rollout, -infinity));
   return at::where(total > 0, bounded(group_sum(weight * per_rollout) / total, least, largest), 0.0);
 }
-at::Tensor Step::group_max(const at::Tensor& per_rollout) const {
-  const at::Tensor most = at::full({prompts}, -infinity, at::kDouble),
-                   values = per_rollout.contiguous();  // a loop: LibTorch's index_reduce warns that it is beta
-  auto* out = most.data_ptr<double>();
-  const auto* value = values.const_data_ptr<double>();
-  for (std::int64_t g = 0; g < prompts; ++g)
-    for (std::int64_t i = group_begin_[std::size_t(g)]; i < group_begin_[std::size_t(g) + 1]; ++i) out[g] = std::max(out[g], value[i]);
-  return most;
-}
+at::Tensor Step::group_max(const at::Tensor& per_rollout) const { return largest_of(prompts, columns.group, per_rollout, -infinity); }
 at::Tensor Step::group_min(const at::Tensor& per_rollout) const { return -group_max(-per_rollout); }
 at::Tensor Step::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts).index_add_(0, rollout, per_token); }
 at::Tensor Step::rollout_mean(const at::Tensor& per_token) const { return rollout_sum(per_token) / length.clamp_min(1); }
@@ -197,8 +190,7 @@ at::Tensor Leaf::over_group(const at::Tensor& per_group) const { return per_grou
 at::Tensor Leaf::group_logsumexp(const at::Tensor& per_rollout, const at::Tensor& mask) const {
   const double lowest = -std::numeric_limits<double>::infinity();
   const at::Tensor counted = mask > 0;
-  const at::Tensor largest =
-      at::full({groups()}, lowest, at::kDouble).index_reduce_(0, group(), at::where(counted, per_rollout.detach(), lowest), "amax").clamp_min(-1e300);
+  const at::Tensor largest = largest_of(groups(), group(), at::where(counted, per_rollout.detach(), lowest), lowest).clamp_min(-1e300);
   const at::Tensor shifted = at::where(counted, per_rollout - over_group(largest), 0.0).exp() * counted.to(at::kDouble);
   return group_sum(shifted).log() + largest;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "objective/columns.hpp"
+#include "objective/largest.hpp"
 
 #include <limits>
 
@@ -29,8 +30,8 @@ inline at::Tensor masked_group_mean(const Leaf& leaf, const at::Tensor& x, const
 /// [groups] log(anchor + sum exp(x)) over mask > 0, anchor 1 or 0. Without an anchor it is 0 where there is nothing to sum, with derivative 0.
 inline at::Tensor masked_logsumexp(const Leaf& leaf, const at::Tensor& x, const at::Tensor& mask, bool anchored) {
   const at::Tensor counted = mask > 0;
-  const at::Tensor largest = at::full({leaf.groups()}, anchored ? 0.0 : -1e300, at::kDouble)
-                                 .index_reduce_(0, leaf.group(), at::where(counted, x.detach(), anchored ? 0.0 : -1e300), "amax");
+  const double least = anchored ? 0.0 : -1e300;
+  const at::Tensor largest = largest_of(leaf.groups(), leaf.group(), at::where(counted, x.detach(), least), least);
   const at::Tensor sum = leaf.group_sum(at::where(counted, x - leaf.over_group(largest), 0.0).exp() * counted.to(at::kDouble));
   if (anchored) return (sum + (-largest).exp()).log() + largest;
   return at::where(sum > 0, at::where(sum > 0, sum, 1.0).log() + largest, 0.0);
@@ -40,7 +41,7 @@ inline at::Tensor masked_logsumexp(const Leaf& leaf, const at::Tensor& x, const 
 inline at::Tensor group_best(const Leaf& leaf, const at::Tensor& r) {
   const double lowest = -std::numeric_limits<double>::infinity();
   const at::Tensor counted = at::where(leaf.present() > 0, r, lowest);
-  return leaf.over_group(at::full({leaf.groups()}, lowest, at::kDouble).index_reduce_(0, leaf.group(), counted, "amax"));
+  return leaf.over_group(largest_of(leaf.groups(), leaf.group(), counted, lowest));
 }
 
 /// Pairs (w, l) of a group with r_w > r_l, as two columns [K]; of the extremes only the best w and the worst l.

@@ -7,6 +7,7 @@
 // What differs from clip: at mix_weight 1 nothing; at 0 it is clip on ratio sequence. A token has no derivative only where both branches are bounded.
 #pragma once
 
+#include "objective/largest.hpp"
 #include "objective/pieces.hpp"
 
 namespace rollcall::objective {
@@ -35,7 +36,7 @@ struct Hybrid {
     if (mix == Mix::constant) return {weight * token_loss + (1.0 - weight) * sequence_loss, clipped};
     const Step& step = leaf.step;
     const at::Tensor entropy = step.named(column::old_entropy);
-    const at::Tensor largest = at::zeros({step.rollouts}, at::kDouble).index_reduce_(0, step.rollout, entropy, "amax");
+    const at::Tensor largest = largest_of(step.rollouts, step.rollout, entropy, 0.0);
     const at::Tensor m = leaf.take(entropy / step.over_tokens(largest).clamp_min(1e-12));
     return {m * token_loss + (1.0 - m) * sequence_loss, clipped};
   }
