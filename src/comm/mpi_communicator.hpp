@@ -3,12 +3,15 @@
 
 #include "comm/backoff.hpp"
 #include "comm/communicator.hpp"
+#include "comm/meeting.hpp"
 #include "comm/roll_call.hpp"
 
 #include <mpi.h>
 
+#include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rollcall::comm {
@@ -22,7 +25,8 @@ void check_mpi(int code, const char* call);
 /// MPI counts with int: refuses more than 2^31 - 1 bytes. Control messages are kilobytes; what is larger travels by broadcast or as a file.
 void require_one_message(std::size_t bytes, const char* what);
 
-/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is a non-blocking operation plus MPI_Test with Backoff.
+/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is a non-blocking operation plus MPI_Test with Backoff. Where all
+/// ranks are on one node (Meeting), a rank sleeps until those that it waits for have come instead of looking, and what is short needs no MPI.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes the handle over
@@ -57,17 +61,32 @@ class MpiCommunicator final : public Communicator {
   void answer_roll_call(std::string_view waiting_for) override { roll_->answer(waiting_for); }
   std::string call_the_roll(std::string_view waiting_for) override { return roll_->call(waiting_for); }
   bool hears(int rank, bool& asked) override { return roll_->hears(rank, asked); }
+  void pause(double seconds) override;
 
  private:
   struct Transfer {
     Envelope message;  ///< of a send, `source` holds the destination
     MPI_Request request = MPI_REQUEST_NULL;
   };
+  /// Posts a non-blocking collective and sleeps until it is done. `root`: a rank for which the others may wait alone.
   template <class Post>
-  void complete(const char* call, Post post);                            ///< posts a non-blocking collective and sleeps until it is done
-  void complete_all(const char* call, std::span<MPI_Request> requests);  ///< sleeps until all are done
-  bool drive_send();                                                     ///< frees one finished send; false when the one looked at is still under way
-  bool arrived();                                                        ///< matches the next message unless one is on its way, and says whether it is here
+  void complete(const char* call, Post post, std::optional<int> root = {});
+  void complete_all(const char* call, std::span<MPI_Request> requests, const std::function<bool()>& early);  ///< sleeps until all are done
+  /// `early`: others have yet to come before it can be done.
+  void wait_in(const char* call, const std::function<bool()>& done, const std::function<bool()>& early);
+  void await_all(const char* what, std::uint32_t number);  ///< sleeps until all have entered
+  void await(const char* what, int rank, std::uint32_t number);
+  /// Enters the next collective with what `fill` puts into this rank's room, and gives its number.
+  template <class Fill>
+  std::uint32_t bring(const char* what, bool awaited, Fill fill);
+  template <class T, class Merge>
+  bool merge_where_met(const char* what, std::span<T> values, Merge merge);  ///< false: they have to travel by MPI
+  std::size_t exchange_heads(const std::string& bytes, std::size_t head, std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings);
+  std::unique_ptr<MpiCommunicator> part(int color);  ///< split()
+  std::unique_ptr<MpiCommunicator> on_host();        ///< split_by_host()
+  void meet(bool crowded);                           ///< from now on, where its ranks share memory. Collective
+  bool drive_send();                                 ///< frees one finished send; false when the one looked at is still under way
+  bool arrived();                                    ///< matches the next message unless one is on its way, and says whether it is here
   void drain() noexcept;
 
   MPI_Comm comm_;
@@ -77,6 +96,9 @@ class MpiCommunicator final : public Communicator {
   std::list<Envelope> to_self_;
   std::vector<std::int64_t> addends_;  ///< what sum_to_shares receives; a member because MPI may write into it until the job ends
   std::shared_ptr<RollCall> roll_;
+  std::optional<Meeting> meeting_;
+  bool crowded_ = false;     ///< the node has fewer cores than ranks: who waits gives its core away at once
+  std::uint32_t heard_ = 0;  ///< this rank's own bell, before the last look for a message
 };
 
 /// A world of its own over a duplicate of `comm`. Collective.

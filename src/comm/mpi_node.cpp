@@ -23,7 +23,9 @@ std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t byte
 
 }  // namespace
 
-std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
+std::unique_ptr<Communicator> MpiCommunicator::split_by_host() { return on_host(); }
+
+std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
   barrier();  // come together asleep before a call that blocks
   MPI_Comm part = MPI_COMM_NULL;
   {
@@ -36,10 +38,13 @@ std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
-  const auto host = split_by_host();
+  const auto host = on_host();
   // Ranks in containers of their own are on one node and see nothing of each other: each then stands for a node.
   const bool reached = pages_of_first(*host, 1).has_value();
-  return host->split(reached ? 0 : 1 + host->rank());
+  auto node = host->part(reached ? 0 : 1 + host->rank());
+  node->meet(false);
+  if (!meeting_ && node->size() == size_) meet(false);  // all ranks see the same of this
+  return node;
 }
 
 SharedMemory MpiCommunicator::share_memory(std::size_t bytes) {

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 namespace rollcall::comm {
 namespace {
@@ -118,6 +120,52 @@ TEST(Collectives, GatherAllTakesMoreThanARoundHolds) {
     };
     const auto all = world.gather_all(own(world.rank()));
     for (int r = 0; r < world.size(); ++r) EXPECT_TRUE(all[std::size_t(r)] == own(r)) << r;
+  });
+}
+
+/// Whoever gives goes ahead of those that take, as far as it may; nobody finds what belongs to another collective.
+TEST(Collectives, ManyBehindEachOtherKeepApart) {
+  in_world([](Communicator& world) {
+    const RandomStream random(5, RandomPurpose::test);  // the same on all ranks
+    const auto text = [](int from, std::uint64_t turn, std::size_t bytes) { return std::string(bytes, char('a' + (std::uint64_t(from) * 7 + turn) % 23)); };
+    int wrong = 0;
+    for (std::uint64_t turn = 0; turn < 2000; ++turn) {
+      const int root = int(random.below(3 * turn, std::uint64_t(world.size())));
+      const auto bytes = std::size_t(random.below(3 * turn + 1, turn % 50 == 0 ? 1'500'000 : 300));  // some do not fit where ranks meet
+      if (turn % 97 == std::uint64_t(world.rank())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      switch (random.below(3 * turn + 2, 6)) {
+        case 0: {
+          std::string own = text(world.rank(), turn, bytes);
+          world.broadcast(std::as_writable_bytes(std::span(own)), root);
+          wrong += own != text(root, turn, bytes);
+          break;
+        }
+        case 1: {
+          const auto all = world.gather(text(world.rank(), turn, bytes + std::size_t(world.rank())), root);
+          for (int from = 0; from < int(all.size()); ++from) wrong += all[std::size_t(from)] != text(from, turn, bytes + std::size_t(from));
+          break;
+        }
+        case 2: {
+          const auto all = world.gather_all(text(world.rank(), turn, bytes * std::size_t(world.rank() % 2)));
+          for (int from = 0; from < world.size(); ++from) wrong += all[std::size_t(from)] != text(from, turn, bytes * std::size_t(from % 2));
+          break;
+        }
+        case 3: {
+          std::vector<std::string> parts;
+          for (int to = 0; to < (world.rank() == root ? world.size() : 0); ++to) parts.push_back(text(to, turn, bytes / 2 + std::size_t(to)));
+          wrong += world.scatter(parts, root) != text(world.rank(), turn, bytes / 2 + std::size_t(world.rank()));
+          break;
+        }
+        case 4: {
+          std::vector<std::int64_t> values(bytes / 100, world.rank() + std::int64_t(turn));
+          world.sum(values);
+          for (const auto value : values) wrong += value != std::int64_t(turn) * world.size() + world.size() * (world.size() - 1) / 2;
+          break;
+        }
+        default: world.barrier();
+      }
+    }
+    EXPECT_EQ(wrong, 0);
   });
 }
 

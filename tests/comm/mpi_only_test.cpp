@@ -10,7 +10,7 @@ namespace rollcall::comm {
 namespace {
 
 TEST(Mpi, DeadlineNamesTheCall) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto twin = world.split(0);
     const bool first = world.rank() == 0 && world.size() > 1;
     if (first) {
@@ -29,8 +29,28 @@ TEST(Mpi, DeadlineNamesTheCall) {
   });
 }
 
+TEST(Mpi, ARankThatIsMissingWhereTheyMeetIsWaitedForAsLong) {
+  over_mpi([](Communicator& world) {
+    const auto node = world.split_by_node(), twin = world.split(0);
+    const bool first = world.rank() == 0 && world.size() > 1;
+    if (first) {
+      twin->set_collective_deadline(0.05);
+      try {
+        twin->barrier();
+        ADD_FAILURE() << "the others have not come";
+      } catch (const ProtocolError& error) {
+        EXPECT_NE(std::string(error.what()).find(" s in a barrier ("), std::string::npos) << error.what();
+      }
+      twin->set_collective_deadline(60.0);
+    }
+    world.barrier();
+    if (!first) twin->barrier();  // matches the one that rank 0 gave up
+    EXPECT_EQ(twin->gather_all(std::to_string(world.rank())).back(), std::to_string(world.size() - 1));
+  });
+}
+
 TEST(Mpi, ErrorsAreExceptionsThatNameTheCall) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     std::vector<std::byte> bytes(8);
     try {
       world.broadcast(bytes, world.size() + 3);

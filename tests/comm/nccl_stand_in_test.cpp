@@ -29,7 +29,7 @@ std::string error_of(Act act) {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Nccl, ARankThatNeverComesMeetsTheNamedDeadline) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     if (world.size() == 1) return;
     const int away = world.size() - 1;
     const auto carrier = nccl_carrier(0, kWork);
@@ -63,7 +63,7 @@ TEST(Nccl, ARankThatNeverComesMeetsTheNamedDeadline) {
 }
 
 TEST(Nccl, ARankThatNeverJoinsACommunicatorMeetsItToo) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     if (world.size() == 1) return;
     const auto group = world.split(0);
     // Of the communicator the last rank gets the id, and no more.
@@ -80,7 +80,7 @@ TEST(Nccl, ARankThatNeverJoinsACommunicatorMeetsItToo) {
 }
 
 TEST(Nccl, AnErrorOfTheNetworkAbortsAndIsNamed) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
     for (const auto fail : {stand_in::fail_next, stand_in::refuse_next_group}) {  // after the call, and in it
       const auto ranks = carrier->over(world);
@@ -97,7 +97,7 @@ TEST(Nccl, AnErrorOfTheNetworkAbortsAndIsNamed) {
 
 /// Calls of a group that is never ended are queued nowhere, and those behind them neither.
 TEST(Nccl, AnErrorAmongBroadcastsSideBySideEndsTheirGroup) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
     auto ranks = carrier->over(world), broken = carrier->over(world);
     std::vector<std::int64_t> values(10, 1), more(10, 1);
@@ -115,7 +115,7 @@ TEST(Nccl, AnErrorAmongBroadcastsSideBySideEndsTheirGroup) {
 }
 
 TEST(Nccl, AGroupThatIsRefusedAbortsItsCommunicators) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
     const auto one = carrier->over(world), other = carrier->over(world);
     std::vector<std::int64_t> values(10, 1), more(10, 1);
@@ -130,7 +130,7 @@ TEST(Nccl, AGroupThatIsRefusedAbortsItsCommunicators) {
 
 /// On the way out of an exception the others may never come: no end in order is tried.
 TEST(Nccl, AnExceptionOnTheWayAbortsAndAnOrderlyEndDoesNot) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
     const auto before = stand_in::counts();
     try {
@@ -148,7 +148,7 @@ TEST(Nccl, AnExceptionOnTheWayAbortsAndAnOrderlyEndDoesNot) {
 
 /// Of a sum each rank keeps its share: what goes to the network is a share a rank, not the whole buffer.
 TEST(Nccl, SharesAreScattered) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
     const auto ranks = carrier->over(world);
     const std::int64_t n = world.size(), count = 3 * n;
@@ -164,7 +164,7 @@ TEST(Nccl, SharesAreScattered) {
 
 /// In turns, ranks that take part in few of them and in many would wait for one another.
 TEST(Nccl, MoreBroadcastsThanHaveRoomAreRefused) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const auto carrier = nccl_carrier(0, kWork);
     const auto ranks = carrier->over(world);
     std::vector<float> weights(1, 1.0F);
@@ -176,7 +176,7 @@ TEST(Nccl, MoreBroadcastsThanHaveRoomAreRefused) {
 }
 
 TEST(Nccl, BatchesOfATransferShareAGroup) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     std::vector<TransferBatch> plan;
     for (int root = 0; root < 2 && world.size() > 1; ++root) plan.push_back({root, {world.size() - 1}, {{"w", 10 * root, 10}}});
     std::vector<float> weights(20, 1.0F);
@@ -190,7 +190,7 @@ TEST(Nccl, BatchesOfATransferShareAGroup) {
 }
 
 TEST(Nccl, RanksThatShareADeviceAreStaged) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     emulation::name_device("0000:65:00.0");
     const auto shared = choose_carrier(world, "auto", 0, kWork);
     EXPECT_EQ(shared.choice.transport, world.size() == 1 ? Transport::nccl : Transport::staged);

@@ -57,12 +57,12 @@ std::vector<T> numbers(int rank, std::size_t count) {
 /// body(world, carrier) over NCCL (`staged`: over MPI), one device a rank.
 void with_carriers(const std::function<void(Communicator&, Carrier&)>& body) {
   bool enough = true;
-  in_world([&](Communicator& world) {
+  over_mpi([&](Communicator& world) {
     const int ranks = world.split_by_host()->size();
     enough = devices() > 0 && (std::string(ROLLCALL_DEVICES) == "one each" || devices() >= ranks);
   });
   if (!enough) GTEST_SKIP() << "fewer CUDA devices than ranks on this node";
-  in_world([&](Communicator& world) {
+  over_mpi([&](Communicator& world) {
     world.set_collective_deadline(30);
     const int device = world.rank() % devices();
     body(world, *nccl_carrier(device, kWork));
@@ -160,7 +160,7 @@ TEST(DeviceCarrier, WeightsTravelAsNamedSlicesSideBySide) {
 }
 
 TEST(DeviceCarrier, AMissingDeviceIsNamed) {
-  in_world([](Communicator& world) { EXPECT_THROW(choose_carrier(world, "auto", devices()), EnvironmentError); });
+  over_mpi([](Communicator& world) { EXPECT_THROW(choose_carrier(world, "auto", devices()), EnvironmentError); });
 }
 
 }  // namespace

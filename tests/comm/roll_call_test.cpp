@@ -34,7 +34,7 @@ TEST(RollCall, ManyDifferentAnswersAreCutShort) {
 
 /// The last rank computes for longer than rank 0 is ready to wait; the ranks between wait in a barrier and say so.
 TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     const int away = world.size() - 1;
     const auto twin = world.split(0);
     world.set_roles(role);
@@ -63,7 +63,7 @@ TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
 
 /// Rank 0 has no work for the others for longer than they wait, but it is there.
 TEST(RollCall, AGiverThatAnswersIsWaitedFor) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     world.barrier();
     const Stopwatch clock;
     if (world.rank() == 0) {
@@ -83,7 +83,7 @@ TEST(RollCall, AGiverThatAnswersIsWaitedFor) {
 }
 
 TEST(RollCall, EveryRankMayCallAtOnce) {
-  in_world([](Communicator& world) {
+  over_mpi([](Communicator& world) {
     world.barrier();
     try {
       world.receive(0.2, "nothing at all");

@@ -3,9 +3,14 @@
 
 namespace rollcall::comm {
 
-void in_world(const std::function<void(Communicator&)>& body) {
+void over_mpi(const std::function<void(Communicator&)>& body) {
   const MpiScope mpi(nullptr, nullptr);
   body(*mpi.world());
+}
+
+void in_world(const std::function<void(Communicator&)>& body) {
+  over_mpi(body);
+  over_mpi([&](Communicator& world) { body(*world.split_by_node()); });
 }
 
 }  // namespace rollcall::comm
