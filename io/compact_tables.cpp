@@ -158,7 +158,7 @@ std::span<std::byte> image_of(hid_t file, std::optional<haddr_t> place, std::spa
 
 bool is_schema_version(std::string_view attribute) { return attribute == "schema_major" || attribute == "schema_minor"; }
 
-CompactFile write_compact(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout) {
+std::string build_compact(std::span<const ColumnView> columns, const Layout& layout) {
   std::vector<std::uint64_t> segments;
   std::uint64_t length = 0;
   for (const ColumnView& view : columns) {
@@ -175,8 +175,7 @@ CompactFile write_compact(const std::filesystem::path& path, std::span<const Col
   if (!segments.empty()) write_list(file, kSegments, H5T_STD_U64LE, segments.size(), segments.data());
   const haddr_t place = H5Dget_offset(create_list(file, kColumns, H5T_STD_U8LE, length));
   const auto image = image_of(file, place == HADDR_UNDEF ? std::nullopt : std::optional(place), columns);
-  write_file_shown(path, std::string_view(reinterpret_cast<const char*>(image.data()), image.size()));
-  return {image.size(), checksum64(image)};
+  return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
 bool CompactTables::is_compact(hid_t file) { return H5Aexists(file, kFacts) > 0; }

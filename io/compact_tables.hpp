@@ -5,7 +5,6 @@
 #include "io/table_file.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -20,13 +19,8 @@ inline constexpr int kCompactMajor = 2;
 
 bool is_schema_version(std::string_view attribute);  ///< which an attribute of every file says, so that older programs refuse it by name
 
-struct CompactFile {
-  std::uint64_t bytes = 0;
-  std::uint64_t checksum = 0;  ///< XXH3-64 of the whole file
-};
-/// Writes a compact file as write_file_shown does; the same values give the same bytes. The schema's version stays attributes, all others become `facts`.
-/// Throws FileFault, StorageError.
-CompactFile write_compact(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout);
+/// What a compact file holds; the same values give the same bytes. The schema's version stays attributes, all others become `facts`. Throws FileFault.
+std::string build_compact(std::span<const ColumnView> columns, const Layout& layout);
 
 /// A row of the index.
 struct CompactColumn {

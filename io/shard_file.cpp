@@ -1,4 +1,4 @@
-// Shards and scores: built in memory, one write, one rename.
+// Shards and scores: built in memory, then one write and one rename.
 #include "io/shard_file.hpp"
 
 #include "base/file.hpp"
@@ -8,6 +8,10 @@
 #include "io/group_columns.hpp"
 #include "io/published.hpp"
 #include "io/shard_name.hpp"
+
+#include <memory>
+#include <tuple>
+#include <utility>
 
 namespace rollcall::io {
 namespace fs = std::filesystem;
@@ -24,15 +28,14 @@ Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identi
   return all;
 }
 
-/// The checkpoint that counts its step makes the name durable.
-PublishedFile publish(const fs::path& run_dir, const ShardName& name, std::span<const ColumnView> columns, Layout layout) {
-  const std::string path = name.path();
-  make_folder((run_dir / path).parent_path());
-  return writing(run_dir / path, [&] {
-    layout.extents = extents_of(columns, layout.component_names.size());
-    const auto [bytes, checksum] = write_compact(run_dir / path, columns, layout);
-    return PublishedFile{path, bytes, checksum};
-  });
+template <class Columns>
+FileDraft draft(const ShardName& name, Columns columns, Layout layout) {
+  auto parts = std::make_shared<std::pair<Columns, Layout>>(std::move(columns), std::move(layout));  // a function can be copied; they are not
+  return {name.path(), [parts] {
+            const auto all = std::apply([](const auto&... each) { return views(each...); }, parts->first);
+            parts->second.extents = extents_of(all, parts->second.component_names.size());
+            return build_compact(all, parts->second);
+          }};
 }
 
 template <class Shard>
@@ -45,7 +48,7 @@ void read_address(const TableReader& reader, Shard& shard) {
 
 }  // namespace
 
-PublishedFile write_shard(const fs::path& run_dir, const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity) {
+FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity) {
   expect(prompts.size() == shard.groups.size(), "a shard has one prompt per group");
   KeyColumns keys;
   RolloutColumns rollouts;
@@ -54,11 +57,11 @@ PublishedFile write_shard(const fs::path& run_dir, const RolloutShard& shard, co
     append(shard.groups[g], keys);
     append(shard.groups[g], prompts[g], shard.temperature, rollouts);
   }
-  return publish(run_dir, {shard.purpose, shard.step, shard.round, shard.producer, false}, views(keys, rollouts),
-                 {.extents = {}, .component_names = {}, .attributes = shard_attributes(shard, identity, "shard")});
+  return draft({shard.purpose, shard.step, shard.round, shard.producer, false}, std::tuple(std::move(keys), std::move(rollouts)),
+               {.extents = {}, .component_names = {}, .attributes = shard_attributes(shard, identity, "shard")});
 }
 
-PublishedFile write_scores(const fs::path& run_dir, const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity) {
+FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity) {
   expect(scores.purpose == shard.purpose && scores.step == shard.step && scores.round == shard.round && scores.producer == shard.producer,
          "scores are those of the shard they are written beside");
   expect(scores.scores.size() == shard.groups.size(), "scores have the groups of their shard");
@@ -69,8 +72,17 @@ PublishedFile write_scores(const fs::path& run_dir, const ScoredShard& scores, c
     append(shard.groups[g], keys);
     append(scores.scores[g], scores.component_names.size(), columns);
   }
-  return publish(run_dir, {shard.purpose, shard.step, shard.round, shard.producer, true}, views(keys, columns),
-                 {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, "scores")});
+  return draft({shard.purpose, shard.step, shard.round, shard.producer, true}, std::tuple(std::move(keys), std::move(columns)),
+               {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, "scores")});
+}
+
+/// The checkpoint that counts its step makes the name durable.
+PublishedFile publish(const fs::path& run_dir, const FileDraft& draft) {
+  const fs::path path = run_dir / draft.path;
+  const std::string content = writing(path, draft.content);
+  make_folder(path.parent_path());
+  write_file_shown(path, content);
+  return {draft.path, content.size(), checksum64(std::as_bytes(std::span(content)))};
 }
 
 void await_published(const fs::path& run_dir, const PublishedFile& file) {

@@ -1,4 +1,4 @@
-// Shards and scores as compact HDF5 files, schema 2 (io/README.md): written aside, checksummed, fsynced, renamed. One thread owns HDF5.
+// Shards and scores as compact HDF5 files, schema 2 (io/README.md): built in memory, checksummed, written aside, fsynced, renamed.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,11 +38,17 @@ struct ShardPrompt {
   std::string text, answer;
 };
 
-/// Publishes run_dir/shards/<purpose>-<step>-<round>-<producer>.h5. Throws StorageError; on failure nothing is left under the final name.
-PublishedFile write_shard(const std::filesystem::path& run_dir, const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
-                          const RunIdentity& identity);
-/// Publishes the scores beside it as ...-scores.h5.
-PublishedFile write_scores(const std::filesystem::path& run_dir, const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity);
+/// A file that is still to be built and written, which takes its time.
+struct FileDraft {
+  std::string path;                      ///< relative to the run folder
+  std::function<std::string()> content;  ///< needs nothing of what the draft was made from
+};
+/// shards/<purpose>-<step>-<round>-<producer>.h5.
+FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity);
+/// The scores beside it, as ...-scores.h5.
+FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity);
+/// Builds and writes it, on any thread. Throws StorageError; on failure nothing is left under the final name.
+PublishedFile publish(const std::filesystem::path& run_dir, const FileDraft& draft);
 
 /// For a file that another rank has just published, before it is read: returns when it can be seen here (base/late_names.hpp). Throws StorageError.
 void await_published(const std::filesystem::path& run_dir, const PublishedFile& file);

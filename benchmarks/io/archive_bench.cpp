@@ -76,25 +76,27 @@ void compare(benchmark::State& state, double bytes, const A& ours, const B& raw)
 void publish_shard(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const Step step = make_step(1, std::size_t(state.range(0)));
-  const PublishedFile file = write_shard(run.path, step.shard, step.prompts, kIdentity);
+  const PublishedFile file = publish(run.path, draft_shard(step.shard, step.prompts, kIdentity));
   const std::string bytes = read_file(run.path / file.path);
   compare(
-      state, double(bytes.size()), [&] { write_shard(run.path, step.shard, step.prompts, kIdentity); }, [&] { write_file_atomic(run.path / "raw", bytes); });
+      state, double(bytes.size()), [&] { publish(run.path, draft_shard(step.shard, step.prompts, kIdentity)); },
+      [&] { write_file_atomic(run.path / "raw", bytes); });
 }
 
 void publish_scores(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const Step step = make_step(1, 20);
-  const PublishedFile file = write_scores(run.path, step.scores, step.shard, kIdentity);
+  const PublishedFile file = publish(run.path, draft_scores(step.scores, step.shard, kIdentity));
   const std::string bytes = read_file(run.path / file.path);
   compare(
-      state, double(bytes.size()), [&] { write_scores(run.path, step.scores, step.shard, kIdentity); }, [&] { write_file_atomic(run.path / "raw", bytes); });
+      state, double(bytes.size()), [&] { publish(run.path, draft_scores(step.scores, step.shard, kIdentity)); },
+      [&] { write_file_atomic(run.path / "raw", bytes); });
 }
 
 void read_back(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const Step step = make_step(1, std::size_t(state.range(0)));
-  const PublishedFile file = write_shard(run.path, step.shard, step.prompts, kIdentity);
+  const PublishedFile file = publish(run.path, draft_shard(step.shard, step.prompts, kIdentity));
   compare(
       state, double(file.bytes), [&] { benchmark::DoNotOptimize(read_shard(run.path, file)); },
       [&] { benchmark::DoNotOptimize(read_file(run.path / file.path)); });
@@ -107,16 +109,17 @@ void pack_steps(benchmark::State& state, const char* where) {
   std::vector<Step> steps;
   for (std::uint64_t s = 0; s < 20; ++s) steps.push_back(make_step(s, std::size_t(state.range(0))));
   std::vector<PackInput> inputs(steps.size());
-  const auto publish = [&] {
+  const auto publish_all = [&] {
     std::filesystem::remove_all(run.path / "archive");  // nobody packs a step twice
     for (std::size_t s = 0; s < steps.size(); ++s)
-      inputs[s] = {write_shard(run.path, steps[s].shard, steps[s].prompts, kIdentity), write_scores(run.path, steps[s].scores, steps[s].shard, kIdentity)};
+      inputs[s] = {publish(run.path, draft_shard(steps[s].shard, steps[s].prompts, kIdentity)),
+                   publish(run.path, draft_scores(steps[s].scores, steps[s].shard, kIdentity))};
   };
-  publish();
+  publish_all();
   const std::string bytes = read_file(run.path / pack(*alone, run.path, "pack", inputs, kIdentity).file.path);
   std::vector<double> ours_s, raw_s, ratios;
   for (auto _ : state) {
-    publish();
+    publish_all();
     const double a = timed([&] { pack(*alone, run.path, "pack", inputs, kIdentity); });
     const double b = timed([&] { write_file_atomic(run.path / "raw", bytes); });
     ours_s.push_back(a);

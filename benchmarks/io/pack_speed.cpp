@@ -39,7 +39,8 @@ class Bench {
     std::vector<PackInput> inputs(steps_.size());
     if (world_.rank() == 0) {
       for (std::size_t s = 0; s < steps_.size(); ++s)
-        inputs[s] = {write_shard(dir_, steps_[s].shard, steps_[s].prompts, kIdentity), write_scores(dir_, steps_[s].scores, steps_[s].shard, kIdentity)};
+        inputs[s] = {publish(dir_, draft_shard(steps_[s].shard, steps_[s].prompts, kIdentity)),
+                     publish(dir_, draft_scores(steps_[s].scores, steps_[s].shard, kIdentity))};
     }
     const double s = timed([&] { bytes_ = pack(world_, dir_, "pack", inputs, kIdentity).file.bytes; });
     if (world_.rank() == 0) fs::remove_all(dir_ / "archive");  // nobody packs a step twice

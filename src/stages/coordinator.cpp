@@ -308,6 +308,13 @@ UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::update, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of step {}", step));
   state_.policy_version = report.version;
+  for (auto& file : state_.unpacked) {
+    for (auto* part : {&file.files.shard, &file.files.scores}) {
+      const auto stored = std::lower_bound(report.stored.begin(), report.stored.end(), *part, [](const auto& a, const auto& b) { return a.path < b.path; });
+      if (stored != report.stored.end() && stored->path == part->path) *part = *stored;
+      expect(part->bytes > 0 || file.files.keeper < 0, "a keeper has stored its files by the end of the step");
+    }
+  }
   return report;
 }
 

@@ -1,4 +1,4 @@
-// The generation stage: a plan in, a published shard out.
+// The generation stage: a plan in, a shard and its file out.
 #pragma once
 
 #include "model/decode.hpp"
@@ -8,9 +8,10 @@
 
 namespace rollcall::stages {
 
-/// A shard, where it was published and the rank that scores it.
+/// A shard, its file, which is not written yet, and the rank that scores it.
 struct Generated {
   RolloutShard shard;
+  io::FileDraft file;
   ShardNotice notice;
   int scorer = 0;
 };
@@ -21,7 +22,7 @@ model::DecodeOptions decode_options(const Job& job);
 class Generation {
  public:
   Generation(Job& job, int rank) : job_(&job), rank_(rank), guide_(job) {}
-  /// Samples the plan's groups and publishes the shard.
+  /// Samples the plan's groups and drafts the shard's file.
   Generated on_plan(const StepPlan& plan);
 
  private:

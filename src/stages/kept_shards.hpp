@@ -1,8 +1,10 @@
-// Judged shards that wait on their rank for the update: what a rank has in memory it need not read back.
+// Judged shards that wait on their rank for the update: what a rank has in memory it need not read back, nor has it to wait for the file.
 #pragma once
 
 #include "core/rollout.hpp"
+#include "stages/shard_writer.hpp"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +14,9 @@ namespace rollcall::stages {
 
 class KeptShards {
  public:
+  explicit KeptShards(const std::filesystem::path& run_dir) : writer_(run_dir) {}
+  /// Of their files, which the end of the step's update waits for: what it taught is reported, and saved, once they are stored.
+  ShardWriter& writer() { return writer_; }
   /// By the path of the shard's file. The rollouts' texts stay in the archive.
   void keep(const std::string& path, RolloutShard shard, ScoredShard scores) {
     for (auto& group : shard.groups)
@@ -26,6 +31,7 @@ class KeptShards {
   void clear() { shards_.clear(); }
 
  private:
+  ShardWriter writer_;
   std::map<std::string, std::pair<RolloutShard, ScoredShard>> shards_;
 };
 

@@ -41,7 +41,7 @@ struct ShardNotice {
   std::vector<Prompt> judge_tasks{};  ///< those of the shard (StepPlan)
 };
 
-/// A shard with its scores: what update and the archive need to find both.
+/// A shard with its scores: what update and the archive need to find both. Of files that a keeper has, only the paths are known until the update's report.
 struct ScoredFile {
   io::PublishedFile shard, scores;
   std::int32_t keeper = -1;  ///< world rank that has both in memory for the update (KeptShards); -1: none, or another run
@@ -140,6 +140,7 @@ struct UpdateReport {
   double archive_s = 0.0, update_s = 0.0;
   double compute_mean_s = 0.0, compute_max_s = 0.0;  ///< of update_s, over the update ranks: what none of them spent waiting in a collective
   std::vector<GroupSignal> groups{};                 ///< ascending GroupId; groups that an optimizer step saw or whose drift was measured
+  std::vector<io::PublishedFile> stored{};           ///< ascending by path: those that keepers have written
 };
 
 struct SaveRequest {
@@ -222,7 +223,7 @@ void serialize(A& ar, rollcall::stages::GroupSignal& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
-  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s& v.compute_mean_s& v.compute_max_s& v.groups;
+  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s& v.compute_mean_s& v.compute_max_s& v.groups& v.stored;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {

@@ -77,7 +77,7 @@ class Rank {
 };
 
 Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const std::string& checkpoint, reward::Spawner* spawner)
-    : world_(&world), job_(std::move(job)), mail_(world), node_(&node) {
+    : world_(&world), job_(std::move(job)), mail_(world), node_(&node), kept_(job_.run_dir) {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return job_.layout.hosts_stage(rank, stage); };
   world.set_collective_deadline(job_.config.run.deadline_s), node.set_collective_deadline(job_.config.run.deadline_s);
@@ -203,9 +203,14 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
 }
 
 void Rank::on_generated(Generated made) {
-  if (made.scorer != world_->rank()) return mail_.send(made.scorer, Tag::shard, made.notice);
-  world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
-  scoring_->on_own_shard(made.notice, std::move(made.shard));
+  if (made.scorer == world_->rank()) {
+    world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
+    return scoring_->on_own_shard(made.notice, std::move(made.shard), std::move(made.file));
+  }
+  const Stopwatch writing;
+  made.notice.file = io::publish(job_.run_dir, made.file);
+  made.notice.archive_s += writing.seconds();
+  mail_.send(made.scorer, Tag::shard, made.notice);
 }
 
 void Rank::on_pack(const PackRequest& request) {

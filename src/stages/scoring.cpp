@@ -81,6 +81,19 @@ void Scoring::on_shard(const ShardNotice& notice) {
   score_shard(notice, std::move(shard), reading.seconds());
 }
 
+void Scoring::on_own_shard(ShardNotice notice, RolloutShard shard, const io::FileDraft& file) {
+  const Stopwatch writing;
+  notice.file = store(file, shard.purpose);
+  notice.archive_s += writing.seconds();
+  score_shard(notice, std::move(shard), 0.0);
+}
+
+io::PublishedFile Scoring::store(const io::FileDraft& file, Purpose purpose) {
+  if (!keeps(purpose)) return io::publish(job_->run_dir, file);
+  kept_->writer().add(file);
+  return {file.path};
+}
+
 void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double read_s) {
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
@@ -119,20 +132,20 @@ void Scoring::publish(JudgedShard judged) {
       if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;
     }
   const Stopwatch writing;
-  const auto file = io::write_scores(job_->run_dir, judged.scores, judged.shard, job_->identity);  // stored before anything is done with it
+  const auto file = store(io::draft_scores(judged.scores, judged.shard, job_->identity), judged.shard.purpose);
   const auto& notice = judged.notice;
   std::vector<Specimen> own;
   if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
-  const bool keeps = kept_ != nullptr && is_trained_on(judged.shard.purpose);
+  const bool kept = keeps(judged.shard.purpose);
   mail_->send(0, Tag::scored,
-              ScoredNotice{{notice.file, file, keeps ? mail_->rank() : -1},
+              ScoredNotice{{notice.file, file, kept ? mail_->rank() : -1},
                            report(judged.shard, judged.scores, undecided_of(job_->config)),
                            std::move(judged.facts),
                            notice.generation_s,
                            judged.scoring_s,
                            notice.archive_s + judged.read_s + writing.seconds(),
                            std::move(own)});
-  if (keeps) kept_->keep(notice.file.path, std::move(judged.shard), std::move(judged.scores));
+  if (kept) kept_->keep(notice.file.path, std::move(judged.shard), std::move(judged.scores));
 }
 
 }  // namespace rollcall::stages

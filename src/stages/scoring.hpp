@@ -18,8 +18,8 @@ class Scoring {
   /// `spawner`: where the job's judge is a command. `kept`: where this rank updates as well.
   Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner, KeptShards* kept);
   void on_shard(const ShardNotice& notice);
-  /// Of this process: it need not be read back.
-  void on_own_shard(const ShardNotice& notice, RolloutShard shard) { score_shard(notice, std::move(shard), 0.0); }
+  /// Of this process: it need not be read back. `file`: its own, not written yet.
+  void on_own_shard(ShardNotice notice, RolloutShard shard, const io::FileDraft& file);
   void on_judgement(const JudgeReply& reply);  ///< of the model that judges beside the verifier
   void progress();                             ///< publishes what code or the command has judged meanwhile
   bool is_judging() const { return (command_ && command_->is_judging()) || (code_ && code_->is_judging()); }
@@ -28,6 +28,9 @@ class Scoring {
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
   void decided(JudgedShard judged);  ///< by the verifier
   void publish(JudgedShard judged);
+  bool keeps(Purpose purpose) const { return kept_ != nullptr && is_trained_on(purpose); }  ///< for this rank's update
+  /// At once where another rank will read it; else only its path is known so far.
+  io::PublishedFile store(const io::FileDraft& file, Purpose purpose);
 
   Job* job_;
   Mailbox* mail_;

@@ -341,14 +341,6 @@ StepBatch Update::gather(const UpdatePlan& plan) {
   return batch;
 }
 
-void Update::share_compute(UpdateReport& report, double own_s) const {
-  for (const auto& bytes : ranks_->gather_all(to_bytes(own_s))) {
-    const auto seconds = from_bytes<double>(bytes);
-    report.compute_max_s = std::max(report.compute_max_s, seconds);
-    report.compute_mean_s += seconds / double(ranks_->size());
-  }
-}
-
 void Update::on_update(const UpdatePlan& plan) {
   enter_phase(false);
   if (companions_.takes_policy()) fetch_weights();
@@ -391,8 +383,12 @@ void Update::on_update(const UpdatePlan& plan) {
     fetch_weights();
   }
   companions_.after_step(plan.step);
-  share_compute(report, clock.seconds() - (ranks_->waited_s() - waited_before));
-  report.update_s = clock.seconds();
+  const double computed_s = clock.seconds() - (ranks_->waited_s() - waited_before), updated_s = clock.seconds();
+  auto stored = kept_->writer().finish(*ranks_, job_->config.run.deadline_s);  // before anybody hears what the step has taught
+  const double stored_s = clock.seconds() - updated_s;
+  end_step(report, computed_s, std::move(stored));
+  report.archive_s += stored_s;
+  report.update_s = clock.seconds() - stored_s;
   finish(std::move(report));
 }
 

@@ -103,8 +103,9 @@ class Update {
   /// `see`: the columns of the forward of own[i].
   using SeeColumns = std::function<void(std::int64_t i, const model::Columns& columns)>;
   std::optional<int> sum_gradient(const std::vector<BackwardLeaf>& own, std::int64_t count, double temperature, const SeeColumns& see);
-  void share_compute(UpdateReport& report, double own_s) const;  ///< mean and longest of all ranks' own_s
-  double whole_sum(const std::vector<double>& by_leaf) const;    ///< of what each leaf's owner knows; the same on every rank
+  /// The leader's report gets the mean and the longest of all ranks' own_s, and the files that they have stored. Collective.
+  void end_step(UpdateReport& report, double own_s, std::vector<io::PublishedFile> own_files) const;
+  double whole_sum(const std::vector<double>& by_leaf) const;  ///< of what each leaf's owner knows; the same on every rank
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
   StepBatch archived_step(std::uint64_t step);
   StepBatch sampled(const UpdatePlan& plan);                     ///< the step's own rollouts: from its files, or from an archive

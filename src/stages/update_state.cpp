@@ -1,4 +1,4 @@
-// The update stage's part of a checkpoint: weights, optimizer, the objective's state and its companions, written and taken back.
+// What the update stage keeps: its part of a checkpoint (weights, optimizer, the objective's state and its companions), written and taken back, and word of a step's files.
 #include "stages/update.hpp"
 
 #include "base/error.hpp"
@@ -59,6 +59,16 @@ void Update::add_reference(io::CheckpointShare& share, const SaveRequest& reques
     share.files[kReference] = [layout = job_->store->layout(), weights = companions_.reference()] { return weights_file(layout, weights); };
   }
   saved_reference_ = {request.name, now};
+}
+
+void Update::end_step(UpdateReport& report, double own_s, std::vector<io::PublishedFile> own_files) const {
+  for (const auto& bytes : ranks_->gather(to_bytes(std::pair(own_s, std::move(own_files))), 0)) {
+    auto [seconds, files] = from_bytes<std::pair<double, std::vector<io::PublishedFile>>>(bytes);
+    report.compute_max_s = std::max(report.compute_max_s, seconds);
+    report.compute_mean_s += seconds / double(ranks_->size());
+    std::move(files.begin(), files.end(), std::back_inserter(report.stored));
+  }
+  std::sort(report.stored.begin(), report.stored.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
 }
 
 void Update::await_writer() {

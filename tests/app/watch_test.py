@@ -36,7 +36,7 @@ class Held:
         self.harness, self.kind, self.victim, self.ranks = harness, kind, victim, ranks
         self.folder, self.pipe = harness.work / name, harness.work / f"{name}.pipe"
         os.mkfifo(self.pipe)
-        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or 'after:' + SCORES.format(victim)}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
+        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or 'after:' + SCORES.format(victim).removesuffix('.partial')}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
         self.log = open(harness.work / f"{name}.log", "w+", encoding="utf-8")
         self.job = harness.start("train", harness.tiny, *SHORT, *sets(run__dir=self.folder, run__watch_s=WATCH_S), *settings, ranks=ranks, env=env,
                                  stderr=self.log)
@@ -153,8 +153,16 @@ def disaggregated(harness):
     layout = sets(run__layout="disaggregated")
     suspect = who(r"\d", "generation", "generation of step 3", "nothing done for")
     with Held(harness, "disaggregated", "read", 4, 1, file="train-000003-00-0001.h5.partial", settings=layout) as run:
-        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Generation::on_plan"))
+        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Rank::dispatch"))
         check(re.search(r"waits? for .*\n", said), f"who waits?\n{said}")
+        run.end_well(suspect)
+
+
+def stuck_writer(harness):
+    """The thread that writes what a rank has judged is held; at the end of the update its rank waits for it, and the others for the rank."""
+    suspect = "rank 1 waits for the writing of this rank's rollouts in the update of step 3"
+    with Held(harness, "writer", "read", 3, 1, file=SCORES.format(1)) as run:
+        run.await_status(suspect + r"\n(?:.*\n)* +thread \d+: in read\n(?: +at .*\n)* +at rollcall::io::publish")
         run.end_well(suspect)
 
 
@@ -222,4 +230,4 @@ def off(harness):
     check(len(metrics(folder)) == STEPS, "steps are missing")
 
 
-main(endless_loop, stopped, stopped_rank_0, blocked_read, disaggregated, one_rank_and_its_worker, what_is_left_of_a_killed_run, off, at_a_time=8)
+main(endless_loop, stopped, stopped_rank_0, blocked_read, disaggregated, stuck_writer, one_rank_and_its_worker, what_is_left_of_a_killed_run, off, at_a_time=8)

@@ -1,6 +1,6 @@
-// Preloaded, it holds one rank where it opens a file of a certain name for the first time, or where it gathers for the first time after that, until it is
-// released through a pipe.
-//   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just as the path does; after:NAME is the gather; KIND is
+// Preloaded, it holds one rank where it opens a file of a certain name for the first time, or where its main thread calls the worker threads for the first time
+// after it has sent a message with that name, until it is released through a pipe.
+//   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just as the path does; after:NAME is the message's; KIND is
 //                          stop     the process stops itself (SIGSTOP)
 //                          loop     the thread computes for ever
 //                          read     the thread reads from the pipe
@@ -19,6 +19,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -45,13 +46,13 @@ int rank_in_job() {
 struct Plan {
   std::string kind, name, pipe = variable("ROLLCALL_HANG_PIPE");
   int rank = -1;
-  bool gathers = false;
-  std::atomic<bool> opened = false, reached = false, armed = false;
+  bool messages = false;
+  std::atomic<bool> sent = false, reached = false, armed = false;
   Plan() {
     std::istringstream(variable("ROLLCALL_HANG")) >> kind >> rank >> name;
     constexpr std::string_view kAfter = "after:";
-    gathers = name.starts_with(kAfter);
-    if (gathers) name.erase(0, kAfter.size());
+    messages = name.starts_with(kAfter);
+    if (messages) name.erase(0, kAfter.size());
   }
 };
 Plan& plan() {
@@ -108,8 +109,7 @@ __attribute__((noinline)) void hang() {
 void may_hang(const char* path) {
   Plan& p = plan();
   if (p.rank != rank_in_job() || path == nullptr || !is_meant(path)) return;
-  p.opened = true;
-  if (!p.gathers) hang();
+  if (!p.messages) hang();
 }
 
 }  // namespace
@@ -133,10 +133,18 @@ OPEN(open)
 OPEN(open64)
 
 /// As Open MPI has it, whose handles are pointers.
-int MPI_Iallgather(const void* sent, int count, void* type, void* received, int each, void* each_type, void* communicator, void** request) {
-  static const auto call_real = real<int (*)(const void*, int, void*, void*, int, void*, void*, void**)>("MPI_Iallgather");
-  if (plan().gathers && plan().opened) hang();
-  return call_real(sent, count, type, received, each, each_type, communicator, request);
+int MPI_Isend(const void* bytes, int count, void* type, int to, int tag, void* communicator, void** request) {
+  static const auto call_real = real<int (*)(const void*, int, void*, int, int, void*, void**)>("MPI_Isend");
+  Plan& p = plan();
+  if (p.messages && p.rank == rank_in_job() && ::memmem(bytes, std::size_t(count), p.name.data(), p.name.size()) != nullptr) p.sent = true;
+  return call_real(bytes, count, type, to, tag, communicator, request);
+}
+
+/// std::condition_variable::notify_all
+void _ZNSt18condition_variable10notify_allEv(void* own) {
+  static const auto call_real = real<void (*)(void*)>("_ZNSt18condition_variable10notify_allEv");
+  if (plan().sent && ::gettid() == ::getpid()) hang();
+  call_real(own);
 }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {

@@ -1,5 +1,6 @@
 // Damaged, foreign and inconsistent files are refused with a message that names file and fault.
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/hash.hpp"
 #include "io/compact_tables.hpp"
 #include "io/group_columns.hpp"
@@ -49,7 +50,7 @@ PublishedFile spoiled(const fs::path& run, Form form, const std::function<void(C
   {
     const auto inside = enter_hdf5();
     const Layout layout{extents_of(columns, 0), {}, c.attributes};
-    if (form == Form::compact) write_compact(run / "spoiled.h5", columns, layout);
+    if (form == Form::compact) write_file_shown(run / "spoiled.h5", build_compact(columns, layout));
     else write_tables(run / "spoiled.h5", columns, layout, Values::here);
   }
   return inspect(run, "spoiled.h5");
@@ -239,11 +240,11 @@ TEST(Damage, BrokenContractsAreNotWritten) {
   const RunFolder run;
   Sample s = sample(1, 2, 2);
   s.shard.groups[0].rollouts[0].turns[0].logprob = {0.0F};  // a prompt turn with a value
-  EXPECT_THROW(write_shard(run, s.shard, s.prompts, identity()), std::logic_error);
-  EXPECT_THROW(write_shard(run, sample(1, 2, 2).shard, {}, identity()), std::logic_error);
+  EXPECT_THROW(draft_shard(s.shard, s.prompts, identity()), std::logic_error);
+  EXPECT_THROW(draft_shard(sample(1, 2, 2).shard, {}, identity()), std::logic_error);
   s = sample(1, 2, 2);
   s.scores.scores[1].pop_back();
-  EXPECT_THROW(write_scores(run, s.scores, s.shard, identity()), std::logic_error);
+  EXPECT_THROW(draft_scores(s.scores, s.shard, identity()), std::logic_error);
   EXPECT_FALSE(fs::exists(run.path() / "shards") && !fs::is_empty(run.path() / "shards"));
 }
 

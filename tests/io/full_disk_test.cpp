@@ -42,7 +42,7 @@ TEST(FullDisk, ShardIsNotPublished) {
   const Sample s = sample(1, 2, 5);
   for (const rlim_t limit : {0, 100, 2000, 4000}) {
     const FileSizeLimit full(limit);
-    EXPECT_NE(fault_of([&] { write_shard(run, s.shard, s.prompts, identity()); }), "") << limit;
+    EXPECT_NE(fault_of([&] { publish(run, draft_shard(s.shard, s.prompts, identity())); }), "") << limit;
     EXPECT_TRUE(empty(run.path() / "shards")) << limit;
   }
   EXPECT_EQ(fault_of([&] { write(run, s); }), "");

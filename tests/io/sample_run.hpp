@@ -114,7 +114,7 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
 }
 
 inline PackInput write(const std::filesystem::path& run_dir, const Sample& s, const RunIdentity& who = identity()) {
-  return {write_shard(run_dir, s.shard, s.prompts, who), write_scores(run_dir, s.scores, s.shard, who)};
+  return {publish(run_dir, draft_shard(s.shard, s.prompts, who)), publish(run_dir, draft_scores(s.scores, s.shard, who))};
 }
 
 inline bool same(const Turn& a, const Turn& b) {

@@ -20,7 +20,7 @@ TEST(Source, WalksPackedAndLooseStepsInOneOrder) {
   pack(*comm::alone(), run, "early", first, identity());
   write(run, sample(1, 5, 2));
   const Sample unscored = sample(1, 6, 2);
-  write_shard(run, unscored.shard, unscored.prompts, identity());
+  publish(run, draft_shard(unscored.shard, unscored.prompts, identity()));
   std::vector<std::uint64_t> steps;
   each_group(run, {}, [&](const ArchivedGroup& group, const auto&) { return steps.push_back(group.step), true; });
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));

@@ -100,8 +100,8 @@ UnpackedFile publish(const std::filesystem::path& run_dir, const StepBatch& batc
   const ScoredShard scores{Purpose::train, step, 0, 0, batch.component_names, batch.scores};
   return {Purpose::train,
           step,
-          {io::write_shard(run_dir, shard, std::vector<io::ShardPrompt>(2, {"p", "a"}), io::test::identity()),
-           io::write_scores(run_dir, scores, shard, io::test::identity())}};
+          {io::publish(run_dir, io::draft_shard(shard, std::vector<io::ShardPrompt>(2, {"p", "a"}), io::test::identity())),
+           io::publish(run_dir, io::draft_scores(scores, shard, io::test::identity()))}};
 }
 
 TEST(ReplayBuffer, ShardsAndArchiveSayWhatMemoryHeld) {

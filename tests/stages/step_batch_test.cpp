@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -52,7 +53,8 @@ std::vector<Piece> cut(const StepBatch& batch, std::size_t files, Dice& dice) {
 
 ScoredFile publish(const std::filesystem::path& run_dir, const Piece& piece) {
   const std::vector<io::ShardPrompt> prompts(piece.shard.groups.size(), {"prompt", "answer"});
-  return {io::write_shard(run_dir, piece.shard, prompts, io::test::identity()), io::write_scores(run_dir, piece.scores, piece.shard, io::test::identity())};
+  return {io::publish(run_dir, io::draft_shard(piece.shard, prompts, io::test::identity())),
+          io::publish(run_dir, io::draft_scores(piece.scores, piece.shard, io::test::identity()))};
 }
 
 /// Dropped: the step is what it would have been without them. Wrong: all of it stays.
@@ -102,7 +104,8 @@ TEST(StepBatch, HasOneOrderWhateverTheCut) {
     mix(files, dice);
     const auto at = *rc::gen::element(StepAt::every_rank, StepAt::leader);
     std::vector<StepBatch> read(std::size_t(*rc::gen::inRange(1, 5)));  // [ranks], some of them without a file to read
-    std::vector<KeptShards> kept(read.size());
+    std::deque<KeptShards> kept;
+    for (std::size_t rank = 0; rank < read.size(); ++rank) kept.emplace_back(folder);
     for (auto& file : files) {  // some have a rank that keeps them, and of these some cannot be read any more
       if (*rc::gen::arbitrary<bool>()) continue;
       file.keeper = std::int32_t(dice.below(read.size()));

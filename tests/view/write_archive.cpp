@@ -73,7 +73,7 @@ struct Writer {
       }
       shard.groups.push_back(std::move(group));
     }
-    return {io::write_shard(run, shard, prompts, identity), io::write_scores(run, scores, shard, identity)};
+    return {io::publish(run, io::draft_shard(shard, prompts, identity)), io::publish(run, io::draft_scores(scores, shard, identity))};
   }
 
   void write() const {

@@ -93,8 +93,9 @@ const std::vector<CostName>& cost_names() {
   static const std::vector<CostName> names{
       {"decode_step", "core us", "a decoding step of a rank", &Costs::decode_step},
       {"decode_token", "core us", "a token that a rank decodes, or of a prompt", &Costs::decode_token},
-      {"file", "core us", "packing a rank's shard and scores, or unpacking another's", &Costs::file},
-      {"file_wait", "us elapsed", "until a rank's shard and scores are durable", &Costs::file_wait},
+      {"draft", "core us", "shard and scores of a rank that updates on them, whose files are written in spare time", &Costs::draft},
+      {"file", "core us", "shard and scores of any other rank with their files, or unpacking another's", &Costs::file},
+      {"file_wait", "us elapsed", "until those files are stored", &Costs::file_wait},
       {"unpack_rollout", "core us", "a rollout of the whole step, its columns on the first update rank", &Costs::unpack_rollout},
       {"train_token", "core us", "a token's forward and backward pass", &Costs::train_token},
       {"optimizer_weight", "core us", "a weight, on the rank that has its moments", &Costs::optimizer_weight},

@@ -175,14 +175,18 @@ void Step::generate(std::size_t index) {
   });
 }
 
-/// Shard and scores are one cost: the scorer's files are like the generator's. A scorer elsewhere reads what it scores.
+/// Shard and scores are one cost: the scorer's files are like the generator's. A scorer elsewhere reads what it scores. Files of a rank that updates as well are
+/// written beside what it computes.
 void Step::publish_shard(int rank, std::size_t index) {
   const auto& scorers = of(Stage::scoring);
   const int scorer = scorers[index * scorers.size() / shares_.size()];
   const double began = events_.now();
-  serve(rank, costs_.file, Kind::exchange, [this, rank, scorer, began] {
-    events_.later(costs_.file_wait, [this, rank, scorer, began] {
-      times_.ranks[std::size_t(rank)].exchange += costs_.file_wait;
+  const auto& updating = of(Stage::update);
+  const bool kept = scorer == rank && std::binary_search(updating.begin(), updating.end(), rank);
+  const double wait = kept ? 0.0 : costs_.file_wait;
+  serve(rank, kept ? costs_.draft : costs_.file, Kind::exchange, [this, rank, scorer, began, wait] {
+    events_.later(wait, [this, rank, scorer, began, wait] {
+      times_.ranks[std::size_t(rank)].exchange += wait;
       times_.archive = std::max(times_.archive, events_.now() - began);
       const auto scored = [this, rank, scorer] {
         if (rank == scorer) rest(rank);

@@ -13,8 +13,9 @@ namespace rollcall::stages::scale {
 struct Costs {
   double decode_step = 5e-5;       ///< a decoding step of a rank, however many rows it has
   double decode_token = 1e-5;      ///< a row of it, and a token of a prompt
-  double file = 3e-3;              ///< shard and scores of a rank: packing them, or unpacking those of another
-  double file_wait = 1e-3;         ///< elapsed: until they are durable
+  double draft = 3e-4;             ///< shard and scores of a rank that updates on them: their columns and the notice of them; files are written in spare time
+  double file = 3e-3;              ///< the same of any other rank, with the files, or unpacking those of another
+  double file_wait = 1e-3;         ///< elapsed: until these files are stored
   double unpack_rollout = 3e-6;    ///< a rollout of the whole step, on the first update rank: what it does with its columns
   double train_token = 3e-5;       ///< forward and backward of a token
   double optimizer_weight = 5e-9;  ///< a weight, by the rank that has its moments
