@@ -11,6 +11,9 @@
 
 namespace rollcall::comm {
 
+class Communicator;
+int cores_together(Communicator& ranks);  ///< of ranks of a node: cores that any of them may use. Collective
+
 class Meeting {
  public:
   static constexpr std::size_t kRoom = std::size_t{1} << 20;  ///< bytes that a rank may bring; pages that nobody uses take no memory

@@ -85,8 +85,8 @@ void MpiCommunicator::complete(const char* call, Post post, std::optional<int> r
   if (!meeting_) return complete_all(call, std::span(&request, 1), [] { return false; });
   const std::uint32_t number = meeting_->next();
   meeting_->enter(root == rank_);
-  complete_all(call, std::span(&request, 1),
-               [&] { return !meeting_->all_entered(number) && (!root || root == rank_ || !meeting_->has_entered(*root, number)); });
+  const auto early = [&] { return !meeting_->all_entered(number) && !(root && meeting_->has_entered(*root, number)); };  // what is long may need its root again
+  complete_all(call, std::span(&request, 1), early);
 }
 
 template <class Fill>

@@ -6,8 +6,8 @@
 #include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <exception>
 #include <utility>
@@ -89,32 +89,43 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
       if (where.empty()) where = fmt::format("in {}", call);
       say_waiting(where);
     }
-    if (sleeps) meeting_->sleep(heard, kUnwoken_s);
+    if (sleeps) meeting_->sleep(heard, longest_sleep(kUnwoken_s));
     else give_way(pause_s);
   }
 }
 
 void MpiCommunicator::await_all(const char* what, std::uint32_t number) {
   const auto come = [&] { return meeting_->all_entered(number); };
-  if (!come()) wait_in(what, come, [] { return true; });
+  if (come()) return activity_->wait_ended();
+  wait_in(what, come, [] { return true; });
 }
 
 void MpiCommunicator::await(const char* what, int rank, std::uint32_t number) {
   expect(rank >= 0 && rank < size_, "the root is a rank");
   const auto come = [&] { return meeting_->has_entered(rank, number); };
-  if (!come()) wait_in(what, come, [] { return true; });
+  if (come()) return activity_->wait_ended();
+  wait_in(what, come, [] { return true; });
+}
+
+/// What is too long for one packet may need its sender again, and rings nobody.
+double MpiCommunicator::longest_sleep(double seconds) const {
+  constexpr double kMoving_s = 0.5e-3;
+  if (roll_->moving == 0) return seconds;
+  int here = 0;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");  // drives what is under way
+  return std::min(seconds, kMoving_s);
 }
 
 void MpiCommunicator::pause(double seconds) {
   if (!meeting_ || (seconds <= 0 && !crowded_)) return give_way(seconds);
-  meeting_->sleep_on_own(heard_, crowded_ ? kUnaware_s : seconds);
+  meeting_->sleep_on_own(heard_, crowded_ ? longest_sleep(kUnaware_s) : seconds);
   heard_ = meeting_->own_bell();  // who waits for something else than messages sleeps the next time
 }
 
 void MpiCommunicator::meet(bool crowded) {
   if (size_ == 1) return;
   meeting_.emplace(share_memory(Meeting::bytes(size_)), rank_, size_);
-  crowded_ = crowded || size_ > sysconf(_SC_NPROCESSORS_ONLN);
+  crowded_ = cores_together(*this) < size_ || crowded;  // the first is collective
 }
 
 void MpiCommunicator::send(int destination, int tag, std::string bytes) {
@@ -124,6 +135,7 @@ void MpiCommunicator::send(int destination, int tag, std::string bytes) {
   Transfer& transfer = sending_.emplace_back(Transfer{{destination, tag, std::move(bytes)}});
   const std::string& payload = transfer.message.bytes;
   check_mpi(MPI_Isend(payload.data(), int(payload.size()), MPI_BYTE, destination, tag, comm_, &transfer.request), "MPI_Isend");
+  ++roll_->moving;
   if (meeting_) meeting_->ring(destination);
   drive_send();
 }
@@ -134,6 +146,7 @@ bool MpiCommunicator::drive_send() {
   check_mpi(MPI_Test(&sending_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a send");
   if (done) {
     sending_.pop_front();
+    --roll_->moving;
   } else {
     sending_.splice(sending_.end(), sending_, sending_.begin());  // its turn comes again after the others
   }
@@ -150,6 +163,7 @@ bool MpiCommunicator::arrived() {
     int count = 0;
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
     Transfer& transfer = arriving_.emplace_back(Transfer{{status.MPI_SOURCE, status.MPI_TAG, std::string(std::size_t(count), '\0')}});
+    ++roll_->moving;
     check_mpi(MPI_Imrecv(transfer.message.bytes.data(), count, MPI_BYTE, &message, &transfer.request), "MPI_Imrecv");
   }
   check_mpi(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a receive");
@@ -163,7 +177,7 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
   Envelope next;
   if (arrived()) {
     next = std::move(arriving_.front().message);
-    arriving_.clear();
+    arriving_.clear(), --roll_->moving;
   } else if (!to_self_.empty()) {  // after the others: a rank that feeds itself must not starve them
     next = std::move(to_self_.front());
     to_self_.pop_front();
@@ -177,9 +191,11 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color) { return part(co
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::part(int color) {
   barrier();  // MPI_Comm_split has no non-blocking form: come together asleep, so that it finds everyone here
-  const TimedCall guard(collective_deadline_s_, "MPI_Comm_split");
   MPI_Comm own = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm_, color >= 0 ? color : MPI_UNDEFINED, rank_, &own), "MPI_Comm_split");
+  {
+    const TimedCall guard(collective_deadline_s_, "MPI_Comm_split");
+    check_mpi(MPI_Comm_split(comm_, color >= 0 ? color : MPI_UNDEFINED, rank_, &own), "MPI_Comm_split");
+  }
   if (own == MPI_COMM_NULL) return nullptr;
   auto communicator = std::make_unique<MpiCommunicator>(own, roll_);
   communicator->set_collective_deadline(collective_deadline_s_);
@@ -199,7 +215,7 @@ void MpiCommunicator::abort(int exit_code) {
 void MpiCommunicator::drain() noexcept {
   Backoff wait;
   while (!(sending_.empty() && arriving_.empty()) && wait.waited_s() < collective_deadline_s_) {
-    if (!arriving_.empty() && arrived()) arriving_.clear();
+    if (!arriving_.empty() && arrived()) arriving_.clear(), --roll_->moving;
     if (!drive_send()) pause(wait.pause_s());
   }
   if (sending_.empty() && arriving_.empty()) return;

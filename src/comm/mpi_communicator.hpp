@@ -74,6 +74,7 @@ class MpiCommunicator final : public Communicator {
   void complete_all(const char* call, std::span<MPI_Request> requests, const std::function<bool()>& early);  ///< sleeps until all are done
   /// `early`: others have yet to come before it can be done.
   void wait_in(const char* call, const std::function<bool()>& done, const std::function<bool()>& early);
+  double longest_sleep(double seconds) const;              ///< less where messages are under way, which it drives
   void await_all(const char* what, std::uint32_t number);  ///< sleeps until all have entered
   void await(const char* what, int rank, std::uint32_t number);
   /// Enters the next collective with what `fill` puts into this rank's room, and gives its number.

@@ -42,8 +42,8 @@ std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
   // Ranks in containers of their own are on one node and see nothing of each other: each then stands for a node.
   const bool reached = pages_of_first(*host, 1).has_value();
   auto node = host->part(reached ? 0 : 1 + host->rank());
-  node->meet(false);
-  if (!meeting_ && node->size() == size_) meet(false);  // all ranks see the same of this
+  node->meet(crowded_);
+  if (!meeting_ && node->size() == size_) meet(crowded_);  // all ranks see the same of this
   return node;
 }
 

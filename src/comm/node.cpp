@@ -1,4 +1,5 @@
 // What the node offers a rank: neighbours, cores and memory.
+#include "comm/meeting.hpp"
 #include "comm/node_groups.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,17 @@ std::string number_ranges(const std::vector<int>& numbers) {
 }
 
 int cores_available() { return int(own_cpus().size()); }
+
+int cores_together(Communicator& ranks) {
+  const auto own = own_cpus();
+  std::set<int> all;
+  for (const auto& bytes : ranks.gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
+    std::vector<int> cpus(bytes.size() / sizeof(int));
+    std::memcpy(cpus.data(), bytes.data(), bytes.size());
+    all.insert(cpus.begin(), cpus.end());
+  }
+  return int(all.size());
+}
 
 namespace {
 

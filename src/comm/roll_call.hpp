@@ -38,7 +38,8 @@ class RollCall {
   bool hears(int rank, bool& asked);
 
   std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank
-  std::function<std::string(int)> role;                               ///< what a rank hosts, for people
+  int moving = 0;                        ///< messages of this rank under way, of all communicators: MPI needs to be called for them
+  std::function<std::string(int)> role;  ///< what a rank hosts, for people
 
  private:
   struct Reply {

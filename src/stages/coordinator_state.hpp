@@ -47,7 +47,7 @@ struct CoordinatorState {
   std::vector<NumericsRecord> numerics;  ///< from the beginning on, one more where a resume changed them; empty in states of an earlier build
   std::string archive_digest;            ///< of what train.from_archive names, when the run began
   std::vector<Prompt> judge_tasks;       ///< that the next step asks, ascending
-  std::vector<UnpackedFile> unpacked;    ///< published and scored, not yet in the archive
+  std::vector<UnpackedFile> unpacked;    ///< scored, not yet in the archive; published by the end of their step
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
 };

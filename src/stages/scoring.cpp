@@ -137,6 +137,8 @@ void Scoring::publish(JudgedShard judged) {
   std::vector<Specimen> own;
   if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
   const bool kept = keeps(judged.shard.purpose);
+  if (kept && judged.facts.undecided + judged.facts.ended > 0)  // what a clock or a crash decided cannot be had again: stored before anybody hears of it
+    kept_->writer().settle(mail_->world(), job_->config.run.deadline_s);
   mail_->send(0, Tag::scored,
               ScoredNotice{{notice.file, file, kept ? mail_->rank() : -1},
                            report(judged.shard, judged.scores, undecided_of(job_->config)),

@@ -1,4 +1,4 @@
-// The scoring stage: a published shard in, published scores and a report out. A verifier of rules scores a shard at once; code that runs and the command's processes
+// The scoring stage: a shard in, scores and a report out. A verifier of rules scores a shard at once; code that runs and the command's processes
 // judge several beside whatever else the rank does.
 #pragma once
 

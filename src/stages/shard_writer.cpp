@@ -18,18 +18,40 @@ struct ShardWriter::Shared {
   std::filesystem::path run_dir;
   std::mutex mutex{};
   std::condition_variable changed{};
-  std::deque<io::FileDraft> files{};  ///< the first one is being written
+  std::deque<io::FileDraft> files{};  ///< that nobody has begun
+  int begun = 0;                      ///< that are being written
   std::vector<io::PublishedFile> stored{};
   std::exception_ptr failure{};
   bool started = false, ending = false;
 
-  bool writes() const { return !files.empty() && !failure; }
+  bool waits() const { return !files.empty() && !failure; }
+  bool writes() const { return begun > 0 || waits(); }
+  /// Writes the next file, the lock released meanwhile.
+  void write_one(std::unique_lock<std::mutex>& lock) {
+    ++begun;
+    std::exception_ptr met;
+    io::PublishedFile written;
+    {
+      const io::FileDraft next = std::move(files.front());
+      files.pop_front();
+      lock.unlock();
+      try {
+        written = io::publish(run_dir, next);
+      } catch (...) {
+        met = std::current_exception();
+      }
+    }
+    lock.lock();
+    --begun;
+    if (met) failure = met;
+    else stored.push_back(std::move(written));
+    changed.notify_all();
+  }
 };
 
 namespace {
 
-/// For ranks that share cores: a rank that computes comes first, and on a node that is all busy a file still gets its hundredth of a core. Of this thread alone, as
-/// Linux has it; no permission is needed.
+/// For ranks that share cores: a rank that computes comes first. Of this thread alone, as Linux has it; no permission is needed.
 void step_back() { ::setpriority(PRIO_PROCESS, 0, 19); }
 
 }  // namespace
@@ -37,39 +59,27 @@ void step_back() { ::setpriority(PRIO_PROCESS, 0, 19); }
 ShardWriter::ShardWriter(std::filesystem::path run_dir) : shared_(std::make_shared<Shared>(std::move(run_dir))) {}
 
 ShardWriter::~ShardWriter() {
-  constexpr std::chrono::seconds kMoment{5};
+  constexpr std::chrono::seconds kMoment{1};
   std::unique_lock lock(shared_->mutex);
   shared_->ending = true;
   shared_->changed.notify_all();
-  shared_->changed.wait_for(lock, kMoment, [&] { return !shared_->writes(); });
+  shared_->changed.wait_for(lock, kMoment, [&] { return !shared_->started || !shared_->writes(); });
 }
 
 void ShardWriter::add(io::FileDraft file) {
   const std::lock_guard lock(shared_->mutex);
   shared_->files.push_back(std::move(file));
-  if (std::exchange(shared_->started, true)) return shared_->changed.notify_all();
+  if (shared_->started) return shared_->changed.notify_all();
   std::thread([shared = shared_] {
     step_back();
     std::unique_lock own(shared->mutex);
     for (;;) {
-      shared->changed.wait(own, [&] { return shared->ending || shared->writes(); });
-      if (!shared->writes()) return;
-      const io::FileDraft& next = shared->files.front();  // stays where it is while others come behind it
-      own.unlock();
-      io::PublishedFile written;
-      std::exception_ptr met;
-      try {
-        written = io::publish(shared->run_dir, next);
-      } catch (...) {
-        met = std::current_exception();
-      }
-      own.lock();
-      shared->files.pop_front();
-      if (met) shared->failure = met;
-      else shared->stored.push_back(std::move(written));
-      shared->changed.notify_all();
+      shared->changed.wait(own, [&] { return shared->ending || shared->waits(); });
+      if (!shared->waits()) return;
+      shared->write_one(own);
     }
   }).detach();
+  shared_->started = true;
 }
 
 bool ShardWriter::writes() const {
@@ -77,10 +87,19 @@ bool ShardWriter::writes() const {
   return shared_->writes();
 }
 
-std::vector<io::PublishedFile> ShardWriter::finish(comm::Communicator& ranks, double deadline_s) {
+void ShardWriter::settle(comm::Communicator& ranks, double deadline_s) {
+  {
+    std::unique_lock lock(shared_->mutex);
+    while (shared_->waits()) shared_->write_one(lock);  // the thread may get no core for long
+  }
   ranks.wait([this] { return !writes(); }, deadline_s, "the writing of this rank's rollouts");
   const std::lock_guard lock(shared_->mutex);
   if (shared_->failure) std::rethrow_exception(shared_->failure);
+}
+
+std::vector<io::PublishedFile> ShardWriter::finish(comm::Communicator& ranks, double deadline_s) {
+  settle(ranks, deadline_s);
+  const std::lock_guard lock(shared_->mutex);
   return std::exchange(shared_->stored, {});
 }
 
