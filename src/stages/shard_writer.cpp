@@ -88,10 +88,6 @@ bool ShardWriter::writes() const {
 }
 
 void ShardWriter::settle(comm::Communicator& ranks, double deadline_s) {
-  {
-    std::unique_lock lock(shared_->mutex);
-    while (shared_->waits()) shared_->write_one(lock);  // the thread may get no core for long
-  }
   ranks.wait([this] { return !writes(); }, deadline_s, "the writing of this rank's rollouts");
   const std::lock_guard lock(shared_->mutex);
   if (shared_->failure) std::rethrow_exception(shared_->failure);

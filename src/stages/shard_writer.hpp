@@ -21,8 +21,7 @@ class ShardWriter {
 
   void add(io::FileDraft file);
   bool writes() const;  ///< something that was added is not stored, nor has failed
-  /// Returns once all that was added is stored; what the thread has not begun is written here. Throws what the writing met (StorageError), and ProtocolError
-  /// at the deadline.
+  /// Returns once all that was added is stored. Throws what the writing met (StorageError), and ProtocolError at the deadline.
   void settle(comm::Communicator& ranks, double deadline_s);
   /// The same; gives what was stored since the last time.
   std::vector<io::PublishedFile> finish(comm::Communicator& ranks, double deadline_s);
