@@ -130,7 +130,7 @@ void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
     const auto number = bring("a broadcast", rank_ == root, [&](std::span<std::byte> room) {
       if (rank_ == root) std::copy(bytes.begin(), bytes.end(), room.begin());
     });
-    await("a broadcast", root, number);
+    await_rank("a broadcast", root, number);
     if (rank_ != root) std::copy_n(meeting_->room(root, number).begin(), bytes.size(), bytes.begin());
     return;
   }
@@ -265,7 +265,7 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
       auto* to = reinterpret_cast<char*>(room.data());
       for (const auto& part : parts) to = std::copy(part.begin(), part.end(), to);
     });
-    await("a scatter", root, number);
+    await_rank("a scatter", root, number);
     std::memcpy(own.data(), meeting_->room(root, number).data() + length(rank_), own.size());
     return own;
   }

@@ -94,17 +94,18 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
   }
 }
 
-void MpiCommunicator::await_all(const char* what, std::uint32_t number) {
-  const auto come = [&] { return meeting_->all_entered(number); };
+void MpiCommunicator::await(const char* what, const std::function<bool()>& come) {
   if (come()) return activity_->wait_ended();
   wait_in(what, come, [] { return true; });
 }
 
-void MpiCommunicator::await(const char* what, int rank, std::uint32_t number) {
+void MpiCommunicator::await_all(const char* what, std::uint32_t number) {
+  await(what, [&] { return meeting_->all_entered(number); });
+}
+
+void MpiCommunicator::await_rank(const char* what, int rank, std::uint32_t number) {
   expect(rank >= 0 && rank < size_, "the root is a rank");
-  const auto come = [&] { return meeting_->has_entered(rank, number); };
-  if (come()) return activity_->wait_ended();
-  wait_in(what, come, [] { return true; });
+  await(what, [&] { return meeting_->has_entered(rank, number); });
 }
 
 /// What is too long for one packet may need its sender again, and rings nobody.

@@ -76,7 +76,8 @@ class MpiCommunicator final : public Communicator {
   void wait_in(const char* call, const std::function<bool()>& done, const std::function<bool()>& early);
   double longest_sleep(double seconds) const;              ///< less where messages are under way, which it drives
   void await_all(const char* what, std::uint32_t number);  ///< sleeps until all have entered
-  void await(const char* what, int rank, std::uint32_t number);
+  void await_rank(const char* what, int rank, std::uint32_t number);
+  void await(const char* what, const std::function<bool()>& come);
   /// Enters the next collective with what `fill` puts into this rank's room, and gives its number.
   template <class Fill>
   std::uint32_t bring(const char* what, bool awaited, Fill fill);

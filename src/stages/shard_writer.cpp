@@ -18,17 +18,17 @@ struct ShardWriter::Shared {
   std::filesystem::path run_dir;
   std::mutex mutex{};
   std::condition_variable changed{};
-  std::deque<io::FileDraft> files{};  ///< that nobody has begun
-  int begun = 0;                      ///< that are being written
+  std::deque<io::FileDraft> files{};  ///< not begun
+  bool writing = false;               ///< one more
   std::vector<io::PublishedFile> stored{};
   std::exception_ptr failure{};
   bool started = false, ending = false;
 
   bool waits() const { return !files.empty() && !failure; }
-  bool writes() const { return begun > 0 || waits(); }
+  bool writes() const { return writing || waits(); }
   /// Writes the next file, the lock released meanwhile.
   void write_one(std::unique_lock<std::mutex>& lock) {
-    ++begun;
+    writing = true;
     std::exception_ptr met;
     io::PublishedFile written;
     {
@@ -42,7 +42,7 @@ struct ShardWriter::Shared {
       }
     }
     lock.lock();
-    --begun;
+    writing = false;
     if (met) failure = met;
     else stored.push_back(std::move(written));
     changed.notify_all();
