@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace rollcall::stages {
@@ -38,6 +39,9 @@ void LeafPacker::append(const Rollout& rollout) {
 }
 
 namespace {
+
+constexpr std::int64_t kFewLeaves = 8;    ///< more leave no rank without work for long
+constexpr std::int64_t kSmallLeaf = 128;  ///< tokens; reading the weights and adding to their gradient would take longer than the products
 
 /// A token of a rollout, with its column where it is the policy's.
 struct Place {
@@ -198,6 +202,28 @@ std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vec
   expect(column == derivative.logprob.size() && column == logprob.size(), "every policy token has a derivative");
   end_leaf();
   return leaves;
+}
+
+std::int64_t leaf_count(std::int64_t least, std::int64_t tokens) {
+  if (least > kFewLeaves) return least;
+  const auto count = std::int64_t(std::bit_ceil(std::uint64_t(std::max<std::int64_t>(least, 2))));
+  return tokens / count >= kSmallLeaf ? count : least;
+}
+
+std::vector<BackwardLeaf> even_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
+                                      std::span<const float> logprob, std::int64_t leaf_tokens) {
+  auto full = backward_leaves(batch, groups, derivative, logprob, leaf_tokens);
+  const std::int64_t tokens = std::accumulate(full.begin(), full.end(), std::int64_t(0),
+                                              [](std::int64_t sum, const BackwardLeaf& each) { return sum + std::int64_t(each.leaf.tokens.size()); });
+  const std::int64_t count = leaf_count(std::int64_t(full.size()), tokens);
+  if (count <= 1 || count > kFewLeaves) return full;
+  // Rollouts do not part where one would like, and what leaves have in common stands in each: the smallest limit, in sixteenths of an even share, that is enough.
+  const std::int64_t share = (tokens + count - 1) / count;
+  for (std::int64_t limit = share; limit < leaf_tokens; limit += (share + 15) / 16) {
+    auto even = backward_leaves(batch, groups, derivative, logprob, limit);
+    if (std::int64_t(even.size()) <= count) return even;
+  }
+  return full;
 }
 
 }  // namespace rollcall::stages

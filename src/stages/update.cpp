@@ -256,7 +256,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   const auto evaluated = evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& [losses, columns, derivative] = *evaluated;
-  auto leaves = leader() ? backward_leaves(batch, groups, derivative, columns, settings.leaf_tokens) : std::vector<BackwardLeaf>();
+  auto leaves = leader() ? even_leaves(batch, groups, derivative, columns, settings.leaf_tokens) : std::vector<BackwardLeaf>();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
   const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();

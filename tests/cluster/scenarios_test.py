@@ -167,7 +167,10 @@ def scaling_study(bench):
     out, log = bench.harness.work / "study", bench.harness.work / "study.log"
     study = [SOURCE / "benchmarks/scaling/run", "--binary", bench.harness.binary, "--ranks", 2, "--layouts", "colocated", "--rounds", 1, "--steps", 4, "--sft-steps", 1, "--out", out,
              "--set", "model.hidden_size=32", "--set", "model.num_hidden_layers=1"]
-    bench.cluster.run("sbatch", "--wait", "--nodes=2", "--ntasks-per-node=1", f"--output={log}", "--wrap", shlex.join([sys.executable, *map(str, study)]), timeout=LIMIT_S)
+    try:
+        bench.cluster.run("sbatch", "--wait", "--nodes=2", "--ntasks-per-node=1", f"--output={log}", "--wrap", shlex.join([sys.executable, *map(str, study)]), timeout=LIMIT_S)
+    except AssertionError as failure:
+        raise AssertionError(f"{failure}\n{log.read_text() if log.exists() else 'no log'}") from failure
     runs = json.loads((out / "measurements.json").read_text())["runs"]
     check([(run["kind"], run["ranks"]) for run in runs] == [("strong", 2), ("weak", 2), ("weak", 2), ("strong", 2)], f"other runs than asked for: {runs}")
     check(all(json.loads((pathlib.Path(run["folder"]) / "status.json").read_text())["ranks"] == 2 for run in runs), "a run had another number of ranks")

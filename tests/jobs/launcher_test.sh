@@ -2,6 +2,7 @@
 # rollcall doctor --launcher among stand-ins for srun: what it chooses with and without the MPI's interface in Slurm, and how ranks are bound.
 # usage: launcher_test.sh PROGRAM
 set -uo pipefail
+unset SLURM_PMIX_FENCE
 program=${1:?the program}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,9 +15,9 @@ fake_srun none ''
 fake_srun offers '\tpmix\n\tpmi2\n\tpmix_v4\n'
 for name in sh mpirun mpiexec; do ln -s "$(command -v "$name")" "$work/bin/"; done
 if ldd "$program" | grep -q libmpich; then
-  interface=pmi2 none=mpiexec core='mpiexec -bind-to core:4' numa='mpiexec -bind-to numa'
+  interface=pmi2 fence='' none=mpiexec core='mpiexec -bind-to core:4' numa='mpiexec -bind-to numa'
 else
-  interface=pmix none='mpirun --bind-to none' core='mpirun --map-by slot:PE=4 --bind-to core' numa='mpirun --map-by numa --bind-to numa'
+  interface=pmix fence='env SLURM_PMIX_FENCE=tree ' none='mpirun --bind-to none' core='mpirun --map-by slot:PE=4 --bind-to core' numa='mpirun --map-by numa --bind-to numa'
 fi
 
 choice() {  # FOLDER BIND WANTED
@@ -24,9 +25,10 @@ choice() {  # FOLDER BIND WANTED
   got=$(PATH=$work/$1:$work/bin SLURM_CPUS_PER_TASK=4 "$program" doctor --launcher --bind "$2" 2>&1)
   if [[ $got != "$3" ]]; then echo "FAILED $1 $2: got '$got', wanted '$3'"; failures=$((failures + 1)); fi
 }
-choice offers none "srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=none"
-choice offers core "srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=cores"
-choice offers numa "srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=ldoms --mem-bind=local"
+choice offers none "${fence}srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=none"
+choice offers core "${fence}srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=cores"
+choice offers numa "${fence}srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=ldoms --mem-bind=local"
+SLURM_PMIX_FENCE=ring choice offers none "srun --mpi=$interface --kill-on-bad-exit=1 --cpu-bind=none"  # a site's own choice stays
 choice none none "$none"
 choice none core "$core"
 choice none numa "$numa"

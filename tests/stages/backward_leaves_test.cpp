@@ -223,6 +223,63 @@ TEST(BackwardLeaves, ADerivativeThatIsNoNumberIsKept) {
   EXPECT_TRUE(std::isnan(leaves.front().derivative.logprob.back()));
 }
 
+/// As many answers of ten tokens behind prompts of their own as asked for, in leaves of up to a hundred tokens: the sizes of the leaves.
+std::vector<std::size_t> even_sizes(std::size_t rollouts, std::int64_t leaf_tokens) {
+  StepBatch batch = random_batch(1, 1);
+  auto& all = batch.groups.front().rollouts;
+  all.assign(rollouts, all.front());
+  const std::vector<float> ones(8, -1.0F);
+  for (std::size_t i = 0; i < rollouts; ++i)
+    all[i].turns = {{Role::prompt, {std::int32_t(i), 1}, {}, {}, {}}, {Role::policy, {3, 4, 5, 6, 7, 8, 9, 10}, ones, ones, std::vector<std::uint64_t>(8, 0)}};
+  const std::vector<float> logprob(8 * rollouts, -1.0F);
+  std::vector<std::size_t> sizes;
+  for (const auto& leaf : even_leaves(batch, {0}, {logprob, std::vector<float>(logprob.size())}, logprob, leaf_tokens))
+    sizes.push_back(leaf.leaf.tokens.size());
+  return sizes;
+}
+
+TEST(EvenLeaves, AreAsLargeAsEachOther) {
+  using Sizes = std::vector<std::size_t>;
+  EXPECT_EQ(even_sizes(12, 100), (Sizes{60, 60}));              // not 100 and 20
+  EXPECT_EQ(even_sizes(25, 1000), (Sizes{250}));                // two would be small
+  EXPECT_EQ(even_sizes(26, 1000), (Sizes{130, 130}));           // one would do, for one rank
+  EXPECT_EQ(even_sizes(60, 250), (Sizes{150, 150, 150, 150}));  // not three
+  EXPECT_EQ(even_sizes(110, 220), (Sizes{140, 140, 140, 140, 140, 140, 140, 120}));
+  EXPECT_EQ(even_sizes(95, 100), (Sizes{100, 100, 100, 100, 100, 100, 100, 100, 100, 50}));  // of many a last one that is small costs little
+}
+
+/// Where rollouts share beginnings and are of any length: a cut of backward_leaves(), of no more leaves than wanted, under the smallest of its limits.
+TEST(EvenLeaves, AreACutUnderASmallerLimit) {
+  std::size_t evened = 0;
+  EXPECT_TRUE(rc::check("even leaves are full leaves of a smaller size", [&] {
+    StepBatch batch = random_batch(*rc::gen::inRange<std::uint64_t>(0, 1U << 30), std::size_t(*rc::gen::inRange(1, 40)));
+    make_alike(batch, *rc::gen::element(2, 5, 300), std::vector<std::int32_t>(std::size_t(*rc::gen::element(0, 1, 40)), 7));
+    const auto groups = mini_batch(batch, 0, 1);
+    const auto leaf_tokens = *rc::gen::inRange<std::int64_t>(50, 2000);
+    const Flat flat = flatten(batch, groups);
+    const auto derivative = patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
+    const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
+    const auto full = backward_leaves(batch, groups, derivative, logprob, leaf_tokens), even = even_leaves(batch, groups, derivative, logprob, leaf_tokens);
+    const auto largest = [](const std::vector<BackwardLeaf>& leaves) {
+      std::size_t most = 0;
+      for (const auto& leaf : leaves) most = std::max(most, leaf.leaf.tokens.size());
+      return std::int64_t(most);
+    };
+    std::int64_t tokens = 0;
+    for (const auto& leaf : full) tokens += std::int64_t(leaf.leaf.tokens.size());
+    RC_ASSERT(std::int64_t(even.size()) <= leaf_count(std::int64_t(full.size()), tokens));
+    RC_ASSERT(largest(even) <= largest(full));
+    const auto again = backward_leaves(batch, groups, derivative, logprob, std::max<std::int64_t>(largest(even), 1));
+    RC_ASSERT(again.size() == even.size());
+    for (std::size_t i = 0; i < even.size(); ++i) {
+      RC_ASSERT(again[i].leaf.tokens == even[i].leaf.tokens);
+      RC_ASSERT(again[i].derivative.logprob == even[i].derivative.logprob);
+    }
+    if (largest(even) < largest(full)) ++evened;
+  }));
+  EXPECT_GT(evened, 5U);
+}
+
 /// The gradient of all rollouts in trees is that of each by itself.
 TEST(BackwardLeaves, TreesHaveTheGradientOfTheirRollouts) {
   model::ModelConfig config = model::testing::small_config(model::testing::Family::qwen3);

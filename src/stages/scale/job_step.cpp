@@ -2,6 +2,7 @@
 #include "stages/scale/job_step.hpp"
 
 #include "base/random.hpp"
+#include "stages/leaf_packing.hpp"
 #include "stages/scale/events.hpp"
 
 #include <algorithm>
@@ -242,12 +243,13 @@ void Step::update(int rank, std::size_t index) {
   });
 }
 
-/// Leaves are full but for the last, and dealt in turn.
+/// Leaves are of one size, and dealt in turn.
 double Step::own_tokens(std::int64_t index) const {
-  const double tokens = work_.trained * (tokens_ + work_.prompt_tokens * double(work_.prompts)), leaf = double(work_.leaf_tokens);
-  const auto full = std::int64_t(tokens / leaf), updaters = std::int64_t(of(Stage::update).size());
-  const std::int64_t own = full > index ? (full - 1 - index) / updaters + 1 : 0;
-  return double(own) * leaf + (full % updaters == index ? tokens - double(full) * leaf : 0.0);
+  const double tokens = work_.trained * (tokens_ + work_.prompt_tokens * double(work_.prompts));
+  const std::int64_t leaves = leaf_count(std::int64_t(std::ceil(tokens / double(work_.leaf_tokens))), std::int64_t(tokens));
+  const auto updaters = std::int64_t(of(Stage::update).size());
+  const std::int64_t own = leaves > index ? (leaves - 1 - index) / updaters + 1 : 0;
+  return double(own) * tokens / double(std::max<std::int64_t>(leaves, 1));
 }
 
 void Step::train(int rank, std::size_t index) {
