@@ -210,9 +210,8 @@ std::int64_t leaf_count(std::int64_t least, std::int64_t tokens) {
   return tokens / count >= kSmallLeaf ? count : least;
 }
 
-std::vector<BackwardLeaf> even_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
-                                      std::span<const float> logprob, std::int64_t leaf_tokens) {
-  auto full = backward_leaves(batch, groups, derivative, logprob, leaf_tokens);
+std::vector<BackwardLeaf> even_leaves(std::int64_t leaf_tokens, const std::function<std::vector<BackwardLeaf>(std::int64_t limit)>& cut) {
+  auto full = cut(leaf_tokens);
   const std::int64_t tokens = std::accumulate(full.begin(), full.end(), std::int64_t(0),
                                               [](std::int64_t sum, const BackwardLeaf& each) { return sum + std::int64_t(each.leaf.tokens.size()); });
   const std::int64_t count = leaf_count(std::int64_t(full.size()), tokens);
@@ -220,7 +219,7 @@ std::vector<BackwardLeaf> even_leaves(const StepBatch& batch, const std::vector<
   // Rollouts do not part where one would like, and what leaves have in common stands in each: the smallest limit, in sixteenths of an even share, that is enough.
   const std::int64_t share = (tokens + count - 1) / count;
   for (std::int64_t limit = share; limit < leaf_tokens; limit += (share + 15) / 16) {
-    auto even = backward_leaves(batch, groups, derivative, logprob, limit);
+    auto even = cut(limit);
     if (std::int64_t(even.size()) <= count) return even;
   }
   return full;

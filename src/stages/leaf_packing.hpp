@@ -4,6 +4,7 @@
 #include "stages/step_batch.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,10 +32,9 @@ std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vec
 /// Leaves that tokens are cut into which would take `least` of the largest: up to eight a power of two, so that they can be dealt evenly to ranks and threads.
 std::int64_t leaf_count(std::int64_t least, std::int64_t tokens);
 
-/// As backward_leaves(), in leaf_count() leaves of about one size where those are few: a last leaf that is small leaves ranks without work. The cut follows from the
-/// rollouts alone, never from how many ranks there are.
-std::vector<BackwardLeaf> even_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
-                                      std::span<const float> logprob, std::int64_t leaf_tokens);
+/// What `cut` makes under a limit of tokens a leaf, in leaf_count() leaves of about one size where those are few: a last leaf that is small leaves ranks without
+/// work. The limit that is taken follows from the cuts alone, never from how many ranks there are.
+std::vector<BackwardLeaf> even_leaves(std::int64_t leaf_tokens, const std::function<std::vector<BackwardLeaf>(std::int64_t limit)>& cut);
 
 /// Rollouts one after the other in a leaf, each with columns of its own; equal prompts in a row stand once.
 class LeafPacker {

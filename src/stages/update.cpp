@@ -106,7 +106,7 @@ void Update::finish(UpdateReport report) {
 void Update::on_supervise(const SupervisePlan& plan) {
   const Stopwatch clock;
   enter_phase(true);
-  auto leaves = supervised_leaves(*job_, plan.prompts, job_->config.train.leaf_tokens);
+  auto leaves = even_leaves(job_->config.train.leaf_tokens, [&](std::int64_t limit) { return supervised_leaves(*job_, plan.prompts, limit); });
   const auto count = std::int64_t(leaves.size());
   const auto places = own_leaves(count, *ranks_);
   std::vector<BackwardLeaf> own;
@@ -255,8 +255,9 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   const MiniBatch mini = prepare(plan, batch, groups, stored);
   const auto evaluated = evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
-  const auto& [losses, columns, derivative] = *evaluated;
-  auto leaves = leader() ? even_leaves(batch, groups, derivative, columns, settings.leaf_tokens) : std::vector<BackwardLeaf>();
+  const auto& losses = evaluated->losses;
+  const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, evaluated->derivative, evaluated->logprob, limit); };
+  auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
   const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();

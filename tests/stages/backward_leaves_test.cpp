@@ -232,9 +232,10 @@ std::vector<std::size_t> even_sizes(std::size_t rollouts, std::int64_t leaf_toke
   for (std::size_t i = 0; i < rollouts; ++i)
     all[i].turns = {{Role::prompt, {std::int32_t(i), 1}, {}, {}, {}}, {Role::policy, {3, 4, 5, 6, 7, 8, 9, 10}, ones, ones, std::vector<std::uint64_t>(8, 0)}};
   const std::vector<float> logprob(8 * rollouts, -1.0F);
+  const model::ColumnGradient derivative{logprob, std::vector<float>(logprob.size())};
+  const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, {0}, derivative, logprob, limit); };
   std::vector<std::size_t> sizes;
-  for (const auto& leaf : even_leaves(batch, {0}, {logprob, std::vector<float>(logprob.size())}, logprob, leaf_tokens))
-    sizes.push_back(leaf.leaf.tokens.size());
+  for (const auto& leaf : even_leaves(leaf_tokens, cut)) sizes.push_back(leaf.leaf.tokens.size());
   return sizes;
 }
 
@@ -259,7 +260,8 @@ TEST(EvenLeaves, AreACutUnderASmallerLimit) {
     const Flat flat = flatten(batch, groups);
     const auto derivative = patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
     const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
-    const auto full = backward_leaves(batch, groups, derivative, logprob, leaf_tokens), even = even_leaves(batch, groups, derivative, logprob, leaf_tokens);
+    const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, derivative, logprob, limit); };
+    const auto full = cut(leaf_tokens), even = even_leaves(leaf_tokens, cut);
     const auto largest = [](const std::vector<BackwardLeaf>& leaves) {
       std::size_t most = 0;
       for (const auto& leaf : leaves) most = std::max(most, leaf.leaf.tokens.size());
@@ -270,14 +272,14 @@ TEST(EvenLeaves, AreACutUnderASmallerLimit) {
     const std::int64_t count = leaf_count(std::int64_t(full.size()), tokens);
     RC_ASSERT(std::int64_t(even.size()) <= count);
     RC_ASSERT(largest(even) <= largest(full));
-    const auto is_even = [&](const std::vector<BackwardLeaf>& cut) {
-      return std::equal(cut.begin(), cut.end(), even.begin(), even.end(), [](const BackwardLeaf& one, const BackwardLeaf& other) {
+    const auto is_even = [&](const std::vector<BackwardLeaf>& made) {
+      return std::equal(made.begin(), made.end(), even.begin(), even.end(), [](const BackwardLeaf& one, const BackwardLeaf& other) {
         return one.leaf.tokens == other.leaf.tokens && one.derivative.logprob == other.derivative.logprob && one.repeated == other.repeated;
       });
     };
     std::int64_t limit = count == 0 ? leaf_tokens : std::clamp<std::int64_t>(tokens / count, 1, leaf_tokens);
-    while (limit < leaf_tokens && !is_even(backward_leaves(batch, groups, derivative, logprob, limit))) ++limit;
-    RC_ASSERT(is_even(backward_leaves(batch, groups, derivative, logprob, limit)));
+    while (limit < leaf_tokens && !is_even(cut(limit))) ++limit;
+    RC_ASSERT(is_even(cut(limit)));
     if (largest(even) < largest(full)) ++evened;
   }));
   EXPECT_GT(evened, 5U);
