@@ -40,8 +40,9 @@ void LeafPacker::append(const Rollout& rollout) {
 
 namespace {
 
-constexpr std::int64_t kFewLeaves = 8;    ///< more leave no rank without work for long
-constexpr std::int64_t kSmallLeaf = 128;  ///< tokens; reading the weights and adding to their gradient would take longer than the products
+constexpr std::int64_t kFewLeaves = 8;      ///< more leave no rank without work for long
+constexpr std::int64_t kSmallLeaf = 128;    ///< tokens; reading the weights and adding to their gradient would take longer than the products
+constexpr std::int64_t kMostRepeated = 16;  ///< a part of the tokens; more, and a prompt that stands in every leaf costs what an even cut wins
 
 /// A token of a rollout, with its column where it is the policy's.
 struct Place {
@@ -211,16 +212,22 @@ std::int64_t leaf_count(std::int64_t least, std::int64_t tokens) {
 }
 
 std::vector<BackwardLeaf> even_leaves(std::int64_t leaf_tokens, const std::function<std::vector<BackwardLeaf>(std::int64_t limit)>& cut) {
+  const auto tokens_of = [](const std::vector<BackwardLeaf>& leaves) {
+    return std::accumulate(leaves.begin(), leaves.end(), std::int64_t(0),
+                           [](auto sum, const auto& each) { return sum + std::int64_t(each.leaf.tokens.size()); });
+  };
   auto full = cut(leaf_tokens);
-  const std::int64_t tokens = std::accumulate(full.begin(), full.end(), std::int64_t(0),
-                                              [](std::int64_t sum, const BackwardLeaf& each) { return sum + std::int64_t(each.leaf.tokens.size()); });
-  const std::int64_t count = leaf_count(std::int64_t(full.size()), tokens);
-  if (count <= 1 || count > kFewLeaves) return full;
-  // Rollouts do not part where one would like, and what leaves have in common stands in each: the smallest limit, in sixteenths of an even share, that is enough.
-  const std::int64_t share = (tokens + count - 1) / count;
-  for (std::int64_t limit = share; limit < leaf_tokens; limit += (share + 15) / 16) {
-    auto even = cut(limit);
-    if (std::int64_t(even.size()) <= count) return even;
+  const std::int64_t tokens = tokens_of(full), least = std::int64_t(full.size());
+  for (const std::int64_t count : {leaf_count(least, tokens), least}) {
+    if (count <= 1 || count > kFewLeaves) continue;
+    // Rollouts do not part where one would like, and what leaves have in common stands in each: the smallest limit, in sixteenths of an even share, that is enough.
+    const std::int64_t share = (tokens + count - 1) / count;
+    for (std::int64_t limit = share; limit < leaf_tokens; limit += (share + 15) / 16) {
+      auto even = cut(limit);
+      if (std::int64_t(even.size()) > count) continue;
+      if (tokens_of(even) <= tokens + tokens / kMostRepeated) return even;
+      break;
+    }
   }
   return full;
 }

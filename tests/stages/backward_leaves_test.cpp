@@ -223,20 +223,31 @@ TEST(BackwardLeaves, ADerivativeThatIsNoNumberIsKept) {
   EXPECT_TRUE(std::isnan(leaves.front().derivative.logprob.back()));
 }
 
-/// As many answers of ten tokens behind prompts of their own as asked for, in leaves of up to a hundred tokens: the sizes of the leaves.
-std::vector<std::size_t> even_sizes(std::size_t rollouts, std::int64_t leaf_tokens) {
+/// As many rollouts of ten tokens as asked for, and before each so many that are alike: the sizes of their leaves.
+std::vector<std::size_t> even_sizes(std::size_t rollouts, std::int64_t leaf_tokens, std::size_t alike = 0) {
   StepBatch batch = random_batch(1, 1);
   auto& all = batch.groups.front().rollouts;
   all.assign(rollouts, all.front());
   const std::vector<float> ones(8, -1.0F);
-  for (std::size_t i = 0; i < rollouts; ++i)
-    all[i].turns = {{Role::prompt, {std::int32_t(i), 1}, {}, {}, {}}, {Role::policy, {3, 4, 5, 6, 7, 8, 9, 10}, ones, ones, std::vector<std::uint64_t>(8, 0)}};
+  for (std::size_t i = 0; i < rollouts; ++i) {
+    std::vector<std::int32_t> prompt(alike, 2);
+    prompt.insert(prompt.end(), {std::int32_t(i), 1});
+    all[i].turns = {{Role::prompt, prompt, {}, {}, {}}, {Role::policy, {3, 4, 5, 6, 7, 8, 9, 10}, ones, ones, std::vector<std::uint64_t>(8, 0)}};
+  }
   const std::vector<float> logprob(8 * rollouts, -1.0F);
   const model::ColumnGradient derivative{logprob, std::vector<float>(logprob.size())};
   const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, {0}, derivative, logprob, limit); };
   std::vector<std::size_t> sizes;
   for (const auto& leaf : even_leaves(leaf_tokens, cut)) sizes.push_back(leaf.leaf.tokens.size());
   return sizes;
+}
+
+/// Three leaves of 300 + 20 x 10 tokens would be four of 300 + 15 x 10, which runs 20 % more tokens.
+TEST(EvenLeaves, RepeatNoLongPrompt) {
+  using Sizes = std::vector<std::size_t>;
+  EXPECT_EQ(even_sizes(60, 500, 300), (Sizes{500, 500, 500}));
+  EXPECT_EQ(even_sizes(50, 500, 300), (Sizes{490, 490, 420}));  // in steps of a sixteenth of an even share
+  EXPECT_EQ(even_sizes(60, 250, 5), (Sizes{155, 155, 155, 155}));
 }
 
 TEST(EvenLeaves, AreAsLargeAsEachOther) {
