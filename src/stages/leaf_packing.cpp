@@ -40,7 +40,6 @@ void LeafPacker::append(const Rollout& rollout) {
 
 namespace {
 
-constexpr std::int64_t kFewLeaves = 8;      ///< more leave no rank without work for long
 constexpr std::int64_t kSmallLeaf = 128;    ///< tokens; reading the weights and adding to their gradient would take longer than the products
 constexpr std::int64_t kMostRepeated = 16;  ///< a part of the tokens; more, and a prompt that stands in every leaf costs what an even cut wins
 
@@ -218,7 +217,8 @@ std::vector<BackwardLeaf> even_leaves(std::int64_t leaf_tokens, const std::funct
   };
   auto full = cut(leaf_tokens);
   const std::int64_t tokens = tokens_of(full), least = std::int64_t(full.size());
-  for (const std::int64_t count : {leaf_count(least, tokens), least}) {
+  const std::int64_t wanted = leaf_count(least, tokens);
+  for (const std::int64_t count : wanted > least ? std::vector{wanted, least} : std::vector{least}) {
     if (count <= 1 || count > kFewLeaves) continue;
     // Rollouts do not part where one would like, and what leaves have in common stands in each: the smallest limit, in sixteenths of an even share, that is enough.
     const std::int64_t share = (tokens + count - 1) / count;

@@ -29,11 +29,15 @@ struct BackwardLeaf {
 std::vector<BackwardLeaf> backward_leaves(const StepBatch& batch, const std::vector<std::size_t>& groups, const model::ColumnGradient& derivative,
                                           std::span<const float> logprob, std::int64_t leaf_tokens);
 
-/// Leaves that tokens are cut into which would take `least` of the largest: up to eight a power of two, so that they can be dealt evenly to ranks and threads.
+constexpr std::int64_t kFewLeaves = 8;  ///< more leave no rank without work for long, but where ranks are as many
+
+/// Leaves that tokens are cut into which would take `least` of the largest: few become a power of two, so that they can be dealt evenly to ranks and threads, unless
+/// they would be small.
 std::int64_t leaf_count(std::int64_t least, std::int64_t tokens);
 
 /// What `cut` makes under a limit of tokens a leaf, in leaf_count() leaves of about one size where those are few: a last leaf that is small leaves ranks without
-/// work. The limit that is taken follows from the cuts alone, never from how many ranks there are.
+/// work. Where that would repeat long beginnings in more leaves, or sequences do not part so, it is what `cut` makes under `leaf_tokens`. The limit that is taken
+/// follows from the cuts alone, never from how many ranks there are.
 std::vector<BackwardLeaf> even_leaves(std::int64_t leaf_tokens, const std::function<std::vector<BackwardLeaf>(std::int64_t limit)>& cut);
 
 /// Rollouts one after the other in a leaf, each with columns of its own; equal prompts in a row stand once.

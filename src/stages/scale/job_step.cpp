@@ -243,13 +243,15 @@ void Step::update(int rank, std::size_t index) {
   });
 }
 
-/// Leaves are of one size, and dealt in turn.
+/// Leaves are dealt in turn: a few of one size, more full but for the last.
 double Step::own_tokens(std::int64_t index) const {
   const double tokens = work_.trained * (tokens_ + work_.prompt_tokens * double(work_.prompts));
   const std::int64_t leaves = leaf_count(std::int64_t(std::ceil(tokens / double(work_.leaf_tokens))), std::int64_t(tokens));
   const auto updaters = std::int64_t(of(Stage::update).size());
   const std::int64_t own = leaves > index ? (leaves - 1 - index) / updaters + 1 : 0;
-  return double(own) * tokens / double(std::max<std::int64_t>(leaves, 1));
+  if (leaves <= kFewLeaves) return double(own) * tokens / double(std::max<std::int64_t>(leaves, 1));
+  const double full = double(work_.leaf_tokens), rest = double(leaves) * full - tokens;
+  return double(own) * full - ((leaves - 1) % updaters == index ? rest : 0.0);
 }
 
 void Step::train(int rank, std::size_t index) {
