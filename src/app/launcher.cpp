@@ -32,8 +32,9 @@ std::string own_launcher(Family family) {
 }
 
 /// --kill-on-bad-exit: one rank that ends badly ends the job. Without --cpu-bind the site's default would decide.
-/// SLURM_PMIX_FENCE: Slurm's PMIx fences by a ring or by a tree, whichever it takes for the better ("mixed"), and now and then lets a rank out of MPI_Init while another still waits in it: the
-/// first message kills that one in mca_btl_tcp. Seen with Slurm 22.05 and Open MPI 4.1.4 in 5 of 1,160 starts on two busy nodes; in none of 1,150 with trees alone.
+/// SLURM_PMIX_FENCE: Slurm's PMIx fences by a ring or by a tree, whichever it takes for the better ("mixed"), and now and then lets a rank out of MPI_Init while
+/// another still waits in it: the first message kills that one in mca_btl_tcp. Seen with Slurm 22.05 and Open MPI 4.1.4 in 5 of 1,160 starts on two busy nodes; in
+/// none of 1,150 with trees alone.
 std::string srun(const std::string& interface, Bind bind) {
   const bool fences = interface == "pmix" && std::getenv("SLURM_PMIX_FENCE") == nullptr;
   constexpr std::array<const char*, 3> words{"--cpu-bind=none", "--cpu-bind=cores", "--cpu-bind=ldoms --mem-bind=local"};

@@ -143,15 +143,15 @@ TEST(JobStep, LeavesAreDealtAndCollectivesHaveHops) {
 TEST(JobStep, FewLeavesAreEvenAndOfManyTheLastIsWhatIsLeft) {
   Costs costs = free_costs();
   costs.train_token = 1.0;
-  const auto longest = [&](std::int64_t rollouts, std::int64_t leaf_tokens, int ranks) {
+  const auto ranks_of = [&](std::int64_t rollouts, std::int64_t leaf_tokens, int ranks) {
     Workload work = alike(1, rollouts, 1);
     work.leaf_tokens = leaf_tokens;
     return simulate_step(one_node("colocated", ranks, ranks), work, costs).ranks;
   };
-  for (const auto& rank : longest(1300, 1024, 2)) EXPECT_DOUBLE_EQ(rank.compute, 650.0);  // not 1024 and 276
-  EXPECT_DOUBLE_EQ(longest(3000, 1024, 3)[0].compute, 1500.0);                            // three leaves become four
-  EXPECT_DOUBLE_EQ(longest(19, 2, 2)[0].compute, 10.0);
-  EXPECT_DOUBLE_EQ(longest(19, 2, 2)[1].compute, 9.0);
+  for (const auto& rank : ranks_of(1300, 1024, 2)) EXPECT_DOUBLE_EQ(rank.compute, 650.0);  // not 1024 and 276
+  EXPECT_DOUBLE_EQ(ranks_of(3000, 1024, 3)[0].compute, 1500.0);                            // three leaves become four
+  EXPECT_DOUBLE_EQ(ranks_of(19, 2, 2)[0].compute, 10.0);
+  EXPECT_DOUBLE_EQ(ranks_of(19, 2, 2)[1].compute, 9.0);
 }
 
 TEST(JobStep, ARankWithoutTheStageWaits) {
