@@ -15,7 +15,7 @@ namespace rollcall::io {
 
 /// Shards to pack, with their scores, in canonical order (purpose, step, round, producer).
 struct PackInput {
-  PublishedFile shard, scores;
+  PublishedFile shard, scores;  ///< one and the same where one file holds both
 };
 
 /// One line of the manifest (archive/manifest.json).

@@ -33,27 +33,32 @@ bool same_keys(const KeyColumns& a, const KeyColumns& b) {
 
 MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
   MappedShard shard;
+  const bool in_one = input.shard.path == input.scores.path;
+  const auto read_scores = [&shard](MappedTables& tables) {
+    tables.read(shard.scores, shard.columns);
+    shard.component_names = tables.reader().component_names();
+  };
   const Address address = reading(run_dir / input.shard.path, [&] {
     MappedTables tables(run_dir, input.shard, "shard", ColumnChecksums::known);
     check_all_known(tables.reader());
     tables.read(shard.keys, shard.columns);
     tables.read(shard.rollouts, shard.columns);
+    if (in_one) read_scores(tables);
     const Address found = address_of(tables.reader());
     check_group_rows(shard.keys);
     shard.shard_file = tables.release();
     return found;
   });
-  const fs::path path = run_dir / input.scores.path;
-  reading(path, [&] {
+  if (in_one) return shard;
+  reading(run_dir / input.scores.path, [&] {
     MappedTables tables(run_dir, input.scores, "scores", ColumnChecksums::known);
     check_all_known(tables.reader());
     KeyColumns keys;
     std::vector<ColumnView> again;  // the keys, which are the shard's
     tables.read(keys, again);
-    tables.read(shard.scores, shard.columns);
+    read_scores(tables);
     if (address_of(tables.reader()) != address) throw FileFault(fmt::format("it does not belong to {}", input.shard.path));
     if (!same_keys(shard.keys, keys)) throw FileFault(fmt::format("its groups or rollouts differ from those of {}", input.shard.path));
-    shard.component_names = tables.reader().component_names();
     shard.scores_file = tables.release();
   });
   return shard;

@@ -17,8 +17,8 @@ struct MappedShard {
   RolloutColumns rollouts{};  ///< without tokens and texts, as are the scores
   ScoreColumns scores{};
   std::vector<std::string> component_names{};
-  std::vector<ColumnView> columns{};  ///< all, in the order of views(keys, rollouts, scores); valid as long as the shard
-  std::unique_ptr<MappedFile> shard_file{}, scores_file{};
+  std::vector<ColumnView> columns{};                        ///< all, in the order of views(keys, rollouts, scores); valid as long as the shard
+  std::unique_ptr<MappedFile> shard_file{}, scores_file{};  ///< the second: where scores have a file of their own
 };
 
 /// Checked as read_shard and read_scores check them, but for the checksums of columns, and against each other. Throws StorageError, EnvironmentError where a

@@ -15,7 +15,7 @@ namespace rollcall::io {
 /// Checked before anything is believed: its bytes before HDF5 sees them, then schema, types, checksums, codes and counts. Throws FileFault.
 class MappedTables {
  public:
-  /// `kind`: shard, scores or archive.
+  /// `kind`: shard, scores or archive; a scored file is either of the first two.
   MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind, ColumnChecksums checksums);
 
   /// Reads a set of columns and adds all of them to `columns`, which are valid as long as `set` and the mapped file.

@@ -41,7 +41,7 @@ std::vector<PublishedFile> files_of(const std::vector<PackInput>& inputs) {
   std::vector<PublishedFile> files;
   for (const PackInput& input : inputs) {
     files.push_back(input.shard);
-    files.push_back(input.scores);
+    if (input.scores.path != input.shard.path) files.push_back(input.scores);
   }
   return files;
 }
@@ -100,8 +100,9 @@ void Packing::cannot_pack(const std::string& problem) const {
 std::string Packing::begin() {
   std::sort(inputs_.begin(), inputs_.end(), [](const PackInput& a, const PackInput& b) { return parsed(a) < parsed(b); });
   if (parsed(inputs_.back()).purpose != purpose()) cannot_pack("its shards are of several purposes");
-  const auto files = files_of(inputs_);
-  return to_bytes(std::pair(find_packed(), files));
+  std::vector<std::pair<PublishedFile, PublishedFile>> files;
+  for (const PackInput& input : inputs_) files.emplace_back(input.shard, input.scores);
+  return to_bytes(std::pair(find_packed(), std::as_const(files)));
 }
 
 /// A crash after the manifest was written and before the caller noted it: the same shards are in the archive already.
@@ -122,10 +123,10 @@ std::string Packing::find_packed() const {
 
 /// Takes over what rank 0 found: the entry of a pack already done, or the shards to pack.
 std::optional<ArchiveEntry> Packing::adopt(const std::string& start) {
-  const auto [entry, files] = from_bytes<std::pair<std::string, std::vector<PublishedFile>>>(start);
+  const auto [entry, files] = from_bytes<std::pair<std::string, std::vector<std::pair<PublishedFile, PublishedFile>>>>(start);
   if (!entry.empty()) return entry_from_text(entry);
   inputs_.clear();
-  for (std::size_t i = 0; i < files.size(); i += 2) inputs_.push_back({files[i], files[i + 1]});
+  for (const auto& [shard, scores] : files) inputs_.push_back({shard, scores});
   return std::nullopt;
 }
 

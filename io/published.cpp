@@ -7,6 +7,7 @@
 #include <algorithm>
 
 namespace rollcall::io {
+using namespace std::string_view_literals;
 namespace fs = std::filesystem;
 
 Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major) {
@@ -54,13 +55,13 @@ void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes) {
 
 void check_schema(const TableReader& reader, const char* kind) {
   const auto major = reader.number<std::int32_t>("schema_major");
-  const int newest = std::string_view(kind) == "archive" ? kSchemaMajor : kCompactMajor;
+  const int newest = kind == "archive"sv ? kSchemaMajor : kCompactMajor;
   const auto other = [&] {
     return fmt::format("it has schema {}.{} and this program reads {} to {}", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor, newest);
   };
   if (major > newest) throw NewerSchema(other());
   if (major < kSchemaMajor) throw FileFault(other());
-  if (const std::string found = reader.text("kind"); found != kind)
+  if (const std::string found = reader.text("kind"); found != kind && (found != kScored || kind == "archive"sv))
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
 }
 

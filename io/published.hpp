@@ -8,7 +8,9 @@
 
 namespace rollcall::io {
 
-/// Attributes of every kind of file ("shard", "scores", "archive"), schema version first.
+/// Of a file with rollouts and scores: it is both a "shard" and "scores".
+inline constexpr const char* kScored = "scored";
+/// Attributes of every kind of file ("shard", "scores", "scored", "archive"), schema version first.
 Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major = kSchemaMajor);
 
 /// Size and checksum as they are on disk. Throws StorageError.

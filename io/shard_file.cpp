@@ -28,6 +28,36 @@ Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identi
   return all;
 }
 
+ShardName name_of(const RolloutShard& shard, Holds holds) { return {shard.purpose, shard.step, shard.round, shard.producer, holds}; }
+
+KeyColumns keys_of(const RolloutShard& shard) {
+  KeyColumns keys;
+  for (const Group& group : shard.groups) {
+    expect(group.id.step == shard.step, "the groups of a shard are of its step");
+    append(group, keys);
+  }
+  return keys;
+}
+
+RolloutColumns columns_of(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts) {
+  expect(prompts.size() == shard.groups.size(), "a shard has one prompt per group");
+  RolloutColumns columns;
+  for (std::size_t g = 0; g < prompts.size(); ++g) append(shard.groups[g], prompts[g], shard.temperature, columns);
+  return columns;
+}
+
+ScoreColumns columns_of(const ScoredShard& scores, const RolloutShard& shard) {
+  expect(scores.purpose == shard.purpose && scores.step == shard.step && scores.round == shard.round && scores.producer == shard.producer,
+         "scores are those of the shard they are written beside");
+  expect(scores.scores.size() == shard.groups.size(), "scores have the groups of their shard");
+  ScoreColumns columns;
+  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
+    expect(scores.scores[g].size() == shard.groups[g].rollouts.size(), "scores have the rollouts of their shard");
+    append(scores.scores[g], scores.component_names.size(), columns);
+  }
+  return columns;
+}
+
 template <class Columns>
 FileDraft draft(const ShardName& name, Columns columns, Layout layout) {
   auto parts = std::make_shared<std::pair<Columns, Layout>>(std::move(columns), std::move(layout));  // a function can be copied; they are not
@@ -49,31 +79,18 @@ void read_address(const TableReader& reader, Shard& shard) {
 }  // namespace
 
 FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity) {
-  expect(prompts.size() == shard.groups.size(), "a shard has one prompt per group");
-  KeyColumns keys;
-  RolloutColumns rollouts;
-  for (std::size_t g = 0; g < prompts.size(); ++g) {
-    expect(shard.groups[g].id.step == shard.step, "the groups of a shard are of its step");
-    append(shard.groups[g], keys);
-    append(shard.groups[g], prompts[g], shard.temperature, rollouts);
-  }
-  return draft({shard.purpose, shard.step, shard.round, shard.producer, false}, std::tuple(std::move(keys), std::move(rollouts)),
+  return draft(name_of(shard, Holds::rollouts), std::tuple(keys_of(shard), columns_of(shard, prompts)),
                {.extents = {}, .component_names = {}, .attributes = shard_attributes(shard, identity, "shard")});
 }
 
 FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity) {
-  expect(scores.purpose == shard.purpose && scores.step == shard.step && scores.round == shard.round && scores.producer == shard.producer,
-         "scores are those of the shard they are written beside");
-  expect(scores.scores.size() == shard.groups.size(), "scores have the groups of their shard");
-  KeyColumns keys;
-  ScoreColumns columns;
-  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-    expect(scores.scores[g].size() == shard.groups[g].rollouts.size(), "scores have the rollouts of their shard");
-    append(shard.groups[g], keys);
-    append(scores.scores[g], scores.component_names.size(), columns);
-  }
-  return draft({shard.purpose, shard.step, shard.round, shard.producer, true}, std::tuple(std::move(keys), std::move(columns)),
+  return draft(name_of(shard, Holds::scores), std::tuple(keys_of(shard), columns_of(scores, shard)),
                {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, "scores")});
+}
+
+FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const ScoredShard& scores, const RunIdentity& identity) {
+  return draft(name_of(shard, Holds::both), std::tuple(keys_of(shard), columns_of(shard, prompts), columns_of(scores, shard)),
+               {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, kScored)});
 }
 
 /// The checkpoint that counts its step makes the name durable.

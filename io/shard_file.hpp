@@ -47,6 +47,8 @@ struct FileDraft {
 FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity);
 /// The scores beside it, as ...-scores.h5.
 FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity);
+/// Both in one file, ...-scored.h5: half of what two cost the file system and HDF5. It is read as either.
+FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const ScoredShard& scores, const RunIdentity& identity);
 /// Builds and writes it, on any thread. Throws StorageError; on failure nothing is left under the final name.
 PublishedFile publish(const std::filesystem::path& run_dir, const FileDraft& draft);
 

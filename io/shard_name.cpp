@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr std::array<const char*, 3> kEndings{".h5", "-scores.h5", "-scored.h5"};  // [Holds]
 
 /// Takes "-<digits>" off the front.
 template <class T>
@@ -27,7 +30,7 @@ bool take_number(std::string_view& text, T& value) {
 }  // namespace
 
 std::string ShardName::path() const {
-  return fmt::format("shards/{}-{:06}-{:02}-{:04}{}.h5", text_of(purpose), step, round, producer, scores ? "-scores" : "");
+  return fmt::format("shards/{}-{:06}-{:02}-{:04}{}", text_of(purpose), step, round, producer, kEndings[std::size_t(holds)]);
 }
 
 std::optional<ShardName> ShardName::parse(const fs::path& path) {
@@ -37,8 +40,10 @@ std::optional<ShardName> ShardName::parse(const fs::path& path) {
     ShardName parsed{.purpose = Purpose(p)};
     std::string_view rest = std::string_view(name).substr(kPurposes[p].size());
     if (!take_number(rest, parsed.step) || !take_number(rest, parsed.round) || !take_number(rest, parsed.producer)) continue;
-    parsed.scores = rest == "-scores.h5";
-    if ((parsed.scores || rest == ".h5") && fs::path(parsed.path()).filename() == name) return parsed;  // one name a shard: no other number of zeros
+    const auto ending = std::find(kEndings.begin(), kEndings.end(), rest);
+    if (ending == kEndings.end()) continue;
+    parsed.holds = Holds(ending - kEndings.begin());
+    if (fs::path(parsed.path()).filename() == name) return parsed;  // one name a shard: no other number of zeros
   }
   return std::nullopt;
 }

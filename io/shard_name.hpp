@@ -1,4 +1,4 @@
-// What a shard file's name says: purpose, step, round, producer, and whether it holds the scores.
+// What a shard file's name says: purpose, step, round, producer, and whether it holds rollouts, scores or both.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -12,15 +12,18 @@
 
 namespace rollcall::io {
 
+/// Rollouts and scores are in one file where one rank makes both, in two where another rank scores.
+enum class Holds : std::uint8_t { rollouts, scores, both };
+
 /// Ordered as the archive is: purpose, step, round, producer; scores after their shard.
 struct ShardName {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0, producer = 0;
-  bool scores = false;
+  Holds holds = Holds::rollouts;
   auto operator<=>(const ShardName&) const = default;
 
-  std::string path() const;  ///< relative to the run folder: shards/train-000012-00-0003.h5
+  std::string path() const;  ///< relative to the run folder: shards/train-000012-00-0003.h5, with -scores or -scored before the ending
   static std::optional<ShardName> parse(const std::filesystem::path& path);
 };
 

@@ -26,10 +26,11 @@ Source list_run(const fs::path& run_dir) {
   source.packed = read_manifest(run_dir);
   std::sort(source.packed.begin(), source.packed.end(), [](const ArchiveEntry& a, const ArchiveEntry& b) { return first_of(a) < first_of(b); });
   for (const ShardName& name : names) {
-    if (name.scores || any_holds(source.packed, name.purpose, name.step)) continue;
+    if (name.holds == Holds::scores || any_holds(source.packed, name.purpose, name.step)) continue;
     ShardName scores = name;
-    scores.scores = true;
-    (std::binary_search(names.begin(), names.end(), scores) ? source.loose : source.unscored).push_back(name.path());
+    scores.holds = Holds::scores;
+    const bool scored = name.holds == Holds::both || std::binary_search(names.begin(), names.end(), scores);
+    (scored ? source.loose : source.unscored).push_back(name.path());
   }
   return source;
 }
@@ -38,10 +39,10 @@ Source one_file(const fs::path& path) {
   Source source{.root = path.parent_path(), .is_run = false};
   const std::string name = path.filename();
   if (auto shard = ShardName::parse(path)) {
-    shard->scores = false;
+    if (shard->holds == Holds::scores) shard->holds = Holds::rollouts;
     const std::string own = fs::path(shard->path()).filename();
     require(fs::exists(source.root / own) && fs::exists(source.root / scores_path(own)), fmt::format("{} is half of a shard", path.string()),
-            "what was sampled and how it was scored are two files until they are packed",
+            "what was sampled and how it was scored are two files here until they are packed",
             fmt::format("put {} and {} side by side, or name the run folder or an archive file", own, scores_path(own)));
     source.loose = {own};
     return source;
@@ -111,7 +112,18 @@ void walk(const Source& source, const Selection& selection, const Visit& visit, 
 
 }  // namespace
 
-std::string scores_path(const std::string& shard_path) { return shard_path.substr(0, shard_path.size() - 3) + "-scores.h5"; }
+std::string scores_path(const std::string& shard_path) {
+  auto name = *ShardName::parse(shard_path);
+  if (name.holds == Holds::both) return shard_path;
+  name.holds = Holds::scores;
+  return fs::path(shard_path).replace_filename(fs::path(name.path()).filename()).string();
+}
+
+std::vector<std::string> files_of_shard(const std::string& shard_path) {
+  std::vector<std::string> files{shard_path};
+  if (auto scores = scores_path(shard_path); scores != shard_path) files.push_back(std::move(scores));
+  return files;
+}
 
 Purpose purpose_from_text(const std::string& text) {
   const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);
@@ -142,7 +154,7 @@ std::string digest_of(const Source& source, const std::vector<Purpose>& purposes
   };
   for (const ArchiveEntry& entry : source.packed) add(purpose_from_text(entry.purpose), entry.file);
   for (const std::string& path : source.loose) {
-    for (const std::string& file : {path, scores_path(path)}) add(ShardName::parse(path)->purpose, inspect(source.root, file));
+    for (const std::string& file : files_of_shard(path)) add(ShardName::parse(path)->purpose, inspect(source.root, file));
   }
   return hex64(checksum64(text));
 }

@@ -29,8 +29,9 @@ bool is_run_folder(const std::filesystem::path& path);
 /// Throws InputError when the path is neither, StorageError for a damaged manifest.
 Source open_source(const std::filesystem::path& run_or_file);
 
-/// Scores of a shard, by its path.
+/// Where the scores of a shard are, by its path: in a file beside it, or in the same one.
 std::string scores_path(const std::string& shard_path);
+std::vector<std::string> files_of_shard(const std::string& shard_path);  ///< one or two
 
 struct Selection {
   std::optional<Purpose> purpose = {};

@@ -21,11 +21,13 @@ bool any_unsure(const ScoredShard& scored) {
                      [](const std::vector<Score>& group) { return std::any_of(group.begin(), group.end(), unsure); });
 }
 
+constexpr std::string_view kScores = "-scores.h5", kBoth = "-scored.h5";
+
 void collect(const fs::path& run_dir, const std::string& scores_file, std::vector<StoredVerdict>& all) {
   const ScoredShard scored = read_scores(run_dir, inspect(run_dir, scores_file));
   if (!any_unsure(scored)) return;
-  constexpr std::string_view kEnd = "-scores.h5";
-  const std::string shard_file = scores_file.substr(0, scores_file.size() - kEnd.size()) + ".h5";
+  const bool in_one = scores_file.ends_with(kBoth);
+  const std::string shard_file = in_one ? scores_file : scores_file.substr(0, scores_file.size() - kScores.size()) + ".h5";
   std::vector<ShardPrompt> prompts;
   const RolloutShard shard = read_shard(run_dir, inspect(run_dir, shard_file), &prompts);
   for (std::size_t g = 0; g < std::min(shard.groups.size(), scored.scores.size()); ++g) {
@@ -47,7 +49,7 @@ std::vector<StoredVerdict> verdicts_to_repeat(const fs::path& run_dir, std::vect
   for (const auto& folder : folders) {
     for (const auto& file : list_folder(folder.path())) {
       const std::string path = file.path().lexically_relative(run_dir);
-      if (!path.ends_with("-scores.h5")) continue;
+      if (!path.ends_with(kScores) && !path.ends_with(kBoth)) continue;
       try {
         collect(run_dir, path, all);
       } catch (const Error& fault) {  // repair sets damaged files aside, too

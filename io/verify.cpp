@@ -74,7 +74,7 @@ void check_order(const KeyColumns& keys) {
 }
 
 std::optional<std::string> misplaced(const ShardName& name, const Purpose purpose, std::uint64_t step, std::uint32_t round, std::uint32_t producer) {
-  const ShardName inside{purpose, step, round, producer, name.scores};
+  const ShardName inside{purpose, step, round, producer, name.holds};
   if (inside == name) return std::nullopt;
   return fmt::format("it is the file {} under another name", inside.path());
 }
@@ -119,10 +119,11 @@ std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path
   std::optional<std::string> wrong_place;
   const auto fault = fault_of(path, [&] {
     const PublishedFile file = published ? *published : inspect(run_dir, path);
-    if (name->scores) {
+    if (name->holds != Holds::rollouts) {
       const ScoredShard s = read_scores(run_dir, file);
       wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
-    } else {
+    }
+    if (name->holds != Holds::scores) {
       const RolloutShard s = read_shard(run_dir, file);
       wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
     }

@@ -100,20 +100,12 @@ Generated Generation::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
   RolloutShard shard = generate(*job_, guide_, plan, rank_);
   const double generation_s = generating.seconds();
-  const Stopwatch drafting;
-  std::vector<io::ShardPrompt> prompts;
-  for (const auto& group : plan.groups) {
-    Prompt prompt = asked(*job_, plan.purpose, group.id, plan.judge_tasks);
-    prompts.push_back({std::move(prompt.text), std::move(prompt.answer)});
-  }
-  auto file = io::draft_shard(shard, prompts, job_->identity);
   // Shards are dealt to scoring ranks by producer: every shard has one scorer, known to both sides without a message.
   const auto& scorers = job_->layout.of(comm::Stage::scoring);
   const auto& generators = job_->layout.of(comm::Stage::generation);
   const auto index = std::size_t(std::find(generators.begin(), generators.end(), rank_) - generators.begin());
-  Generated made{std::move(shard), std::move(file), {}, scorers[index * scorers.size() / generators.size()]};
-  made.notice.file.path = made.file.path;
-  made.notice.generation_s = generation_s, made.notice.archive_s = drafting.seconds();
+  Generated made{std::move(shard), {}, scorers[index * scorers.size() / generators.size()]};
+  made.notice.generation_s = generation_s;
   made.notice.judge_tasks = plan.judge_tasks;
   return made;
 }

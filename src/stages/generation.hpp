@@ -1,4 +1,4 @@
-// The generation stage: a plan in, a shard and its file out.
+// The generation stage: a plan in, a shard out.
 #pragma once
 
 #include "model/decode.hpp"
@@ -8,10 +8,9 @@
 
 namespace rollcall::stages {
 
-/// A shard, its file, which is not written yet, and the rank that scores it.
+/// A shard, which is not stored yet, and the rank that scores it.
 struct Generated {
   RolloutShard shard;
-  io::FileDraft file;
   ShardNotice notice;
   int scorer = 0;
 };
@@ -22,7 +21,7 @@ model::DecodeOptions decode_options(const Job& job);
 class Generation {
  public:
   Generation(Job& job, int rank) : job_(&job), rank_(rank), guide_(job) {}
-  /// Samples the plan's groups and drafts the shard's file.
+  /// Samples the plan's groups.
   Generated on_plan(const StepPlan& plan);
 
  private:

@@ -36,15 +36,15 @@ namespace rollcall::stages {
 enum class Tag : int { plan = 1, shard, scored, supervise, update, updated, weights, pack, packed, save, saved, rollback, stop, finish, question, judgement };
 
 struct ShardNotice {
-  io::PublishedFile file;
+  io::PublishedFile file;  ///< without a name where the rank that made the shard scores it: both are stored together
   double generation_s = 0.0, archive_s = 0.0;
   std::vector<Prompt> judge_tasks{};  ///< those of the shard (StepPlan)
 };
 
 /// A shard with its scores: what update and the archive need to find both. Of files that a keeper has, only the paths are known until the update's report.
 struct ScoredFile {
-  io::PublishedFile shard, scores;
-  std::int32_t keeper = -1;  ///< world rank that has both in memory for the update (KeptShards); -1: none, or another run
+  io::PublishedFile shard, scores;  ///< one and the same where one file holds both
+  std::int32_t keeper = -1;         ///< world rank that has both in memory for the update (KeptShards); -1: none, or another run
 };
 
 struct SlowVerdict {

@@ -28,6 +28,15 @@ Prompt asked(const Job& job, Purpose purpose, const GroupId& group, const std::v
   return asked(job, job.prompts.of(split_of(purpose)).at(group.prompt.value), form_of(job, purpose, group));
 }
 
+std::vector<io::ShardPrompt> stored_prompts(const Job& job, const RolloutShard& shard, const std::vector<Prompt>& judge_tasks) {
+  std::vector<io::ShardPrompt> prompts;
+  for (const Group& group : shard.groups) {
+    Prompt prompt = asked(job, shard.purpose, group.id, judge_tasks);
+    prompts.push_back({std::move(prompt.text), std::move(prompt.answer)});
+  }
+  return prompts;
+}
+
 const std::vector<std::int32_t>& prompt_tokens(const Job& job, Purpose purpose, const GroupId& group) {
   return prompt_tokens(job, job.prompts.of(split_of(purpose)).at(group.prompt.value), form_of(job, purpose, group));
 }

@@ -1,7 +1,10 @@
 // In which of task.forms a question is put (Prompt Augmentation, arXiv:2602.03190): drawn anew each time a training question is drawn, for its whole group.
 #pragma once
 
+#include "io/shard_file.hpp"
 #include "stages/job.hpp"
+
+#include <vector>
 
 namespace rollcall::stages {
 
@@ -12,6 +15,9 @@ std::size_t form_of(const Job& job, Purpose purpose, const GroupId& group);
 Prompt asked(const Job& job, const Prompt& prompt, std::size_t form);
 /// Judge tasks, which a plan or a shard brings along (ascending), are asked as they stand.
 Prompt asked(const Job& job, Purpose purpose, const GroupId& group, const std::vector<Prompt>& judge_tasks = {});
+
+/// The prompts of a shard as the archive keeps them.
+std::vector<io::ShardPrompt> stored_prompts(const Job& job, const RolloutShard& shard, const std::vector<Prompt>& judge_tasks);
 
 /// Tokens of the same, with the form's opening: as the policy sees it.
 const std::vector<std::int32_t>& prompt_tokens(const Job& job, Purpose purpose, const GroupId& group);

@@ -16,6 +16,7 @@
 #include "stages/judging.hpp"
 #include "stages/numerics.hpp"
 #include "stages/opening.hpp"
+#include "stages/question_forms.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
 #include "stages/update.hpp"
@@ -205,10 +206,10 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
 void Rank::on_generated(Generated made) {
   if (made.scorer == world_->rank()) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
-    return scoring_->on_own_shard(made.notice, std::move(made.shard), std::move(made.file));
+    return scoring_->on_own_shard(made.notice, std::move(made.shard));
   }
   const Stopwatch writing;
-  made.notice.file = io::publish(job_.run_dir, made.file);
+  made.notice.file = io::publish(job_.run_dir, io::draft_shard(made.shard, stored_prompts(job_, made.shard, made.notice.judge_tasks), job_.identity));
   made.notice.archive_s += writing.seconds();
   mail_.send(made.scorer, Tag::shard, made.notice);
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
 
@@ -81,12 +82,7 @@ void Scoring::on_shard(const ShardNotice& notice) {
   score_shard(notice, std::move(shard), reading.seconds());
 }
 
-void Scoring::on_own_shard(ShardNotice notice, RolloutShard shard, const io::FileDraft& file) {
-  const Stopwatch writing;
-  notice.file = store(file, shard.purpose);
-  notice.archive_s += writing.seconds();
-  score_shard(notice, std::move(shard), 0.0);
-}
+void Scoring::on_own_shard(const ShardNotice& notice, RolloutShard shard) { score_shard(notice, std::move(shard), 0.0); }
 
 io::PublishedFile Scoring::store(const io::FileDraft& file, Purpose purpose) {
   if (!keeps(purpose)) return io::publish(job_->run_dir, file);
@@ -132,22 +128,20 @@ void Scoring::publish(JudgedShard judged) {
       if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;
     }
   const Stopwatch writing;
-  const auto file = store(io::draft_scores(judged.scores, judged.shard, job_->identity), judged.shard.purpose);
   const auto& notice = judged.notice;
+  const bool kept = keeps(judged.shard.purpose), stored = !notice.file.path.empty();
+  const auto scores = store(stored ? io::draft_scores(judged.scores, judged.shard, job_->identity)
+                                   : io::draft_scored(judged.shard, stored_prompts(*job_, judged.shard, notice.judge_tasks), judged.scores, job_->identity),
+                            judged.shard.purpose);
+  const ScoredFile files{stored ? notice.file : scores, scores, kept ? mail_->rank() : -1};
   std::vector<Specimen> own;
   if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
-  const bool kept = keeps(judged.shard.purpose);
   if (kept && judged.facts.undecided + judged.facts.ended > 0)  // what a clock or a crash decided cannot be had again: stored before anybody hears of it
     kept_->writer().settle(mail_->world(), job_->config.run.deadline_s);
   mail_->send(0, Tag::scored,
-              ScoredNotice{{notice.file, file, kept ? mail_->rank() : -1},
-                           report(judged.shard, judged.scores, undecided_of(job_->config)),
-                           std::move(judged.facts),
-                           notice.generation_s,
-                           judged.scoring_s,
-                           notice.archive_s + judged.read_s + writing.seconds(),
-                           std::move(own)});
-  if (kept) kept_->keep(notice.file.path, std::move(judged.shard), std::move(judged.scores));
+              ScoredNotice{files, report(judged.shard, judged.scores, undecided_of(job_->config)), std::move(judged.facts), notice.generation_s,
+                           judged.scoring_s, notice.archive_s + judged.read_s + writing.seconds(), std::move(own)});
+  if (kept) kept_->keep(files.shard.path, std::move(judged.shard), std::move(judged.scores));
 }
 
 }  // namespace rollcall::stages

@@ -18,8 +18,8 @@ class Scoring {
   /// `spawner`: where the job's judge is a command. `kept`: where this rank updates as well.
   Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner, KeptShards* kept);
   void on_shard(const ShardNotice& notice);
-  /// Of this process: it need not be read back. `file`: its own, not written yet.
-  void on_own_shard(ShardNotice notice, RolloutShard shard, const io::FileDraft& file);
+  /// Of this process: it need not be read back, and is stored together with its scores.
+  void on_own_shard(const ShardNotice& notice, RolloutShard shard);
   void on_judgement(const JudgeReply& reply);  ///< of the model that judges beside the verifier
   void progress();                             ///< publishes what code or the command has judged meanwhile
   bool is_judging() const { return (command_ && command_->is_judging()) || (code_ && code_->is_judging()); }

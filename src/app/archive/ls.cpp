@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -39,13 +40,14 @@ Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<st
             .rows = {},
             .bytes = file.bytes};
   if (const auto name = io::ShardName::parse(file.path)) {
-    line.kind = name->scores ? "scores" : "shard", line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
+    constexpr std::array kKinds{"shard", "scores", "scored"};  // [io::Holds]
+    line.kind = kKinds[std::size_t(name->holds)], line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
   }
   if (file.state == io::FileState::shard && !committed.contains(file.path)) line.state = "no checkpoint yet";
   if (line.kind == "partial") return line;
   line.rows = io::count_rows(run_dir / file.path);
   if (!line.rows) line.state += ", unreadable";
-  line.counts = line.rows && line.kind == "shard" && file.state == io::FileState::shard;
+  line.counts = line.rows && line.kind != "scores" && file.state == io::FileState::shard;
   return line;
 }
 
@@ -84,7 +86,7 @@ ExitCode list(const fs::path& path) {
   if (source.is_run) listing = lines_of_run(path);
   else if (!source.packed.empty()) lines = {line_of(source.packed.front(), "one file")};
   else {
-    for (const auto& file : {source.loose.front(), io::scores_path(source.loose.front())})
+    for (const auto& file : io::files_of_shard(source.loose.front()))
       lines.push_back(line_of(source.root, {file, io::FileState::shard, fs::file_size(source.root / file)}, {{file, {}}}));
   }
   Output out;

@@ -73,8 +73,7 @@ Findings verify_file(const io::Source& source) {
   Findings findings;
   for (const auto& entry : source.packed) add(findings, io::verify_archive(source.root, entry), entry.file.bytes);
   for (const auto& shard : source.loose)
-    for (const auto& path : {shard, io::scores_path(shard)})
-      add(findings, io::verify_shard(source.root, path, std::nullopt), fs::file_size(source.root / path));
+    for (const auto& path : io::files_of_shard(shard)) add(findings, io::verify_shard(source.root, path, std::nullopt), fs::file_size(source.root / path));
   return findings;
 }
 
