@@ -26,7 +26,7 @@ def verify_names_file_and_column(harness):
 
 def repair_then_resume_is_the_undisturbed_run(harness):
     """A damaged shard behind the last checkpoint costs nothing; one that the newest checkpoint goes on with costs the steps since the one before. Neither costs a bit."""
-    shard = "shards/train-{:06}-00-0000.h5".format
+    shard = "shards/train-{:06}-00-0000-scored.h5".format
     for name, path, resumes_from, aside in (("late", shard(5), "train_000004", shard(5)), ("needed", shard(3), "train_000002", "checkpoints/train_000004")):
         run = stopped(harness, name)
         victim = run / path
@@ -107,7 +107,7 @@ def the_only_checkpoint_is_kept(harness):
     for checkpoint in (run / "checkpoints").iterdir():
         if checkpoint.name != "train_000004":
             shutil.rmtree(checkpoint)
-    victim = run / "shards/train-000003-00-0000.h5"
+    victim = run / "shards/train-000003-00-0000-scored.h5"
     flip(victim, victim.stat().st_size // 2)
     out = archive(harness, "repair", run)
     check("lost       train step 3: " in out and "resume     from checkpoint train_000004, 4 " in out and "set aside  checkpoints" not in out, out)

@@ -116,8 +116,8 @@ def committed(run, job):
 def wrong_inputs_give_one_message(harness):
     (harness.work / "note.h5").write_text("hello")
     (harness.work / "empty").mkdir(exist_ok=True)
-    shard = next((stopped(harness, "halved") / "shards").glob("train-*[0-9].h5"))
-    alone = shutil.copy(shard, harness.work / shard.name)
+    shard = next((stopped(harness, "halved") / "shards").glob("train-*-scored.h5"))
+    alone = shutil.copy(shard, harness.work / shard.name.replace("-scored", "-scores"))
     for words, code, fragment in (
         (["ls", harness.work / "none"], 2, "does not exist"),
         (["ls", harness.work / "empty"], 2, "is not a run folder"),

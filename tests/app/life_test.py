@@ -77,7 +77,7 @@ def stop_within_an_evaluation(harness):
     settings = sets(sft__steps=5, train__steps=2, eval__samples=2000)
     harness.train(reference, *settings)
     job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings)
-    while not list(folder.glob("shards/eval-*")):
+    while not (folder / "status.json").exists() or status(folder)["phase"] != "eval before training":
         check(job.poll() is None, f"no evaluation was met:\n{job.poll()}")
         time.sleep(0.01)
     (folder / "stop").touch()

@@ -355,7 +355,7 @@ def turns_are_told_apart_without_a_tokenizer(harness):
     n = next(i for i, line in enumerate(lines) if len(line["turns"]) > 2 and line["turns"][1]["tokens"])
     page.open(f"file://{site(harness, 'turns_pages', [folder])}/index.html")
     page.wait("document.querySelectorAll('#steps tbody tr').length")
-    check(len(page.texts("#steps tbody tr")) == 4 and "no config.toml" in page.text("main"), page.text("main"))
+    check(len(page.texts("#steps tbody tr")) == 5 and "no config.toml" in page.text("main"), page.text("main"))
     open_step(harness.work / "turns_pages", 4)
     for _ in range(n):
         press("j")

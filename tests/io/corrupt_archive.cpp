@@ -80,8 +80,9 @@ class Campaign {
       add({.path = entry.file.path, .bytes = {}, .entry = entry});
     }
     for (std::uint64_t step : {5, 6}) {
-      const PackInput files = test::write(run_, test::sample(7, step, 3));
-      for (const PublishedFile& file : {files.shard, files.scores}) add({.path = file.path, .bytes = {}, .entry = {}, .shard = file});
+      const PackInput files = step == 5 ? test::write(run_, test::sample(7, step, 3)) : test::write_in_one(run_, test::sample(7, step, 3));
+      add({.path = files.shard.path, .bytes = {}, .entry = {}, .shard = files.shard});
+      if (step == 5) add({.path = files.scores.path, .bytes = {}, .entry = {}, .shard = files.scores});
     }
     add({.path = "archive/manifest.json", .bytes = {}});
     for (const char* part : {"config.json", "coordinator.json", "model.safetensors", "optimizer-00001-of-00001.safetensors"})

@@ -69,13 +69,13 @@ void expect_refused(const std::function<void(Columns&)>& spoil, const std::strin
 TEST(Damage, EverySampledByteFlipIsRefused) {
   const RunFolder run;
   const PackInput files = write(run, sample(1, 2, 2));
-  for (const PublishedFile& file : {files.shard, files.scores}) {
+  for (const PublishedFile& file : {files.shard, files.scores, write_in_one(run, sample(1, 2, 2)).shard}) {
     const std::string good = content(run.path() / file.path);
     for (std::size_t at = 0; at < good.size(); at += 61) {
       std::string bad = good;
       bad[at] = char(bad[at] ^ (1 << (at % 8)));
       put(run.path() / file.path, bad);
-      const std::string fault = fault_of([&] { file.path == files.shard.path ? (void)read_shard(run, file) : (void)read_scores(run, file); });
+      const std::string fault = fault_of([&] { file.path == files.scores.path ? (void)read_scores(run, file) : (void)read_shard(run, file); });
       ASSERT_NE(fault.find(file.path + ": its checksum is"), std::string::npos) << "byte " << at << ": " << fault;
     }
   }
@@ -98,7 +98,7 @@ TEST(Damage, TruncatedAndMissingFilesAreRefused) {
 TEST(Damage, FlipsBehindAFittingFileChecksumNeverPassAsOtherValues) {
   const RunFolder run;
   const Sample s = sample(1, 2, 4);
-  const std::string good = content(run.path() / write(run, s).shard.path);
+  const std::string good = content(run.path() / write_in_one(run, s).shard.path);
   EXPECT_TRUE(rc::check([&] {
     std::string bad = good;
     for (int flips = *rc::gen::inRange(1, 4); flips > 0; --flips) {
@@ -108,7 +108,9 @@ TEST(Damage, FlipsBehindAFittingFileChecksumNeverPassAsOtherValues) {
     try {
       std::vector<ShardPrompt> prompts;
       const RolloutShard shard = read_shard(run, as_published(run, "bad.h5", bad), &prompts);
-      RC_ASSERT(same(shard.groups, s.shard.groups) && same(prompts, s.prompts));  // the flip met padding or an attribute
+      RC_ASSERT(same(shard.groups, s.shard.groups) && same(prompts, s.prompts));  // the flip met padding, an attribute or a score
+      const ScoredShard scores = read_scores(run, as_published(run, "bad.h5", bad));
+      for (std::size_t g = 0; g < s.scores.scores.size(); ++g) RC_ASSERT(same(scores.scores.at(g), s.scores.scores[g]));
     } catch (const StorageError&) {
     } catch (const EnvironmentError&) {  // the flip made the schema a newer one
     }

@@ -23,7 +23,7 @@ std::uint64_t published(const fs::path& run) { return fs::exists(run / "publishe
 void write_and_pack(const fs::path& run) {
   std::vector<PackInput> waiting;
   for (std::uint64_t step = 1; step <= kSteps; ++step) {
-    waiting.push_back(write(run, sample(1, step, kGroups)));
+    waiting.push_back(step % 2 == 0 ? write(run, sample(1, step, kGroups)) : write_in_one(run, sample(1, step, kGroups)));
     put(run / "published.partial", std::to_string(step));
     fs::rename(run / "published.partial", run / "published");
     if (step % kPackEvery != 0) continue;

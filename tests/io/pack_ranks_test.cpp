@@ -28,7 +28,7 @@ class Pack : public ::testing::Test {
     for (std::uint64_t step = 0; step < steps; ++step)
       for (std::uint32_t round : {0U, 1U}) {
         const Sample s = sample(5, step, 1 + step % 4, round);
-        inputs.push_back(rank0([&] { return write(run_, s); }));
+        inputs.push_back(rank0([&] { return s.shard.step % 2 == 0 ? write(run_, s) : write_in_one(run_, s); }));
       }
     return inputs;
   }
@@ -77,7 +77,7 @@ TEST_F(Pack, BytesAreThoseOfOneRank) {
 /// Packed together, and by the first rank alone in another folder.
 void Pack::expect_bytes_of_one_rank(const std::string& name, const std::vector<Sample>& samples) {
   std::vector<PackInput> inputs, copies;
-  for (const Sample& s : samples) inputs.push_back(rank0([&] { return write(run_, s); }));
+  for (const Sample& s : samples) inputs.push_back(rank0([&] { return s.shard.step % 2 == 0 ? write(run_, s) : write_in_one(run_, s); }));
   const ArchiveEntry entry = pack(*world_, run_, name, inputs, identity());
   if (world_->rank() != 0) return;
   const RunFolder alone;

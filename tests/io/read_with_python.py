@@ -17,6 +17,7 @@ for column, dims, dtype, unit, kinds in re.findall(r"^\| `(\w+/\w+)` \| ([\w, ]+
     for kind in ("shard", "scores", "archive") if kinds == "all" else kinds.split(", "):
         documented.setdefault(kind, {})[column] = (dims.split(", "), dtype, unit)
 
+documented["scored"] = {**documented["shard"], **documented["scores"]}
 picture = (pathlib.Path(sys.argv[1]).parent / "tables.svg").read_text()
 assert all(column.split("/")[1] in picture for column in documented["archive"]), [c for c in documented["archive"] if c.split("/")[1] not in picture]
 
@@ -32,7 +33,7 @@ examples = re.findall(r"```python\n(.*?)```", readme, re.S)
 assert len(examples) == 4
 of_shards, *of_archives = examples
 shards, archives = sorted(run.glob("shards/*.h5")), sorted(run.glob("archive/*.h5"))
-assert (len(shards), len(archives)) == (4, 1), (shards, archives)
+assert (len(shards), len(archives)) == (5, 1), (shards, archives)
 for path in shards:
     scope = {"shard": path}
     exec(compile(of_shards, "io/README.md", "exec"), scope)
@@ -40,9 +41,9 @@ for path in shards:
     assert facts["run_id"] == "run-7" and facts["seed"] == 42 and facts["weights_hash"] == "00000000000000ab" and facts["temperature"] == 0.75, facts
     assert {name: values.dtype.name for name, values in column.items()} == {name: dtype for name, (_, dtype, _) in documented[facts["kind"]].items()}, path
     assert set(column["groups/step"]) <= {facts["step"]} and column["groups/rollout_count"].sum() == len(column["rollouts/sample"])
-    if facts["kind"] == "scores":
+    if facts["kind"] != "shard":
         assert len(column["rollouts/components"]) == len(column["rollouts/reward"]) * len(facts["component_names"])
-    else:
+    if facts["kind"] != "scores":
         assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
     with h5py.File(path) as f:
         assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 4)

@@ -117,6 +117,12 @@ inline PackInput write(const std::filesystem::path& run_dir, const Sample& s, co
   return {publish(run_dir, draft_shard(s.shard, s.prompts, who)), publish(run_dir, draft_scores(s.scores, s.shard, who))};
 }
 
+/// As a rank writes what it has sampled and scored.
+inline PackInput write_in_one(const std::filesystem::path& run_dir, const Sample& s, const RunIdentity& who = identity()) {
+  const PublishedFile file = publish(run_dir, draft_scored(s.shard, s.prompts, s.scores, who));
+  return {file, file};
+}
+
 inline bool same(const Turn& a, const Turn& b) {
   return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob && a.entropy == b.entropy && a.policy_version == b.policy_version;
 }

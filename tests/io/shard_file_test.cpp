@@ -18,7 +18,7 @@ TEST(ShardFile, ReadsWhatWasWritten) {
   const RunFolder run;
   EXPECT_TRUE(rc::check([&](std::uint32_t seed, std::uint16_t step) {
     const Sample s = sample(seed, step, *rc::gen::inRange<std::size_t>(0, 7), *rc::gen::inRange(0U, 3U), 5, Purpose(*rc::gen::inRange(0, 3)));
-    const PackInput files = write(run, s);
+    const PackInput files = *rc::gen::arbitrary<bool>() ? write(run, s) : write_in_one(run, s);
     std::vector<ShardPrompt> prompts;
     const RolloutShard shard = read_shard(run, files.shard, &prompts);
     RC_ASSERT(shard.purpose == s.shard.purpose && shard.step == s.shard.step && shard.round == s.shard.round && shard.producer == s.shard.producer);

@@ -18,7 +18,7 @@ TEST(Source, WalksPackedAndLooseStepsInOneOrder) {
   pack(*comm::alone(), run, "late", last, identity());
   for (std::uint64_t step : {1, 2}) first.push_back(write(run, sample(1, step, 2)));
   pack(*comm::alone(), run, "early", first, identity());
-  write(run, sample(1, 5, 2));
+  write_in_one(run, sample(1, 5, 2));
   const Sample unscored = sample(1, 6, 2);
   publish(run, draft_shard(unscored.shard, unscored.prompts, identity()));
   std::vector<std::uint64_t> steps;
@@ -51,6 +51,25 @@ TEST(Source, WhatIsListedAndNotThereEndsTheWalk) {
   std::filesystem::create_symlink("nowhere", run.path() / input.shard.path);
   EXPECT_THROW(each_group(run, {}, [](const ArchivedGroup&, const auto&) { return true; }), StorageError);
   EXPECT_FALSE(ShardName::parse("shards/train-1-0-0.h5")) << "another name than the one that is written";
+}
+
+TEST(Source, AShardIsOneFileOrTwo) {
+  const RunFolder run;
+  const PackInput two = write(run, sample(1, 1, 2)), one = write_in_one(run, sample(1, 2, 2));
+  EXPECT_EQ(files_of_shard(two.shard.path), (std::vector<std::string>{two.shard.path, two.scores.path}));
+  EXPECT_EQ(files_of_shard(one.shard.path), std::vector<std::string>{one.shard.path});
+  const auto groups_in = [](const std::filesystem::path& file) {
+    int groups = 0;
+    each_group(file, {}, [&](const ArchivedGroup&, const auto&) { return ++groups > 0; });
+    return groups;
+  };
+  const std::filesystem::path elsewhere = run.path() / "elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  for (const PublishedFile& file : {one.shard, two.scores}) std::filesystem::copy(run.path() / file.path, elsewhere);
+  EXPECT_EQ(groups_in(elsewhere / std::filesystem::path(one.shard.path).filename()), 2) << "it needs no other file";
+  EXPECT_THROW(groups_in(elsewhere / std::filesystem::path(two.scores.path).filename()), InputError) << "half of a shard";
+  std::filesystem::copy(run.path() / two.shard.path, elsewhere);
+  EXPECT_EQ(groups_in(elsewhere / std::filesystem::path(two.scores.path).filename()), 2);
 }
 
 TEST(Difference, NamesTheFirstValue) {
