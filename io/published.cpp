@@ -61,7 +61,7 @@ void check_schema(const TableReader& reader, const char* kind) {
   };
   if (major > newest) throw NewerSchema(other());
   if (major < kSchemaMajor) throw FileFault(other());
-  if (const std::string found = reader.text("kind"); found != kind && (found != kScored || kind == "archive"sv))
+  if (const std::string found = reader.text("kind"); found != kind && (found != "scored" || kind == "archive"sv))  // it is both others
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
 }
 

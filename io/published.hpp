@@ -8,8 +8,6 @@
 
 namespace rollcall::io {
 
-/// Of a file with rollouts and scores: it is both a "shard" and "scores".
-inline constexpr const char* kScored = "scored";
 /// Attributes of every kind of file ("shard", "scores", "scored", "archive"), schema version first.
 Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major = kSchemaMajor);
 

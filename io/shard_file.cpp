@@ -90,7 +90,7 @@ FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard, con
 
 FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const ScoredShard& scores, const RunIdentity& identity) {
   return draft(name_of(shard, Holds::both), std::tuple(keys_of(shard), columns_of(shard, prompts), columns_of(scores, shard)),
-               {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, kScored)});
+               {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, kKinds[std::size_t(Holds::both)])});
 }
 
 /// The checkpoint that counts its step makes the name durable.

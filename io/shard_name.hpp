@@ -3,6 +3,7 @@
 
 #include "core/rollout.hpp"
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +15,7 @@ namespace rollcall::io {
 
 /// Rollouts and scores are in one file where one rank makes both, in two where another rank scores.
 enum class Holds : std::uint8_t { rollouts, scores, both };
+inline constexpr std::array<const char*, 3> kKinds{"shard", "scores", "scored"};  ///< [Holds], as the files call themselves
 
 /// Ordered as the archive is: purpose, step, round, producer; scores after their shard.
 struct ShardName {

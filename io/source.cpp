@@ -78,8 +78,11 @@ std::vector<Part> parts_of(const Source& source) {
 std::vector<ArchivedGroup> read_part(const Source& source, const Part& part, std::vector<std::string>& component_names) {
   if (part.packed != nullptr) return read_archive(source.root, *part.packed, &component_names);
   std::vector<ArchivedGroup> groups;
-  for (const std::string& path : part.shards)
-    append_scored(source.root, {inspect(source.root, path), inspect(source.root, scores_path(path))}, groups, component_names);
+  for (const std::string& path : part.shards) {
+    const PublishedFile shard = inspect(source.root, path);
+    const std::string scores = scores_path(path);
+    append_scored(source.root, {shard, scores == path ? shard : inspect(source.root, scores)}, groups, component_names);
+  }
   return canonical(std::move(groups));
 }
 

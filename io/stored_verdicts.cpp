@@ -1,11 +1,11 @@
-// Score files first; a shard is opened only where its scores hold a verdict that might not come out the same again.
+// Scores first; rollouts are read only where their scores hold a verdict that might not come out the same again.
 #include "io/stored_verdicts.hpp"
 
 #include "base/file.hpp"
 #include "io/fault.hpp"
 #include "io/published.hpp"
 #include "io/shard_file.hpp"
-#include "io/source.hpp"
+#include "io/shard_name.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,13 +21,12 @@ bool any_unsure(const ScoredShard& scored) {
                      [](const std::vector<Score>& group) { return std::any_of(group.begin(), group.end(), unsure); });
 }
 
-constexpr std::string_view kScores = "-scores.h5", kBoth = "-scored.h5";
-
 void collect(const fs::path& run_dir, const std::string& scores_file, std::vector<StoredVerdict>& all) {
   const ScoredShard scored = read_scores(run_dir, inspect(run_dir, scores_file));
   if (!any_unsure(scored)) return;
-  const bool in_one = scores_file.ends_with(kBoth);
-  const std::string shard_file = in_one ? scores_file : scores_file.substr(0, scores_file.size() - kScores.size()) + ".h5";
+  ShardName name = *ShardName::parse(scores_file);
+  if (name.holds == Holds::scores) name.holds = Holds::rollouts;
+  const std::string shard_file = fs::path(scores_file).replace_filename(fs::path(name.path()).filename());
   std::vector<ShardPrompt> prompts;
   const RolloutShard shard = read_shard(run_dir, inspect(run_dir, shard_file), &prompts);
   for (std::size_t g = 0; g < std::min(shard.groups.size(), scored.scores.size()); ++g) {
@@ -49,7 +48,7 @@ std::vector<StoredVerdict> verdicts_to_repeat(const fs::path& run_dir, std::vect
   for (const auto& folder : folders) {
     for (const auto& file : list_folder(folder.path())) {
       const std::string path = file.path().lexically_relative(run_dir);
-      if (!path.ends_with(kScores) && !path.ends_with(kBoth)) continue;
+      if (const auto name = ShardName::parse(path); !name || name->holds == Holds::rollouts) continue;
       try {
         collect(run_dir, path, all);
       } catch (const Error& fault) {  // repair sets damaged files aside, too

@@ -17,7 +17,7 @@ struct StoredVerdict {
   Score score;
 };
 
-/// Those of run_dir/set_aside, earliest first. `unreadable` names score files that cannot be read, each with the reason.
+/// Those of run_dir/set_aside, earliest first. `unreadable` names files of scores that cannot be read, each with the reason.
 std::vector<StoredVerdict> verdicts_to_repeat(const std::filesystem::path& run_dir, std::vector<std::string>& unreadable);
 
 }  // namespace rollcall::io

@@ -6,6 +6,7 @@
 #include "io/mapped_tables.hpp"
 #include "io/shard_name.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 namespace rollcall::io {
@@ -73,8 +74,14 @@ void check_order(const KeyColumns& keys) {
       throw FileFault(fmt::format("row {} of rollouts does not follow the row before it in order of sample", r));
 }
 
-std::optional<std::string> misplaced(const ShardName& name, const Purpose purpose, std::uint64_t step, std::uint32_t round, std::uint32_t producer) {
-  const ShardName inside{purpose, step, round, producer, name.holds};
+Holds held_by(const fs::path& path) {
+  const auto kind = reading(path, [&] { return TableReader(path).text("kind"); });
+  return Holds(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());  // one of them: it has been read
+}
+
+template <class Shard>
+std::optional<std::string> misplaced(const ShardName& name, const Shard& s, Holds holds) {
+  const ShardName inside{s.purpose, s.step, s.round, s.producer, holds};
   if (inside == name) return std::nullopt;
   return fmt::format("it is the file {} under another name", inside.path());
 }
@@ -119,14 +126,8 @@ std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path
   std::optional<std::string> wrong_place;
   const auto fault = fault_of(path, [&] {
     const PublishedFile file = published ? *published : inspect(run_dir, path);
-    if (name->holds != Holds::rollouts) {
-      const ScoredShard s = read_scores(run_dir, file);
-      wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
-    }
-    if (name->holds != Holds::scores) {
-      const RolloutShard s = read_shard(run_dir, file);
-      wrong_place = misplaced(*name, s.purpose, s.step, s.round, s.producer);
-    }
+    if (name->holds != Holds::rollouts) wrong_place = misplaced(*name, read_scores(run_dir, file), held_by(run_dir / path));
+    if (name->holds != Holds::scores) wrong_place = misplaced(*name, read_shard(run_dir, file), held_by(run_dir / path));
   });
   if (fault) return {*fault};
   if (wrong_place) return {{path, *wrong_place}};

@@ -13,8 +13,9 @@ namespace rollcall::stages {
 namespace {
 
 using nlohmann::json;
-// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4 tokenizers and templates from files, 5 examples
-constexpr int kFormat = 7, kOldest = 2;
+// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4 tokenizers and templates from files, 5 examples,
+// 7 files that hold both rollouts and scores
+constexpr int kFormat = 8, kOldest = 2;
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }

@@ -35,21 +35,21 @@ std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::Mode
   return std::uint64_t(model::ranks_with_share(model::optimizer_shares(model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()))));
 }
 
-struct Writers {
-  std::uint64_t shards, optimizer;  ///< ranks that write them
+struct Written {
+  std::uint64_t step_files, optimizer_files;  ///< of a step's shards; of a checkpoint's optimizer, one a rank that has a share of it
 };
 
 /// What lies in the run folder when it holds the most: just before the last shards are packed.
-void forecast_files(Forecast& f, const RunConfig& c, const Writers& writers, std::uint64_t evaluation_bytes, std::uint64_t step_bytes, std::uint64_t weights) {
+void forecast_files(Forecast& f, const RunConfig& c, const Written& written, std::uint64_t evaluation_bytes, std::uint64_t step_bytes, std::uint64_t weights) {
   const auto steps = std::uint64_t(c.train.steps), every = std::uint64_t(c.checkpoint.every);
   const std::uint64_t interval = (std::uint64_t(c.archive.pack_every) + every - 1) / every * every;  // packed at the checkpoint that has enough steps behind it
-  f.step_files = 2 * writers.shards, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
+  f.step_files = written.step_files, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
   f.waiting_steps = std::min(steps, interval + every);  // a resume from the checkpoint before may add one interval of checkpoints
   f.shard_files = f.step_files * f.waiting_steps;
   f.archive_files = 3 + (steps + interval - 1) / interval;
   f.archive_bytes = steps * step_bytes + evaluation_bytes + f.archive_files * kHeaderBytes;
   const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1;  // and the one being written
-  f.checkpoint_files = kept * (kCheckpointFiles + writers.optimizer), f.checkpoint_bytes = kept * 3 * weights;
+  f.checkpoint_files = kept * (kCheckpointFiles + written.optimizer_files), f.checkpoint_bytes = kept * 3 * weights;
   f.most_files = f.shard_files + f.archive_files + f.checkpoint_files + kOtherFiles;
   f.most_bytes = f.waiting_steps * f.step_bytes + f.archive_bytes + f.checkpoint_bytes;
   f.unpacked_files = f.step_files * steps;
@@ -98,9 +98,10 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   }
   const auto count = [&](comm::Stage stage) { return std::uint64_t(f.layout.of(stage).size()); };
   const std::uint64_t generators = std::min<std::uint64_t>(count(comm::Stage::generation), std::uint64_t(c.train.prompts_per_step));
-  std::uint64_t notices = generators;  // of shards: none to oneself
+  const bool own = f.layout.hosts_stage(f.layout.of(comm::Stage::generation).front(), comm::Stage::scoring);
+  const std::uint64_t notices = own ? 0 : generators;           // of shards: none to oneself
+  const std::uint64_t step_files = (own ? 1 : 2) * generators;  // who scores its own shard stores both together
   const Receivers to = receivers_of(f.layout);
-  if (f.layout.hosts_stage(f.layout.of(comm::Stage::generation).front(), comm::Stage::scoring)) notices = 0;
   f.messages_per_step = 2 * generators + notices + count(comm::Stage::update) + 1 + to.told;
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes + std::uint64_t(c.train.prompts_per_step) * kPlanBytes + rollouts * kReportBytes +
                              count(comm::Stage::update) * generators * kMessageBytes;
@@ -111,7 +112,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
   const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes;
-  forecast_files(f, c, {generators, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
+  forecast_files(f, c, {step_files, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
 }
 

@@ -130,10 +130,10 @@ void Scoring::publish(JudgedShard judged) {
   const Stopwatch writing;
   const auto& notice = judged.notice;
   const bool kept = keeps(judged.shard.purpose), stored = !notice.file.path.empty();
-  const auto scores = store(stored ? io::draft_scores(judged.scores, judged.shard, job_->identity)
-                                   : io::draft_scored(judged.shard, stored_prompts(*job_, judged.shard, notice.judge_tasks), judged.scores, job_->identity),
-                            judged.shard.purpose);
-  const ScoredFile files{stored ? notice.file : scores, scores, kept ? mail_->rank() : -1};
+  const auto written = store(stored ? io::draft_scores(judged.scores, judged.shard, job_->identity)
+                                    : io::draft_scored(judged.shard, stored_prompts(*job_, judged.shard, notice.judge_tasks), judged.scores, job_->identity),
+                             judged.shard.purpose);
+  const ScoredFile files{stored ? notice.file : written, written, kept ? mail_->rank() : -1};
   std::vector<Specimen> own;
   if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
   if (kept && judged.facts.undecided + judged.facts.ended > 0)  // what a clock or a crash decided cannot be had again: stored before anybody hears of it

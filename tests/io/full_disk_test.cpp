@@ -50,7 +50,7 @@ TEST(FullDisk, ShardIsNotPublished) {
 
 TEST(FullDisk, PackKeepsTheShards) {
   const RunFolder run;
-  const std::vector<PackInput> inputs{write(run, sample(1, 1, 5)), write(run, sample(1, 2, 5))};
+  const std::vector<PackInput> inputs{write(run, sample(1, 1, 5)), write_in_one(run, sample(1, 2, 5))};
   const std::string content_hash = archive_sha256(run);
   const auto alone = comm::alone();
   for (const rlim_t limit : {0, 3000, 20000, 50000, 80000}) {

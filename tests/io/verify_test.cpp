@@ -196,6 +196,14 @@ TEST(Verify, AFileUnderAnotherNameIsNoticed) {
   const auto faults = verify_shard(run, "shards/train-000009-00-0001.h5", std::nullopt);
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].problem, "it is the file shards/train-000002-00-0001.h5 under another name");
+  const std::string both = write_in_one(run, sample(1, 3, 2)).shard.path;
+  EXPECT_TRUE(verify_shard(run, both, std::nullopt).empty());
+  for (const char* other : {"shards/train-000003-00-0001.h5", "shards/train-000003-00-0001-scores.h5"}) {
+    fs::copy(run.path() / both, run.path() / other);
+    const auto wrong = verify_shard(run, other, std::nullopt);
+    ASSERT_EQ(wrong.size(), 1U) << other;
+    EXPECT_EQ(wrong[0].problem, "it is the file " + both + " under another name");
+  }
 }
 
 TEST(Verify, AWithdrawnFileLeavesTheManifestAndItsCopy) {

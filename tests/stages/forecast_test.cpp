@@ -101,26 +101,29 @@ TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   EXPECT_EQ(f.archive_files, 3U + 5U);  // 200 steps, 40 a file; evaluations and manifest
 }
 
-/// 4,096 ranks that all generate, 10^4 steps: 2 x 4,096 files a step; packed every 40 steps, at checkpoints every 20, so that 60 steps may wait after a fall back.
+/// 4,096 ranks that all generate, 10^4 steps: 4,096 files a step; packed every 40 steps, at checkpoints every 20, so that 60 steps may wait after a fall back.
 TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
   RunConfig config;
   config.run.layout = "colocated", config.train.prompts_per_step = 4096, config.train.steps = 10000;
   const Forecast f = planned(config, 4096);
-  EXPECT_EQ(f.unpacked_files, 81'920'000U);
-  EXPECT_EQ(f.shard_files, 60U * 8192U);
+  EXPECT_EQ(f.unpacked_files, 40'960'000U);
+  EXPECT_EQ(f.shard_files, 60U * 4096U);
   EXPECT_EQ(f.archive_files, 3U + 250U);
   const std::uint64_t shares = 8 * std::uint64_t(f.parameters) >> 20;  // of a small model's optimizer: 1 MiB of moments each
   ASSERT_GT(shares, 1U);
-  EXPECT_EQ(f.most_files, 60U * 8192U + 253U + 4U * (8U + shares) + 24U);  // four checkpoints, each with the shares of the optimizer; 24 others
+  EXPECT_EQ(f.most_files, 60U * 4096U + 253U + 4U * (8U + shares) + 24U);  // four checkpoints, each with the shares of the optimizer; 24 others
   EXPECT_NO_THROW(check_quota(f, {.files = 1'000'000, .bytes = 0}));
   EXPECT_NO_THROW(check_quota(f, {}));
   try {
-    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 4 x (8 + shares) - 24) / 8,192 = 24.4 steps
+    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 4 x (8 + shares) - 24) / 4,096 = 48.7 steps
     ADD_FAILURE() << "a quota of 200,000 files is too small";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("no more than 24 steps wait"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("no more than 48 steps wait"), std::string::npos) << error.what();
   }
   EXPECT_THROW(check_quota(f, {.files = 0, .bytes = 1'000'000'000}), ConfigError);
+  config.run.layout = "disaggregated";
+  const Forecast apart = planned(config, 4096);
+  EXPECT_EQ(apart.step_files, 2 * apart.layout.of(comm::Stage::generation).size()) << "other ranks score";
 }
 
 /// The model is that of the folder which the run will read, and a frozen reference is a second one.

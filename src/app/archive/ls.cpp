@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -40,8 +39,7 @@ Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<st
             .rows = {},
             .bytes = file.bytes};
   if (const auto name = io::ShardName::parse(file.path)) {
-    constexpr std::array kKinds{"shard", "scores", "scored"};  // [io::Holds]
-    line.kind = kKinds[std::size_t(name->holds)], line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
+    line.kind = io::kKinds[std::size_t(name->holds)], line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
   }
   if (file.state == io::FileState::shard && !committed.contains(file.path)) line.state = "no checkpoint yet";
   if (line.kind == "partial") return line;
