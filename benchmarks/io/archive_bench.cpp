@@ -93,6 +93,19 @@ void publish_scores(benchmark::State& state, const char* where) {
       [&] { write_file_atomic(run.path / "raw", bytes); });
 }
 
+/// A shard with its scores, in one file instead of two: "raw" is the two.
+void publish_in_one(benchmark::State& state, const char* where) {
+  const RunFolder run(where);
+  const Step step = make_step(1, std::size_t(state.range(0)));
+  const PublishedFile file = publish(run.path, draft_scored(step.shard, step.prompts, step.scores, kIdentity));
+  compare(
+      state, double(file.bytes), [&] { publish(run.path, draft_scored(step.shard, step.prompts, step.scores, kIdentity)); },
+      [&] {
+        publish(run.path, draft_shard(step.shard, step.prompts, kIdentity));
+        publish(run.path, draft_scores(step.scores, step.shard, kIdentity));
+      });
+}
+
 void read_back(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const Step step = make_step(1, std::size_t(state.range(0)));
@@ -167,6 +180,8 @@ BENCHMARK_CAPTURE(publish_shard, disk, nullptr)->Arg(20)->Arg(512)->UseManualTim
 BENCHMARK_CAPTURE(publish_shard, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(publish_scores, disk, nullptr)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(publish_scores, memory, kMemory)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(publish_in_one, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(publish_in_one, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read_back, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_steps, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_steps, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
