@@ -16,6 +16,11 @@ namespace rollcall::io {
 /// Shards to pack, with their scores, in canonical order (purpose, step, round, producer).
 struct PackInput {
   PublishedFile shard, scores;  ///< one and the same where one file holds both
+
+  template <class Archive>
+  void serialize(Archive& ar, unsigned) {
+    ar& shard& scores;
+  }
 };
 
 /// One line of the manifest (archive/manifest.json).

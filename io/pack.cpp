@@ -100,9 +100,7 @@ void Packing::cannot_pack(const std::string& problem) const {
 std::string Packing::begin() {
   std::sort(inputs_.begin(), inputs_.end(), [](const PackInput& a, const PackInput& b) { return parsed(a) < parsed(b); });
   if (parsed(inputs_.back()).purpose != purpose()) cannot_pack("its shards are of several purposes");
-  std::vector<std::pair<PublishedFile, PublishedFile>> files;
-  for (const PackInput& input : inputs_) files.emplace_back(input.shard, input.scores);
-  return to_bytes(std::pair(find_packed(), std::as_const(files)));
+  return to_bytes(std::pair(find_packed(), inputs_));
 }
 
 /// A crash after the manifest was written and before the caller noted it: the same shards are in the archive already.
@@ -123,10 +121,9 @@ std::string Packing::find_packed() const {
 
 /// Takes over what rank 0 found: the entry of a pack already done, or the shards to pack.
 std::optional<ArchiveEntry> Packing::adopt(const std::string& start) {
-  const auto [entry, files] = from_bytes<std::pair<std::string, std::vector<std::pair<PublishedFile, PublishedFile>>>>(start);
+  auto [entry, inputs] = from_bytes<std::pair<std::string, std::vector<PackInput>>>(start);
   if (!entry.empty()) return entry_from_text(entry);
-  inputs_.clear();
-  for (const auto& [shard, scores] : files) inputs_.push_back({shard, scores});
+  inputs_ = std::move(inputs);
   return std::nullopt;
 }
 

@@ -35,7 +35,8 @@ std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source)
   std::map<StepKey, std::string> loose;
   for (const auto& path : source.loose) {
     const auto name = *io::ShardName::parse(path);
-    loose[{name.purpose, name.step}] += path + " " + stamp(source.root / path) + stamp(source.root / io::scores_path(path));
+    std::string& identity = loose[{name.purpose, name.step}] += path + " ";
+    for (const auto& file : io::files_of_shard(path)) identity += stamp(source.root / file);
   }
   for (const auto& path : source.unscored) {  // a step that is half scored would be taken for a whole one
     const auto name = *io::ShardName::parse(path);
