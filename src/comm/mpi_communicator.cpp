@@ -159,7 +159,8 @@ bool MpiCommunicator::arrived() {
   if (arriving_.empty()) {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &done, &message, &status), "MPI_Improbe");
+    for (int look = 0; look < 2 && !done; ++look)  // Open MPI answers and then takes in what has come: after one look a rank slept on its message
+      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &done, &message, &status), "MPI_Improbe");
     if (!done) return false;
     int count = 0;
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");

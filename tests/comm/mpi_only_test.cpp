@@ -41,6 +41,20 @@ TEST(Mpi, SoItDoesWhereRanksMeetWhichThenGoOn) {
   });
 }
 
+/// Who has been woken for a message looks once and sleeps again.
+TEST(Mpi, WhatHasComeIsSeenAtTheFirstLook) {
+  over_mpi([](Communicator& world) {
+    const auto node = world.split_by_node();
+    for (int round = 0; round < 20; ++round) {
+      node->send((node->rank() + 1) % node->size(), 1, std::to_string(round));
+      node->barrier();  // ranks of a node meet in memory, without a look at messages
+      const auto seen = node->try_receive();
+      EXPECT_TRUE(seen.has_value());
+      EXPECT_EQ(seen ? seen->bytes : node->receive(10.0, "what the first look has missed").bytes, std::to_string(round));
+    }
+  });
+}
+
 TEST(Mpi, ErrorsAreExceptionsThatNameTheCall) {
   over_mpi([](Communicator& world) {
     std::vector<std::byte> bytes(8);
