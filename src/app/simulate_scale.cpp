@@ -84,11 +84,10 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
         work.rollouts = flags.rollouts_per_rank * (weak ? ranks : flags.ranks.front());
         const auto times = predict(flags, like, costs, layout, ranks, work);
         const auto shares = times.shares();
-        const double speed = double(work.rollouts) / times.step,
-                     columns = (1 + costs.crowding) * costs.unpack_rollout * double(work.rollouts) / like.cluster.threads;
+        const double speed = double(work.rollouts) / times.step;
         std::cout << fmt::format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
                                  weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / alone, 100 * shares.compute,
-                                 100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, columns);
+                                 100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, times.columns);
       }
     }
   }
@@ -102,6 +101,7 @@ Assumed:
  1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
  3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
+    A rank that waits for another node looks twice a millisecond; on its own node it takes a message at once.
  4. Files are stored as fast for all ranks as for the ranks here: the parallel file system does not slow down. Those of ranks that
     update on what they have generated are written in time that their cores have to spare.
  5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us, of which few ranks tell little.

@@ -252,12 +252,14 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   }
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
+  Stopwatch columns;
   const MiniBatch mini = prepare(plan, batch, groups, stored);
   const auto evaluated = evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& losses = evaluated->losses;
   const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, evaluated->derivative, evaluated->logprob, limit); };
   auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
+  double columns_s = columns.seconds();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
   const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
@@ -275,10 +277,13 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   metrics["perf/tokens_computed"] += double(*passes) * computed;
   metrics["perf/tokens_useful"] += useful;
   std::map<std::string, double> step_metrics;
+  columns.restart();
   if (leader()) {  // who reports
     signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
     step_metrics = mini.prepared->merge(losses);
   }
+  columns_s += columns.seconds();
+  if (mini.known) metrics["timing_s/columns"] += columns_s;
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * terms.lr_factor, plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
@@ -369,11 +374,13 @@ void Update::on_update(const UpdatePlan& plan) {
     }
   }
   for (const auto& [pass, tokens] : companions_.take_forward_tokens()) report.metrics["perf/tokens_forward_" + pass] = tokens;
+  const Stopwatch closing;
   if (leader()) report.metrics.merge(composition(batch));
   if (!job_->config.train.from_archive.empty()) report.metrics["train/rollouts_generated"] = 0.0;
   report.groups = signals_.take();
   batch = own_rollouts(std::move(batch));
   if (leader()) report.metrics.merge(rollout_metrics(batch));
+  if (const auto columns = report.metrics.find("timing_s/columns"); columns != report.metrics.end()) columns->second += closing.seconds();
   namespace column = method::column;
   if (companions_.wants(column::prior) || companions_.wants(column::posterior) || companions_.wants(column::prompt_best_length))
     objective_state_.learn(batch, drift);

@@ -86,6 +86,7 @@ def greedy_answers_make_no_rank_slow(harness):
     code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder, objective__recipe="remax", train__rollouts_per_prompt=16, train__prompts_per_step=16), *LONG)
     check(code == 0 and "[one_rank_dominates]" not in out + err, f"exit code {code}, or one rank waits for itself\n{out}\n{err}")
     check(all(abs(row["timing_s/generation_mean"] - row["timing_s/generation"]) < 1e-9 for row in metrics(folder)), "the mean over one rank is another than its time")
+    check(all(0 < row["timing_s/columns"] < row["timing_s/update"] for row in metrics(folder)), "columns are not a part of the update")
 
 
 def a_healthy_run_is_silent(harness):

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPrior = 1e-2;       // pull to the default, a factor of e away: 1 % of a step, so that only costs without evidence feel it
 constexpr double kStepWeight = 2.0;   // its parts are maxima over ranks that overlap where ranks share cores; the whole is what counts
-constexpr double kOwnWeight = 0.05;   // of what is nothing of a step here, and much of one with a million prompts: relative to itself
+constexpr double kOwnWeight = 0.5;    // of what is nothing of a step here, and much of one with a million prompts: relative to itself
 constexpr double kDifference = 1e-3;  // of a logarithm, for the derivative
 constexpr double kMostStep = 1.0;     // a factor of e at a time
 constexpr int kIterations = 60;
@@ -42,7 +42,9 @@ Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
       const double weight = part == &StepTimes::step ? kStepWeight : 1.0;
       all.push_back(weight * (simulated.*part - run.times.*part) / run.times.step);
     }
-    if (run.times.scheduling > 0) all.push_back(kOwnWeight * std::log(simulated.scheduling / run.times.scheduling));
+    for (const auto part : {&StepTimes::scheduling, &StepTimes::columns}) {
+      if (run.times.*part > 0) all.push_back(kOwnWeight * std::log(simulated.*part / run.times.*part));
+    }
   }
   for (std::size_t i = 0; i < x.size(); ++i) all.push_back(kPrior * (x[i] - defaults[i]));
   return all;
@@ -96,12 +98,14 @@ const std::vector<CostName>& cost_names() {
       {"draft", "core us", "shard and scores of a rank that updates on them, whose files are written in spare time", &Costs::draft},
       {"file", "core us", "shard and scores of any other rank with their files, or unpacking another's", &Costs::file},
       {"file_wait", "us elapsed", "until those files are stored", &Costs::file_wait},
+      {"unpack_step", "core us", "columns of a step on the first update rank, however few", &Costs::unpack_step},
       {"unpack_rollout", "core us", "a rollout of the whole step, its columns on the first update rank", &Costs::unpack_rollout},
       {"train_token", "core us", "a token's forward and backward pass", &Costs::train_token},
+      {"leaf", "core us", "a leaf of them, however few", &Costs::leaf},
       {"optimizer_weight", "core us", "a weight, on the rank that has its moments", &Costs::optimizer_weight},
       {"publish_weight", "core us", "a weight, on every rank that holds the policy", &Costs::publish_weight},
       {"hop", "core us", "of each rank in a collective, log2(ranks) times", &Costs::hop},
-      {"wake", "us elapsed", "until a rank that sleeps notices that it need not", &Costs::wake},
+      {"wake", "us elapsed", "until a rank takes a message, where ranks share cores", &Costs::wake},
       {"message", "core us", "on rank 0, for each that it sends or receives", &Costs::message},
       {"schedule_prompt", "core us", "on rank 0, choosing and learning, each", &Costs::schedule_prompt},
       {"crowding", "percent", "more time for the same work when all cores of a node are busy", &Costs::crowding},

@@ -21,6 +21,7 @@ constexpr double kFileRowBytes = 200.0;                // of an update plan for 
 constexpr double kRolloutBytes = 160.0;                // columns of a rollout without its tokens (forecast.cpp)
 constexpr double kTokenBytes = 20.0;                   // and of a token
 constexpr double kSumBytes = 8.0, kWeightBytes = 4.0;  // int64 gradient sum; fp32 weight
+constexpr double kLook_s = 0.25e-3;                    // mean wait until a rank that waits for another node looks again (comm/backoff.hpp)
 
 /// What a generation rank has to do.
 struct Share {
@@ -42,6 +43,7 @@ class Step {
   void send(int from, int to, double bytes, Then then);
   void send_all(const std::vector<int>& to, double bytes, const std::function<void(int)>& receive);
   void collective(int rank, double bytes, Then then);
+  double wake_s() const { return crowded_ ? costs_.wake : 0.0; }  ///< with a core of its own it looks all the time, or is woken at once
   double network_s(double bytes) const { return nodes() > 1 && cluster_.bytes_per_s > 0 ? bytes / cluster_.bytes_per_s : 0.0; }
 
   void schedule();
@@ -51,12 +53,13 @@ class Step {
   void hear_scored();
   void start_update();
   void update(int rank, std::size_t index);
-  double own_tokens(std::int64_t index) const;
+  double own_leaves_s(std::int64_t index) const;
   void train(int rank, std::size_t index);
   void finish_update(int rank);
   void send_weights();
 
   Cluster cluster_;
+  bool crowded_ = false;  ///< a node has more threads than cores: who waits sleeps
   Workload work_;
   Costs costs_;
   Events events_;
@@ -84,6 +87,7 @@ class Step {
 Step::Step(const Cluster& cluster, const Workload& work, const Costs& costs) : cluster_(cluster), work_(work), costs_(costs) {
   const int count = (ranks() + cluster.ranks_per_node - 1) / cluster.ranks_per_node;
   for (int i = 0; i < count; ++i) nodes_.emplace_back(events_, double(cluster.cores_per_node) / cluster.threads, costs.crowding);
+  crowded_ = std::min(ranks(), cluster.ranks_per_node) * cluster.threads > cluster.cores_per_node;
   times_.ranks.resize(std::size_t(ranks()));
   idle_.resize(std::size_t(ranks()));
   deal();
@@ -117,7 +121,7 @@ void Step::serve(int rank, double core_s, Kind kind, Then then) {
 
 void Step::send(int from, int to, double bytes, Then then) {
   const bool far = from / cluster_.ranks_per_node != to / cluster_.ranks_per_node;
-  events_.later((from != to ? costs_.wake : 0.0) + (far ? cluster_.latency_s + network_s(bytes) : 0.0), std::move(then));
+  events_.later((from != to ? wake_s() : 0.0) + (far ? cluster_.latency_s + kLook_s + network_s(bytes) : 0.0), std::move(then));
 }
 
 /// From rank 0, one after the other; its own copy comes last.
@@ -143,7 +147,7 @@ void Step::collective(int rank, double bytes, Then then) {
   if (arrived_.size() < of(Stage::update).size()) return;
   const auto all = std::exchange(arrived_, {});
   const double hops = std::ceil(std::log2(double(all.size()))), far_hops = nodes() > 1 ? std::ceil(std::log2(double(nodes()))) : 0.0;
-  const double elapsed = (all.size() > 1 ? costs_.wake : 0.0) + far_hops * cluster_.latency_s + network_s(bytes);
+  const double elapsed = (nodes() > 1 ? kLook_s : 0.0) + far_hops * cluster_.latency_s + network_s(bytes);
   for (const Arrival& one : all) {
     times_.ranks[std::size_t(one.rank)].imbalance += events_.now() - one.time;
     times_.ranks[std::size_t(one.rank)].exchange += elapsed;
@@ -235,8 +239,9 @@ void Step::update(int rank, std::size_t index) {
   if (index == 0) reading_from_ = events_.now();
   serve(rank, costs_.file * files, Kind::exchange, [this, rank, index] {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
-      serve(rank, index == 0 ? costs_.unpack_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
-        if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
+      if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
+      serve(rank, index == 0 ? costs_.unpack_step + costs_.unpack_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
+        if (index == 0) times_.columns = events_.now() - updating_from_;
         collective(rank, kTokenBytes * tokens_ * work_.trained, [this, rank, index] { train(rank, index); });
       });
     });
@@ -244,19 +249,22 @@ void Step::update(int rank, std::size_t index) {
 }
 
 /// Leaves are dealt in turn: a few of one size, more full but for the last.
-double Step::own_tokens(std::int64_t index) const {
+double Step::own_leaves_s(std::int64_t index) const {
   const double tokens = work_.trained * (tokens_ + work_.prompt_tokens * double(work_.prompts));
   const std::int64_t leaves = leaf_count(std::int64_t(std::ceil(tokens / double(work_.leaf_tokens))), std::int64_t(tokens));
   const auto updaters = std::int64_t(of(Stage::update).size());
   const std::int64_t own = leaves > index ? (leaves - 1 - index) / updaters + 1 : 0;
-  if (leaves <= kFewLeaves) return double(own) * tokens / double(std::max<std::int64_t>(leaves, 1));
-  const double full = double(work_.leaf_tokens), rest = double(leaves) * full - tokens;
-  return double(own) * full - ((leaves - 1) % updaters == index ? rest : 0.0);
+  double own_tokens = double(own) * tokens / double(std::max<std::int64_t>(leaves, 1));
+  if (leaves > kFewLeaves) {
+    const double full = double(work_.leaf_tokens), rest = double(leaves) * full - tokens;
+    own_tokens = double(own) * full - ((leaves - 1) % updaters == index ? rest : 0.0);
+  }
+  return costs_.leaf * double(own) + costs_.train_token * own_tokens;
 }
 
 void Step::train(int rank, std::size_t index) {
   const double updaters = double(of(Stage::update).size()), weights = double(work_.weights);
-  const double core_s = costs_.train_token * own_tokens(std::int64_t(index));
+  const double core_s = own_leaves_s(std::int64_t(index));
   const double others = (updaters - 1) / updaters;
   serve(rank, core_s, Kind::compute, [this, rank, weights, updaters, others] {
     collective(rank, kSumBytes * weights * others, [this, rank, weights, updaters, others] {
@@ -282,7 +290,7 @@ void Step::send_weights() {
     if (!cluster_.layout.hosts_stage(rank, Stage::update)) receivers.push_back(rank);
   }
   const double hops = std::ceil(std::log2(double(receivers.size()) + 1));
-  const double elapsed = costs_.wake + (nodes() > 1 ? hops * cluster_.latency_s + network_s(kWeightBytes * double(work_.weights)) : 0.0);
+  const double elapsed = wake_s() + (nodes() > 1 ? hops * (cluster_.latency_s + kLook_s) + network_s(kWeightBytes * double(work_.weights)) : 0.0);
   for (const int rank : receivers) {
     times_.ranks[std::size_t(rank)].exchange += elapsed;
     events_.later(elapsed, [this, rank, hops] { serve(rank, costs_.hop * hops + costs_.publish_weight * double(work_.weights), Kind::exchange, [] {}); });

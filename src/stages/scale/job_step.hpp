@@ -16,12 +16,14 @@ struct Costs {
   double draft = 3e-4;             ///< shard and scores of a rank that updates on them: their columns and the notice of them; files are written in spare time
   double file = 3e-3;              ///< the same of any other rank, with the files, or unpacking those of another
   double file_wait = 1e-3;         ///< elapsed: until these files are stored
-  double unpack_rollout = 3e-6;    ///< a rollout of the whole step, on the first update rank: what it does with its columns
+  double unpack_step = 1e-3;       ///< what the first update rank does with the columns of a step, however few
+  double unpack_rollout = 3e-6;    ///< and for each rollout of the whole step
   double train_token = 3e-5;       ///< forward and backward of a token
+  double leaf = 1e-3;              ///< of them together, however few: reads the weights and adds to their gradient
   double optimizer_weight = 5e-9;  ///< a weight, by the rank that has its moments
   double publish_weight = 2e-9;    ///< a weight, on every rank that holds the policy: sum, pack, copy
   double hop = 5e-5;               ///< of a rank in a collective, log2(ranks) times
-  double wake = 3e-4;              ///< elapsed: until a rank that sleeps notices a message or the end of a collective
+  double wake = 3e-4;              ///< elapsed: until a rank that has no core of its own takes a message
   double message = 2e-5;           ///< on rank 0, for each that it sends or receives
   double schedule_prompt = 2e-6;   ///< on rank 0: choosing it, and as much again for learning from it
   double crowding = 0.1;           ///< how much longer work takes when all cores of the node are busy; a share
@@ -58,7 +60,7 @@ struct RankSeconds {
 
 struct StepTimes {
   double step = 0.0;
-  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0, scheduling = 0.0;  ///< as in metrics.jsonl
+  double generation = 0.0, generation_mean = 0.0, archive = 0.0, update = 0.0, columns = 0.0, scheduling = 0.0;  ///< as timing_s/... in metrics.jsonl
   std::vector<RankSeconds> ranks{};
   RankSeconds shares() const;  ///< of ranks x step
 };

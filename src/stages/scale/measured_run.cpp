@@ -36,26 +36,32 @@ class Medians {
     rows_.erase(rows_.begin(), rows_.begin() + kWarmSteps);
   }
   double of(const std::string& metric) const {
-    std::vector<double> values;
-    for (const auto& row : rows_) {
-      for (const auto& [name, value] : row.values) {
-        if (name == metric) values.push_back(value);
-      }
-    }
+    const auto values = of_steps(metric);
     require<InputError>(values.size() == rows_.size(), fmt::format("{} has steps without {}", run_dir_, metric), "the fit needs it of every step",
                         "give a run that sampled its own rollouts, made by this version");
-    std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
-    return values[values.size() / 2];
+    return median(values);
   }
   /// Of a metric that a step without any leaves out.
-  double mean_or_none(const std::string& metric) const {
-    double sum = 0.0;
-    for (const auto& row : rows_)
-      for (const auto& [name, value] : row.values) sum += name == metric ? value : 0.0;
-    return sum / double(rows_.size());
+  double of_any(const std::string& metric) const {
+    auto values = of_steps(metric);
+    values.resize(rows_.size(), 0.0);
+    return median(values);
   }
 
  private:
+  std::vector<double> of_steps(const std::string& metric) const {
+    std::vector<double> values;
+    for (const auto& row : rows_)
+      for (const auto& [name, value] : row.values) {
+        if (name == metric) values.push_back(value);
+      }
+    return values;
+  }
+  static double median(std::vector<double> values) {
+    std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+    return values[values.size() / 2];
+  }
+
   std::string run_dir_;
   std::vector<report::MetricRow> rows_;
 };
@@ -122,12 +128,13 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
   run.work.leaf_tokens = leaf_tokens(config, policy);
   run.work.weights = std::int64_t(model::weight_layout(policy).size);
   run.work.seed = seed;
-  read_rollouts(run_dir, medians.mean_or_none("perf/tokens_computed"), run.work);
+  read_rollouts(run_dir, medians.of_any("perf/tokens_computed"), run.work);
   run.times = {.step = medians.of("timing_s/step"),
                .generation = medians.of("timing_s/generation"),
                .generation_mean = medians.of("timing_s/generation_mean"),
                .archive = medians.of("timing_s/archive"),
                .update = medians.of("timing_s/update"),
+               .columns = medians.of_any("timing_s/columns"),
                .scheduling = medians.of("timing_s/scheduling")};
   return run;
 }
@@ -141,8 +148,8 @@ std::vector<MeasuredRun> medians_of_cases(const std::vector<MeasuredRun>& runs) 
   for (const auto& run : runs) {
     if (std::any_of(cases.begin(), cases.end(), [&](const MeasuredRun& known) { return case_of(known) == case_of(run); })) continue;
     MeasuredRun& one = cases.emplace_back(run);
-    for (const auto part :
-         {&StepTimes::step, &StepTimes::generation, &StepTimes::generation_mean, &StepTimes::archive, &StepTimes::update, &StepTimes::scheduling}) {
+    for (const auto part : {&StepTimes::step, &StepTimes::generation, &StepTimes::generation_mean, &StepTimes::archive, &StepTimes::update, &StepTimes::columns,
+                            &StepTimes::scheduling}) {
       std::vector<double> seconds;
       for (const auto& other : runs) {
         if (case_of(other) == case_of(run)) seconds.push_back(other.times.*part);

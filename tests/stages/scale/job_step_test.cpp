@@ -78,18 +78,20 @@ TEST(Cores, AreSlowerInACrowd) {
 TEST(JobStep, OneRankTakesTheSumOfItsParts) {
   Costs costs;
   costs.decode_step = 0.1, costs.decode_token = 0.01, costs.draft = 0.2, costs.file = 5.0, costs.file_wait = 3.0, costs.unpack_rollout = 0.025,
-  costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02;
+  costs.unpack_step = 0.75, costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02, costs.leaf = 0.5;
   costs.optimizer_weight = 0.001, costs.publish_weight = 0.002, costs.hop = 7.0, costs.message = 0.004, costs.schedule_prompt = 0.003;
   Workload work = alike(2, 4, 10);
   work.prompt_tokens = 5.0, work.weights = 100;
   const auto times = simulate_step(one_node("single", 1, 1), work, costs);
-  const double generation = 10 * 0.1 + (40 + 2 * 5) * 0.01, update = (40 + 2 * 5) * 0.02 + 100 * (0.001 + 0.002);
+  const double generation = 10 * 0.1 + (40 + 2 * 5) * 0.01, columns = 0.75 + 4 * 0.025,
+               update = columns + (40 + 2 * 5) * 0.02 + 50 * 0.5 + 100 * (0.001 + 0.002);
   EXPECT_NEAR(times.generation, generation, 1e-12);
   EXPECT_NEAR(times.generation_mean, generation, 1e-12);
-  EXPECT_NEAR(times.archive, 0.2 + 4 * 0.025, 1e-12);  // it is in memory, and its files are written meanwhile
-  EXPECT_NEAR(times.update, update, 1e-12);            // a collective of one rank has no hop
-  EXPECT_NEAR(times.step, generation + 0.3 + update + 2 * 2 * 0.003 + 4 * 0.004, 1e-12);
-  EXPECT_NEAR(times.ranks[0].compute, generation + 0.1 + update, 1e-12);
+  EXPECT_NEAR(times.archive, 0.2, 1e-12);  // it is in memory, and its files are written meanwhile
+  EXPECT_NEAR(times.columns, columns, 1e-12);
+  EXPECT_NEAR(times.update, update, 1e-12);  // of fifty leaves; a collective of one rank has no hop
+  EXPECT_NEAR(times.step, generation + 0.2 + update + 2 * 2 * 0.003 + 4 * 0.004, 1e-12);
+  EXPECT_NEAR(times.ranks[0].compute, generation + update, 1e-12);
   EXPECT_NEAR(times.ranks[0].imbalance, 0.0, 1e-12);
   expect_nobody_lost_seconds(times);
 }
@@ -122,7 +124,8 @@ TEST(JobStep, TheColumnsAreTheLeadersWorkWhileOthersWait) {
   costs.unpack_rollout = 1.0;
   const auto times = simulate_step(one_node("colocated", 2, 1), alike(3, 3, 1), costs);
   EXPECT_DOUBLE_EQ(times.step, 3.0);
-  EXPECT_DOUBLE_EQ(times.archive, 3.0);
+  EXPECT_DOUBLE_EQ(times.columns, 3.0);
+  EXPECT_DOUBLE_EQ(times.update, 3.0);
   EXPECT_DOUBLE_EQ(times.ranks[0].compute, 3.0);
   EXPECT_DOUBLE_EQ(times.ranks[1].compute, 0.0);
   expect_nobody_lost_seconds(times);
@@ -152,6 +155,23 @@ TEST(JobStep, FewLeavesAreEvenAndOfManyTheLastIsWhatIsLeft) {
   EXPECT_DOUBLE_EQ(ranks_of(3000, 1024, 3)[0].compute, 1500.0);                            // three leaves become four
   EXPECT_DOUBLE_EQ(ranks_of(19, 2, 2)[0].compute, 10.0);
   EXPECT_DOUBLE_EQ(ranks_of(19, 2, 2)[1].compute, 9.0);
+}
+
+TEST(JobStep, ALeafCostsHoweverFewTokensItHas) {
+  Costs costs = free_costs();
+  costs.leaf = 3.0, costs.train_token = 1.0;
+  Workload work = alike(1, 260, 1);
+  work.leaf_tokens = 1024;
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 1, 1), work, costs).update, 260.0 + 2 * 3.0);
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 2, 2), work, costs).update, 130.0 + 3.0);
+}
+
+TEST(JobStep, MessagesAreTakenLaterWhereRanksShareCores) {
+  Costs costs = free_costs();
+  costs.wake = 1.0;
+  const Workload work = alike(4, 4, 1);
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 4, 4), work, costs).step, 0.0);
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 4, 3), work, costs).step, 3.0);  // the plan, what is scored, the update's plan; rank 0 leads the update
 }
 
 TEST(JobStep, ARankWithoutTheStageWaits) {
@@ -184,8 +204,9 @@ TEST(JobStep, BytesArePaidBetweenNodesOnly) {
   cluster.latency_s = 0.5, cluster.bytes_per_s = 1000.0;
   EXPECT_DOUBLE_EQ(simulate_step(cluster, work, costs).update, 1.0);
   cluster.ranks_per_node = 1;
-  // Three collectives with a hop between two nodes: columns of two tokens (20 bytes each), half of the sum (8 bytes) and of the weights (4 bytes).
-  EXPECT_DOUBLE_EQ(simulate_step(cluster, work, costs).update, 1.0 + 3 * 0.5 + 0.04 + 4.0 + 2.0);
+  // Three collectives with a hop between two nodes: columns of two tokens (20 bytes each), half of the sum (8 bytes) and of the weights (4 bytes); a rank looks twice
+  // a millisecond.
+  EXPECT_DOUBLE_EQ(simulate_step(cluster, work, costs).update, 1.0 + 3 * (0.5 + 0.25e-3) + 0.04 + 4.0 + 2.0);
 }
 
 TEST(JobStep, ManyRanksAreDeterministicAndLoseNothing) {
