@@ -6,9 +6,7 @@
 #include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
-#include "stages/experts.hpp"
 #include "stages/gradient_cosines.hpp"
-#include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
 
@@ -259,7 +257,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   const auto& losses = evaluated->losses;
   const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, evaluated->derivative, evaluated->logprob, limit); };
   auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
-  double columns_s = columns.seconds();
+  const double before_s = columns.seconds();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
   const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
@@ -282,8 +280,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
     signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
     step_metrics = mini.prepared->merge(losses);
   }
-  columns_s += columns.seconds();
-  if (mini.known) metrics["timing_s/columns"] += columns_s;
+  if (mini.known) metrics["timing_s/columns"] += before_s + columns.seconds();
   const UpdateOutcome outcome = apply(settings.optimizer, plan.lr * terms.lr_factor, plan.grad_norm_limit, step_metrics);
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
@@ -297,54 +294,6 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
     if (name == "actor/ratio_min" || name == "actor/ratio_max") metrics[name + "_last"] = value;
   }
   return outcome;
-}
-
-StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
-  const bool had_any = !step.groups.empty();
-  settle_undecided(step, job_->config.reward.undecided == "drop");
-  require<InputError>(!had_any || !step.groups.empty(), fmt::format("no rollout of step {} came to a verdict", number), "there is nothing to learn from",
-                      "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
-  if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
-  return step;
-}
-
-void Update::recall(const UpdatePlan& plan) {
-  if (!earlier_) return;
-  const auto unpacked = *std::exchange(earlier_, std::nullopt);
-  if (!job_->config.train.from_archive.empty()) {
-    const std::uint64_t first = drift_.on() ? plan.step - std::min(plan.step - 1, Drift::kWindow) : plan.step;
-    for (std::uint64_t step = first; step < plan.step; ++step) drift_.remember(closed(archived_step(step), step));
-    return;
-  }
-  const std::uint64_t now = job_->store->version().value;
-  const std::uint64_t limit = std::max(replay_.on() ? std::uint64_t(job_->config.replay.max_staleness) : 0, drift_.on() ? Drift::kWindow : 0);
-  for (auto& batch : read_earlier_steps(job_->run_dir, unpacked, plan.step, now - std::min(now, limit), *ranks_)) {
-    const std::uint64_t number = batch.groups.empty() ? 0 : batch.groups.front().id.step;
-    StepBatch step = closed(std::move(batch), number);
-    drift_.remember(step);
-    if (replay_.on()) replay_.remember(std::move(step));
-  }
-}
-
-StepBatch Update::archived_step(std::uint64_t step) {
-  if (leader() && !archived_) archived_.emplace(*job_);
-  return from_wire(ranks_->gather_all(leader() ? to_wire(archived_->read(step)) : std::string())[0]);
-}
-
-StepBatch Update::sampled(const UpdatePlan& plan) {
-  return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_, step_at_, kept_) : archived_step(plan.step);
-}
-
-StepBatch Update::gather(const UpdatePlan& plan) {
-  StepBatch batch = closed(sampled(plan), plan.step);
-  batch.policy = job_->store->version();
-  if (replay_.on() || drift_.on()) recall(plan);
-  if (replay_.on()) {
-    replay_.forget(batch.policy);
-    replay_.add_to(batch, plan.step);
-  }
-  add_experts(batch, *job_, plan.step);
-  return batch;
 }
 
 void Update::on_update(const UpdatePlan& plan) {

@@ -1,0 +1,63 @@
+// What a step trains on: its own rollouts or an archive's, those of earlier steps, and experts'.
+#include "stages/update.hpp"
+
+#include "base/error.hpp"
+#include "stages/experts.hpp"
+#include "stages/step_wire.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rollcall::stages {
+
+StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
+  const bool had_any = !step.groups.empty();
+  settle_undecided(step, job_->config.reward.undecided == "drop");
+  require<InputError>(!had_any || !step.groups.empty(), fmt::format("no rollout of step {} came to a verdict", number), "there is nothing to learn from",
+                      "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
+  if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
+  return step;
+}
+
+void Update::recall(const UpdatePlan& plan) {
+  if (!earlier_) return;
+  const auto unpacked = *std::exchange(earlier_, std::nullopt);
+  if (!job_->config.train.from_archive.empty()) {
+    const std::uint64_t first = drift_.on() ? plan.step - std::min(plan.step - 1, Drift::kWindow) : plan.step;
+    for (std::uint64_t step = first; step < plan.step; ++step) drift_.remember(closed(archived_step(step), step));
+    return;
+  }
+  const std::uint64_t now = job_->store->version().value;
+  const std::uint64_t limit = std::max(replay_.on() ? std::uint64_t(job_->config.replay.max_staleness) : 0, drift_.on() ? Drift::kWindow : 0);
+  for (auto& batch : read_earlier_steps(job_->run_dir, unpacked, plan.step, now - std::min(now, limit), *ranks_)) {
+    const std::uint64_t number = batch.groups.empty() ? 0 : batch.groups.front().id.step;
+    StepBatch step = closed(std::move(batch), number);
+    drift_.remember(step);
+    if (replay_.on()) replay_.remember(std::move(step));
+  }
+}
+
+StepBatch Update::archived_step(std::uint64_t step) {
+  if (leader() && !archived_) archived_.emplace(*job_);
+  return from_wire(ranks_->gather_all(leader() ? to_wire(archived_->read(step)) : std::string())[0]);
+}
+
+StepBatch Update::sampled(const UpdatePlan& plan) {
+  return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_, step_at_, kept_) : archived_step(plan.step);
+}
+
+StepBatch Update::gather(const UpdatePlan& plan) {
+  StepBatch batch = closed(sampled(plan), plan.step);
+  batch.policy = job_->store->version();
+  if (replay_.on() || drift_.on()) recall(plan);
+  if (replay_.on()) {
+    replay_.forget(batch.policy);
+    replay_.add_to(batch, plan.step);
+  }
+  add_experts(batch, *job_, plan.step);
+  return batch;
+}
+
+}  // namespace rollcall::stages
