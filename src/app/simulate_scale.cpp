@@ -98,16 +98,16 @@ std::string assumptions(const ScaleFlags& flags, const scale::MeasuredRun& like,
 efficiency: rollouts a second and rank, over one rank alone in a step of {} rollouts. columns: of the step, the time in which the
 first update rank works on the columns of all rollouts, which more ranks do not shorten.
 Assumed:
- 1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
+ 1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens, decoding steps and leaves as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
  3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
-    A rank that waits for another node looks twice a millisecond; on its own node it takes a message at once.
+    Where there are several nodes, a rank that waits for a message or in a collective looks twice a millisecond. Late messages on crowded nodes (wake) are no part of it.
  4. Files are stored as fast for all ranks as for the ranks here: the parallel file system does not slow down. Those of ranks that
     update on what they have generated are written in time that their cores have to spare.
  5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us, of which few ranks tell little.
  6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
  7. The objective takes the log-probs that are stored, in one update a step: no reference, teacher, critic, probes, replayed or
-    experts' rollouts.
+    experts' rollouts. Its work on the columns of a step grows with the rollouts as it does here.
  8. Memory is not looked at: `rollcall plan RUN.toml --ranks N` does that.
 )",
                      flags.rollouts_per_rank, like.name, flags.larger, like.work.weights, like.cluster.threads, like.work.lengths.size(),
@@ -155,7 +155,8 @@ ExitCode simulate_scale(const ScaleFlags& flags) {
   scale::MeasuredRun like = fitted.front();
   like.work.weights = std::int64_t(flags.larger * double(like.work.weights));
   scale::Costs predicted = costs;
-  predicted.decode_token *= flags.larger, predicted.train_token *= flags.larger;
+  for (const auto cost : {&scale::Costs::decode_step, &scale::Costs::decode_token, &scale::Costs::train_token, &scale::Costs::leaf})
+    predicted.*cost *= flags.larger;
   print_predictions(flags, like, predicted);
   std::cout << assumptions(flags, like, costs) << std::flush;
   return ExitCode::done;

@@ -251,17 +251,18 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   const bool stored = first && is_on_policy(batch);
   companions_.add_current_columns(batch, groups, stored);
   Stopwatch columns;
+  const double waited_s = ranks_->waited_s();
   const MiniBatch mini = prepare(plan, batch, groups, stored);
   const auto evaluated = evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& losses = evaluated->losses;
   const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, evaluated->derivative, evaluated->logprob, limit); };
   auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
-  const double before_s = columns.seconds();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
   const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
   const auto [own, count, terms] = deal(std::move(leaves), found);
+  const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
   const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
     const auto& known = own[std::size_t(i)].logprob;
     require<NumericsError>(

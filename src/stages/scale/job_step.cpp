@@ -21,7 +21,7 @@ constexpr double kFileRowBytes = 200.0;                // of an update plan for 
 constexpr double kRolloutBytes = 160.0;                // columns of a rollout without its tokens (forecast.cpp)
 constexpr double kTokenBytes = 20.0;                   // and of a token
 constexpr double kSumBytes = 8.0, kWeightBytes = 4.0;  // int64 gradient sum; fp32 weight
-constexpr double kLook_s = 0.25e-3;                    // mean wait until a rank that waits for another node looks again (comm/backoff.hpp)
+constexpr double kLook_s = 0.25e-3;                    // mean wait until a rank that nobody wakes looks again (comm/backoff.hpp)
 
 /// What a generation rank has to do.
 struct Share {
@@ -43,7 +43,9 @@ class Step {
   void send(int from, int to, double bytes, Then then);
   void send_all(const std::vector<int>& to, double bytes, const std::function<void(int)>& receive);
   void collective(int rank, double bytes, Then then);
-  double wake_s() const { return crowded_ ? costs_.wake : 0.0; }  ///< with a core of its own it looks all the time, or is woken at once
+  /// Until a rank takes a message: ranks of a job on one node are woken, and have a core at once or wait for it.
+  double wake_s() const { return (crowded_ ? costs_.wake : 0.0) + look_s(); }
+  double look_s() const { return nodes() > 1 ? kLook_s : 0.0; }
   double network_s(double bytes) const { return nodes() > 1 && cluster_.bytes_per_s > 0 ? bytes / cluster_.bytes_per_s : 0.0; }
 
   void schedule();
@@ -59,7 +61,7 @@ class Step {
   void send_weights();
 
   Cluster cluster_;
-  bool crowded_ = false;  ///< a node has more threads than cores: who waits sleeps
+  bool crowded_ = false;  ///< a node has more ranks than cores
   Workload work_;
   Costs costs_;
   Events events_;
@@ -87,7 +89,7 @@ class Step {
 Step::Step(const Cluster& cluster, const Workload& work, const Costs& costs) : cluster_(cluster), work_(work), costs_(costs) {
   const int count = (ranks() + cluster.ranks_per_node - 1) / cluster.ranks_per_node;
   for (int i = 0; i < count; ++i) nodes_.emplace_back(events_, double(cluster.cores_per_node) / cluster.threads, costs.crowding);
-  crowded_ = std::min(ranks(), cluster.ranks_per_node) * cluster.threads > cluster.cores_per_node;
+  crowded_ = std::min(ranks(), cluster.ranks_per_node) > cluster.cores_per_node;
   times_.ranks.resize(std::size_t(ranks()));
   idle_.resize(std::size_t(ranks()));
   deal();
@@ -121,7 +123,7 @@ void Step::serve(int rank, double core_s, Kind kind, Then then) {
 
 void Step::send(int from, int to, double bytes, Then then) {
   const bool far = from / cluster_.ranks_per_node != to / cluster_.ranks_per_node;
-  events_.later((from != to ? wake_s() : 0.0) + (far ? cluster_.latency_s + kLook_s + network_s(bytes) : 0.0), std::move(then));
+  events_.later((from != to ? wake_s() : 0.0) + (far ? cluster_.latency_s + network_s(bytes) : 0.0), std::move(then));
 }
 
 /// From rank 0, one after the other; its own copy comes last.
@@ -141,13 +143,13 @@ void Step::send_all(const std::vector<int>& to, double bytes, const std::functio
   (*next)(0);
 }
 
-/// All update ranks meet; who comes early waits for the last. `bytes`: through the link of each.
+/// All update ranks meet; who comes early waits for the last. `bytes`: through the link of each. Waits for a core behind it are a part of `hop`.
 void Step::collective(int rank, double bytes, Then then) {
   arrived_.push_back({rank, events_.now(), std::move(then)});
   if (arrived_.size() < of(Stage::update).size()) return;
   const auto all = std::exchange(arrived_, {});
   const double hops = std::ceil(std::log2(double(all.size()))), far_hops = nodes() > 1 ? std::ceil(std::log2(double(nodes()))) : 0.0;
-  const double elapsed = (nodes() > 1 ? kLook_s : 0.0) + far_hops * cluster_.latency_s + network_s(bytes);
+  const double elapsed = all.size() > 1 ? far_hops * (cluster_.latency_s + look_s()) + network_s(bytes) : 0.0;
   for (const Arrival& one : all) {
     times_.ranks[std::size_t(one.rank)].imbalance += events_.now() - one.time;
     times_.ranks[std::size_t(one.rank)].exchange += elapsed;
@@ -239,10 +241,12 @@ void Step::update(int rank, std::size_t index) {
   if (index == 0) reading_from_ = events_.now();
   serve(rank, costs_.file * files, Kind::exchange, [this, rank, index] {
     collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
-      if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
-      serve(rank, index == 0 ? costs_.unpack_step + costs_.unpack_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
-        if (index == 0) times_.columns = events_.now() - updating_from_;
-        collective(rank, kTokenBytes * tokens_ * work_.trained, [this, rank, index] { train(rank, index); });
+      serve(rank, index == 0 ? costs_.gather_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
+        if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
+        serve(rank, index == 0 ? costs_.unpack_step + costs_.unpack_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
+          if (index == 0) times_.columns = events_.now() - updating_from_;
+          collective(rank, kTokenBytes * tokens_ * work_.trained, [this, rank, index] { train(rank, index); });
+        });
       });
     });
   });
@@ -289,8 +293,8 @@ void Step::send_weights() {
   for (const int rank : of(Stage::generation)) {
     if (!cluster_.layout.hosts_stage(rank, Stage::update)) receivers.push_back(rank);
   }
-  const double hops = std::ceil(std::log2(double(receivers.size()) + 1));
-  const double elapsed = wake_s() + (nodes() > 1 ? hops * (cluster_.latency_s + kLook_s) + network_s(kWeightBytes * double(work_.weights)) : 0.0);
+  const double hops = std::ceil(std::log2(double(receivers.size()) + 1)), far_hops = std::ceil(std::log2(double(nodes())));
+  const double elapsed = wake_s() + (nodes() > 1 ? far_hops * (cluster_.latency_s + look_s()) + network_s(kWeightBytes * double(work_.weights)) : 0.0);
   for (const int rank : receivers) {
     times_.ranks[std::size_t(rank)].exchange += elapsed;
     events_.later(elapsed, [this, rank, hops] { serve(rank, costs_.hop * hops + costs_.publish_weight * double(work_.weights), Kind::exchange, [] {}); });

@@ -16,14 +16,15 @@ struct Costs {
   double draft = 3e-4;             ///< shard and scores of a rank that updates on them: their columns and the notice of them; files are written in spare time
   double file = 3e-3;              ///< the same of any other rank, with the files, or unpacking those of another
   double file_wait = 1e-3;         ///< elapsed: until these files are stored
-  double unpack_step = 1e-3;       ///< what the first update rank does with the columns of a step, however few
+  double gather_rollout = 5e-7;    ///< a rollout of the whole step, as the first update rank puts columns together
+  double unpack_step = 1e-3;       ///< what it then does with the columns of a step, however few: the objective, leaves, metrics
   double unpack_rollout = 3e-6;    ///< and for each rollout of the whole step
   double train_token = 3e-5;       ///< forward and backward of a token
   double leaf = 1e-3;              ///< of them together, however few: reads the weights and adds to their gradient
   double optimizer_weight = 5e-9;  ///< a weight, by the rank that has its moments
   double publish_weight = 2e-9;    ///< a weight, on every rank that holds the policy: sum, pack, copy
   double hop = 5e-5;               ///< of a rank in a collective, log2(ranks) times
-  double wake = 3e-4;              ///< elapsed: until a rank that has no core of its own takes a message
+  double wake = 3e-4;              ///< elapsed: until a rank of a node with more ranks than cores takes a message
   double message = 2e-5;           ///< on rank 0, for each that it sends or receives
   double schedule_prompt = 2e-6;   ///< on rank 0: choosing it, and as much again for learning from it
   double crowding = 0.1;           ///< how much longer work takes when all cores of the node are busy; a share

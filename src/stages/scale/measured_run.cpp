@@ -38,7 +38,7 @@ class Medians {
   double of(const std::string& metric) const {
     const auto values = of_steps(metric);
     require<InputError>(values.size() == rows_.size(), fmt::format("{} has steps without {}", run_dir_, metric), "the fit needs it of every step",
-                        "give a run that sampled its own rollouts, made by this version");
+                        "give a run that sampled its own rollouts and has no critic, made by this version");
     return median(values);
   }
   /// Of a metric that a step without any leaves out.
@@ -134,7 +134,7 @@ MeasuredRun read_measured_run(const std::string& run_dir, int cores, std::uint64
                .generation_mean = medians.of("timing_s/generation_mean"),
                .archive = medians.of("timing_s/archive"),
                .update = medians.of("timing_s/update"),
-               .columns = medians.of_any("timing_s/columns"),
+               .columns = medians.of("timing_s/columns"),
                .scheduling = medians.of("timing_s/scheduling")};
   return run;
 }
