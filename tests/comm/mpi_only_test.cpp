@@ -55,7 +55,7 @@ TEST(Mpi, WhatHasComeIsSeenAtTheFirstLook) {
       seen_at_once += seen ? 1 : 0;
       EXPECT_EQ(seen ? seen->bytes : node->receive(10.0, "what the first look has missed").bytes, std::to_string(round));
     }
-    EXPECT_GT(seen_at_once, kRounds * 3 / 4);  // with a single look it is half of them; MPI promises nothing
+    EXPECT_GT(seen_at_once, kRounds * 3 / 4);  // a single look finds fewer than half; MPI promises nothing
   });
 }
 
