@@ -257,17 +257,28 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
   expect(parts.size() == std::size_t(rank_ == root ? size_ : 0), "scatter: the root has a part for every rank");
   std::vector<std::uint64_t> sizes(size_);
   std::transform(parts.begin(), parts.end(), sizes.begin(), [](const std::string& part) { return part.size(); });
-  const auto length = [&](int ranks) { return std::size_t(std::accumulate(sizes.begin(), sizes.begin() + ranks, std::uint64_t{0})); };
-  broadcast(std::as_writable_bytes(std::span(sizes)), root);
-  std::string own(sizes[std::size_t(rank_)], '\0');
-  if (meeting_ && length(size_) <= Meeting::kRoom) {
+  std::string own;
+  if (meeting_) {  // the parts lie behind their sizes, where there is room: whoever is woken has both
+    const std::size_t head = sizes.size() * sizeof(sizes[0]);
+    const auto end_of = [&](int ranks) { return head + std::size_t(std::accumulate(sizes.begin(), sizes.begin() + ranks, std::uint64_t{0})); };
     const auto number = bring("a scatter", rank_ == root, [&](std::span<std::byte> room) {
-      auto* to = reinterpret_cast<char*>(room.data());
+      if (rank_ != root) return;
+      std::memcpy(room.data(), sizes.data(), head);
+      if (end_of(size_) > room.size()) return;
+      auto* to = reinterpret_cast<char*>(room.data() + head);
       for (const auto& part : parts) to = std::copy(part.begin(), part.end(), to);
     });
     await_rank("a scatter", root, number);
-    std::memcpy(own.data(), meeting_->room(root, number).data() + length(rank_), own.size());
-    return own;
+    const auto room = meeting_->room(root, number);
+    std::memcpy(sizes.data(), room.data(), head);
+    own.resize(sizes[std::size_t(rank_)]);
+    if (end_of(size_) <= room.size()) {
+      std::memcpy(own.data(), room.data() + end_of(rank_), own.size());
+      return own;
+    }
+  } else {
+    broadcast(std::as_writable_bytes(std::span(sizes)), root);
+    own.resize(sizes[std::size_t(rank_)]);
   }
   in_rounds(sizes, 0, [&](std::uint64_t first, const Pieces& pieces) {
     std::string all;
