@@ -101,10 +101,10 @@ Assumed:
  1. The model of {}, {} times as large ({} weights, {} threads a rank), and its tokens, decoding steps and leaves as many times as expensive; lengths are drawn from its {} recorded responses, each on its own; groups of {}; the update runs {:.0f} % of their tokens.
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
  3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
-    Where there are several nodes, a rank that waits for a message or in a collective looks twice a millisecond. Late messages on crowded nodes (wake) are no part of it.
+    Where there are several nodes, a rank that waits for a message or in a collective looks twice a millisecond.
  4. Files are stored as fast for all ranks as for the ranks here: the parallel file system does not slow down. Those of ranks that
     update on what they have generated are written in time that their cores have to spare.
- 5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us, of which few ranks tell little.
+ 5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us: few ranks tell nothing of that, so it stays close to what was followed through one step of eight ranks.
  6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
  7. The objective takes the log-probs that are stored, in one update a step: no reference, teacher, critic, probes, replayed or
     experts' rollouts. Its work on the columns of a step grows with the rollouts as it does here.

@@ -11,6 +11,7 @@ namespace rollcall::stages::scale {
 namespace {
 
 constexpr double kPrior = 1e-2;       // pull to the default, a factor of e away: 1 % of a step, so that only costs without evidence feel it
+constexpr double kFirmPrior = 1e-1;   // of what few ranks tell nothing of, so that it would take up what the model lacks
 constexpr double kStepWeight = 2.0;   // its parts are maxima over ranks that overlap where ranks share cores; the whole is what counts
 constexpr double kOwnWeight = 0.5;    // of what is nothing of a step here, and much of one with a million prompts: relative to itself
 constexpr double kDifference = 1e-3;  // of a logarithm, for the derivative
@@ -46,7 +47,7 @@ Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
       if (run.times.*part > 0) all.push_back(kOwnWeight * std::log(simulated.*part / run.times.*part));
     }
   }
-  for (std::size_t i = 0; i < x.size(); ++i) all.push_back(kPrior * (x[i] - defaults[i]));
+  for (std::size_t i = 0; i < x.size(); ++i) all.push_back((cost_names()[i].value == &Costs::message ? kFirmPrior : kPrior) * (x[i] - defaults[i]));
   return all;
 }
 
@@ -106,7 +107,7 @@ const std::vector<CostName>& cost_names() {
       {"optimizer_weight", "core us", "a weight, on the rank that has its moments", &Costs::optimizer_weight},
       {"publish_weight", "core us", "a weight, on every rank that holds the policy", &Costs::publish_weight},
       {"hop", "core us", "of each rank in a collective, log2(ranks) times", &Costs::hop},
-      {"wake", "us elapsed", "until a rank takes a message, where a node has more ranks than cores", &Costs::wake},
+      {"turn", "us elapsed", "that ranks end later than by even shares, where more of them generate than a node has cores", &Costs::turn},
       {"message", "core us", "on rank 0, for each that it sends or receives", &Costs::message},
       {"schedule_prompt", "core us", "on rank 0, choosing and learning, each", &Costs::schedule_prompt},
       {"crowding", "percent", "more time for the same work when all cores of a node are busy", &Costs::crowding},

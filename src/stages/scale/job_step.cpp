@@ -43,8 +43,9 @@ class Step {
   void send(int from, int to, double bytes, Then then);
   void send_all(const std::vector<int>& to, double bytes, const std::function<void(int)>& receive);
   void collective(int rank, double bytes, Then then);
-  /// Until a rank takes a message: ranks of a job on one node are woken, and have a core at once or wait for it.
-  double wake_s() const { return (crowded_ ? costs_.wake : 0.0) + look_s(); }
+  double turn_s(int rank) const {
+    return generating_[std::size_t(rank / cluster_.ranks_per_node)] * cluster_.threads > cluster_.cores_per_node ? costs_.turn : 0.0;
+  }
   double look_s() const { return nodes() > 1 ? kLook_s : 0.0; }
   double network_s(double bytes) const { return nodes() > 1 && cluster_.bytes_per_s > 0 ? bytes / cluster_.bytes_per_s : 0.0; }
 
@@ -61,12 +62,12 @@ class Step {
   void send_weights();
 
   Cluster cluster_;
-  bool crowded_ = false;  ///< a node has more ranks than cores
   Workload work_;
   Costs costs_;
   Events events_;
   std::vector<Cores> nodes_;
-  std::vector<Share> shares_;  ///< [generation ranks]
+  std::vector<Share> shares_;    ///< [generation ranks]
+  std::vector<int> generating_;  ///< [nodes] ranks that have a share
   std::size_t expected_ = 0, heard_ = 0, in_hand_ = 0;
   bool collecting_ = false;
   std::size_t waiting_ = 0;  ///< notices that rank 0 has not looked at
@@ -89,7 +90,6 @@ class Step {
 Step::Step(const Cluster& cluster, const Workload& work, const Costs& costs) : cluster_(cluster), work_(work), costs_(costs) {
   const int count = (ranks() + cluster.ranks_per_node - 1) / cluster.ranks_per_node;
   for (int i = 0; i < count; ++i) nodes_.emplace_back(events_, double(cluster.cores_per_node) / cluster.threads, costs.crowding);
-  crowded_ = std::min(ranks(), cluster.ranks_per_node) > cluster.cores_per_node;
   times_.ranks.resize(std::size_t(ranks()));
   idle_.resize(std::size_t(ranks()));
   deal();
@@ -108,7 +108,12 @@ void Step::deal() {
       tokens_ += double(length);
     }
   }
-  for (const Share& share : shares_) expected_ += share.rollouts > 0 ? 1 : 0;
+  generating_.resize(nodes_.size());
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (shares_[i].rollouts == 0) continue;
+    ++expected_;
+    ++generating_[std::size_t(of(Stage::generation)[i] / cluster_.ranks_per_node)];
+  }
 }
 
 /// A rank's own work; its wall time is noted.
@@ -123,7 +128,7 @@ void Step::serve(int rank, double core_s, Kind kind, Then then) {
 
 void Step::send(int from, int to, double bytes, Then then) {
   const bool far = from / cluster_.ranks_per_node != to / cluster_.ranks_per_node;
-  events_.later((from != to ? wake_s() : 0.0) + (far ? cluster_.latency_s + network_s(bytes) : 0.0), std::move(then));
+  events_.later((from != to ? look_s() : 0.0) + (far ? cluster_.latency_s + network_s(bytes) : 0.0), std::move(then));
 }
 
 /// From rank 0, one after the other; its own copy comes last.
@@ -178,7 +183,7 @@ void Step::generate(std::size_t index) {
     times_.generation = std::max(times_.generation, took);
     times_.generation_mean += took / double(expected_);
     last_generated_ = events_.now();
-    publish_shard(rank, index);
+    events_.later(turn_s(rank), [this, rank, index] { publish_shard(rank, index); });
   });
 }
 
@@ -252,18 +257,17 @@ void Step::update(int rank, std::size_t index) {
   });
 }
 
-/// Leaves are dealt in turn: a few of one size, more full but for the last.
+/// Leaves are dealt in turn. They are filled up to a limit, and the last has what is left: of few leaves the limit is a sixteenth above their even share, since
+/// rollouts do not part where one would like (even_leaves).
 double Step::own_leaves_s(std::int64_t index) const {
   const double tokens = work_.trained * (tokens_ + work_.prompt_tokens * double(work_.prompts));
   const std::int64_t leaves = leaf_count(std::int64_t(std::ceil(tokens / double(work_.leaf_tokens))), std::int64_t(tokens));
   const auto updaters = std::int64_t(of(Stage::update).size());
   const std::int64_t own = leaves > index ? (leaves - 1 - index) / updaters + 1 : 0;
-  double own_tokens = double(own) * tokens / double(std::max<std::int64_t>(leaves, 1));
-  if (leaves > kFewLeaves) {
-    const double full = double(work_.leaf_tokens), rest = double(leaves) * full - tokens;
-    own_tokens = double(own) * full - ((leaves - 1) % updaters == index ? rest : 0.0);
-  }
-  return costs_.leaf * double(own) + costs_.train_token * own_tokens;
+  const double full =
+      leaves > kFewLeaves ? double(work_.leaf_tokens) : std::min(double(work_.leaf_tokens), 17.0 / 16.0 * tokens / double(std::max<std::int64_t>(leaves, 1)));
+  const double rest = double(leaves) * full - tokens;  // of the last leaf
+  return costs_.leaf * double(own) + costs_.train_token * (double(own) * full - (own > 0 && (leaves - 1) % updaters == index ? rest : 0.0));
 }
 
 void Step::train(int rank, std::size_t index) {
@@ -294,7 +298,7 @@ void Step::send_weights() {
     if (!cluster_.layout.hosts_stage(rank, Stage::update)) receivers.push_back(rank);
   }
   const double hops = std::ceil(std::log2(double(receivers.size()) + 1)), far_hops = std::ceil(std::log2(double(nodes())));
-  const double elapsed = wake_s() + (nodes() > 1 ? far_hops * (cluster_.latency_s + look_s()) + network_s(kWeightBytes * double(work_.weights)) : 0.0);
+  const double elapsed = look_s() + (nodes() > 1 ? far_hops * (cluster_.latency_s + look_s()) + network_s(kWeightBytes * double(work_.weights)) : 0.0);
   for (const int rank : receivers) {
     times_.ranks[std::size_t(rank)].exchange += elapsed;
     events_.later(elapsed, [this, rank, hops] { serve(rank, costs_.hop * hops + costs_.publish_weight * double(work_.weights), Kind::exchange, [] {}); });

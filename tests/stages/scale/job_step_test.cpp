@@ -78,7 +78,7 @@ TEST(Cores, AreSlowerInACrowd) {
 TEST(JobStep, OneRankTakesTheSumOfItsParts) {
   Costs costs;
   costs.decode_step = 0.1, costs.decode_token = 0.01, costs.draft = 0.2, costs.file = 5.0, costs.file_wait = 3.0, costs.unpack_rollout = 0.025,
-  costs.unpack_step = 0.75, costs.gather_rollout = 0.015, costs.wake = 11.0, costs.crowding = 0.5, costs.train_token = 0.02, costs.leaf = 0.5;
+  costs.unpack_step = 0.75, costs.gather_rollout = 0.015, costs.turn = 11.0, costs.crowding = 0.5, costs.train_token = 0.02, costs.leaf = 0.5;
   costs.optimizer_weight = 0.001, costs.publish_weight = 0.002, costs.hop = 7.0, costs.message = 0.004, costs.schedule_prompt = 0.003;
   Workload work = alike(2, 4, 10);
   work.prompt_tokens = 5.0, work.weights = 100;
@@ -143,7 +143,7 @@ TEST(JobStep, LeavesAreDealtAndCollectivesHaveHops) {
   expect_nobody_lost_seconds(times);
 }
 
-TEST(JobStep, FewLeavesAreEvenAndOfManyTheLastIsWhatIsLeft) {
+TEST(JobStep, FewLeavesAreAboutEvenAndTheLastIsWhatIsLeft) {
   Costs costs = free_costs();
   costs.train_token = 1.0;
   const auto ranks_of = [&](std::int64_t rollouts, std::int64_t leaf_tokens, int ranks) {
@@ -151,8 +151,9 @@ TEST(JobStep, FewLeavesAreEvenAndOfManyTheLastIsWhatIsLeft) {
     work.leaf_tokens = leaf_tokens;
     return simulate_step(one_node("colocated", ranks, ranks), work, costs).ranks;
   };
-  for (const auto& rank : ranks_of(1300, 1024, 2)) EXPECT_DOUBLE_EQ(rank.compute, 650.0);  // not 1024 and 276
-  EXPECT_DOUBLE_EQ(ranks_of(3000, 1024, 3)[0].compute, 1500.0);                            // three leaves become four
+  EXPECT_DOUBLE_EQ(ranks_of(1300, 1024, 2)[0].compute, 650.0 * 17 / 16);  // not 1024 and 276
+  EXPECT_DOUBLE_EQ(ranks_of(1300, 1024, 2)[1].compute, 650.0 * 15 / 16);
+  EXPECT_DOUBLE_EQ(ranks_of(3000, 1024, 3)[0].compute, 3000.0 - 2 * 750.0 * 17 / 16);  // three leaves become four
   EXPECT_DOUBLE_EQ(ranks_of(19, 2, 2)[0].compute, 10.0);
   EXPECT_DOUBLE_EQ(ranks_of(19, 2, 2)[1].compute, 9.0);
 }
@@ -163,15 +164,18 @@ TEST(JobStep, ALeafCostsHoweverFewTokensItHas) {
   Workload work = alike(1, 260, 1);
   work.leaf_tokens = 1024;
   EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 1, 1), work, costs).update, 260.0 + 2 * 3.0);
-  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 2, 2), work, costs).update, 130.0 + 3.0);
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 2, 2), work, costs).update, 130.0 * 17 / 16 + 3.0);
 }
 
-TEST(JobStep, MessagesAreTakenLaterWhereRanksShareCores) {
+TEST(JobStep, RanksThatShareCoresEndATurnLater) {
   Costs costs = free_costs();
-  costs.wake = 1.0;
-  const Workload work = alike(4, 4, 1);
-  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 4, 4), work, costs).step, 0.0);
-  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 4, 3), work, costs).step, 3.0);  // the plan, what is scored, the update's plan; rank 0 leads the update
+  costs.decode_token = 1.0, costs.turn = 0.25;
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("colocated", 4, 4), alike(4, 4, 1), costs).step, 1.0);
+  const auto shared = simulate_step(one_node("colocated", 4, 2), alike(4, 4, 1), costs);
+  EXPECT_DOUBLE_EQ(shared.step, 2.0 + 0.25);
+  EXPECT_DOUBLE_EQ(shared.generation, 2.0);
+  EXPECT_DOUBLE_EQ(simulate_step(one_node("disaggregated", 4, 1), alike(4, 4, 1), costs).step, 4.0);  // one of them generates
+  expect_nobody_lost_seconds(shared);
 }
 
 TEST(JobStep, ARankWithoutTheStageWaits) {
@@ -230,7 +234,7 @@ TEST(JobStep, ManyRanksAreDeterministicAndLoseNothing) {
 TEST(Fit, FindsCostsThatPredictOtherRanks) {
   Costs truth;
   truth.decode_step = 4e-4, truth.decode_token = 6e-6, truth.file = 1e-3, truth.file_wait = 6e-3, truth.unpack_rollout = 1.5e-5, truth.train_token = 9e-6,
-  truth.hop = 3e-4, truth.leaf = 3e-3, truth.unpack_step = 3e-3, truth.wake = 9e-4;
+  truth.hop = 3e-4, truth.leaf = 3e-3, truth.unpack_step = 3e-3, truth.turn = 3e-3;
   const auto measured = [&](const char* layout, int ranks, std::int64_t prompts) {
     Workload work = alike(prompts, 8 * prompts, 12);
     work.leaf_tokens = 512, work.weights = 600000;
