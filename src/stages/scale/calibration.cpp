@@ -47,7 +47,11 @@ Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
       if (run.times.*part > 0) all.push_back(kOwnWeight * std::log(simulated.*part / run.times.*part));
     }
   }
-  for (std::size_t i = 0; i < x.size(); ++i) all.push_back((cost_names()[i].value == &Costs::message ? kFirmPrior : kPrior) * (x[i] - defaults[i]));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto cost = cost_names()[i].value;
+    const bool firm = cost == &Costs::message || cost == &Costs::gather_rollout;
+    all.push_back((firm ? kFirmPrior : kPrior) * (x[i] - defaults[i]));
+  }
   return all;
 }
 

@@ -16,7 +16,7 @@ struct Costs {
   double draft = 3e-4;             ///< shard and scores of a rank that updates on them: their columns and the notice of them; files are written in spare time
   double file = 3e-3;              ///< the same of any other rank, with the files, or unpacking those of another
   double file_wait = 1e-3;         ///< elapsed: until these files are stored
-  double gather_rollout = 5e-7;    ///< a rollout of the whole step, as the first update rank puts columns together
+  double gather_rollout = 1e-6;    ///< a rollout of the whole step, as the first update rank puts columns together: 0.5 us where they are its own
   double unpack_step = 1e-3;       ///< what it then does with the columns of a step, however few: the objective, leaves, metrics
   double unpack_rollout = 3e-6;    ///< and for each rollout of the whole step
   double train_token = 3e-5;       ///< forward and backward of a token
