@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "comm/communicator.hpp"
 #include "stages/scale/calibration.hpp"
+#include "stages/shard_aggregation.hpp"
 
 #include <fmt/format.h>
 
@@ -102,9 +103,9 @@ Assumed:
  2. A core is as fast as where the runs were measured, and a node with all cores busy loses as much as that machine; each thread has a core of its own.
  3. {} ranks a node; between nodes {} us and {} Gbit/s a node, no contention elsewhere; collectives are trees whose bytes pass a node's link once.
     Where there are several nodes, a rank that waits for a message or in a collective looks twice a millisecond.
- 4. Files are stored as fast for all ranks as for the ranks here: the parallel file system does not slow down. Those of ranks that
-    update on what they have generated are written in time that their cores have to spare.
- 5. Rank 0 sends plans one after the other, and the update's plan names every shard to every update rank. A message costs it {:.0f} us: few ranks tell nothing of that, so it stays close to what was followed through one step of eight ranks.
+ 4. Files are stored as fast for all ranks as for the ranks here: the parallel file system does not slow down. Ranks that update on
+    what they have generated have a file for up to {} of a node, as where rules judge, written beside the update.
+ 5. Rank 0 sends plans one after the other, and the update's plan names every file to every update rank. A message costs it {:.0f} us: few ranks tell nothing of that, so it stays close to what was followed through one step of eight ranks.
  6. No step is packed, checkpointed or evaluated; no rank fails; one round a step.
  7. The objective takes the log-probs that are stored, in one update a step: no reference, teacher, critic, probes, replayed or
     experts' rollouts. Its work on the columns of a step grows with the rollouts as it does here.
@@ -112,7 +113,7 @@ Assumed:
 )",
                      flags.rollouts_per_rank, like.name, flags.larger, like.work.weights, like.cluster.threads, like.work.lengths.size(),
                      like.work.rollouts / like.work.prompts, 100 * like.work.trained, flags.ranks_per_node, flags.latency_us, flags.link_gbit,
-                     1e6 * costs.message);
+                     stages::kMostAggregated, 1e6 * costs.message);
 }
 
 }  // namespace

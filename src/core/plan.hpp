@@ -40,6 +40,8 @@ struct StepPlan {
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
   std::vector<Prompt> judge_tasks{};  ///< prompts of those of the groups that are none of the task's (core/judge_task.hpp)
+  std::int32_t aggregator = -1;       ///< world rank that stores what comes of it
+  std::uint32_t aggregated = 1;       ///< plans whose shards are stored together, there; 1: it is stored alone, by who scores it
 };
 
 /// What scoring tells the scheduler of one group (or fragment).
@@ -63,12 +65,12 @@ struct GroupReport {
 /// Rollouts of the group, those without a verdict included: the next sample's number, and what a budget counts.
 inline std::int64_t drawn(const GroupReport& report) { return std::int64_t(report.rewards.size()) + std::int64_t(report.dropped); }
 
-/// From a scoring rank to the coordinator, one per shard.
+/// From a scoring rank to the coordinator, one per scored file.
 struct StepReport {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< of the shard
+  std::uint32_t producer = 0;  ///< of the shard, the first where several are stored together
   std::vector<GroupReport> groups;
 };
 

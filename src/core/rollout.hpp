@@ -65,12 +65,12 @@ struct Group {
   std::uint64_t stream_prompt = 0;  ///< the `prompt` in the address of its random streams
 };
 
-/// What one generation rank publishes for one round of a step. Immutable once published.
+/// What a generation rank, or several on a node together, publish for one round of a step. Immutable once published.
 struct RolloutShard {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank of the generation stage that wrote it
+  std::uint32_t producer = 0;  ///< world rank that sampled it, the first where there are several
   PolicyVersion policy;        ///< version that sampled it
   float temperature = 1.0F;
   std::vector<Group> groups;

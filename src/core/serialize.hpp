@@ -35,7 +35,7 @@ void serialize(A& ar, rollcall::Prompt& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
-  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks;
+  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks& v.aggregator& v.aggregated;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupReport& v, unsigned) {

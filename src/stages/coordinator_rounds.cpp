@@ -6,11 +6,13 @@
 #include "scheduling/composed.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/shard_aggregation.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace rollcall::stages {
@@ -23,6 +25,10 @@ std::int64_t prompts_of_a_round(const Job& job, std::int64_t samples) {
   const auto ranks = std::int64_t(job.layout.of(comm::Stage::generation).size());
   const auto by_tokens = ranks * std::min(tokens_of_a_rank / job.config.sampling.max_new_tokens, most_rollouts_of_a_rank);
   return std::max<std::int64_t>(1, std::max(by_tokens, job.config.train.prompts_per_step * job.config.train.rollouts_per_prompt) / samples);
+}
+
+std::int64_t rollouts_of(const std::vector<GroupPlan>& groups) {
+  return std::accumulate(groups.begin(), groups.end(), std::int64_t{0}, [](std::int64_t sum, const GroupPlan& group) { return sum + group.count; });
 }
 
 }  // namespace
@@ -43,13 +49,23 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   std::size_t expected = 0;
   for (const auto& plan : plans) {
     const auto shares = deal(plan.groups, generators.size());
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      if (shares[i].empty()) continue;
+    std::vector<int> ranks;  // with a share
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      if (!shares[i].empty()) ranks.push_back(generators[i]);
+    const auto largest = std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return rollouts_of(a) < rollouts_of(b); });
+    const bool fits = rollouts_of(*largest) * std::int64_t(kMostAggregated) * job_->config.sampling.max_new_tokens <= kMostAggregatedTokens;
+    const auto storing = fits && is_trained_on(plan.purpose) && aggregates(job_->config, job_->layout) ? aggregators(job_->layout, ranks) : ranks;
+    std::map<int, std::uint32_t> stored;  // shards, by who stores them
+    for (const int rank : storing) ++stored[rank];
+    std::size_t at = 0;
+    for (const auto& groups : shares) {
+      if (groups.empty()) continue;
       StepPlan share = plan;
-      share.groups = shares[i];
+      share.groups = groups;
       share.judge_tasks = asked_by(share.groups, plan.judge_tasks);
-      mail_->send(generators[i], Tag::plan, share);
-      ++expected;
+      share.aggregator = storing[at], share.aggregated = stored[storing[at]];
+      expected += ranks[at] == storing[at] ? 1 : 0;  // a file and a notice each
+      mail_->send(ranks[at++], Tag::plan, share);
     }
   }
   const StepPlan& plan = plans.front();
@@ -61,7 +77,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     const bool greedy = notice.report.purpose == Purpose::greedy;
     scheduling::merge_reports(greedy ? round.greedy : round.reports, notice.report.groups);
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
-    generation_s[notice.report.producer] += notice.generation_s;  // a rank may generate for two plans
+    for (const auto& [rank, seconds] : notice.generation_s) generation_s[rank] += seconds;  // a rank may generate for two plans
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     add(round.verdicts, notice.verdicts);
     add(slowest_, notice.verdicts.slowest);

@@ -105,7 +105,8 @@ Generated Generation::on_plan(const StepPlan& plan) {
   const auto& generators = job_->layout.of(comm::Stage::generation);
   const auto index = std::size_t(std::find(generators.begin(), generators.end(), rank_) - generators.begin());
   Generated made{std::move(shard), {}, scorers[index * scorers.size() / generators.size()]};
-  made.notice.generation_s = generation_s;
+  made.notice.generation_s = {{std::uint32_t(rank_), generation_s}};
+  made.notice.aggregator = plan.aggregator, made.notice.aggregated = plan.aggregated;
   made.notice.judge_tasks = plan.judge_tasks;
   return made;
 }

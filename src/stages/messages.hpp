@@ -1,4 +1,5 @@
-// Every control message of a run: who sends it to whom, its tag, its content. Bulk data never travels here: shards are files, weights a collective.
+// Every message between stages: who sends it to whom, its tag, its content. Bulk data travels here inside a node alone, from the ranks that share an aggregator:
+// elsewhere shards are files, and weights a collective.
 #pragma once
 
 #include "core/plan.hpp"
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@ namespace rollcall::stages {
 // tag          from          to            content
 // plan         coordinator   generation    StepPlan: prompts, budgets, sampling, texts of judge tasks
 // shard        generation    scoring       ShardNotice: a published shard, unless its scorer is the rank that made it
+// judged       scoring       scoring       JudgedPart: a shard with its verdicts, to the aggregator of its ranks
 // scored       scoring       coordinator   ScoredNotice: shard, scores, the report per group, and answers to make judge tasks of
 // question     scoring       judge         JudgeRequest: answers of a shard, for the model that judges
 // judgement    judge         scoring       JudgeReply: a judgement of each
@@ -33,12 +36,33 @@ namespace rollcall::stages {
 // rollback     coordinator   update        checkpoint name: take weights and optimizer from it
 // stop         any           coordinator   a signal asked for a stop
 // finish       coordinator   all others    exit code
-enum class Tag : int { plan = 1, shard, scored, supervise, update, updated, weights, pack, packed, save, saved, rollback, stop, finish, question, judgement };
+enum class Tag : int {
+  plan = 1,
+  shard,
+  scored,
+  supervise,
+  update,
+  updated,
+  weights,
+  pack,
+  packed,
+  save,
+  saved,
+  rollback,
+  stop,
+  finish,
+  question,
+  judgement,
+  judged
+};
 
 struct ShardNotice {
   io::PublishedFile file;  ///< without a name where the rank that made the shard scores it: both are stored together
-  double generation_s = 0.0, archive_s = 0.0;
-  std::vector<Prompt> judge_tasks{};  ///< those of the shard (StepPlan)
+  double archive_s = 0.0;
+  std::map<std::uint32_t, double> generation_s{};  ///< by world rank
+  std::vector<Prompt> judge_tasks{};               ///< those of the shard (StepPlan)
+  std::int32_t aggregator = -1;                    ///< as in StepPlan
+  std::uint32_t aggregated = 1;
 };
 
 /// A shard with its scores: what update and the archive need to find both. Of files that a keeper has, only the paths are known until the update's report.
@@ -79,12 +103,22 @@ struct Specimen {
   std::string right{}, wrong{};
 };
 
+/// A shard with its verdicts on its way to the rank that stores it (shard_aggregation.hpp).
+struct JudgedPart {
+  ShardNotice notice;
+  RolloutShard shard;  ///< without its groups
+  VerdictFacts facts;
+  double read_s = 0.0, scoring_s = 0.0;
+  std::string groups;  ///< with their scores (step_wire.hpp)
+};
+
 struct ScoredNotice {
   ScoredFile files;
   StepReport report;
   VerdictFacts verdicts{};
-  double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;
-  std::vector<Specimen> specimens{};  ///< of the shard's groups, where judge tasks are made
+  double scoring_s = 0.0, archive_s = 0.0;         ///< of the slowest rank, and what its aggregator adds to it
+  std::map<std::uint32_t, double> generation_s{};  ///< by world rank
+  std::vector<Specimen> specimens{};               ///< of the shard's groups, where judge tasks are made
 };
 
 /// What a model that judges is asked about.
@@ -166,7 +200,7 @@ namespace boost::serialization {
 
 template <class A>
 void serialize(A& ar, rollcall::stages::ShardNotice& v, unsigned) {
-  ar& v.file& v.generation_s& v.archive_s& v.judge_tasks;
+  ar& v.file& v.archive_s& v.generation_s& v.judge_tasks& v.aggregator& v.aggregated;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
@@ -186,8 +220,13 @@ void serialize(A& ar, rollcall::stages::Specimen& v, unsigned) {
   ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong;
 }
 template <class A>
+void serialize(A& ar, rollcall::stages::JudgedPart& v, unsigned) {
+  ar& v.notice& v.shard.purpose& v.shard.step& v.shard.round& v.shard.producer& v.shard.policy& v.shard.temperature;
+  ar& v.facts& v.read_s& v.scoring_s& v.groups;
+}
+template <class A>
 void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
-  ar& v.files& v.report& v.verdicts& v.generation_s& v.scoring_s& v.archive_s& v.specimens;
+  ar& v.files& v.report& v.verdicts& v.scoring_s& v.archive_s& v.generation_s& v.specimens;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::Question& v, unsigned) {

@@ -134,6 +134,7 @@ template <class T>
 T Rank::begin(const comm::Envelope& envelope, const char* task) {
   T message = from_bytes<T>(envelope.bytes);
   if constexpr (requires { message.step; }) world_->set_activity(fmt::format("{} of step {}", task, message.step));
+  else if constexpr (requires { message.shard.step; }) world_->set_activity(fmt::format("{} of step {}", task, message.shard.step));
   else world_->set_activity(task);
   return message;
 }
@@ -155,6 +156,10 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
     case Tag::question:
       unhosted(judging_.has_value());
       judging_->on_request(envelope.source, begin<JudgeRequest>(envelope, "judging"));
+      return true;
+    case Tag::judged:
+      unhosted(scoring_.has_value());
+      scoring_->on_judged(begin<JudgedPart>(envelope, "aggregation"));
       return true;
     case Tag::judgement:
       unhosted(scoring_.has_value());

@@ -127,6 +127,27 @@ void Scoring::publish(JudgedShard judged) {
       if (!score.undecided) continue;
       if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;
     }
+  const auto& notice = judged.notice;
+  if (notice.aggregated == 1) return store(std::move(judged));
+  expect(keeps(judged.shard.purpose) && notice.file.path.empty(), "a shard that is stored with others is kept for the update");
+  if (const int aggregator = notice.aggregator; aggregator != mail_->rank()) {
+    const Stopwatch handing;
+    JudgedPart part = to_part(std::move(judged));
+    part.notice.archive_s += handing.seconds();
+    return mail_->send(aggregator, Tag::judged, part);
+  }
+  if (auto whole = aggregation_.add(std::move(judged))) store(std::move(*whole));
+}
+
+void Scoring::on_judged(JudgedPart part) {
+  expect(part.notice.aggregator == mail_->rank(), "a part comes to its aggregator");
+  const Stopwatch taking;
+  JudgedShard judged = from_part(std::move(part));
+  judged.read_s += taking.seconds();
+  if (auto whole = aggregation_.add(std::move(judged))) store(std::move(*whole));
+}
+
+void Scoring::store(JudgedShard judged) {
   const Stopwatch writing;
   const auto& notice = judged.notice;
   const bool kept = keeps(judged.shard.purpose), stored = !notice.file.path.empty();
@@ -139,8 +160,8 @@ void Scoring::publish(JudgedShard judged) {
   if (kept && judged.facts.undecided + judged.facts.ended > 0)  // what a clock or a crash decided cannot be had again: stored before anybody hears of it
     kept_->writer().settle(mail_->world(), job_->config.run.deadline_s);
   mail_->send(0, Tag::scored,
-              ScoredNotice{files, report(judged.shard, judged.scores, undecided_of(job_->config)), std::move(judged.facts), notice.generation_s,
-                           judged.scoring_s, notice.archive_s + judged.read_s + writing.seconds(), std::move(own)});
+              ScoredNotice{files, report(judged.shard, judged.scores, undecided_of(job_->config)), std::move(judged.facts), judged.scoring_s,
+                           notice.archive_s + judged.read_s + writing.seconds(), notice.generation_s, std::move(own)});
   if (kept) kept_->keep(files.shard.path, std::move(judged.shard), std::move(judged.scores));
 }
 

@@ -8,6 +8,7 @@
 #include "stages/judge_questions.hpp"
 #include "stages/kept_shards.hpp"
 #include "stages/mailbox.hpp"
+#include "stages/shard_aggregation.hpp"
 
 #include <optional>
 
@@ -21,6 +22,7 @@ class Scoring {
   /// Of this process: it need not be read back, and is stored together with its scores.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard);
   void on_judgement(const JudgeReply& reply);  ///< of the model that judges beside the verifier
+  void on_judged(JudgedPart part);             ///< of a rank whose aggregator this is
   void progress();                             ///< publishes what code or the command has judged meanwhile
   bool is_judging() const { return (command_ && command_->is_judging()) || (code_ && code_->is_judging()); }
 
@@ -28,6 +30,7 @@ class Scoring {
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
   void decided(JudgedShard judged);  ///< by the verifier
   void publish(JudgedShard judged);
+  void store(JudgedShard judged);
   bool keeps(Purpose purpose) const { return kept_ != nullptr && is_trained_on(purpose); }  ///< for this rank's update
   /// At once where another rank will read it; else only its path is known so far.
   io::PublishedFile store(const io::FileDraft& file, Purpose purpose);
@@ -36,6 +39,7 @@ class Scoring {
   Mailbox* mail_;
   KeptShards* kept_;
   RepeatedVerdicts repeated_;
+  ShardAggregation aggregation_;
   std::optional<CommandScoring> command_;
   std::optional<CodeScoring> code_;
   std::optional<JudgeQuestions> questions_;

@@ -196,11 +196,15 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   if (kept != nullptr) kept->clear();
   std::map<GroupId, std::size_t> index;
   StepBatch whole;
-  if (ranks.size() == 1) {
-    merge_into(whole, index, std::move(own));
-  } else {
-    for (const auto& bytes : at == StepAt::leader ? ranks.gather(to_wire(own), 0) : ranks.gather_all(to_wire(own))) merge_into(whole, index, from_wire(bytes));
+  std::vector<std::string> told;
+  if (ranks.size() > 1) {
+    const bool leads = at == StepAt::leader && ranks.rank() == 0;
+    std::string bytes = leads ? std::string() : to_wire(own);  // what it has it need not read from bytes
+    told = at == StepAt::leader ? ranks.gather(std::move(bytes), 0) : ranks.gather_all(std::move(bytes));
   }
+  if (at == StepAt::every_rank || ranks.rank() == 0) merge_into(whole, index, std::move(own));
+  for (std::size_t rank = 0; rank < told.size(); ++rank)
+    if (rank != std::size_t(ranks.rank())) merge_into(whole, index, from_wire(told[rank]));
   return in_order(std::move(whole), index);
 }
 

@@ -16,8 +16,8 @@ struct Flat {
   std::vector<std::uint32_t> draw, planned, rollouts;
   std::vector<std::int32_t> level, bin;
   // [rollouts]
-  std::vector<std::uint32_t> sample, turns, answer_bytes;
-  std::vector<std::uint8_t> finish, correct, undecided;
+  std::vector<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
+  std::vector<std::uint8_t> finish, correct, undecided, clock_ended;
   std::vector<double> reward, components;  // components: [rollouts][names]
   // [turns]
   std::vector<std::uint8_t> role;
@@ -32,15 +32,16 @@ struct Flat {
   std::vector<std::uint32_t> name_bytes;
   std::vector<std::uint64_t> greedy_prompt;
   std::vector<double> greedy_reward;
-  std::vector<char> answers, names;
+  std::vector<char> answers, reasons, texts, names;
 
   template <class Self, class Visit>
   static void each(Self& f, const Visit& visit) {
     visit(f.step), visit(f.prompt), visit(f.stream_prompt), visit(f.draw), visit(f.planned), visit(f.rollouts), visit(f.level), visit(f.bin);
-    visit(f.sample), visit(f.turns), visit(f.answer_bytes), visit(f.finish), visit(f.correct), visit(f.undecided), visit(f.reward), visit(f.components);
+    visit(f.sample), visit(f.turns), visit(f.answer_bytes), visit(f.reason_bytes), visit(f.text_bytes);
+    visit(f.finish), visit(f.correct), visit(f.undecided), visit(f.clock_ended), visit(f.reward), visit(f.components);
     visit(f.role), visit(f.tokens), visit(f.columns), visit(f.stretches), visit(f.stretch_tokens), visit(f.stretch_version);
     visit(f.token), visit(f.logprob), visit(f.entropy);
-    visit(f.name_bytes), visit(f.greedy_prompt), visit(f.greedy_reward), visit(f.answers), visit(f.names);
+    visit(f.name_bytes), visit(f.greedy_prompt), visit(f.greedy_reward), visit(f.answers), visit(f.reasons), visit(f.texts), visit(f.names);
   }
 };
 
@@ -63,17 +64,21 @@ void flatten(const Turn& turn, Flat& flat) {
   flat.stretches.push_back(stretches);
 }
 
-void flatten(const Rollout& rollout, const Score& score, std::size_t components, Flat& flat) {
+void flatten(const Rollout& rollout, const Score& score, std::size_t components, Texts texts, Flat& flat) {
   expect(score.components.size() == components, "a score has a number for every component");
   flat.sample.push_back(rollout.sample), flat.turns.push_back(std::uint32_t(rollout.turns.size()));
   flat.finish.push_back(std::uint8_t(rollout.finish));
-  flat.correct.push_back(score.correct ? 1 : 0), flat.undecided.push_back(score.undecided ? 1 : 0), flat.reward.push_back(score.reward);
+  flat.correct.push_back(score.correct ? 1 : 0), flat.undecided.push_back(score.undecided ? 1 : 0);
+  flat.clock_ended.push_back(score.clock_ended ? 1 : 0), flat.reward.push_back(score.reward);
   add(flat.components, score.components);
   flat.answer_bytes.push_back(std::uint32_t(score.answer.size())), add(flat.answers, score.answer);
+  const bool along = texts == Texts::along;
+  flat.reason_bytes.push_back(along ? std::uint32_t(score.reason.size()) : 0), flat.text_bytes.push_back(along ? std::uint32_t(rollout.text.size()) : 0);
+  if (along) add(flat.reasons, score.reason), add(flat.texts, rollout.text);
   for (const Turn& turn : rollout.turns) flatten(turn, flat);
 }
 
-Flat flatten(const StepBatch& part) {
+Flat flatten(const StepBatch& part, Texts texts) {
   Flat flat;
   for (const auto& name : part.component_names) flat.name_bytes.push_back(std::uint32_t(name.size())), add(flat.names, name);
   for (const auto& [prompt, reward] : part.greedy) flat.greedy_prompt.push_back(prompt.value), flat.greedy_reward.push_back(reward);
@@ -82,7 +87,7 @@ Flat flatten(const StepBatch& part) {
     flat.step.push_back(group.id.step), flat.prompt.push_back(group.id.prompt.value), flat.stream_prompt.push_back(group.stream_prompt);
     flat.draw.push_back(group.id.draw), flat.planned.push_back(group.planned), flat.rollouts.push_back(std::uint32_t(group.rollouts.size()));
     flat.level.push_back(group.level), flat.bin.push_back(group.bin);
-    for (std::size_t i = 0; i < group.rollouts.size(); ++i) flatten(group.rollouts[i], part.scores.at(g).at(i), part.component_names.size(), flat);
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) flatten(group.rollouts[i], part.scores.at(g).at(i), part.component_names.size(), texts, flat);
   }
   return flat;
 }
@@ -138,7 +143,7 @@ class Builder {
       for (std::uint32_t i = count; i > 0; --i) part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
     }
     const bool whole = prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() && role_.done() && columns_.done() &&
-                       stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && names_.done();
+                       stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && reason_.done() && text_.done() && names_.done();
     if (!whole) refuse();
     return part;
   }
@@ -149,7 +154,8 @@ class Builder {
     Score& score = scores.emplace_back();
     components_.into(score.components, components);
     score.reward = reward_.one(), score.correct = correct_.one() != 0, score.undecided = undecided_.one() != 0;
-    answer_.into(score.answer, answer_bytes_.one());
+    score.clock_ended = clock_ended_.one() != 0;
+    answer_.into(score.answer, answer_bytes_.one()), reason_.into(score.reason, reason_bytes_.one()), text_.into(made.text, text_bytes_.one());
     made.turns.resize(std::min<std::size_t>(turns_.one(), f_.role.size()));
     for (Turn& turn : made.turns) {
       turn.role = Role(role_.one());
@@ -169,18 +175,19 @@ class Builder {
   const Flat& f_;
   Taker<std::uint64_t> step_{f_.step}, prompt_{f_.prompt}, stream_prompt_{f_.stream_prompt}, stretch_version_{f_.stretch_version};
   Taker<std::uint32_t> draw_{f_.draw}, planned_{f_.planned}, rollouts_{f_.rollouts}, sample_{f_.sample}, turns_{f_.turns}, answer_bytes_{f_.answer_bytes},
-      tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches}, stretch_tokens_{f_.stretch_tokens};
+      reason_bytes_{f_.reason_bytes}, text_bytes_{f_.text_bytes}, tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches},
+      stretch_tokens_{f_.stretch_tokens};
   Taker<std::int32_t> level_{f_.level}, bin_{f_.bin}, token_{f_.token};
-  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided}, role_{f_.role};
+  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided}, clock_ended_{f_.clock_ended}, role_{f_.role};
   Taker<double> reward_{f_.reward}, components_{f_.components};
   Taker<float> logprob_{f_.logprob}, entropy_{f_.entropy};
-  Taker<char> answer_{f_.answers}, names_{f_.names};
+  Taker<char> answer_{f_.answers}, reason_{f_.reasons}, text_{f_.texts}, names_{f_.names};
 };
 
 }  // namespace
 
-std::string to_wire(const StepBatch& part) {
-  const Flat flat = flatten(part);
+std::string to_wire(const StepBatch& part, Texts texts) {
+  const Flat flat = flatten(part, texts);
   std::size_t size = 0;
   Flat::each(flat, [&](const auto& values) { size += sizeof(std::uint64_t) + values.size() * sizeof(values[0]); });
   std::string bytes;

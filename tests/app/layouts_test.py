@@ -1,15 +1,16 @@
-"""One policy and one archive, whoever hosts what: every layout at 1, 3, 4 and 6 ranks, with one thread or three, ends with the same bits. Ranks that compute other bits are
+"""One policy and one archive, whoever hosts what: every layout at 1, 3, 4 and 6 ranks, with one thread or three, ends with the same bits; ranks of a node store one file. Ranks that compute other bits are
 found out."""
 import os
 import re
 import subprocess
+import time
 
 from harness import check, main, metrics, policy_line, result, sets
 
 # ranks, layout, threads
 LAYOUTS = [(1, "single", 1), (1, "colocated", 3), (3, "colocated", 1), (3, "colocated", 3), (4, "colocated", 1), (4, "disaggregated", 1), (6, "colocated", 1),
            (6, "disaggregated", 1)]
-FAILED = 3
+FAILED, STOPPED = 3, 75
 SMALL = sets(sft__steps=20, train__steps=4)
 
 
@@ -33,6 +34,26 @@ def layouts_agree(harness):
         check(any(row["actor/grad_norm"] > 0 for row in rows), f"{name}: no step moved the weights, so equal bits say nothing")
         ends[name] = result(folder)
         check(policy_line(out) == f"policy sha256 {ends[name]['policy_sha256']}", f"{name}: the printed line is not that of result.json")
+    ends_agree(ends)
+
+
+def ranks_of_a_node_store_one_file(harness):
+    """And what they have stored by the time they are stopped is whole, and goes on on other ranks."""
+    folder, settings = harness.work / "one_file", sets(train__steps=120, checkpoint__every=10, archive__pack_every=120, eval__before="false", eval__after="false")
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings, ranks=3)
+    while not (folder / "checkpoints/train_000010").exists():
+        check(job.poll() is None, "the run ended before it could be stopped")
+        time.sleep(0.01)
+    (folder / "stop").touch()
+    out, err = job.communicate(timeout=60)
+    check(job.returncode == STOPPED, f"exit code {job.returncode}\n{out}\n{err}")
+    stored = sorted(path.name for path in (folder / "shards").iterdir())
+    check(len(stored) >= 10 and stored == [f"train-{step:06}-00-0000-scored.h5" for step in range(1, len(stored) + 1)], f"not one file a step: {stored}")
+    check("all checksums" in harness.succeed("archive", "verify", folder), "what they have stored is not whole")
+    ends = {}
+    for name, end in (("resumed", folder), ("whole", harness.work / "one_rank")):
+        harness.train(end, *["--resume"] * (name == "resumed"), *settings, ranks=4 if name == "resumed" else 1)
+        ends[name] = result(end)
     ends_agree(ends)
 
 
@@ -88,4 +109,4 @@ def other_bits_are_found_out_in(numerics, harness):
     check(set(folder.glob("checkpoints/train_*")) == before, "a step was trained on what another policy sampled")
 
 
-main(layouts_agree, bf16_agrees, the_quickstart_agrees, other_bits_are_found_out)
+main(layouts_agree, ranks_of_a_node_store_one_file, bf16_agrees, the_quickstart_agrees, other_bits_are_found_out)

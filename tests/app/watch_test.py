@@ -13,7 +13,7 @@ from harness import LOG_LINE, check, main, metrics, policy_line, ranks_of, sets
 WATCH_S = 2
 STEPS = 5
 SHORT = sets(train__steps=STEPS, sft__steps=10, eval__before="false", eval__after="false")
-SCORED = "train-000003-00-{:04}-scored.h5.partial"  # of step 3: what a rank writes beside the update
+SCORED = "train-000003-00-0000-scored.h5.partial"  # of step 3: what rank 0 writes for all, beside the update
 STACK = r"\n +main: {state}\n(?: +at .*\n)* +at (?:\(anonymous namespace\)::)?{held}\(\)\n(?: +at .*\n)* +at rollcall::stages::{stage}"
 
 reference_lock = threading.Lock()
@@ -36,7 +36,7 @@ class Held:
         self.harness, self.kind, self.victim, self.ranks = harness, kind, victim, ranks
         self.folder, self.pipe = harness.work / name, harness.work / f"{name}.pipe"
         os.mkfifo(self.pipe)
-        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or 'after:' + SCORED.format(victim).removesuffix('.partial')}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
+        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or 'after:' + SCORED.removesuffix('.partial')}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
         self.log = open(harness.work / f"{name}.log", "w+", encoding="utf-8")
         self.job = harness.start("train", harness.tiny, *SHORT, *sets(run__dir=self.folder, run__watch_s=WATCH_S), *settings, ranks=ranks, env=env,
                                  stderr=self.log)
@@ -159,9 +159,9 @@ def disaggregated(harness):
 
 
 def stuck_writer(harness):
-    """The thread that writes what a rank has judged is held; at the end of the update its rank waits for it, and the others for the rank."""
-    suspect = "rank 1 waits for the writing of this rank's rollouts in the update of step 3"
-    with Held(harness, "writer", "read", 3, 1, file=SCORED.format(1)) as run:
+    """The thread that writes what the ranks have judged is held; at the end of the update its rank waits for it, and the others for the rank."""
+    suspect = "rank 0 waits for the writing of this rank's rollouts in the update of step 3"
+    with Held(harness, "writer", "read", 3, 0, file=SCORED) as run:
         run.await_status(suspect + r"\n(?:.*\n)* +thread \d+: in read\n(?: +at .*\n)* +at rollcall::io::publish")
         run.end_well(suspect)
 
@@ -174,7 +174,7 @@ MANY_LEAVES = sets(run__threads=3, train__leaf_tokens=64, train__epochs=2, train
 def one_rank_and_its_worker(harness):
     """The main thread waits for a worker that does not come to an end."""
     suspect = who(0, "coordinator, generation, scoring, update", r"update of step \d", "nothing done for")
-    with Held(harness, "worker", "worker", 1, 0, file=SCORED.format(0), settings=MANY_LEAVES) as run:
+    with Held(harness, "worker", "worker", 1, 0, file=SCORED, settings=MANY_LEAVES) as run:
         said = run.await_status(suspect + r"(.*\n)+ +thread \d+: running\n")
         check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::stages::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said), f"main thread?\n{said}")
         check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said),

@@ -1,5 +1,5 @@
 // Preloaded, it holds one rank where it opens a file of a certain name for the first time, or where its main thread calls the worker threads for the first time
-// after it has sent a message with that name, until it is released through a pipe.
+// after it has sent or received a message with that name, until it is released through a pipe.
 //   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just as the path does; after:NAME is the message's; KIND is
 //                          stop     the process stops itself (SIGSTOP)
 //                          loop     the thread computes for ever
@@ -47,7 +47,12 @@ struct Plan {
   std::string kind, name, pipe = variable("ROLLCALL_HANG_PIPE");
   int rank = -1;
   bool messages = false;
-  std::atomic<bool> sent = false, reached = false, armed = false;
+  struct {
+    const void* bytes = nullptr;
+    std::size_t count = 0;
+    void** request = nullptr;
+  } arriving{};  ///< the message of which MPI_Test will tell
+  std::atomic<bool> told = false, reached = false, armed = false;
   Plan() {
     std::istringstream(variable("ROLLCALL_HANG")) >> kind >> rank >> name;
     constexpr std::string_view kAfter = "after:";
@@ -112,6 +117,12 @@ void may_hang(const char* path) {
   if (!p.messages) hang();
 }
 
+/// Whether a message of this rank is one with the name.
+bool named(const void* bytes, std::size_t count) {
+  const Plan& p = plan();
+  return p.messages && p.rank == rank_in_job() && ::memmem(bytes, count, p.name.data(), p.name.size()) != nullptr;
+}
+
 }  // namespace
 
 extern "C" {
@@ -132,18 +143,35 @@ extern "C" {
 OPEN(open)
 OPEN(open64)
 
-/// As Open MPI has it, whose handles are pointers.
+/// As Open MPI has it, whose handles are pointers. Receives are as MpiCommunicator's: one message at a time, and one request until it has come.
+int MPI_Imrecv(void* bytes, int count, void* type, void** message, void** request) {
+  static const auto call_real = real<int (*)(void*, int, void*, void**, void**)>("MPI_Imrecv");
+  plan().arriving = {bytes, std::size_t(count), request};
+  return call_real(bytes, count, type, message, request);
+}
+
+int MPI_Test(void** request, int* done, void* status) {
+  static const auto call_real = real<int (*)(void**, int*, void*)>("MPI_Test");
+  Plan& p = plan();
+  const bool arrives = request == p.arriving.request;
+  const int result = call_real(request, done, status);
+  if (arrives && *done != 0) {
+    if (named(p.arriving.bytes, p.arriving.count)) p.told = true;
+    p.arriving = {};
+  }
+  return result;
+}
+
 int MPI_Isend(const void* bytes, int count, void* type, int to, int tag, void* communicator, void** request) {
   static const auto call_real = real<int (*)(const void*, int, void*, int, int, void*, void**)>("MPI_Isend");
-  Plan& p = plan();
-  if (p.messages && p.rank == rank_in_job() && ::memmem(bytes, std::size_t(count), p.name.data(), p.name.size()) != nullptr) p.sent = true;
+  if (named(bytes, std::size_t(count))) plan().told = true;
   return call_real(bytes, count, type, to, tag, communicator, request);
 }
 
 /// std::condition_variable::notify_all
 void _ZNSt18condition_variable10notify_allEv(void* own) {
   static const auto call_real = real<void (*)(void*)>("_ZNSt18condition_variable10notify_allEv");
-  if (plan().sent && ::gettid() == ::getpid()) hang();
+  if (plan().told && ::gettid() == ::getpid()) hang();
   call_real(own);
 }
 

@@ -121,6 +121,15 @@ TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
     EXPECT_NE(std::string(error.what()).find("no more than 48 steps wait"), std::string::npos) << error.what();
   }
   EXPECT_THROW(check_quota(f, {.files = 0, .bytes = 1'000'000'000}), ConfigError);
+  const Forecast together = planned(config, 4096, 1, 64);
+  EXPECT_EQ(together.unpacked_files, 40'960'000U / 8) << "up to eight ranks of a node store one file";
+  EXPECT_EQ(together.messages_per_step, f.messages_per_step) << "seven of eight tell the eighth what they told rank 0";
+  ASSERT_EQ(together.ranks.size(), 1U + 1U + 2U * 511U) << "rank 0 and those behind it; of the others, those who store and those who do not";
+  EXPECT_GT(together.ranks[2].use.bytes, together.ranks[1].use.bytes);
+  EXPECT_EQ(together.ranks[2].first, 8);
+  config.reward.verifier = "code";  // a verdict is dear: each rank's is stored at once
+  EXPECT_EQ(planned(config, 4096, 1, 64).unpacked_files, 40'960'000U);
+  config.reward.verifier.clear();
   config.run.layout = "disaggregated";
   const Forecast apart = planned(config, 4096);
   EXPECT_EQ(apart.step_files, 2 * apart.layout.of(comm::Stage::generation).size()) << "other ranks score";

@@ -100,10 +100,10 @@ const std::vector<CostName>& cost_names() {
   static const std::vector<CostName> names{
       {"decode_step", "core us", "a decoding step of a rank", &Costs::decode_step},
       {"decode_token", "core us", "a token that a rank decodes, or of a prompt", &Costs::decode_token},
-      {"draft", "core us", "shard and scores of a rank that updates on them, whose files are written in spare time", &Costs::draft},
+      {"draft", "core us", "shards of ranks that update on them, by their aggregator; the file is written in spare time", &Costs::draft},
       {"file", "core us", "shard and scores of any other rank with their files, or unpacking another's", &Costs::file},
       {"file_wait", "us elapsed", "until those files are stored", &Costs::file_wait},
-      {"gather_rollout", "core us", "a rollout of the whole step, put together by the first update rank", &Costs::gather_rollout},
+      {"gather_rollout", "core us", "a rollout of another rank, taken in by its aggregator or the first update rank", &Costs::gather_rollout},
       {"unpack_step", "core us", "columns of a step on the first update rank, however few", &Costs::unpack_step},
       {"unpack_rollout", "core us", "a rollout of the whole step, its columns on the first update rank", &Costs::unpack_rollout},
       {"train_token", "core us", "a token's forward and backward pass", &Costs::train_token},

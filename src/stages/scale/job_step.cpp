@@ -4,11 +4,14 @@
 #include "base/random.hpp"
 #include "stages/leaf_packing.hpp"
 #include "stages/scale/events.hpp"
+#include "stages/shard_aggregation.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace rollcall::stages::scale {
@@ -51,7 +54,10 @@ class Step {
 
   void schedule();
   void generate(std::size_t index);
+  void hand_shard(int rank, std::size_t index);
+  void take_in(int rank);
   void publish_shard(int rank, std::size_t index);
+  void tell_scored(int rank);
   void rest(int rank) { idle_[std::size_t(rank)] = {events_.now(), times_.ranks[std::size_t(rank)].exchange}; }
   void hear_scored();
   void start_update();
@@ -68,7 +74,17 @@ class Step {
   std::vector<Cores> nodes_;
   std::vector<Share> shares_;    ///< [generation ranks]
   std::vector<int> generating_;  ///< [nodes] ranks that have a share
-  std::size_t expected_ = 0, heard_ = 0, in_hand_ = 0;
+  bool kept_ = false;            ///< ranks update on what they have judged
+  struct File {
+    std::size_t parts = 0, there = 0;  ///< shards of one aggregator
+    std::int64_t rollouts = 0;
+    std::vector<std::int64_t> waiting{};  ///< rollouts of shards that have come
+    bool open = false, busy = false;      ///< once it has generated its own; while it takes some in
+  };
+  std::map<int, File> files_;                           ///< by aggregator, where shards are kept
+  std::vector<int> storing_;                            ///< [generation ranks] aggregator of each
+  std::size_t sharing_ = 0;                             ///< ranks that have a share
+  std::size_t expected_ = 0, heard_ = 0, in_hand_ = 0;  ///< notices
   bool collecting_ = false;
   std::size_t waiting_ = 0;  ///< notices that rank 0 has not looked at
   double tokens_ = 0.0;      ///< of all responses
@@ -88,6 +104,8 @@ class Step {
 };
 
 Step::Step(const Cluster& cluster, const Workload& work, const Costs& costs) : cluster_(cluster), work_(work), costs_(costs) {
+  cluster_.layout.nodes.clear();
+  for (int rank = 0; rank < ranks(); ++rank) cluster_.layout.nodes.push_back(rank / cluster.ranks_per_node * cluster.ranks_per_node);
   const int count = (ranks() + cluster.ranks_per_node - 1) / cluster.ranks_per_node;
   for (int i = 0; i < count; ++i) nodes_.emplace_back(events_, double(cluster.cores_per_node) / cluster.threads, costs.crowding);
   times_.ranks.resize(std::size_t(ranks()));
@@ -109,11 +127,23 @@ void Step::deal() {
     }
   }
   generating_.resize(nodes_.size());
+  std::vector<int> sharing;
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     if (shares_[i].rollouts == 0) continue;
-    ++expected_;
-    ++generating_[std::size_t(of(Stage::generation)[i] / cluster_.ranks_per_node)];
+    sharing.push_back(of(Stage::generation)[i]);
+    ++generating_[std::size_t(sharing.back() / cluster_.ranks_per_node)];
   }
+  sharing_ = expected_ = sharing.size();
+  kept_ = of(Stage::generation) == of(Stage::update) && of(Stage::scoring) == of(Stage::update);
+  if (!kept_) return;
+  storing_.resize(shares_.size());
+  const auto storing = aggregators(cluster_.layout, sharing);
+  for (std::size_t at = 0, i = 0; i < shares_.size(); ++i) {
+    if (shares_[i].rollouts == 0) continue;
+    File& file = files_[storing_[i] = storing[at++]];
+    ++file.parts, file.rollouts += shares_[i].rollouts;
+  }
+  expected_ = files_.size();
 }
 
 /// A rank's own work; its wall time is noted.
@@ -181,32 +211,68 @@ void Step::generate(std::size_t index) {
   serve(rank, costs_.decode_step * double(share.longest) + costs_.decode_token * (double(share.tokens) + prompts), Kind::compute, [this, rank, index, began] {
     const double took = events_.now() - began;
     times_.generation = std::max(times_.generation, took);
-    times_.generation_mean += took / double(expected_);
+    times_.generation_mean += took / double(sharing_);
     last_generated_ = events_.now();
-    events_.later(turn_s(rank), [this, rank, index] { publish_shard(rank, index); });
+    events_.later(turn_s(rank), [this, rank, index] { kept_ ? hand_shard(rank, index) : publish_shard(rank, index); });
   });
 }
 
-/// Shard and scores are one cost: the scorer's files are like the generator's. A scorer elsewhere reads what it scores. Files of a rank that updates as well are
-/// written beside what it computes.
+/// What has been judged goes to the aggregator, which takes in what has come when it has nothing else to do; its file is written in spare time.
+void Step::hand_shard(int rank, std::size_t index) {
+  const int aggregator = storing_[index];
+  File& file = files_.at(aggregator);
+  if (rank == aggregator) {
+    file.open = true, ++file.there;
+    return take_in(aggregator);
+  }
+  rest(rank);
+  send(rank, aggregator, 0.0, [this, aggregator, index, &file] {
+    file.waiting.push_back(shares_[index].rollouts);
+    take_in(aggregator);
+  });
+}
+
+void Step::take_in(int rank) {
+  File& file = files_.at(rank);
+  if (!file.open || file.busy) return;
+  file.busy = true;
+  const auto parts = std::exchange(file.waiting, {});
+  const double began = events_.now(), rollouts = double(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
+  file.there += parts.size();
+  const bool last = file.there == file.parts;
+  if (!last && parts.empty()) return void(file.busy = false);
+  serve(rank, costs_.gather_rollout * rollouts + (last ? costs_.draft : 0.0), Kind::exchange, [this, rank, began, last, &file] {
+    file.busy = false;
+    if (!last) return take_in(rank);
+    times_.archive = std::max(times_.archive, events_.now() - began);
+    rest(rank);
+    if (rank == 0) collecting_ = true;
+    tell_scored(rank);
+    if (rank == 0) hear_scored();
+  });
+}
+
+void Step::tell_scored(int rank) {
+  send(rank, 0, 0.0, [this] {
+    ++waiting_;
+    hear_scored();
+  });
+}
+
+/// Shard and scores are one cost: the scorer's files are like the generator's. A scorer elsewhere reads what it scores.
 void Step::publish_shard(int rank, std::size_t index) {
   const auto& scorers = of(Stage::scoring);
   const int scorer = scorers[index * scorers.size() / shares_.size()];
   const double began = events_.now();
-  const auto& updating = of(Stage::update);
-  const bool kept = scorer == rank && std::binary_search(updating.begin(), updating.end(), rank);
-  const double wait = kept ? 0.0 : costs_.file_wait;
-  serve(rank, kept ? costs_.draft : costs_.file, Kind::exchange, [this, rank, scorer, began, wait] {
+  const double wait = costs_.file_wait;
+  serve(rank, costs_.file, Kind::exchange, [this, rank, scorer, began, wait] {
     events_.later(wait, [this, rank, scorer, began, wait] {
       times_.ranks[std::size_t(rank)].exchange += wait;
       times_.archive = std::max(times_.archive, events_.now() - began);
       const auto scored = [this, rank, scorer] {
         if (rank == scorer) rest(rank);
         if (rank == 0) collecting_ = true;
-        send(scorer, 0, 0.0, [this] {
-          ++waiting_;
-          hear_scored();
-        });
+        tell_scored(scorer);
         if (rank == 0) hear_scored();
       };
       if (scorer == rank) return scored();
@@ -237,16 +303,16 @@ void Step::start_update() {
   send_all(updaters, kFileRowBytes * double(expected_), [this](int rank) { update(rank, std::size_t(rank - of(Stage::update).front())); });
 }
 
-/// What a rank has judged it has in memory. Files of ranks that do not update are opened by one rank each. What they hold goes to the leader, who deals leaves.
+/// What an aggregator has it has in memory. Files of ranks that do not update are opened by one rank each. What they hold goes to the leader, who deals leaves.
 void Step::update(int rank, std::size_t index) {
-  const auto& updating = of(Stage::update);
-  const std::size_t updaters = updating.size();
-  const bool kept = std::binary_search(updating.begin(), updating.end(), of(Stage::scoring).front());
-  const double files = kept ? 0.0 : double(expected_ / updaters + (index < expected_ % updaters ? 1 : 0));
+  const std::size_t updaters = of(Stage::update).size();
+  const double files = kept_ ? 0.0 : double(expected_ / updaters + (index < expected_ % updaters ? 1 : 0));
+  const double gathered =
+      kept_ ? double(work_.rollouts - files_.begin()->second.rollouts) : double(work_.rollouts);  // by the leader, who is the first aggregator
   if (index == 0) reading_from_ = events_.now();
-  serve(rank, costs_.file * files, Kind::exchange, [this, rank, index] {
-    collective(rank, kRolloutBytes * double(work_.rollouts) + kTokenBytes * tokens_, [this, rank, index] {
-      serve(rank, index == 0 ? costs_.gather_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
+  serve(rank, costs_.file * files, Kind::exchange, [this, rank, index, gathered] {
+    collective(rank, (kRolloutBytes + kTokenBytes * tokens_ / double(work_.rollouts)) * gathered, [this, rank, index, gathered] {
+      serve(rank, index == 0 ? costs_.gather_rollout * gathered : 0.0, Kind::compute, [this, rank, index] {
         if (index == 0) times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
         serve(rank, index == 0 ? costs_.unpack_step + costs_.unpack_rollout * double(work_.rollouts) : 0.0, Kind::compute, [this, rank, index] {
           if (index == 0) times_.columns = events_.now() - updating_from_;

@@ -11,13 +11,14 @@ namespace rollcall::stages::scale {
 
 /// What the parts of a step cost: seconds of one core of a node that is otherwise idle, unless it says something else. All are fitted to measured runs.
 struct Costs {
-  double decode_step = 5e-5;       ///< a decoding step of a rank, however many rows it has
-  double decode_token = 1e-5;      ///< a row of it, and a token of a prompt
-  double draft = 3e-4;             ///< shard and scores of a rank that updates on them: their columns and the notice of them; files are written in spare time
-  double file = 3e-3;              ///< the same of any other rank, with the files, or unpacking those of another
-  double file_wait = 1e-3;         ///< elapsed: until these files are stored
-  double gather_rollout = 1e-6;    ///< a rollout of the whole step, as the first update rank puts columns together: 0.5 us where they are its own
-  double unpack_step = 1e-3;       ///< what it then does with the columns of a step, however few: the objective, leaves, metrics
+  double decode_step = 5e-5;   ///< a decoding step of a rank, however many rows it has
+  double decode_token = 1e-5;  ///< a row of it, and a token of a prompt
+  double draft = 3e-4;  ///< shards of ranks that update on them: their columns and the notice of them, by their aggregator; the file is written in spare time
+  double file = 3e-3;   ///< the same of any other rank, with the files, or unpacking those of another
+  double file_wait = 1e-3;  ///< elapsed: until these files are stored
+  double gather_rollout =
+      1e-6;                   ///< a rollout of another rank, taken in by its aggregator, and once more by the first update rank where it aggregates elsewhere
+  double unpack_step = 1e-3;  ///< what it then does with the columns of a step, however few: the objective, leaves, metrics
   double unpack_rollout = 3e-6;    ///< and for each rollout of the whole step
   double train_token = 3e-5;       ///< forward and backward of a token
   double leaf = 1e-3;              ///< of them together, however few: reads the weights and adds to their gradient
