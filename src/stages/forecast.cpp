@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace rollcall::stages {
@@ -23,10 +22,8 @@ constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and al
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
 constexpr std::uint64_t kOtherFiles = 24;         // folders, metrics, report, watch, lock (run_folder.hpp)
 
-/// Of what it hosts and how much of it its node shares. `stored`: shards that a rank stores (aggregators).
-bool same_need(const comm::StageLayout& layout, const std::map<int, std::uint64_t>& stored, int a, int b) {
-  const auto of = [&](int rank) { return stored.contains(rank) ? stored.at(rank) : 0; };
-  if (of(a) != of(b)) return false;
+/// Of what it hosts and how much of it its node shares.
+bool same_need(const comm::StageLayout& layout, int a, int b) {
   if (layout.on_node_of(a) != layout.on_node_of(b) || layout.on_node_of(a, comm::Stage::update) != layout.on_node_of(b, comm::Stage::update)) return false;
   for (std::size_t s = 0; s < layout.hosts.size(); ++s) {
     if (layout.hosts_stage(a, comm::Stage(s)) != layout.hosts_stage(b, comm::Stage(s))) return false;
@@ -88,12 +85,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   RunConfig resolved = c;
   resolved.train.leaf_tokens = leaf_tokens(c, models.policy);
   const std::uint64_t limit = c.run.memory_limit.empty() ? kNoLimit : parse_bytes(c.run.memory_limit, "run.memory_limit");
-  std::map<int, std::uint64_t> stored;
-  const bool together = aggregates(c, f.layout);
-  if (together)
-    for (const int rank : aggregators(f.layout, f.layout.of(comm::Stage::generation))) ++stored[rank];
   for (int rank = 0; rank < ranks; ++rank) {
-    if (!f.ranks.empty() && same_need(f.layout, stored, rank, f.ranks.back().first)) {
+    if (!f.ranks.empty() && same_need(f.layout, rank, f.ranks.back().first)) {
       f.ranks.back().last = rank;
       continue;
     }
@@ -109,7 +102,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   const bool own = f.layout.hosts_stage(f.layout.of(comm::Stage::generation).front(), comm::Stage::scoring);
   const auto& generating = f.layout.of(comm::Stage::generation);
   const auto storing = aggregators(f.layout, {generating.begin(), generating.begin() + std::ptrdiff_t(generators)});
-  const std::uint64_t files = together ? std::set<int>(storing.begin(), storing.end()).size() : generators;  // of scored shards
+  const std::uint64_t files = aggregates(c, f.layout) ? std::set<int>(storing.begin(), storing.end()).size() : generators;  // of scored shards
   const std::uint64_t notices = own ? generators - files : generators;  // between ranks: of shards to who scores them, or to who stores them with others
   const std::uint64_t step_files = (own ? 1 : 2) * files;               // who scores its own shard stores both together
   const Receivers to = receivers_of(f.layout);

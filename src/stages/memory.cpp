@@ -165,11 +165,10 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       holds("sum of gradients", 2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));  // 64 bits each, once a node
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments", 2 * weights / std::uint64_t(model::ranks_with_share(begins)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
-    const auto aggregating = aggregates(c, layout) ? aggregators(layout, layout.of(comm::Stage::generation)) : std::vector<int>();
-    const auto aggregated = std::count(aggregating.begin(), aggregating.end(), rank);
+    const auto aggregated = aggregates(c, layout) ? std::min(std::uint64_t(layout.on_node_of(rank)), std::uint64_t(kMostAggregated)) : 1;  // any rank may
     if (models.whole_steps || rank == layout.of(comm::Stage::update).front()) holds("columns of a step", rollouts * longest * kRolloutTokenBytes);
     else if (aggregated > 1)
-      holds("rollouts of ranks on its node", rollouts * std::uint64_t(aggregated) / std::uint64_t(aggregating.size()) * longest * kRolloutTokenBytes);
+      holds("rollouts of ranks on its node", (rollouts * aggregated / layout.of(comm::Stage::generation).size() + 1) * longest * kRolloutTokenBytes);
     if (trained) {
       const std::int64_t tokens = std::max({c.train.leaf_tokens, std::int64_t(longest), given.example});
       const auto bytes = [&](int members, std::int64_t kept) {
