@@ -1,4 +1,5 @@
-// Which examples a supervised step learns from: every one once a pass, in an order of the pass's own.
+// Which examples a supervised step learns from: every one once a pass, in an order of the pass's
+// own.
 #pragma once
 
 #include "base/random.hpp"
@@ -10,8 +11,9 @@
 
 namespace rollcall::stages {
 
-/// A step's batch is the next `batch_size` places of pass after pass, so it may hold the end of one and the beginning of the next. What stands at a place is a
-/// function of seed, pass and number of examples: a resume or another number of ranks changes nothing.
+/// A step's batch is the next `batch_size` places of pass after pass, so it may hold the end of one
+/// and the beginning of the next. What stands at a place is a function of seed, pass and number of
+/// examples: a resume or another number of ranks changes nothing.
 class ExamplePasses {
  public:
   ExamplePasses(std::uint64_t seed, std::uint64_t examples) : seed_(seed), examples_(examples) {}

@@ -1,4 +1,5 @@
-// Keys of the examples that the chat template makes nothing of: files that differ in them alone teach the same, which their writer should know.
+// Keys of the examples that the chat template makes nothing of: files that differ in them alone
+// teach the same, which their writer should know.
 #pragma once
 
 #include "base/log.hpp"

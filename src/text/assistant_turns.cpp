@@ -70,7 +70,8 @@ class Search {
     const auto marks = places(shown, mark_);
     require(!marks.empty(), told(i, "is not in the text that the chat template makes of it", quoted), "what it leaves out cannot be learnt",
             "use another text.template, or leave out the line");
-    // A template may repeat the name of a function that was called where it shows the result: those marks are not the turn's own.
+    // A template may repeat the name of a function that was called where it shows the result: those
+    // marks are not the turn's own.
     const bool calls = has_calls(messages_[i]);
     const auto alone = calls ? rendered(std::span(changed).first(i + 1), false) : std::nullopt;
     const std::size_t own = alone ? std::min(places(*alone, mark_).size(), marks.size()) : marks.size();
@@ -96,18 +97,22 @@ class Search {
     return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
   }
 
-  /// `before`: what stands before the mark; `words`: where the words end that it stands for. npos: it cannot be said.
+  /// `before`: what stands before the mark; `words`: where the words end that it stands for. npos:
+  /// it cannot be said.
   std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before, std::size_t words) const {
     const auto given = rendered(messages_.first(i), true);
     if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given)) return given->size();
-    // What came before is shown otherwise than when the assistant was asked. So the head of the turn is looked for behind the turn before it.
+    // What came before is shown otherwise than when the assistant was asked. So the head of the
+    // turn is looked for behind the turn before it.
     const std::size_t same = std::min(common_prefix(text_, before), words);
     if (same < done) return std::string::npos;
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done); at != std::string::npos) return done + at + head.size();
-    if (same == before.size()) return same;  // another head than the usual one: the words alone are learnt
-    // The words change what the template puts before them, for example a thought: the head is what of it stands before the change.
+    // Another head than the usual one: the words alone are learnt.
+    if (same == before.size()) return same;
+    // The words change what the template puts before them, for example a thought: the head is what
+    // of it stands before the change.
     for (std::size_t length = head.size(); length > 0; --length) {
       const std::size_t at = said.substr(0, same - done).rfind(std::string_view(head).substr(0, length));
       if (at != std::string::npos) return done + at + length;
@@ -141,12 +146,15 @@ class Search {
     return text;
   }
 
-  /// Length of what belongs to a call behind the name of its function: what stands there whether or not others speak afterwards.
+  /// Length of what belongs to a call behind the name of its function: what stands there whether or
+  /// not others speak afterwards.
   static std::size_t rest_of_call(std::string_view alone, std::string_view behind) {
-    return behind.substr(0, common_prefix(behind, alone)).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
+    const std::size_t last = behind.substr(0, common_prefix(behind, alone)).find_last_not_of(" \t\r\n");
+    return last == std::string_view::npos ? 0 : last + 1;
   }
 
-  /// Length of what stands between the turn's words and those of the next message; 0 where the template does not show these.
+  /// Length of what stands between the turn's words and those of the next message; 0 where the
+  /// template does not show these.
   std::size_t up_to_next(std::size_t i, std::vector<Message> changed, Own own) const {
     changed[i + 1] = marked(changed[i + 1], next_mark_);
     const auto shown = rendered(changed, false);
@@ -158,7 +166,8 @@ class Search {
   std::optional<std::string> rendered(std::span<const Message> messages, bool open) const {
     try {
       return render_(messages, open);
-    } catch (const InputError&) {  // a template may refuse a part of a conversation that it takes as a whole
+    } catch (const InputError&) {
+      // A template may refuse a part of a conversation that it takes as a whole.
       return std::nullopt;
     }
   }

@@ -1,4 +1,5 @@
-// A conversation as a chat template reads it: messages with all their keys, and the variables that come with them.
+// A conversation as a chat template reads it: messages with all their keys, and the variables that
+// come with them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,23 +10,27 @@
 
 namespace rollcall::text {
 
-/// An object with a role; content is text, a list of parts ({"type": "text", "text": ...}), null or absent; other keys (tool_calls, reasoning_content, name,
-/// tool_call_id, ...) are the template's affair. Keys keep their order, since templates print objects.
+/// An object with a role; content is text, a list of parts ({"type": "text", "text": ...}), null or
+/// absent; other keys (tool_calls, reasoning_content, name, tool_call_id, ...) are the template's
+/// affair. Keys keep their order, since templates print objects.
 using Message = nlohmann::ordered_json;
 
 struct Conversation {
   std::vector<Message> messages;
-  Message variables = Message::object();  ///< of the template, for this conversation: tools, documents, enable_thinking, ...
+  /// Of the template, for this conversation: tools, documents, enable_thinking, ...
+  Message variables = Message::object();
 };
 
 Message message(std::string_view role, std::string_view content);
 bool is_said_by(const Message& message, std::string_view role);
 
-/// With its thoughts under every name that templates read, as transformers has it: reasoning_content is filled from thinking or reasoning, and thinking from it.
+/// With its thoughts under every name that templates read, as transformers has it:
+/// reasoning_content is filled from thinking or reasoning, and thinking from it.
 Message with_thoughts_by_every_name(const Message& message);
 
-/// Calls `change` with key and text of all that the message's speaker says, in this order: its thoughts (reasoning_content, reasoning, thinking), its content or the text
-/// parts of it, and the names of the functions that it calls. Blank texts are left out.
+/// Calls `change` with key and text of all that the message's speaker says, in this order: its
+/// thoughts (reasoning_content, reasoning, thinking), its content or the text parts of it, and the
+/// names of the functions that it calls. Blank texts are left out.
 template <class Change>
 void each_said(Message& message, const Change& change) {
   const auto offer = [&](Message& owner, const char* key) {
@@ -48,8 +53,9 @@ void each_said(Message& message, const Change& change) {
   }
 }
 
-/// A JSON text with its keys in order. Throws InputError, which begins with `where`, for a whole number beyond 64 bits: a double in its place would print
-/// another number. A text that is no JSON gives a discarded value.
+/// A JSON text with its keys in order. Throws InputError, which begins with `where`, for a whole
+/// number beyond 64 bits: a double in its place would print another number. A text that is no JSON
+/// gives a discarded value.
 nlohmann::ordered_json parse_in_order(std::string_view json, std::string_view where);
 
 }  // namespace rollcall::text

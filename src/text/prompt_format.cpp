@@ -220,7 +220,8 @@ Supervised PromptFormat::supervised(const Conversation& given) const {
     return render({{messages.begin(), messages.end()}, whole.variables}, open ? Turn::open : Turn::complete);
   });
   Supervised example;
-  std::size_t done = 0, apart = 0;  // `apart`: what ends a turn begins there, and no token reaches over it
+  // `apart`: what ends a turn begins there, and no token reaches over it.
+  std::size_t done = 0, apart = 0;
   const auto append = [&](std::size_t to) {
     append_stretch(*files_.tokenizer, std::string_view(text).substr(apart), done - apart, to - apart, example.tokens);
     done = to;

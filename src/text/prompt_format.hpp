@@ -56,20 +56,27 @@ class PromptFormat {
   Supervised supervised(std::string_view prompt, std::string_view solution, std::string_view opening = {}) const;
 
   std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;  ///< without the end token that closes them
-  /// What the policy said, special tokens that a text can spell (tags of a thought, of an answer) included; only the end token that closes it is left out.
+  /// What the policy said, special tokens that a text can spell (tags of a thought, of an answer)
+  /// included; only the end token that closes it is left out.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
-  /// What the template ends an answer with where that is a special token but no end token, so that sampling goes on behind it. Else empty.
+  /// What the template ends an answer with where that is a special token but no end token, so that
+  /// sampling goes on behind it. Else empty.
   const std::string& unknown_end() const { return unknown_end_; }
-  /// What to set about unknown_end(), in one sentence; empty where there is nothing to set, or one of `stops` stops there.
+  /// What to set about unknown_end(), in one sentence; empty where there is nothing to set, or one
+  /// of `stops` stops there.
   std::string missing_end(const std::vector<std::string>& stops) const;
 
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
-  std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;          ///< up to where the assistant speaks next
-  std::vector<std::int32_t> conversation_tokens(const Conversation& conversation) const;  ///< the whole, where nobody speaks next
-  /// Everything the assistant says is learnt, each turn with what ends it, but for text.assistant_prefix, which goes before an answer that does not begin with
-  /// it. Throws InputError where what is learnt cannot be told (text/assistant_turns.hpp).
+  /// Up to where the assistant speaks next.
+  std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
+  /// The whole, where nobody speaks next.
+  std::vector<std::int32_t> conversation_tokens(const Conversation& conversation) const;
+  /// Everything the assistant says is learnt, each turn with what ends it, but for
+  /// text.assistant_prefix, which goes before an answer that does not begin with it. Throws
+  /// InputError where what is learnt cannot be told (text/assistant_turns.hpp).
   Supervised supervised(const Conversation& conversation) const;
-  /// Whether the template makes another text of the conversation without this key of its messages (`of_messages`) or of its variables.
+  /// Whether the template makes another text of the conversation without this key of its messages
+  /// (`of_messages`) or of its variables.
   bool reads(const Conversation& conversation, const std::string& key, bool of_messages) const;
 
  private:
@@ -83,19 +90,25 @@ class PromptFormat {
   Conversation asking(std::string_view prompt) const;
   void choose_template(const std::string& origin);
   void find_answer_marks();
-  /// The first end token that is spelt out in text[from..to). Else, with `any_special`, the special token there that only white space is before. Where `to` is
-  /// `from`, it is not known where the next turn begins, and only white space may stand before an end token.
+  /// The first end token that is spelt out in text[from..to). Else, with `any_special`, the special
+  /// token there that only white space is before. Where `to` is `from`, it is not known where the
+  /// next turn begins, and only white space may stand before an end token.
   Closing closing(std::string_view text, std::size_t from, std::size_t to, bool any_special) const;
-  std::string special_at(std::string_view text) const;  ///< how the special token is spelt that the text begins with; empty: it begins with none
+  /// How the special token is spelt that the text begins with; empty: it begins with none.
+  std::string special_at(std::string_view text) const;
   Conversation with_prefix(Conversation conversation) const;
 
   TextSection section_;
   TextFiles files_;
   std::optional<ChatTemplate> template_;
-  std::optional<ChatTemplate> tool_template_;  ///< for conversations with tools, where it is another one
-  std::vector<std::string> end_texts_;         ///< of the end tokens
-  std::string answer_begin_;                   ///< what the template puts before an answer where the assistant is to speak
-  std::string answer_end_;  ///< what the template puts behind an answer, up to what ends it; empty: nothing does, and the tokenizer's eos ends it
+  /// For conversations with tools, where it is another one.
+  std::optional<ChatTemplate> tool_template_;
+  std::vector<std::string> end_texts_;  ///< of the end tokens
+  /// What the template puts before an answer where the assistant is to speak.
+  std::string answer_begin_;
+  /// What the template puts behind an answer, up to what ends it; empty: nothing does, and the
+  /// tokenizer's eos ends it.
+  std::string answer_end_;
   std::string unknown_end_;
   std::optional<std::int32_t> turn_end_;  ///< the token of unknown_end_
 };

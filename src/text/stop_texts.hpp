@@ -11,8 +11,10 @@
 
 namespace rollcall::text {
 
-/// One answer's search, in the text with special tokens spelt out: a tag of its own token can be a stop text. A token costs the same however long the answer is: behind the text of the last token only as much of the text before is kept as can
-/// begin a stop text. A stop text is found when its last character is whole.
+/// One answer's search, in the text with special tokens spelt out: a tag of its own token can be a
+/// stop text. A token costs the same however long the answer is: behind the text of the last token
+/// only as much of the text before is kept as can begin a stop text. A stop text is found when its
+/// last character is whole.
 class StopTexts {
  public:
   /// Both must outlive it.

@@ -23,7 +23,9 @@ class Tokenizer {
   enum class Special {
     skip,
     keep,
-    spelt  ///< keeps those whose text encode() reads as them; the built-in tokenizers have none of that kind
+    /// Keeps those whose text encode() reads as them; the built-in tokenizers have none of that
+    /// kind.
+    spelt
   };
   /// Special tokens leave no text unless they are kept. Ids that stand for no token (padding of a model's vocabulary) leave no text either.
   /// Throws InputError on a negative id.

@@ -83,7 +83,8 @@ std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens) {
 
 std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens, std::string_view text) {
   auto pieces = of(tokens);
-  // What ends an answer may be cut from its text. Archives of older builds have texts without special tokens.
+  // What ends an answer may be cut from its text. Archives of older builds have texts without
+  // special tokens.
   const auto reads = [&](bool with_special) {
     const std::string read = joined(pieces, with_special);
     return read.starts_with(text) || text.starts_with(read);

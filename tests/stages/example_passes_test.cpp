@@ -39,7 +39,8 @@ TEST(ExamplePasses, PassesAndSeedsHaveOrdersOfTheirOwn) {
   EXPECT_NE(pass_of({1, 32}, 0, 32), pass_of({2, 32}, 0, 32));
 }
 
-/// Of the six orders of three examples none is rarer than the others: over 6000 passes each comes 1000 times, with a standard deviation of 29.
+/// Of the six orders of three examples none is rarer than the others: over 6000 passes each comes
+/// 1000 times, with a standard deviation of 29.
 TEST(ExamplePasses, EveryOrderIsEquallyLikely) {
   std::map<std::vector<std::uint64_t>, int> seen;
   for (std::uint64_t pass = 0; pass < 6000; ++pass) ++seen[pass_of({3, 3}, pass, 3)];

@@ -1,4 +1,5 @@
-// A tokenizer of bytes with special tokens that a text can spell, as a tokenizer.json of a chat model has them.
+// A tokenizer of bytes with special tokens that a text can spell, as a tokenizer.json of a chat
+// model has them.
 #pragma once
 
 #include "text/tokenizer.hpp"

@@ -1,4 +1,5 @@
-// What of a conversation is learnt, against what transformers' generation marks say, and by what must hold for every template and conversation.
+// What of a conversation is learnt, against what transformers' generation marks say, and by what
+// must hold for every template and conversation.
 #include "text/assistant_turns.hpp"
 
 #include "base/error.hpp"
@@ -71,7 +72,8 @@ Conversation any_conversation() {
   return talk;
 }
 
-/// Other words change nothing of the text but the turn itself, and a turn ends where the rest of the text begins.
+/// Other words change nothing of the text but the turn itself, and a turn ends where the rest of
+/// the text begins.
 TEST(AssistantTurns, NothingElseOfTheTextIsTheTurns) {
   for (const std::string name : {"thought_dropped", "stripped", "last_thought", "empty_thought", "own_ends"}) {
     const ChatTemplate chat(read_file(std::filesystem::path(ROLLCALL_LEARNT_TEMPLATES) / (name + ".jinja")), name);

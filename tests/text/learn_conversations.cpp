@@ -1,5 +1,6 @@
-// Conversations as tokens to learn, in bulk for comparisons: a line in is {"template", "messages", "variables", "special": [what ends an answer, other special
-// tokens, ...]}, a line out {"text", "learnt": [[first, last], ...]} in bytes, or {"error"}.
+// Conversations as tokens to learn, in bulk for comparisons: a line in is {"template", "messages",
+// "variables", "special": [what ends an answer, other special tokens, ...]}, a line out {"text",
+// "learnt": [[first, last], ...]} in bytes, or {"error"}.
 #include "text/conversation.hpp"
 #include "text/prompt_format.hpp"
 

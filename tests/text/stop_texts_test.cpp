@@ -54,7 +54,8 @@ TEST(StopTexts, MayHoldSpecialTokens) {
   EXPECT_EQ(found_at(tags, tags.encode("a<answer>b"), {"ab"}), std::nullopt);
 }
 
-/// Built-in tokenizers have names for their special tokens that no text can spell: they stop at none of the letters.
+/// Built-in tokenizers have names for their special tokens that no text can spell: they stop at
+/// none of the letters.
 TEST(StopTexts, NamesOfTokensThatNoTextSpellsAreNoText) {
   const auto bytes = make_tokenizer("byte");
   EXPECT_EQ(found_at(*bytes, {bytes->eos() - 1, bytes->eos()}, {"o", ">", "<eos>"}), std::nullopt);
