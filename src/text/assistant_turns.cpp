@@ -109,8 +109,8 @@ class Search {
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done); at != std::string::npos) return done + at + head.size();
-    // Another head than the usual one: the words alone are learnt.
-    if (same == before.size()) return same;
+    // Another head than the usual one: what stands behind it is learnt.
+    if (same == before.size()) return before_call(i, done, same);
     // The words change what the template puts before them, for example a thought: the head is what
     // of it stands before the change.
     for (std::size_t length = head.size(); length > 0; --length) {
@@ -118,6 +118,18 @@ class Search {
       if (at != std::string::npos) return done + at + length;
     }
     return std::string::npos;
+  }
+
+  /// Of a turn that is nothing but a call, more of the call stands before the name of the function,
+  /// which is at `words`: what the template would show behind an answer's place.
+  std::size_t before_call(std::size_t i, std::size_t done, std::size_t words) const {
+    std::vector<Message> changed(messages_.begin(), messages_.end());
+    if (!has_calls(changed[i]) || (changed[i].contains("content") && !changed[i]["content"].empty() && changed[i]["content"] != "")) return words;
+    changed[i]["content"] = mark_;
+    const auto shown = rendered(changed, false);
+    const std::size_t place = shown ? shown->find(mark_) : std::string::npos;
+    const bool is_there = place != std::string::npos && place >= done && place <= words && text_.starts_with(shown->substr(0, place));
+    return is_there ? place : words;
   }
 
   /// What the template puts behind the message before where the assistant is to speak next.

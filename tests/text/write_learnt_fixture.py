@@ -60,7 +60,7 @@ def case(template, name):
 
 def main():
     cases = [case(template, name) for template in TEMPLATES for name in CONVERSATIONS
-             if (name not in WITH_CALLS or template == "last_thought") and (template, name) not in NO_HEAD]
+             if (name not in WITH_CALLS or template in ("last_thought", "empty_thought")) and (template, name) not in NO_HEAD]
     fixture = {"transformers": transformers.__version__, "variables": VARIABLES, "tools": TOOLS, "with_tools": sorted(WITH_CALLS), "special": TEMPLATES, "conversations": CONVERSATIONS}
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fixture.items()]
     lines.append('"cases": [\n' + ",\n".join(json.dumps(one, ensure_ascii=False) for one in cases) + "\n]")
