@@ -118,6 +118,7 @@ void Update::on_supervise(const SupervisePlan& plan) {
   if (sum_gradient(own, count, 1.0, add_loss)) {
     report.metrics["sft/loss"] = whole_sum(loss);
     report.outcome = apply(job_->config.sft.optimizer, plan.lr, plan.grad_norm_limit, report.metrics);
+    report.applied = report.outcome == UpdateOutcome::applied ? 1 : 0, report.gradient_norm = report.metrics.at("actor/grad_norm");
   } else {
     report.outcome = UpdateOutcome::nonfinite;
   }
@@ -126,11 +127,11 @@ void Update::on_supervise(const SupervisePlan& plan) {
 }
 
 method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
-                                      const std::vector<std::size_t>& groups) const {
+                                      const std::vector<std::size_t>& groups, const Statistics& statistics) const {
   const auto& config = job_->config;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
   columns.progress = double(plan.step - 1) / double(std::max<std::int64_t>(config.train.steps, 1));
-  columns.statistics = objective_state_.statistics;
+  columns.statistics = statistics;
   const auto by_prompt = [&](const char* name, const auto& value_of) {
     std::vector<double> column;
     for (const std::size_t g : groups) {
@@ -162,6 +163,38 @@ double Update::whole_sum(const std::vector<double>& by_leaf) const {
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
+const method::Prepared& Update::whole(const UpdatePlan& plan, const StepBatch& batch) {
+  if (!course_.whole) {
+    std::vector<std::size_t> groups(batch.groups.size());
+    std::iota(groups.begin(), groups.end(), std::size_t{0});
+    auto columns = make_train_batch(batch, groups, job_->config.train.leaf_tokens, job_->config.sampling.max_new_tokens).columns;
+    course_.whole = objective_->prepare_step(with_step(std::move(columns), plan, batch, groups, course_.given));
+  }
+  return *course_.whole;
+}
+
+std::shared_ptr<const method::Prepared> Update::prepare_update(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
+                                                               const std::vector<std::size_t>& groups) {
+  columns = with_step(std::move(columns), plan, batch, groups, course_.now);
+  if (updates() == 1 && groups.size() == batch.groups.size()) return objective_->prepare(columns);
+  std::vector<std::int64_t> first{0}, rollouts;  // of each group in the step, and those of these groups
+  for (const Group& group : batch.groups) first.push_back(first.back() + std::int64_t(group.rollouts.size()));
+  for (const std::size_t g : groups)
+    for (std::int64_t i = first[g]; i < first[g + 1]; ++i) rollouts.push_back(i);
+  return objective_->prepare_update(columns, whole(plan, batch), std::move(rollouts));
+}
+
+Update::StepTerms Update::terms_of(const method::Prepared& update) const {
+  StepTerms terms{update.lr_factor(), update.statistics(), {}};
+  terms.after_step = terms.statistics;
+  if (!course_.whole) return terms;
+  for (const auto& [name, value] : course_.whole->statistics()) {  // those that the step's rollouts have moved: the others are the updates'
+    const auto given = course_.given.find(name);
+    if (given == course_.given.end() || given->second != value) terms.after_step[name] = value;
+  }
+  return terms;
+}
+
 Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored) {
   MiniBatch mini;
   mini.known = critic() == nullptr && (stored || companions_.wants_current());
@@ -174,7 +207,7 @@ Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch
   mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);
   if (mini.known) mini.own.resize(mini.train.leaves.size()), std::iota(mini.own.begin(), mini.own.end(), 0);
   if (mini.known && !stored) companions_.take_current(batch, groups, mini.train);
-  mini.prepared = objective_->prepare(with_step(std::move(mini.train.columns), plan, batch, groups));
+  mini.prepared = prepare_update(std::move(mini.train.columns), plan, batch, groups);
   return mini;
 }
 
@@ -260,7 +293,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
-  const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
+  const StepTerms found = leader() ? terms_of(*mini.prepared) : StepTerms();
   const auto [own, count, terms] = deal(std::move(leaves), found);
   const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
   const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
@@ -287,14 +320,33 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
     const auto& critic_settings = job_->config.critic.optimizer;
     if (critic() != nullptr)
       step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
-    objective_state_.statistics = terms.statistics;
+    course_.now = terms.statistics, course_.after = terms.after_step;
+    ++course_.applied;
+    if (const double norm = step_metrics.at("actor/grad_norm"); norm > 0) course_.norms.push_back(norm);
   }
-  // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
-  for (const auto& [name, value] : step_metrics) {
-    if (first) metrics[name] = value;
-    if (name == "actor/ratio_min" || name == "actor/ratio_max") metrics[name + "_last"] = value;
-  }
+  course_.figures.add(step_metrics);
   return outcome;
+}
+
+void Update::train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& report) {
+  course_ = {};
+  course_.given = course_.now = course_.after = objective_state_.statistics;
+  for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
+    for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
+      report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
+    }
+  }
+  objective_state_.statistics = course_.after;
+  const Stopwatch closing;
+  const bool told_apart = leader() && course_.whole;
+  const auto figures = course_.figures.take(told_apart ? course_.whole->merge({}) : StepFigures::Figures(), updates() > 1);
+  for (const auto& [name, value] : figures) report.metrics[name] = value;
+  if (told_apart && report.metrics.contains("timing_s/columns")) report.metrics["timing_s/columns"] += closing.seconds();
+  report.updates = updates(), report.applied = course_.applied;
+  if (updates() > 1) report.metrics["train/updates"] = double(course_.applied);
+  const auto& norms = course_.norms;
+  if (!norms.empty()) report.gradient_norm = std::accumulate(norms.begin(), norms.end(), 0.0) / double(norms.size());
+  course_ = {};
 }
 
 void Update::on_update(const UpdatePlan& plan) {
@@ -318,11 +370,7 @@ void Update::on_update(const UpdatePlan& plan) {
   if (const auto known = std::count_if(drift.begin(), drift.end(), [](double d) { return !std::isnan(d); }); known > 0)
     report.metrics["success/drift_mean"] =
         std::accumulate(drift.begin(), drift.end(), 0.0, [](double sum, double d) { return std::isnan(d) ? sum : sum + d; }) / double(known);
-  for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
-    for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
-      report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
-    }
-  }
+  train(plan, batch, report);
   for (const auto& [pass, tokens] : companions_.take_forward_tokens()) report.metrics["perf/tokens_forward_" + pass] = tokens;
   const Stopwatch closing;
   if (leader()) report.metrics.merge(composition(batch));
