@@ -38,8 +38,8 @@ class Objective::Prepared {
   void remember(const std::map<std::string, double>& changed) {
     for (const auto& [name, value] : changed) statistics[name] = value;
   }
-  void take(OfStep of);                       ///< what the step says of the update's rollouts
-  void close(const at::Tensor& aggregate);    ///< [N] coefficients of losses, once all pieces that choose and weigh have run
+  void take(OfStep of);                     ///< what the step says of the update's rollouts
+  void close(const at::Tensor& aggregate);  ///< [N] coefficients of losses, once all pieces that choose and weigh have run
 
   /// Where rollouts come from, as metrics tell it apart.
   struct Origin {

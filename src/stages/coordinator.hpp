@@ -82,6 +82,7 @@ class Coordinator {
   UpdateReport update(std::uint64_t step, const Round& round);
   void send_weights();
   void judge_update(const UpdateReport& report, const std::string& step);  ///< the policy for spikes and non-finite gradients
+  void compare_anew();                                                     ///< where checkpoint.keep_best names another metric than before
   bool validate();                                                         ///< true: the best so far
   /// Nothing when it was asked to stop between two rounds; what was sampled then counts as never drawn.
   std::optional<std::vector<report::PromptOutcome>> evaluate(Purpose purpose, std::int64_t samples);
@@ -136,9 +137,6 @@ class Coordinator {
   std::vector<SlowVerdict> slowest_;          ///< of this start
   std::string policy_sha256_;
 };
-
-/// Throws ConfigError when checkpoint.keep_best names a validation metric that there is not.
-void check_keep_best(const RunConfig& config);
 
 /// The scheduler's policy for a job: the same on a fresh start and on resume.
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job);

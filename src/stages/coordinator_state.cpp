@@ -105,6 +105,7 @@ std::string to_json(const CoordinatorState& s) {
          {"seconds", s.seconds},
          {"before", outcomes_json(s.before)},
          {"after", outcomes_json(s.after)}};
+  if (!s.best_metric.empty()) j["best_metric"] = s.best_metric;
   if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
   if (!s.judge_digest.empty()) j["judge_digest"] = s.judge_digest;  // only runs with a judge have it, so that other builds read the rest
   for (const Prompt& task : s.judge_tasks) j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
@@ -129,7 +130,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (format > 4) j.at("text_hash").get_to(s.text_hash);
     if (format > 5) j.at("examples_hash").get_to(s.examples_hash);
     if (format > 6) j.at("arithmetic").get_to(s.arithmetic);
-    s.judge_digest = j.value("judge_digest", "");
+    s.judge_digest = j.value("judge_digest", ""), s.best_metric = j.value("best_metric", "");
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));

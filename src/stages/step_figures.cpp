@@ -8,8 +8,7 @@
 namespace rollcall::stages {
 namespace {
 
-constexpr std::string_view kFirstAndLast[] = {"actor/pg_clipfrac", "actor/ppo_kl",    "actor/grad_norm", "actor/ratio_min",
-                                              "actor/ratio_max",   "replay/ppo_kl"};
+constexpr std::string_view kFirstAndLast[] = {"actor/pg_clipfrac", "actor/ppo_kl", "actor/grad_norm", "actor/ratio_min", "actor/ratio_max", "replay/ppo_kl"};
 constexpr std::string_view kAlwaysLast[] = {"actor/ratio_min", "actor/ratio_max"};
 constexpr std::string_view kLrFactor = "actor/lr_factor";  // an update that says nothing of it has 1
 

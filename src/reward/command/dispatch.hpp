@@ -16,6 +16,9 @@ using Ticket = std::uint64_t;  ///< of a sample: numbers from 0, in the order in
 /// How a verdict came about. `clock` is the one cause that a repetition might not have.
 enum class Cause : std::uint8_t { replied, clock, died, malformed };
 
+/// Nobody said that there is no verdict: the judging ended on this answer, which may have brought that about (Score::clock_ended).
+inline bool is_ended_by_the_answer(Cause cause) { return cause != Cause::replied; }
+
 struct Verdict {
   Cause cause = Cause::replied;
   Reply reply{};         ///< undecided unless the command replied
