@@ -28,16 +28,15 @@ constexpr const char* kNames[] = {
     "train/rollouts_generated", "train/rollouts_trained",
     // of what was added to it
     "experts/rollouts", "greedy/reward_mean", "greedy/rollouts", "guide/rollouts", "guide/tokens_mean", "probes/accuracy_mean", "probes/confidence_mean",
-    "probes/steps", "replay/groups", "replay/ppo_kl", "replay/ratio_max", "replay/ratio_mean", "replay/ratio_min", "replay/rollouts",
-    "replay/staleness_max", "replay/staleness_mean", "self_judging/majority_share", "self_judging/reflection_accuracy", "self_judging/tasks",
-    "self_judging/verdict_accuracy", "success/drift_mean",
+    "probes/steps", "replay/groups", "replay/ppo_kl", "replay/ratio_max", "replay/ratio_mean", "replay/ratio_min", "replay/rollouts", "replay/staleness_max",
+    "replay/staleness_mean", "self_judging/majority_share", "self_judging/reflection_accuracy", "self_judging/tasks", "self_judging/verdict_accuracy",
+    "success/drift_mean",
     // of the scheduler
-    "curriculum/passed", "curriculum/stage", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard", "rollout_alloc/drawn",
-    "rollout_alloc/entropy", "rollout_alloc/max", "rollout_alloc/mean", "rollout_alloc/min", "rollout_alloc/std", "rollout_alloc/total_budget",
-    "rollout_alloc/trained"};
-constexpr const char* kFamilies[] = {"bandit/value/",     "domain/rate/", "gdro/arm_signal/", "gdro/budget/", "gdro/pass_rate/",           "gdro/population/",
-                                     "gdro/probability/", "gdro/signal/", "gdro/weight/",     "perf/",        "rollout_alloc/class_share/", "scoring/",
-                                     "timing_s/"};
+    "curriculum/passed", "curriculum/stage", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard", "rollout_alloc/drawn", "rollout_alloc/entropy",
+    "rollout_alloc/max", "rollout_alloc/mean", "rollout_alloc/min", "rollout_alloc/std", "rollout_alloc/total_budget", "rollout_alloc/trained"};
+constexpr const char* kFamilies[] = {
+    "bandit/value/", "domain/rate/", "gdro/arm_signal/",           "gdro/budget/", "gdro/pass_rate/", "gdro/population/", "gdro/probability/", "gdro/signal/",
+    "gdro/weight/",  "perf/",        "rollout_alloc/class_share/", "scoring/",     "timing_s/"};
 
 /// The pieces of a family that the run's objective is made of.
 std::vector<std::string> pieces_of(const ObjectiveSection& objective, method::Family family) {

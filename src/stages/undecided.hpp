@@ -18,10 +18,12 @@ inline bool is_own_doing(const Score& score) { return score.undecided && score.c
 /// Whether the answer leaves the step. `drop`: reward.undecided.
 inline bool leaves_the_step(const Score& score, bool drop) { return drop && score.undecided && !is_own_doing(score); }
 
-// greedy_reward: NaN where there is no verdict, -infinity where the answer itself may have brought that about.
-// settle_undecided: rollouts that leave the step go, and with them groups that keep none, or whose greedy answer has gone. Every other one without a verdict is wrong: it gets
-// the lowest reward, and the lowest of each component, that the verifier gave to a rollout of the step, or 0 where it gave none; so does a greedy answer. It
-// returns how many rollouts the verifier has decided. The whole step is needed.
+// greedy_reward (step_batch.hpp): NaN where there is no verdict, -infinity where the answer itself may have brought that
+// about.
+// settle_undecided (step_batch.hpp): rollouts that leave the step go, and with them groups that keep none, or whose greedy
+// answer has gone. Every other one without a verdict is wrong: it gets the lowest reward, and the lowest of each component,
+// that the verifier gave to a rollout of the step, or 0 where it gave none. So does a greedy answer. The whole step is
+// needed. Returns how many rollouts the verifier has decided.
 
 /// In GroupReport::rewards: of an answer without a verdict that stays, until the whole step is known.
 inline constexpr double kUnsettled = std::numeric_limits<double>::quiet_NaN();

@@ -95,6 +95,7 @@ class Update {
   std::shared_ptr<const method::Prepared> prepare_update(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
                                                          const std::vector<std::size_t>& groups);
   StepTerms terms_of(const method::Prepared& update) const;  ///< on the leader
+  Statistics after_step(Statistics now) const;               ///< those of its updates so far, with what the whole step has moved
   MiniBatch prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
   /// The objective on the columns of all leaves: those that are known, else those of a forward pass, which a critic needs in any case. Empty when the critic's
   /// gradient was not finite.

@@ -30,14 +30,17 @@ std::shared_ptr<const method::Prepared> Update::prepare_update(method::StepColum
 }
 
 Update::StepTerms Update::terms_of(const method::Prepared& update) const {
-  StepTerms terms{update.lr_factor(), update.statistics(), {}};
-  terms.after_step = terms.statistics;
-  if (!course_.whole) return terms;
+  const auto statistics = update.statistics();
+  return {update.lr_factor(), statistics, after_step(statistics)};
+}
+
+Update::Statistics Update::after_step(Statistics now) const {
+  if (!course_.whole) return now;
   for (const auto& [name, value] : course_.whole->statistics()) {  // those that the step's rollouts have moved: the others are the updates'
     const auto given = course_.given.find(name);
-    if (given == course_.given.end() || given->second != value) terms.after_step[name] = value;
+    if (given == course_.given.end() || given->second != value) now[name] = value;
   }
-  return terms;
+  return now;
 }
 
 void Update::train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& report) {
@@ -47,6 +50,10 @@ void Update::train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& repor
     for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
       report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
     }
+  }
+  if (report.outcome == UpdateOutcome::applied && course_.applied == 0 && !batch.groups.empty()) {  // nothing trains: its rollouts were seen all the same
+    whole(plan, batch);
+    course_.after = after_step(course_.now);
   }
   objective_state_.statistics = course_.after;
   const Stopwatch closing;

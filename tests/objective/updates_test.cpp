@@ -108,7 +108,8 @@ TEST(Updates, FiguresOfRolloutsAreTheSteps) {
 }
 
 TEST(Updates, WhatReadsTheirPolicyIsNamed) {
-  const std::map<std::string, std::string> named = {{"opsm", "weight opsm acts"}, {"vcpo", "advantage min_variance acts"}, {"ppo_kl_penalty", "reward kl_controller acts"}};
+  const std::map<std::string, std::string> named = {
+      {"opsm", "weight opsm acts"}, {"vcpo", "advantage min_variance acts"}, {"ppo_kl_penalty", "reward kl_controller acts"}};
   for (const auto& [recipe, words] : named) EXPECT_THAT(Objective(recipe).describe(), testing::HasSubstr(words));
   EXPECT_THAT(Objective("vcpo").describe(), testing::HasSubstr("weight ess_lr acts at every update"));
   EXPECT_THAT(Objective("mis").describe(), testing::Not(testing::HasSubstr("acts at every update"))) << "importance reads the old policy here";
