@@ -180,7 +180,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
   s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
-  s.bind("reward.undecided", &c.reward.undecided, "answers without a verdict: drop leaves them out of statistics and loss, wrong counts them as wrong", {},
+  s.bind("reward.undecided", &c.reward.undecided, "answers without a verdict: drop leaves those out that no answer can bring about (jobs/README.md), wrong counts them all as wrong", {},
          {"drop", "wrong"});
 
   bind_judge(s, c.judge);
@@ -234,7 +234,7 @@ ConfigSchema bind(RunConfig& c) {
          {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
   s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
-  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean is a spike; 0: off", {0, kBig});
+  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean, of steps with a gradient, is a spike; 0: off", {0, kBig});
   s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
   s.bind("train.from_archive", &c.train.from_archive, "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
 
@@ -295,7 +295,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
   s.bind("checkpoint.keep_best", &c.checkpoint.keep_best,
-         "metric whose best checkpoint is kept too (of a step, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
+         "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
 
   s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});

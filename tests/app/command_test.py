@@ -235,7 +235,7 @@ def in_the_sandbox(harness):
     told = [json.loads(line) for line in harness.succeed(*words[1:], input=asked).splitlines()]
     check([reply["id"] for reply in told] == ["0", "1", "2", "3"] and [reply.get("correct") for reply in told] == [True, False, None, None], told)
     check(told[0]["reason"] == told[1]["reason"] == "", f"reached: {told}")
-    check(told[2] == {"id": "2", "undecided": True, "reason": "failed: no verdict on exit"} and told[3]["reason"] == "it wrote no line", told)
+    check(told[2] == {"id": "2", "undecided": True, "ended": True, "reason": "failed: no verdict on exit"} and told[3]["reason"] == "it wrote no line", told)
     short = sets(train__steps=1, eval__before="false", eval__after="false", reward__command=json.dumps([str(word) for word in words]))
     lines = [json.loads(line) for line in harness.succeed("archive", "export", run_with(harness, "in_sandbox", *short)).splitlines()]
     known = [json.loads(line) for line in harness.succeed("archive", "export", harness.work / "built_in", "--step", "1", "--purpose", "train").splitlines()]

@@ -16,14 +16,14 @@ using Ticket = std::uint64_t;  ///< of a sample: numbers from 0, in the order in
 /// How a verdict came about. `clock` is the one cause that a repetition might not have.
 enum class Cause : std::uint8_t { replied, clock, died, malformed };
 
-/// Nobody said that there is no verdict: the judging ended on this answer, which may have brought that about (Score::clock_ended).
-inline bool is_ended_by_the_answer(Cause cause) { return cause != Cause::replied; }
-
 struct Verdict {
   Cause cause = Cause::replied;
   Reply reply{};         ///< undecided unless the command replied
   double seconds = 0.0;  ///< from the moment a process was given the sample
 };
+
+/// The judging ended on this answer, which may have brought that about, and nobody has said of it that it cannot be told (Score::clock_ended).
+inline bool has_ended_the_judging(const Verdict& verdict) { return verdict.cause != Cause::replied || (verdict.reply.undecided && verdict.reply.ended); }
 
 struct Dispatch {
   enum class Phase : std::uint8_t { absent, ready, busy };
