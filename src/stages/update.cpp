@@ -49,6 +49,17 @@ std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<Pr
   return leaves;
 }
 
+std::vector<std::size_t> all_groups(const StepBatch& batch) {
+  std::vector<std::size_t> all(batch.groups.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+/// Of Prepared::merge, what rollouts show before any policy is compared.
+bool is_of_rollouts(const std::string& name) {
+  return name.starts_with("critic/score/") || name.starts_with("critic/rewards/") || name.starts_with("critic/component/") || name.starts_with("critic/shaping/");
+}
+
 bool tracks_drift(const SchedulerSection& s) {
   return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).sampler == "tracked_deviation";
 }
@@ -129,7 +140,7 @@ method::StepColumns Update::with_step(method::StepColumns columns, const UpdateP
                                       const std::vector<std::size_t>& groups) const {
   const auto& config = job_->config;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
-  columns.progress = double(plan.step - 1) / double(std::max<std::int64_t>(config.train.steps, 1));
+  columns.progress = plan.progress;
   columns.statistics = objective_state_.statistics;
   const auto by_prompt = [&](const char* name, const auto& value_of) {
     std::vector<double> column;
@@ -145,9 +156,16 @@ method::StepColumns Update::with_step(method::StepColumns columns, const UpdateP
   namespace column = method::column;
   by_prompt(column::prior, [&](PromptId prompt) { return objective_state_.success.of(prompt).prior(); });
   by_prompt(column::posterior, [&](PromptId prompt) { return objective_state_.success.of(prompt).posterior(); });
-  by_prompt(column::predicted, [&](PromptId prompt) { return double(job_->prompts.train.at(prompt.value).prior); });
+  by_prompt(column::predicted, [&](PromptId prompt) {
+    const bool known = prompt.value < job_->prompts.train.size();
+    require<ConfigError>(known || !companions_.wants(column::predicted),
+                         fmt::format("objective.recipe {} reads what was predicted of each prompt, and step {} of the archive asks one that the run file does not have",
+                                     config.objective.recipe, plan.step),
+                         "nothing is predicted of it", "train from an archive of the same questions, or choose another recipe");
+    return known ? double(job_->prompts.train[prompt.value].prior) : std::numeric_limits<double>::quiet_NaN();
+  });
   by_prompt(column::prompt_best_length, [&](PromptId prompt) { return double(objective_state_.best(prompt)); });
-  add_training(columns, plan.training, batch, groups);
+  add_training(columns, batch, groups);
   return columns;
 }
 
@@ -229,9 +247,9 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
   return whole;
 }
 
-Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms) const {
+Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms, bool trains) const {
   std::vector<std::string> parts;
-  std::vector<Dealt> dealt(leader() ? std::size_t(ranks_->size()) : 0, Dealt{{}, std::int64_t(leaves.size()), terms});
+  std::vector<Dealt> dealt(leader() ? std::size_t(ranks_->size()) : 0, Dealt{{}, std::int64_t(leaves.size()), terms, trains});
   for (std::size_t i = 0; i < leaves.size(); ++i) dealt[i % dealt.size()].leaves.push_back(std::move(leaves[i]));
   for (auto& part : dealt) {
     parts.push_back(parts.empty() ? std::string() : to_bytes(part));
@@ -241,27 +259,55 @@ Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& te
   return leader() ? std::move(dealt.front()) : from_bytes<Dealt>(own);
 }
 
-UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
-  const auto& settings = job_->config.train;
-  const auto groups = mini_batch(batch, index, settings.mini_batches);
-  if (leader() || step_at_ == StepAt::every_rank) {
-    expect(!batch.groups.empty(), "a step has rollouts");
-    if (groups.empty()) return UpdateOutcome::applied;  // those without a verdict have left fewer groups than mini-batches
+Update::Opened Update::open_step(const UpdatePlan& plan, const StepBatch& batch) {
+  const Stopwatch columns;
+  const bool stored = is_on_policy(batch), single = job_->config.train.mini_batches == 1;
+  const auto all = all_groups(batch), training = mini_batch(batch, 0, 1);
+  MiniBatch step = prepare(plan, batch, all, stored);
+  const bool known = step.known;
+  auto advantage = shared_advantages(batch, all, step.prepared->token_advantages());
+  Opened opened;
+  if (training.size() < all.size()) {
+    signals_.add_left_out(batch, step.prepared->rollout_advantages(), known ? evaluate(step)->losses : std::vector<method::LeafLoss>());
+    if (!training.empty()) {  // without the others: they count in no statistic but their own
+      opened.ready = prepare(plan, batch, training, stored);
+      put_advantages(batch, training, shared_advantages(batch, training, opened.ready->prepared->token_advantages()), advantage);
+    }
   }
-  const bool stored = first && is_on_policy(batch);
-  companions_.add_current_columns(batch, groups, stored);
+  if (record_) kept_->writer().add(io::draft_training(record_->of(batch, advantage), job_->identity));
+  if (!single || training.size() < all.size()) {
+    for (const auto& [name, value] : step.prepared->merge({}))
+      if (is_of_rollouts(name)) opened.figures[name] = value;
+  } else {
+    opened.ready = std::move(step);
+  }
+  if (!single) opened.ready.reset();
+  if (known) opened.columns_s = columns.seconds();
+  return opened;
+}
+
+UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn, std::map<std::string, double>& metrics) {
+  const auto& settings = job_->config.train;
+  const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
+  const bool here = leader() || step_at_ == StepAt::every_rank;  // the others hear from the leader what they run
+  expect(!here || !batch.groups.empty(), "a step has rollouts");
+  const bool idle = here && groups.empty();
+  if (idle && step_at_ == StepAt::every_rank) return UpdateOutcome::applied;
+  const bool first = turn.first, stored = first && is_on_policy(batch);
+  if (!first) companions_.add_current_columns(batch, groups, false);
   Stopwatch columns;
   const double waited_s = ranks_->waited_s();
-  const MiniBatch mini = prepare(plan, batch, groups, stored);
-  const auto evaluated = evaluate(mini);
+  const MiniBatch mini = idle ? MiniBatch{} : turn.ready ? std::move(*turn.ready) : prepare(plan, batch, groups, stored);
+  const auto evaluated = idle ? Evaluated{} : evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& losses = evaluated->losses;
   const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, evaluated->derivative, evaluated->logprob, limit); };
-  auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
+  auto leaves = leader() && !idle ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
-  const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
-  const auto [own, count, terms] = deal(std::move(leaves), found);
+  const StepTerms found = leader() && !idle ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
+  const auto [own, count, terms, trains] = deal(std::move(leaves), found, !idle);
+  if (!trains) return UpdateOutcome::applied;
   const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
   const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
     const auto& known = own[std::size_t(i)].logprob;
@@ -286,7 +332,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
     if (critic() != nullptr)
-      step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
+      step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), plan.steps));
     objective_state_.statistics = terms.statistics;
   }
   // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
@@ -318,11 +364,15 @@ void Update::on_update(const UpdatePlan& plan) {
   if (const auto known = std::count_if(drift.begin(), drift.end(), [](double d) { return !std::isnan(d); }); known > 0)
     report.metrics["success/drift_mean"] =
         std::accumulate(drift.begin(), drift.end(), 0.0, [](double sum, double d) { return std::isnan(d) ? sum : sum + d; }) / double(known);
+  if (leader() || step_at_ == StepAt::every_rank) companions_.add_current_columns(batch, all_groups(batch), is_on_policy(batch));
+  Opened opened = leader() ? open_step(plan, batch) : Opened{};
   for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
     for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
-      report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
+      report.outcome = train_mini_batch(plan, batch, {i, epoch == 0 && i == 0, std::exchange(opened.ready, std::nullopt)}, report.metrics);
     }
   }
+  for (const auto& [name, value] : opened.figures) report.metrics[name] = value;
+  if (opened.columns_s > 0.0) report.metrics["timing_s/columns"] += opened.columns_s;
   for (const auto& [pass, tokens] : companions_.take_forward_tokens()) report.metrics["perf/tokens_forward_" + pass] = tokens;
   const Stopwatch closing;
   if (leader()) report.metrics.merge(composition(batch));

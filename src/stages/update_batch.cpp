@@ -40,7 +40,7 @@ void Update::recall(const UpdatePlan& plan) {
 }
 
 StepBatch Update::archived_step(std::uint64_t step) {
-  if (leader() && !archived_) archived_.emplace(*job_);
+  if (leader() && !archived_) archived_.emplace(*job_, /*tells=*/true);
   return from_wire(ranks_->gather_all(leader() ? to_wire(archived_->read(step)) : std::string())[0]);
 }
 
@@ -49,7 +49,12 @@ StepBatch Update::sampled(const UpdatePlan& plan) {
 }
 
 StepBatch Update::gather(const UpdatePlan& plan) {
-  StepBatch batch = closed(sampled(plan), plan.step);
+  StepBatch step = sampled(plan);
+  const bool sampling = job_->config.train.from_archive.empty();
+  record_.reset();
+  if (leader() && sampling) record_.emplace(plan.step, step);
+  StepBatch batch = closed(std::move(step), plan.step);
+  if (sampling) decide(batch, plan.training);  // an archive says it of its own steps
   batch.policy = job_->store->version();
   if (replay_.on() || drift_.on()) recall(plan);
   if (replay_.on()) {
