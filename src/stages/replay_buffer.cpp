@@ -63,7 +63,10 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
   for (auto& archived : io::read_archive(run_dir, entry, &component_names)) {
     auto& batch = steps[archived.step];
     batch.component_names = component_names;
-    batch.training.push_back(recorded(archived.group.id, archived.training));
+    if (!archived.training.empty()) {  // of all groups of a step, or of none
+      batch.training.resize(batch.groups.size());
+      batch.training.push_back(recorded(archived.group.id, archived.training));
+    }
     batch.groups.push_back(std::move(archived.group));
     batch.scores.push_back(std::move(archived.scores));
   }

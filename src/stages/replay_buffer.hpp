@@ -43,7 +43,8 @@ class ReplayBuffer {
 };
 
 /// The closed training steps before `step` that may hold groups of policy `oldest` or newer, ascending, each as read_step gave it, with what it trained on: from shards, and from archive
-/// files where they were packed. Collective; every file, the archive's manifest too, is read by one rank. Throws StorageError.
+/// files where they were packed. Of steps of an earlier build
+/// it is not known what they trained on. Collective; every file, the archive's manifest too, is read by one rank. Throws StorageError.
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step,
                                           std::uint64_t oldest, comm::Communicator& ranks);
 
