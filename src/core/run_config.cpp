@@ -225,7 +225,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
-  s.bind("train.rollouts", &c.train.rollouts, "end early, with the step that reaches this many drawn rollouts; 0: only train.steps counts", kCount);
+  s.bind("train.rollouts", &c.train.rollouts, "end early, with the step that reaches this many drawn rollouts, as do learning rates and other schedules; 0: only train.steps counts", kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
