@@ -180,7 +180,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
   s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
-  s.bind("reward.undecided", &c.reward.undecided, "answers without a verdict: drop leaves those out that no answer can bring about (jobs/README.md), wrong counts them all as wrong", {},
+  s.bind("reward.undecided", &c.reward.undecided,
+         "answers without a verdict: drop leaves those out that no answer can bring about (jobs/README.md), wrong counts them all as wrong", {},
          {"drop", "wrong"});
 
   bind_judge(s, c.judge);
@@ -225,7 +226,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
-  s.bind("train.rollouts", &c.train.rollouts, "end early, with the step that reaches this many drawn rollouts; 0: only train.steps counts", kCount);
+  s.bind("train.rollouts", &c.train.rollouts,
+         "end early, with the step that reaches this many drawn rollouts, as do learning rates and other schedules; 0: only train.steps counts", kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
@@ -234,7 +236,8 @@ ConfigSchema bind(RunConfig& c) {
          {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
   s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
-  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean, of steps with a gradient, is a spike; 0: off", {0, kBig});
+  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean, of steps with a gradient, is a spike; 0: off",
+         {0, kBig});
   s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
   s.bind("train.from_archive", &c.train.from_archive, "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
 
@@ -294,8 +297,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
   s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
-  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best,
-         "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
+  s.bind(
+      "checkpoint.keep_best", &c.checkpoint.keep_best,
+      "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
 
   s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});

@@ -93,9 +93,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     round.generation_mean_s += seconds / double(generation_s.size());
   }
   std::sort(round.files.begin(), round.files.end(), [](const auto& a, const auto& b) { return a.shard.path < b.shard.path; });
-  std::sort(state_.unpacked.begin(), state_.unpacked.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path);  // notices come in any order
-  });
+  std::sort(state_.unpacked.begin(), state_.unpacked.end(), by_step_and_path);
   for (const auto& report : round.reports) state_.rollouts_total += std::uint64_t(drawn(report));
   const auto of_tasks =
       std::stable_partition(round.reports.begin(), round.reports.end(), [](const GroupReport& report) { return !is_judge_task(report.id.prompt); });
@@ -151,7 +149,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
   for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy}) settle_rewards(*reports, lowest);
   all.training = scheduler_->settle(request, all.reports);
   for (const auto* reports : {&all.reports, &all.judge_tasks})
-    for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report);
+    for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report), ++*state_.groups_drawn;
   scheduling_s += deciding.seconds();
   return all;
 }

@@ -153,6 +153,8 @@ struct UpdatePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
   double grad_norm_limit = 0.0;  ///< a larger norm is a spike; 0: none
+  double progress = 0.0;         ///< share of the training that was done before this step
+  double steps = 1.0;            ///< that the run will have had at its end, as far as this step tells: where schedules end
   std::vector<ScoredFile> files;
   std::vector<scheduling::GroupTraining> training{};  ///< ascending GroupId; groups without an entry: weight 1, all rollouts
 };
@@ -252,7 +254,7 @@ void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.files& v.training;
+  ar& v.step& v.lr& v.grad_norm_limit& v.progress& v.steps& v.files& v.training;
 }
 template <class A>
 void serialize(A& ar, rollcall::scheduling::GroupTraining& v, unsigned) {

@@ -221,6 +221,7 @@ std::size_t fresh_groups(const StepBatch& batch) { return batch.groups.size() - 
 
 StepBatch own_rollouts(StepBatch batch) {
   batch.groups.resize(fresh_groups(batch)), batch.scores.resize(batch.groups.size());
+  if (!batch.training.empty()) batch.training.resize(batch.groups.size());
   batch.replayed = 0;
   batch.columns.clear();
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
@@ -273,9 +274,18 @@ std::optional<std::uint64_t> sampled_by(const Group& group) {
   return oldest;
 }
 
+std::size_t trained_rollouts(const StepBatch& batch, std::size_t group) {
+  const std::size_t rollouts = batch.groups[group].rollouts.size();
+  if (batch.training.empty()) return rollouts;
+  const auto& keep = batch.training[group].keep;
+  return rollouts - std::size_t(std::count(keep.begin(), keep.end(), std::uint8_t{0}));
+}
+
 std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count) {
   std::vector<std::size_t> groups;
-  for (std::size_t g = std::size_t(index); g < batch.groups.size(); g += std::size_t(count)) groups.push_back(g);
+  std::int64_t dealt = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g)
+    if (trained_rollouts(batch, g) > 0 && dealt++ % count == index) groups.push_back(g);
   return groups;
 }
 

@@ -26,15 +26,17 @@ struct Lowest {
   }
 };
 
-/// Those that leave go; nothing is left of the group where none stays.
-void let_go(Group& group, std::vector<Score>& scores) {
+/// Those that leave go; nothing is left of the group where none stays. `keep`: GroupTraining's, one a rollout; may be empty.
+void let_go(Group& group, std::vector<Score>& scores, std::vector<std::uint8_t>& keep) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (leaves_the_step(scores[i], true)) continue;
     if (kept != i) group.rollouts[kept] = std::move(group.rollouts[i]), scores[kept] = std::move(scores[i]);
+    if (!keep.empty()) keep.at(kept) = keep.at(i);
     ++kept;
   }
   group.rollouts.resize(kept), scores.resize(kept);
+  if (!keep.empty()) keep.resize(kept);
 }
 
 }  // namespace
@@ -59,14 +61,19 @@ std::size_t settle_undecided(StepBatch& batch, bool drop) {
     const auto greedy = batch.greedy.find(group.id.prompt);
     return greedy != batch.greedy.end() && std::isnan(greedy->second);
   };
+  std::vector<std::uint8_t> none;
   std::size_t kept = 0;
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
-    let_go(batch.groups[g], batch.scores[g]);
+    let_go(batch.groups[g], batch.scores[g], batch.training.empty() ? none : batch.training[g].keep);
     if (batch.groups[g].rollouts.empty() || without_greedy(batch.groups[g])) continue;
-    if (kept != g) batch.groups[kept] = std::move(batch.groups[g]), batch.scores[kept] = std::move(batch.scores[g]);
+    if (kept != g) {
+      batch.groups[kept] = std::move(batch.groups[g]), batch.scores[kept] = std::move(batch.scores[g]);
+      if (!batch.training.empty()) batch.training[kept] = std::move(batch.training[g]);
+    }
     ++kept;
   }
   batch.groups.resize(kept), batch.scores.resize(kept);
+  if (!batch.training.empty()) batch.training.resize(kept);
   std::erase_if(batch.greedy, [](const auto& entry) { return std::isnan(entry.second); });
   return lowest.decided;
 }

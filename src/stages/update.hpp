@@ -17,6 +17,7 @@
 #include "stages/objective_state.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/step_figures.hpp"
+#include "stages/step_record.hpp"
 
 #include <map>
 #include <memory>
@@ -105,14 +106,15 @@ class Update {
     std::vector<BackwardLeaf> leaves{};  ///< own_leaves
     std::int64_t count = 0;              ///< of all ranks
     StepTerms terms{};
+    bool trains = true;  ///< false: the leader has found nothing in the mini-batch that trains
 
     template <class A>
     void serialize(A& ar, unsigned) {
-      ar& leaves& count& terms.lr_factor& terms.statistics& terms.after_step;
+      ar& leaves& count& terms.lr_factor& terms.statistics& terms.after_step& trains;
     }
   };
   /// `leaves`: all of them, on the leader. Collective.
-  Dealt deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms) const;
+  Dealt deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms, bool trains) const;
   /// `runner`: for a forward pass; without one the stored columns are taken.
   LossShare evaluate_leaf(const MiniBatch& mini, std::int64_t index, model::LeafRunner* runner);
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
@@ -129,7 +131,20 @@ class Update {
   StepBatch gather(const UpdatePlan& plan);                      ///< the step's rollouts with what is replayed and the experts'
   StepBatch closed(StepBatch step, std::uint64_t number) const;  ///< as it is trained on: with rewards permuted, if asked
   void recall(const UpdatePlan& plan);                           ///< after a resume: fills the replay buffer, and what drift is measured on
-  UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
+  /// What the leader knows of a step before its first update.
+  struct Opened {
+    std::optional<MiniBatch> ready{};         ///< the only mini-batch
+    std::map<std::string, double> figures{};  ///< of all rollouts, where the first mini-batch holds others
+    double columns_s = 0.0;                   ///< for timing_s/columns
+  };
+  /// Notes what trains for the archive, and for the scheduler how groups fared that no mini-batch holds.
+  Opened open_step(const UpdatePlan& plan, const StepBatch& batch);
+  struct Turn {
+    std::int64_t index = 0;            ///< of the mini-batch
+    bool first = false;                ///< of the step
+    std::optional<MiniBatch> ready{};  ///< where it is prepared already
+  };
+  UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn, std::map<std::string, double>& metrics);
   void train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& report);  ///< all updates of the step, up to one that is not applied
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
@@ -154,6 +169,7 @@ class Update {
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                              ///< of the step at hand
   Course course_;
+  std::optional<StepRecord> record_;  ///< likewise, on the leader, where its rollouts are archived
   comm::NodeGroups groups_;
   std::unique_ptr<Collectives> by_carrier_;   ///< the update ranks, for what is large
   std::vector<std::int64_t> begins_;          ///< of the shares of the optimizer

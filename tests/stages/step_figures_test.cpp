@@ -17,8 +17,8 @@ TEST(StepFigures, AreThoseOfAllUpdates) {
   figures.add({{"actor/pg_clipfrac", 0.0}, {"actor/ppo_kl", 0.0}, {"actor/ratio_min", 1.0}, {"actor/ratio_max", 1.0}, {"timing_s/publish", 1.0}});
   figures.add({{"actor/pg_clipfrac", 0.5}, {"actor/ppo_kl", 0.25}, {"actor/ratio_min", 0.5}, {"actor/ratio_max", 3.0}, {"timing_s/publish", 2.0}});
   figures.add({{"actor/pg_clipfrac", 0.25}, {"actor/ppo_kl", 0.125}, {"actor/ratio_min", 0.75}, {"actor/ratio_max", 2.0}, {"timing_s/publish", 4.0}});
-  const Figures expected = {{"actor/pg_clipfrac", 0.25},   {"actor/pg_clipfrac_first", 0.0}, {"actor/pg_clipfrac_last", 0.25}, {"actor/ppo_kl", 0.125},
-                            {"actor/ppo_kl_first", 0.0},   {"actor/ppo_kl_last", 0.125},     {"actor/ratio_min", 0.5},         {"actor/ratio_min_first", 1.0},
+  const Figures expected = {{"actor/pg_clipfrac", 0.25},    {"actor/pg_clipfrac_first", 0.0}, {"actor/pg_clipfrac_last", 0.25}, {"actor/ppo_kl", 0.125},
+                            {"actor/ppo_kl_first", 0.0},    {"actor/ppo_kl_last", 0.125},     {"actor/ratio_min", 0.5},         {"actor/ratio_min_first", 1.0},
                             {"actor/ratio_min_last", 0.75}, {"actor/ratio_max", 3.0},         {"actor/ratio_max_first", 1.0},   {"actor/ratio_max_last", 2.0},
                             {"timing_s/publish", 7.0}};
   EXPECT_EQ(figures.take({}, true), expected);

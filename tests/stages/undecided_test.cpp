@@ -15,7 +15,7 @@ namespace {
 
 const Score kRight{.components = {1.0, 1.0}, .reward = 1.0, .correct = true};
 const Score kWrong{.components = {-1.0, 0.5}, .reward = -1.0};
-const Score kUnclear{.components = {0.0, 0.0}, .undecided = true};                      // the verifier says so itself
+const Score kUnclear{.components = {0.0, 0.0}, .undecided = true};                    // the verifier says so itself
 const Score kHung{.components = {0.0, 0.0}, .undecided = true, .clock_ended = true};  // it ran out of time, or its process failed twice
 
 StepBatch batch_of(const std::vector<std::vector<Score>>& scores) {
@@ -78,7 +78,8 @@ TEST(Undecided, IsNeverBetterThanWrong) {
       for (auto& score : scores) score.clock_ended = dice.below(3) == 0;
     const bool drop = *rc::gen::arbitrary<bool>();
     std::size_t staying = 0;
-    for (const auto& scores : batch.scores) staying += std::size_t(std::count_if(scores.begin(), scores.end(), [&](const Score& s) { return !leaves_the_step(s, drop); }));
+    for (const auto& scores : batch.scores)
+      staying += std::size_t(std::count_if(scores.begin(), scores.end(), [&](const Score& s) { return !leaves_the_step(s, drop); }));
     settle_undecided(batch, drop);
     std::size_t left = 0;
     for (const auto& of_undecided : batch.scores)
