@@ -21,7 +21,7 @@ void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSectio
   s.bind(section + ".beta1", &o.beta1, "AdamW decay of the first moment", {0, 0.9999999});
   s.bind(section + ".beta2", &o.beta2, "AdamW decay of the second moment", {0, 0.9999999});
   s.bind(section + ".eps", &o.eps, "AdamW denominator floor", {0, 1});
-  s.bind(section + ".weight_decay", &o.weight_decay, "decoupled weight decay; not on norms, biases and embeddings", {0, 10});
+  s.bind(section + ".weight_decay", &o.weight_decay, "decoupled weight decay; not on norms, biases, embeddings and the head, tied or not", {0, 10});
   s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off", {0, kBig});
   s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
   s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
@@ -216,7 +216,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sft.answer_key", &c.sft.answer_key, "sft.file: key of its answer; empty: answer or completion");
   s.bind("sft.thought_dropout", &c.sft.thought_dropout, "share of the examples whose thought, <think>...</think>, is emptied", kShare);
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
-  s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step", kPositive);
+  s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step; each is taken once a pass, in an order of the pass's own", kPositive);
   bind_optimizer(s, "sft", c.sft.optimizer);
 
   s.bind("sampling.temperature", &c.sampling.temperature, "sampling temperature; 0: greedy", {0, 100});

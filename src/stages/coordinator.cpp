@@ -72,6 +72,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       transfer_ranks_(std::move(transfer_ranks)),
       state_(std::move(resumed.state)),
       scheduler_(make_scheduler(job)),
+      passes_(std::uint64_t(job.config.run.seed), job.examples.size()),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
       checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
@@ -195,8 +196,8 @@ void Coordinator::supervised_step() {
   const Stopwatch clock;
   SupervisePlan plan{
       std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, double(config.steps)), grad_norm_limit(), {}};
-  const RandomStream stream(std::uint64_t(job_->config.run.seed), RandomPurpose::supervised, plan.step);
-  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->examples.size())});
+  const std::uint64_t first = (plan.step - 1) * std::uint64_t(config.batch_size);
+  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({passes_.at(first + std::uint64_t(i))});
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
   state_.policy_version = report.version;

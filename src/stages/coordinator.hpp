@@ -9,6 +9,7 @@
 #include "scheduling/policy.hpp"
 #include "stages/background_task.hpp"
 #include "stages/coordinator_state.hpp"
+#include "stages/example_passes.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/scheduler_files.hpp"
@@ -121,6 +122,7 @@ class Coordinator {
   std::vector<int> transfer_ranks_;
   CoordinatorState state_;
   std::unique_ptr<scheduling::Policy> scheduler_;
+  ExamplePasses passes_;  ///< of the warm start
   report::MetricsSink metrics_;
   StopRequest stop_;
   std::optional<report::Progress> progress_;

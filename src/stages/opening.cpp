@@ -18,6 +18,7 @@
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/unread_settings.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -103,6 +104,7 @@ void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& stat
 void tell_text(const Job& job) {
   const auto suggestion = text::differing_suggestion(job.format->suggested(), job.config.sampling);
   if (!suggestion.empty()) spdlog::info("generation_config.json suggests {}: the run file decides", suggestion);
+  if (const auto missing = job.format->missing_end(job.config.sampling.stop); !missing.empty()) spdlog::warn("{}", missing);
   if (job.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
     spdlog::warn(
         "the chat template writes the date into every prompt: the run cannot be resumed on another day, and a repeat on another day would differ; set it in "
@@ -179,6 +181,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   tell_text(*opening.job);
   for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
   const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  if (request.kind != JobKind::eval && !request.resume) check_unread_settings(config, *objective);
   check_experts(*opening.job, *objective);
   check_probes(*opening.job, *objective);
   check_judge(*opening.job, objective->columns());

@@ -28,6 +28,7 @@ struct TextFiles {
   std::map<std::string, std::string> special_tokens;  ///< bos_token, eos_token, pad_token, unk_token of tokenizer_config.json, as far as they are set
   std::vector<std::int32_t> end_tokens;               ///< any of them ends a response: eos_token, and eos_token_id of generation_config.json and config.json
   SuggestedSampling suggested;
+  std::string tool_template;  ///< the chat template for conversations with tools; empty: the same
 };
 
 bool has_tokenizer(const std::filesystem::path& folder);  ///< a tokenizer.json is there

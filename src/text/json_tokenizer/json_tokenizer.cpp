@@ -124,9 +124,9 @@ const std::string* JsonTokenizer::text_of(std::int32_t id) const {
 }
 
 /// Byte tokens become text when their run ends, and what leaves no text ends none.
-bool JsonTokenizer::is_settled(std::int32_t token) const {
+bool JsonTokenizer::is_settled(std::int32_t token, Special special) const {
   const std::string* text = text_of(token);
-  return text != nullptr && !added_.is_special(*text) && fallback_byte(*text) < 0;
+  return text != nullptr && (special != Special::skip || !added_.is_special(*text)) && fallback_byte(*text) < 0;
 }
 
 std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special special) const {

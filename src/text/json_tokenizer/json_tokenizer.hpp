@@ -24,7 +24,7 @@ class JsonTokenizer final : public Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::vector<std::int32_t> encode_sequence(std::string_view text) const override;
   std::string decode(std::span<const std::int32_t> tokens, Special special) const override;
-  bool is_settled(std::int32_t token) const override;
+  bool is_settled(std::int32_t token, Special special) const override;
   std::int64_t vocab_size() const override;
   std::int32_t eos() const override;
   std::string name() const override { return origin_; }
