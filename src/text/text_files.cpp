@@ -118,7 +118,7 @@ TextFiles read_text_files(const std::filesystem::path& folder) {
   const Settings generation(folder, "generation_config.json"), model(folder, "config.json");
   const FolderTemplate own = read_folder_template(folder);
   TextFiles files;
-  files.special_tokens = own.special_tokens, files.chat_template = own.chat_template;
+  files.special_tokens = own.special_tokens, files.chat_template = own.for_tools(false), files.tool_template = own.for_tools(true);
   files.suggested = suggested(generation);
   const auto eos = files.special_tokens.find("eos_token");
   const auto file = folder / "tokenizer.json";

@@ -25,6 +25,7 @@ struct SuggestedSampling {
 struct TextFiles {
   std::shared_ptr<const Tokenizer> tokenizer;         ///< tokenizer.json
   std::string chat_template;                          ///< chat_template.jinja, else the one in tokenizer_config.json; empty: none
+  std::string tool_template;                          ///< the one for conversations with tools; the same where there is one for all
   std::map<std::string, std::string> special_tokens;  ///< bos_token, eos_token, pad_token, unk_token of tokenizer_config.json, as far as they are set
   std::vector<std::int32_t> end_tokens;               ///< any of them ends a response: eos_token, and eos_token_id of generation_config.json and config.json
   SuggestedSampling suggested;
