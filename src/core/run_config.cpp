@@ -2,6 +2,7 @@
 #include "core/run_config.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "core/judge_task.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 namespace rollcall {
 namespace {
 
+constexpr const char* kVariables = "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
+/// The comment above the variables in a config.toml that has all of them in quotes.
+constexpr const char* kOlderVariables = "variables of the chat template, for example enable_thinking = false";
 constexpr double kBig = 1e15;  // integers up to here are exact in a double
 constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
 
@@ -192,7 +196,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("text.system", &c.text.system, "system message; empty: none is given, and the template may put in its own");
   s.bind("text.user", &c.text.user, "what the policy is asked; {prompt} stands for the task's prompt");
   s.bind("text.assistant_prefix", &c.text.assistant_prefix, "beginning of every answer, given with the prompt: not trained on, not shown to the verifier");
-  s.bind_table("text.variables", &c.text.variables, "variables of the chat template, for example enable_thinking = false");
+  s.bind_table("text.variables", &c.text.variables, kVariables, ConfigSchema::Entries::typed);
 
   auto& m = c.model;
   s.bind("model.path", &m.path, "folder with config.json and model.safetensors; empty: initialise");
@@ -314,10 +318,45 @@ ConfigSchema bind(RunConfig& c) {
   return s;
 }
 
+namespace {
+
+/// What a variable in quotes was for the versions that wrote all of them so: a number, a boolean or a list where it reads as one.
+std::string as_older_versions(const std::string& quoted) {
+  std::string text;
+  ConfigSchema::KeyValues typed;
+  ConfigSchema unquoted, table;
+  unquoted.bind("text", &text, {});
+  table.bind_table("table", &typed, {}, ConfigSchema::Entries::typed);
+  try {
+    unquoted.load_text("text = " + quoted, "a template variable");
+    table.set("table.value=" + text);
+  } catch (const ConfigError&) {
+    return quoted;  // inf, nan
+  }
+  return typed.front().second.starts_with('"') ? quoted : typed.front().second;
+}
+
+void load_settings(RunConfig& config, ConfigSchema& schema, const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  schema.load_text(text, file.string());
+  if (text.find(fmt::format("\n# {}\n", kOlderVariables)) == std::string::npos) return;
+  for (auto& [name, value] : config.text.variables)
+    if (value.starts_with('"')) value = as_older_versions(value);
+}
+
+}  // namespace
+
+RunConfig read_run_config(const std::filesystem::path& file) {
+  RunConfig config;
+  ConfigSchema schema = bind(config);
+  load_settings(config, schema, file);
+  return config;
+}
+
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments) {
   RunConfig config;
   ConfigSchema schema = bind(config);
-  if (!file.empty()) schema.load(file);
+  if (!file.empty()) load_settings(config, schema, file);
   for (const auto& assignment : assignments) schema.set(assignment);
   check(config);
   return config;
