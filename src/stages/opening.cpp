@@ -11,6 +11,7 @@
 #include "stages/experts.hpp"
 #include "stages/guide.hpp"
 #include "stages/judging.hpp"
+#include "stages/metric_names.hpp"
 #include "stages/numerics.hpp"
 #include "stages/probes.hpp"
 #include "stages/question_forms.hpp"
@@ -147,6 +148,14 @@ void check_references(const Job& job) {
   if (unreadable > kTold) spdlog::warn("{} references cannot be read in all", unreadable);
 }
 
+/// Of the run's verdicts; an archive says by itself which its have.
+std::vector<std::string> known_components(const Job& job) {
+  if (!job.config.train.from_archive.empty()) return {};
+  auto names = job.judge->components();
+  if (!job.config.judge.model.empty()) names.push_back(job.config.judge.component);
+  return names;
+}
+
 }  // namespace
 
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share) {
@@ -179,7 +188,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   check_replay(config, *objective);
   check_self_judging(config, *objective);
   check_from_archive(*opening.job, *objective);
-  check_keep_best(config);
+  check_keep_best(config, known_components(*opening.job));
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
@@ -189,6 +198,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
     const std::string before = told ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
     state.numerics.push_back(before == config.run.numerics ? numerics_here(before, 0, 0) : NumericsRecord{.numerics = before});
   }
+  if (checkpoint && state.best_value && state.best_metric.empty() && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
+    state.best_metric = read_run_folder(config.run.dir).checkpoint.keep_best;  // an earlier build did not say what it is the best value of
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
   opening.job->numerics = numerics_of_run(config, state);

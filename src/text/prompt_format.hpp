@@ -44,6 +44,7 @@ class PromptFormat {
   const std::string& chat_template() const { return files_.chat_template; }          ///< of a chat: the text, wherever it is from
   const std::vector<std::int32_t>& end_tokens() const { return files_.end_tokens; }  ///< any of them ends an answer
   const SuggestedSampling& suggested() const { return files_.suggested; }
+  std::optional<std::int64_t> rows() const { return files_.rows; }  ///< see TextFiles
   /// Hex digest of tokenizer, template, and a prompt as they render it; empty where prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
   bool reads_clock() const;  ///< the template writes the date or time into a prompt: another day's prompts are others
