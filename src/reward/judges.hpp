@@ -10,7 +10,7 @@
 namespace rollcall::reward {
 
 struct Response {
-  std::string_view text;                  ///< decoded policy text without special tokens
+  std::string_view text;                  ///< what the policy said, without its end token
   bool finished = false;                  ///< false: the token limit cut it
   std::optional<text::Extracted> answer;  ///< what the extraction found
   bool whole = true;                      ///< the answer is the response as it stands, and has to be spelt as the task asks
