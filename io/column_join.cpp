@@ -167,8 +167,8 @@ void Join::take_training() {
                        same(keys.rollout_count, group, groups, step.keys.rollout_count) && row + rollouts <= keys.sample.size() &&
                        same(keys.sample, row, rollouts, step.keys.sample);
     if (!alike)
-      throw StorageError(error_message(fmt::format("what step {} trained on speaks of other rollouts than its shards hold", step.step),
-                                       "packing would hide it", "inspect the step's files in shards/"));
+      throw StorageError(error_message(fmt::format("what step {} trained on speaks of other rollouts than its shards hold", step.step), "packing would hide it",
+                                       "inspect the step's files in shards/"));
     std::copy(step.columns.trained.begin(), step.columns.trained.end(), own.trained.begin() + std::ptrdiff_t(row));
     std::copy(step.columns.weight.begin(), step.columns.weight.end(), own.weight.begin() + std::ptrdiff_t(row));
     std::copy(step.columns.advantage.begin(), step.columns.advantage.end(), own.advantage.begin() + std::ptrdiff_t(row));

@@ -155,7 +155,8 @@ struct TrainingColumns {
     f(since(5, Column{"rollouts", "trained", Dim::rollout, "1", "whether its step trained on it", {}, "left_out trained unrecorded"}, kUnrecorded), c.trained);
     f(since(5, Column{"rollouts", "weight", Dim::rollout, "1", "what the scheduler multiplied its advantage with; NaN where that was not recorded"}, none),
       c.weight);
-    f(since(5, Column{"rollouts", "advantage", Dim::rollout, "1", "advantage before the step's first update and before that weight; NaN where it has none"}, none),
+    f(since(5, Column{"rollouts", "advantage", Dim::rollout, "1", "advantage before the step's first update and before that weight; NaN where it has none"},
+            none),
       c.advantage);
   }
 };

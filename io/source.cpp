@@ -45,8 +45,8 @@ Source one_file(const fs::path& path) {
   Source source{.root = path.parent_path(), .is_run = false};
   const std::string name = path.filename();
   if (auto shard = ShardName::parse(path)) {
-    require(shard->holds != Holds::training, fmt::format("{} says what a step trained on, and holds no rollouts", path.string()), "it is read with its step's shards",
-            "name one of them, the run folder or an archive file");
+    require(shard->holds != Holds::training, fmt::format("{} says what a step trained on, and holds no rollouts", path.string()),
+            "it is read with its step's shards", "name one of them, the run folder or an archive file");
     if (shard->holds == Holds::scores) shard->holds = Holds::rollouts;
     const std::string own = fs::path(shard->path()).filename();
     require(fs::exists(source.root / own) && fs::exists(source.root / scores_path(own)), fmt::format("{} is half of a shard", path.string()),

@@ -13,8 +13,8 @@ namespace rollcall::io {
 
 /// How a rollout entered its step's update.
 struct RolloutTraining {
-  bool trained = true;  ///< false: it counted in its group's statistics at most
-  double weight = 1.0;  ///< what the scheduler multiplied its advantage with
+  bool trained = true;                                          ///< false: it counted in its group's statistics at most
+  double weight = 1.0;                                          ///< what the scheduler multiplied its advantage with
   double advantage = std::numeric_limits<double>::quiet_NaN();  ///< before the first update and before that weight; NaN: none, or one a token
 };
 

@@ -28,6 +28,12 @@ std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
   return ids;
 }
 
+/// Earlier builds left all special tokens out of an answer's text.
+std::string older_text(const text::PromptFormat& format, const Rollout& rollout) {
+  const auto ids = answer_ids(rollout);
+  return format.tokenizer()->decode(format.spoken(ids));
+}
+
 /// A run's archive files, and the shards of steps that its newest checkpoint has behind it: of later ones a crash may have left a part. Or one file.
 io::Source complete_source(const std::filesystem::path& path) {
   auto source = io::open_source(path);
@@ -135,12 +141,14 @@ GroupId ArchivedSteps::place(const io::ArchivedGroup& group) {
 void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
   if (!tells_) return;
   if (group.training.empty() && told_.insert("unrecorded").second)
-    spdlog::warn("{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
-                 source_.string(), group.step);
+    spdlog::warn(
+        "{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
+        source_.string(), group.step);
   if (is_foreign(prompt) && told_.insert("foreign").second)
-    spdlog::warn("{}: step {} asks prompts that the run file does not have (the first: \"{}\"): they are trained on, and only what the run file says of its prompts "
-                 "is not known of them",
-                 source_.string(), group.step, excerpt(group.prompt.text));
+    spdlog::warn(
+        "{}: step {} asks prompts that the run file does not have (the first: \"{}\"): they are trained on, and only what the run file says of its prompts "
+        "is not known of them",
+        source_.string(), group.step, excerpt(group.prompt.text));
 }
 
 /// The archive names no tokenizer, and a name would promise less: what it says the tokens mean must be what they mean here.
@@ -160,7 +168,7 @@ void ArchivedSteps::check(const Group& group) const {
                  "set text.tokenizer as that run did");
     }
     if (length > positions) refuse(fmt::format("{} tokens, but the model has {} positions", length, positions), "raise model.max_position_embeddings");
-    if (const std::string text = job_->format->answer_text(answer_ids(rollout)); text != rollout.text)
+    if (const std::string text = job_->format->answer_text(answer_ids(rollout)); text != rollout.text && older_text(*job_->format, rollout) != rollout.text)
       refuse(fmt::format("tokens that decode to \"{}\" with the tokenizer \"{}\" but were stored as \"{}\"", text, job_->tokenizer->name(), rollout.text),
              "set text.tokenizer as that run did");
   }

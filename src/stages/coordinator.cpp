@@ -72,6 +72,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       transfer_ranks_(std::move(transfer_ranks)),
       state_(std::move(resumed.state)),
       scheduler_(make_scheduler(job)),
+      passes_(std::uint64_t(job.config.run.seed), job.examples.size()),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
       checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
@@ -82,6 +83,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = text_fingerprint(job);
   state_.judge_digest = job.judge_digest, state_.numerics = job.numerics;
   state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
+  compare_anew();
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
@@ -92,6 +94,13 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   const auto& settings = job.config.objective;
   const auto columns = method::make_method(settings.recipe, settings.pieces, settings.knobs)->columns();
   greedy_ = std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
+}
+
+void Coordinator::compare_anew() {
+  const auto& wanted = job_->config.checkpoint.keep_best;
+  if (state_.best_metric.empty() || state_.best_metric == wanted) return;
+  spdlog::info("checkpoint.keep_best was {} and is \"{}\" now: the best checkpoint is chosen among the steps from here on", state_.best_metric, wanted);
+  state_.best_value.reset(), state_.best_metric.clear(), state_.best_checkpoint.clear();
 }
 
 comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {
@@ -185,9 +194,10 @@ bool Coordinator::warm_start() {
 void Coordinator::supervised_step() {
   const auto& config = job_->config.sft;
   const Stopwatch clock;
-  SupervisePlan plan{std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, double(config.steps)), grad_norm_limit(), {}};
-  const RandomStream stream(std::uint64_t(job_->config.run.seed), RandomPurpose::supervised, plan.step);
-  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->examples.size())});
+  SupervisePlan plan{
+      std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, double(config.steps)), grad_norm_limit(), {}};
+  const std::uint64_t first = (plan.step - 1) * std::uint64_t(config.batch_size);
+  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({passes_.at(first + std::uint64_t(i))});
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
   state_.policy_version = report.version;
@@ -352,18 +362,22 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
   const auto& config = job_->config.train;
   if (report.outcome == UpdateOutcome::applied) {
     state_.bad_steps = 0;
-    const double norm = report.metrics.contains("actor/grad_norm") ? report.metrics.at("actor/grad_norm") : 0.0;
+    const double norm = report.gradient_norm;
+    if (norm == 0.0) return;  // a step without a gradient says nothing of how large one is
     state_.grad_norm_mean = state_.grad_norm_mean == 0.0 ? norm : kNormMomentum * state_.grad_norm_mean + (1.0 - kNormMomentum) * norm;
     return;
   }
   ++state_.bad_steps;
-  const std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
+  std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
+  if (report.updates > 1) what += fmt::format(" at update {} of {}", report.applied + 1, report.updates);
   require<NumericsError>(config.on_nonfinite != "stop" && state_.bad_steps < config.max_bad_steps,
                          fmt::format("{} in {} ({} bad steps in a row)", what, step, state_.bad_steps), "further training would ruin the policy",
                          "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
   finish_save();  // the newest, whenever it was written
   const bool back = config.on_nonfinite == "rollback" && !state_.rollback_to.empty();
-  spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : "step skipped");
+  const std::string stays =
+      report.applied == 0 ? "step skipped" : fmt::format("the rest of the step is skipped, and what was applied before it stays ({})", report.applied);
+  spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : stays);
   if (back) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, state_.rollback_to);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;

@@ -43,7 +43,8 @@ struct CoordinatorState {
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::optional<std::int64_t> groups_drawn;  ///< by train steps, left out or not; nothing in states of an earlier build
-  std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is better
+  std::optional<double> best_value;          ///< of the metric that checkpoint.keep_best names, larger is better
+  std::string best_metric;                   ///< what best_value is of, as checkpoint.keep_best named it; empty in states of an earlier build
   std::string best_checkpoint;
   std::int64_t packed_steps = 0;         ///< train steps in the archive
   std::string text_hash;                 ///< of tokenizer and template (PromptFormat::fingerprint), when the run began

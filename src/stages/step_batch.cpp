@@ -7,6 +7,7 @@
 #include "method/columns.hpp"
 #include "stages/leaf_packing.hpp"
 #include "stages/step_wire.hpp"
+#include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 
@@ -206,42 +207,6 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   for (std::size_t rank = 0; rank < told.size(); ++rank)
     if (rank != std::size_t(ranks.rank())) merge_into(whole, index, from_wire(told[rank]));
   return in_order(std::move(whole), index);
-}
-
-double greedy_reward(const Score& score) { return score.undecided ? std::numeric_limits<double>::quiet_NaN() : score.reward; }
-
-void settle_undecided(StepBatch& batch, bool drop) {
-  for (auto& [prompt, reward] : batch.greedy)
-    if (std::isnan(reward) && !drop) reward = 0.0;
-  if (!drop) return;
-  const auto without_greedy = [&](const Group& group) {
-    const auto greedy = batch.greedy.find(group.id.prompt);
-    return greedy != batch.greedy.end() && std::isnan(greedy->second);
-  };
-  std::size_t kept = 0;
-  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
-    Group& group = batch.groups[g];
-    auto& scores = batch.scores[g];
-    auto* const keep = batch.training.empty() || batch.training[g].keep.empty() ? nullptr : &batch.training[g].keep;  // one a rollout, as it was stored
-    std::size_t decided = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (scores[i].undecided) continue;
-      if (decided != i) group.rollouts[decided] = std::move(group.rollouts[i]), scores[decided] = std::move(scores[i]);
-      if (keep != nullptr) keep->at(decided) = keep->at(i);
-      ++decided;
-    }
-    group.rollouts.resize(decided), scores.resize(decided);
-    if (keep != nullptr) keep->resize(decided);
-    if (group.rollouts.empty() || without_greedy(group)) continue;
-    if (kept != g) {
-      batch.groups[kept] = std::move(group), batch.scores[kept] = std::move(scores);
-      if (!batch.training.empty()) batch.training[kept] = std::move(batch.training[g]);
-    }
-    ++kept;
-  }
-  batch.groups.resize(kept), batch.scores.resize(kept);
-  if (!batch.training.empty()) batch.training.resize(kept);
-  std::erase_if(batch.greedy, [](const auto& entry) { return std::isnan(entry.second); });
 }
 
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {

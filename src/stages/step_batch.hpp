@@ -22,9 +22,9 @@ namespace rollcall::stages {
 /// groups of earlier steps that are trained on again.
 struct StepBatch {
   std::vector<Group> groups;
-  std::vector<std::vector<Score>> scores;      ///< [groups][rollouts]
-  std::vector<std::string> component_names{};  ///< of Score::components
-  std::map<PromptId, double> greedy{};         ///< reward of the prompt's greedy answer, where there was one; NaN: it came to no verdict
+  std::vector<std::vector<Score>> scores;             ///< [groups][rollouts]
+  std::vector<std::string> component_names{};         ///< of Score::components
+  std::map<PromptId, double> greedy{};                ///< reward of the prompt's greedy answer, where there was one; without a verdict see undecided.hpp
   std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty: all train, with weight 1
   // What the update knows beside the files:
   std::size_t replayed = 0;  ///< the last so many groups come from earlier steps
@@ -59,9 +59,8 @@ std::optional<std::uint64_t> sampled_by(const Group& group);
 /// Column of StepBatch that stands in for the stored log-prob as the old one, where a group has it.
 inline constexpr const char* kProximalLogprob = "proximal_logprob";
 
-double greedy_reward(const Score& score);  ///< for StepBatch::greedy
-/// Rollouts without a verdict leave the step where they are dropped, and with them groups that keep none, or whose greedy answer has none; else they are wrong.
-void settle_undecided(StepBatch& batch, bool drop);
+double greedy_reward(const Score& score);                   ///< for StepBatch::greedy
+std::size_t settle_undecided(StepBatch& batch, bool drop);  ///< both as undecided.hpp says
 
 /// Control experiment: permutes the rewards over all rollouts of the step (Fisher-Yates on an addressed stream).
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);

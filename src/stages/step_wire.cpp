@@ -20,7 +20,7 @@ struct Flat {
   // [rollouts]
   std::vector<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
   std::vector<std::uint8_t> finish, correct, undecided, clock_ended;
-  std::vector<std::uint8_t> keep;  // [sum of keeps]
+  std::vector<std::uint8_t> keep;          // [sum of keeps]
   std::vector<double> reward, components;  // components: [rollouts][names]
   // [turns]
   std::vector<std::uint8_t> role;
@@ -154,8 +154,9 @@ class Builder {
       part.groups.back().rollouts.reserve(std::min<std::size_t>(count, f_.sample.size())), scores.reserve(std::min<std::size_t>(count, f_.sample.size()));
       for (std::uint32_t i = count; i > 0; --i) part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
     }
-    const bool whole = weight_.done() && keep_.done() && prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() && role_.done() && columns_.done() &&
-                       stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && reason_.done() && text_.done() && names_.done();
+    const bool whole = weight_.done() && keep_.done() && prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() &&
+                       role_.done() && columns_.done() && stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && reason_.done() &&
+                       text_.done() && names_.done();
     if (!whole) refuse();
     return part;
   }

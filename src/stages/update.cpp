@@ -49,17 +49,6 @@ std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<Pr
   return leaves;
 }
 
-std::vector<std::size_t> all_groups(const StepBatch& batch) {
-  std::vector<std::size_t> all(batch.groups.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-/// Of Prepared::merge, what rollouts show before any policy is compared.
-bool is_of_rollouts(const std::string& name) {
-  return name.starts_with("critic/score/") || name.starts_with("critic/rewards/") || name.starts_with("critic/component/") || name.starts_with("critic/shaping/");
-}
-
 bool tracks_drift(const SchedulerSection& s) {
   return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).sampler == "tracked_deviation";
 }
@@ -129,6 +118,7 @@ void Update::on_supervise(const SupervisePlan& plan) {
   if (sum_gradient(own, count, 1.0, add_loss)) {
     report.metrics["sft/loss"] = whole_sum(loss);
     report.outcome = apply(job_->config.sft.optimizer, plan.lr, plan.grad_norm_limit, report.metrics);
+    report.applied = report.outcome == UpdateOutcome::applied ? 1 : 0, report.gradient_norm = report.metrics.at("actor/grad_norm");
   } else {
     report.outcome = UpdateOutcome::nonfinite;
   }
@@ -136,12 +126,12 @@ void Update::on_supervise(const SupervisePlan& plan) {
   finish(std::move(report));
 }
 
-method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
-                                      const std::vector<std::size_t>& groups) const {
+method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups,
+                                      const Statistics& statistics) const {
   const auto& config = job_->config;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
   columns.progress = plan.progress;
-  columns.statistics = objective_state_.statistics;
+  columns.statistics = statistics;
   const auto by_prompt = [&](const char* name, const auto& value_of) {
     std::vector<double> column;
     for (const std::size_t g : groups) {
@@ -158,10 +148,11 @@ method::StepColumns Update::with_step(method::StepColumns columns, const UpdateP
   by_prompt(column::posterior, [&](PromptId prompt) { return objective_state_.success.of(prompt).posterior(); });
   by_prompt(column::predicted, [&](PromptId prompt) {
     const bool known = prompt.value < job_->prompts.train.size();
-    require<ConfigError>(known || !companions_.wants(column::predicted),
-                         fmt::format("objective.recipe {} reads what was predicted of each prompt, and step {} of the archive asks one that the run file does not have",
-                                     config.objective.recipe, plan.step),
-                         "nothing is predicted of it", "train from an archive of the same questions, or choose another recipe");
+    require<ConfigError>(
+        known || !companions_.wants(column::predicted),
+        fmt::format("objective.recipe {} reads what was predicted of each prompt, and step {} of the archive asks one that the run file does not have",
+                    config.objective.recipe, plan.step),
+        "nothing is predicted of it", "train from an archive of the same questions, or choose another recipe");
     return known ? double(job_->prompts.train[prompt.value].prior) : std::numeric_limits<double>::quiet_NaN();
   });
   by_prompt(column::prompt_best_length, [&](PromptId prompt) { return double(objective_state_.best(prompt)); });
@@ -192,7 +183,7 @@ Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch
   mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);
   if (mini.known) mini.own.resize(mini.train.leaves.size()), std::iota(mini.own.begin(), mini.own.end(), 0);
   if (mini.known && !stored) companions_.take_current(batch, groups, mini.train);
-  mini.prepared = objective_->prepare(with_step(std::move(mini.train.columns), plan, batch, groups));
+  mini.prepared = prepare_update(std::move(mini.train.columns), plan, batch, groups);
   return mini;
 }
 
@@ -259,33 +250,6 @@ Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& te
   return leader() ? std::move(dealt.front()) : from_bytes<Dealt>(own);
 }
 
-Update::Opened Update::open_step(const UpdatePlan& plan, const StepBatch& batch) {
-  const Stopwatch columns;
-  const bool stored = is_on_policy(batch), single = job_->config.train.mini_batches == 1;
-  const auto all = all_groups(batch), training = mini_batch(batch, 0, 1);
-  MiniBatch step = prepare(plan, batch, all, stored);
-  const bool known = step.known;
-  auto advantage = shared_advantages(batch, all, step.prepared->token_advantages());
-  Opened opened;
-  if (training.size() < all.size()) {
-    signals_.add_left_out(batch, step.prepared->rollout_advantages(), known ? evaluate(step)->losses : std::vector<method::LeafLoss>());
-    if (!training.empty()) {  // without the others: they count in no statistic but their own
-      opened.ready = prepare(plan, batch, training, stored);
-      put_advantages(batch, training, shared_advantages(batch, training, opened.ready->prepared->token_advantages()), advantage);
-    }
-  }
-  if (record_) kept_->writer().add(io::draft_training(record_->of(batch, advantage), job_->identity));
-  if (!single || training.size() < all.size()) {
-    for (const auto& [name, value] : step.prepared->merge({}))
-      if (is_of_rollouts(name)) opened.figures[name] = value;
-  } else {
-    opened.ready = std::move(step);
-  }
-  if (!single) opened.ready.reset();
-  if (known) opened.columns_s = columns.seconds();
-  return opened;
-}
-
 UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
   const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
@@ -305,7 +269,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   auto leaves = leader() && !idle ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
-  const StepTerms found = leader() && !idle ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
+  const StepTerms found = leader() && !idle ? terms_of(*mini.prepared) : StepTerms();
   const auto [own, count, terms, trains] = deal(std::move(leaves), found, !idle);
   if (!trains) return UpdateOutcome::applied;
   const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
@@ -333,13 +297,11 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
     const auto& critic_settings = job_->config.critic.optimizer;
     if (critic() != nullptr)
       step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), plan.steps));
-    objective_state_.statistics = terms.statistics;
+    course_.now = terms.statistics, course_.after = terms.after_step;
+    ++course_.applied;
+    if (const double norm = step_metrics.at("actor/grad_norm"); norm > 0) course_.norms.push_back(norm);
   }
-  // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
-  for (const auto& [name, value] : step_metrics) {
-    if (first) metrics[name] = value;
-    if (name == "actor/ratio_min" || name == "actor/ratio_max") metrics[name + "_last"] = value;
-  }
+  course_.figures.add(step_metrics);
   return outcome;
 }
 
@@ -364,15 +326,7 @@ void Update::on_update(const UpdatePlan& plan) {
   if (const auto known = std::count_if(drift.begin(), drift.end(), [](double d) { return !std::isnan(d); }); known > 0)
     report.metrics["success/drift_mean"] =
         std::accumulate(drift.begin(), drift.end(), 0.0, [](double sum, double d) { return std::isnan(d) ? sum : sum + d; }) / double(known);
-  if (leader() || step_at_ == StepAt::every_rank) companions_.add_current_columns(batch, all_groups(batch), is_on_policy(batch));
-  Opened opened = leader() ? open_step(plan, batch) : Opened{};
-  for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
-    for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
-      report.outcome = train_mini_batch(plan, batch, {i, epoch == 0 && i == 0, std::exchange(opened.ready, std::nullopt)}, report.metrics);
-    }
-  }
-  for (const auto& [name, value] : opened.figures) report.metrics[name] = value;
-  if (opened.columns_s > 0.0) report.metrics["timing_s/columns"] += opened.columns_s;
+  train(plan, batch, report);
   for (const auto& [pass, tokens] : companions_.take_forward_tokens()) report.metrics["perf/tokens_forward_" + pass] = tokens;
   const Stopwatch closing;
   if (leader()) report.metrics.merge(composition(batch));

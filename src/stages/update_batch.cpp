@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "stages/experts.hpp"
 #include "stages/step_wire.hpp"
+#include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +16,10 @@ namespace rollcall::stages {
 
 StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
   const bool had_any = !step.groups.empty();
-  settle_undecided(step, job_->config.reward.undecided == "drop");
-  require<InputError>(!had_any || !step.groups.empty(), fmt::format("no rollout of step {} came to a verdict", number), "there is nothing to learn from",
+  const bool drop = job_->config.reward.undecided == "drop";
+  const std::size_t decided = settle_undecided(step, drop);
+  require<InputError>(!had_any || (!step.groups.empty() && (decided > 0 || !drop)), fmt::format("no rollout of step {} came to a verdict", number),
+                      "there is nothing to learn from",
                       "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
   if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
   return step;

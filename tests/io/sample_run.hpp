@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "io/canonical.hpp"
 #include "io/archive.hpp"
+#include "io/canonical.hpp"
 
 #include <unistd.h>
 

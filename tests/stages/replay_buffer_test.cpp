@@ -88,7 +88,8 @@ TEST(ReplayBuffer, BringsBackOnlyWhatTrainedAndAsItTrained) {
       one.groups[0].id.prompt = {p};
       batch->component_names = one.component_names, batch->policy = one.policy;
       batch->groups.push_back(one.groups[0]), batch->scores.push_back(one.scores[0]);
-      batch->training.push_back({.id = one.groups[0].id, .weight = 1.0 + double(p), .keep = p % 3 == 0 ? std::vector<std::uint8_t>{0, 1} : std::vector<std::uint8_t>{0, 0}});
+      batch->training.push_back(
+          {.id = one.groups[0].id, .weight = 1.0 + double(p), .keep = p % 3 == 0 ? std::vector<std::uint8_t>{0, 1} : std::vector<std::uint8_t>{0, 0}});
     }
   ReplayBuffer buffer(kHalf, 1);
   buffer.remember(drawn);

@@ -66,7 +66,8 @@ std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& 
   if (group.planned > 0) text += fmt::format(" ({} planned)", group.planned);
   if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
   text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(g.prompt.answer));
-  for (std::size_t i = 0; i < group.rollouts.size(); ++i) text += text_of(group.rollouts[i], g.scores[i], component_names, g.training.empty() ? "" : text_of(g.training[i]));
+  for (std::size_t i = 0; i < group.rollouts.size(); ++i)
+    text += text_of(group.rollouts[i], g.scores[i], component_names, g.training.empty() ? "" : text_of(g.training[i]));
   return text + "\n";
 }
 
