@@ -38,7 +38,7 @@ class Announcements {
     std::optional<Candidate> said, result;
     std::size_t seen = 0;
     for (std::size_t at = t_.size(); at-- > 0 && seen < kMostNouns;) {
-      const bool answers = words().answers.begins(t_, at), results = words().results.begins(t_, at);
+      const bool answers = words().answers.begins(t_, at), results = words().results.begins(t_, at) || words().options.begins(t_, at);
       if (!answers && !results && !t_.is(at, Kind::hashes) && !names_answer(at)) continue;
       Candidate found = at_noun(at);
       ++seen;
@@ -61,7 +61,8 @@ class Announcements {
   Candidate at_noun(std::size_t at) const {
     if (t_.is(at, Kind::hashes)) return hashes(at);
     if (names_answer(at)) return supposed(at) ? Candidate{} : value_or_line(at + 1);
-    std::size_t behind = std::max(words().answers.behind(t_, at), words().results.behind(t_, at));
+    if (words().options.begins(t_, at) && is_value(t_, at + 1)) return option(at + 1);
+    std::size_t behind = std::max({words().answers.behind(t_, at), words().results.behind(t_, at), words().options.behind(t_, at)});
     if (t_.is(behind, Kind::open) && t_.word(behind + 1) == "s" && t_.is(behind + 2, Kind::close)) behind += 3;  // answer(s)
     while (t_.is(behind, Kind::mark) || t_.is(behind, Kind::ornament)) ++behind;
     if (Candidate inverted = before(at, behind); inverted.weight != Weight::none) return inverted;
@@ -69,6 +70,15 @@ class Announcements {
     return forward(at, behind);
   }
 
+  /// "Option B", where that is all or is said to be right.
+  Candidate option(std::size_t at) const {
+    Candidate found = taken(t_, at, t_.size());
+    const std::size_t begin = sentence_begin(t_, at), end = sentence_end(t_, at), next = skip_marks(t_, found.end);
+    for (std::size_t i = begin; i < std::min(end, begin + kMostSentence); ++i)
+      if (words().denials.begins(t_, i)) return {};
+    const bool closes = next >= t_.size() || t_.is(next, Kind::line) || t_.is(next, Kind::stop);
+    return closes || words().approvals.begins(t_, next) ? found : Candidate{};
+  }
   /// The number of "Answer 2:"; 0: it has none.
   int label(std::size_t behind) const {
     return t_.is(behind, Kind::number) && t_.spelt(behind).size() == 1 && t_.is(behind + 1, Kind::colon) ? t_.spelt(behind)[0] - '0' : 0;
@@ -215,10 +225,13 @@ class Announcements {
     }
     if (at >= end || words().premises.begins(t_, at)) return {};
     if (t_.is(at, Kind::equals)) ++at;  // "= 5"
-    if (is_value(t_, at) && !is_sum(at, end)) return taken(t_, at, end);
+    if (is_value(t_, at) && !is_sum(at, end)) {
+      Candidate first = taken(t_, at, end);
+      const bool is_subject = t_.word(first.end) == "is" || t_.word(first.end) == "are" || words().denials.begins(t_, first.end);
+      if (!is_subject || words().approvals.begins(t_, first.end)) return first;
+    }
     const std::size_t from = std::max(last_equals(at, end), std::max(last_verb(at, end), last_formula(at, end)));
     if (from > at) return taken(t_, from, end);
-    if (is_value(t_, at)) return taken(t_, at, end);
     return concludes ? only_number(at, end) : Candidate{};
   }
 
@@ -371,6 +384,7 @@ std::optional<Announced> bare_answer(const Tokens& tokens) {
   std::size_t at = 0;
   while (tokens.is(at, Kind::line) || tokens.is(at, Kind::bullet) || tokens.is(at, Kind::equals) || tokens.is(at, Kind::colon) || skip_marks(tokens, at) != at)
     at = std::max(at + 1, skip_marks(tokens, at));
+  if (const std::size_t value = words().leads.behind(tokens, at); is_value(tokens, value)) at = value;  // approximately 42
   if (at >= tokens.size() || (!is_value(tokens, at) && !tokens.is(at, Kind::word))) return std::nullopt;
   Candidate found = taken(tokens, at, tokens.size());
   if (found.weight == Weight::text && sentence_end(tokens, found.end) > found.end + 1) return std::nullopt;  // prose

@@ -36,7 +36,8 @@ std::size_t Phrases::behind(const Tokens& tokens, std::size_t at) const {
 const AnnouncementWords& announcement_words() {
   static const AnnouncementWords words{
       .answers = {"answer", "answers", "ans", "final result", "final value", "final solution", "respuesta", "réponse", "antwort", "risposta", "resposta", "ответ", "odpowiedź"},
-      .results = {"result", "results", "option", "choice"},
+      .results = {"result", "results"},
+      .options = {"option", "choice", "alternative", "letter", "options", "choices", "statement"},
       .whole = {"答案是", "答案为", "答案為", "答案", "所以答案是", "因此答案是", "最终答案是", "最终答案", "答えは", "答え", "正解は", "정답은", "답은"},
       .modifiers = {"the", "our", "my", "a", "an", "final", "correct", "right", "true", "actual", "exact", "numerical", "numeric", "desired", "required", "only", "overall",
                     "this", "simplified", "best", "complete", "short", "is", "so", "then", "la", "le", "die", "final", "requested", "whole", "full", "resulting", "is the"},
@@ -94,7 +95,7 @@ const AnnouncementWords& announcement_words() {
                      "ultimately", "in the end", "altogether", "that leaves", "this leaves", "this gives", "this gives us", "that gives", "that gives us", "which gives", "thereby", "we get", "we obtain", "we find", "we find that",
                      "i get", "i obtain", "i find", "we see that", "we have", "i conclude that", "i conclude", "i think", "i believe", "after that", "at last", "conclusion", "done",
                      "this implies", "this implies that", "this yields", "also", "donc", "luego", "probably", "definitely", "certainly", "surely", "maybe", "perhaps", "possibly", "sure",
-                     "of course", "yes", "obviously", "clearly", "simply", "exactly", "approximately", "about", "around", "roughly", "indeed", "my guess", "presumably", "likely", "apparently"},
+                     "of course", "yes", "obviously", "clearly", "simply", "exactly", "indeed", "my guess", "presumably", "likely", "apparently"},
       .premises = {"let", "let's", "suppose", "assume", "consider", "note", "recall", "remember", "check", "checking", "verify", "verifying", "verification", "substituting", "plugging", "to check", "to verify", "question",
                    "problem", "given", "note that", "observe", "notice", "explanation", "hint", "here", "example", "for example", "step", "we need", "we want", "we are given", "we know", "first", "second",
                    "next", "now", "hope", "i hope", "please", "feel free", "thank", "thanks", "proof", "in other words", "because", "remark", "confidence", "source", "page", "figure", "the question", "the problem"},
@@ -107,7 +108,8 @@ const AnnouncementWords& announcement_words() {
       .retractions = {"wrong", "incorrect", "mistake", "mistaken", "error", "not right", "not correct", "scratch that", "miscalculated", "misread", "isn't right", "can't be right", "cannot be right"},
       .doubts = {"not sure", "don't know", "don’t know", "do not know", "no idea", "unsure", "cannot determine", "can't determine", "can't tell", "cannot tell", "uncertain", "not certain", "give up",
                  "cannot be determined", "can't say", "unable to", "not possible to", "no clue"},
-      .approvals = {"is correct", "is right", "is true", "is the one", "it is", "is the correct one", "is the right one", "is my pick", "is my choice", "is what we want", "is what was asked", "is it"},
+      .approvals = {"is correct", "is right", "is true", "is the one", "it is", "is the correct one", "is the right one", "is my pick", "is my choice", "is what we want", "is what was asked", "is what we get", "is what we need", "is the answer", "is the final answer", "is our answer",
+                    "are correct", "are right", "are the answers"},
       .meaningful = {"of", "than", "by", "to", "more", "less", "times", "between", "from", "not", "no", "minus", "negative", "plus", "under", "over", "above", "below", "within", "per", "every", "all", "any",
                      "except", "and", "or", "sum", "difference", "product", "square", "root", "cube", "half", "twice", "double", "triple", "fewer", "greater", "least", "most", "nor", "neither",
                      "multiple", "power", "factor", "percent", "remainder", "reciprocal", "inverse", "opposite", "before", "after", "until", "with", "without", "if", "is", "are", "has", "have", "was"},
