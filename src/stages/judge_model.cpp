@@ -8,6 +8,7 @@
 #include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
 #include "text/answer_text.hpp"
+#include "text/conversation.hpp"
 #include "text/fill.hpp"
 
 #include <fmt/format.h>
@@ -121,8 +122,7 @@ std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto plain = [&](const std::string& said) { return text::without_special(tokenizer, said); };
   const Question clean{plain(question.prompt), text::without_special(tokenizer, question.response, end_marks_), plain(question.answer)};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
-  const text::Message conversation[] = {{"user", clean.prompt}, {"assistant", clean.response}};
-  return format_.conversation_tokens(conversation);
+  return format_.conversation_tokens({{text::message("user", clean.prompt), text::message("assistant", clean.response)}});
 }
 
 JudgeKey JudgeModel::key(std::span<const std::int32_t> tokens) const {
