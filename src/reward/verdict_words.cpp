@@ -21,7 +21,8 @@ struct Words {
   Phrases denials{"not", "never", "cannot", "hardly", "neither", "nor", "without", "far from", "nowhere near", "no longer", "fails to be", "anything but", "barely", "scarcely", "by no means"};
   Phrases no_denials{"not only", "not just", "not merely", "not simply", "not to mention"};
   Phrases qualified{"partly", "partially", "almost", "nearly", "mostly", "somewhat", "half", "close to", "largely", "roughly", "approximately"};
-  Phrases supposed{"if", "whether", "would be", "could be", "might be", "may be", "to be", "should be", "must be", "were", "unless", "suppose", "assuming", "claims", "claim", "says", "pretends", "asks", "say", "reply", "write", "writes", "wrote",
+  Phrases supposed{"if", "whether", "would be", "could be", "might be", "may be", "to be", "should be", "must be", "were", "unless", "suppose", "assuming"};
+  Phrases reported{"claims", "claim", "says", "pretends", "asks", "say", "reply", "write", "writes", "wrote",
                    "output", "answer with", "respond with", "instructs", "demands", "wants me"};
   Phrases names{"answer", "answers", "value", "result", "solution", "response", "option", "choice", "number", "one", "index", "approach", "method", "reasoning", "steps", "form", "format", "final"};
   Phrases verbs{"is", "are", "was", "would", "should", "must", "has", "to", "for", "of", "and", "but"};
@@ -59,9 +60,9 @@ class Reader {
         continue;
       }
       if (names_something(i, next) || (t_.is(next, Kind::stop) && t_.spelt(next) == "?")) continue;
-      bool turned = false, supposed = false;
-      look_back(i, turned, supposed);
-      if (!supposed) return (word == good_) != turned ? 1.0 : 0.0;
+      bool turned = false, supposed = false, reported = false;
+      look_back(i, turned, supposed, reported);
+      if (!supposed && (!reported || turned)) return (word == good_) != turned ? 1.0 : 0.0;
     }
     return std::nullopt;
   }
@@ -88,13 +89,14 @@ class Reader {
     return t_.is(verb, Kind::colon) || t_.is(verb, Kind::equals) || t_.is(verb, Kind::open) || t_.is(verb, Kind::word);
   }
 
-  void look_back(std::size_t at, bool& turned, bool& supposed) const {
+  void look_back(std::size_t at, bool& turned, bool& supposed, bool& reported) const {
     for (std::size_t i = at, seen = 0; i-- > 0 && seen < kClause;) {
       if (t_.is(i, Kind::mark) || t_.is(i, Kind::quote)) continue;
       if (!t_.is(i, Kind::word)) return;  // another clause
       ++seen;
       if (t_.word(i) == "but" || t_.word(i) == "so" || t_.word(i) == "therefore" || t_.word(i) == "because") return;
       supposed = supposed || words().supposed.begins(t_, i);
+      reported = reported || words().reported.begins(t_, i);
       if (is_denial(t_, i)) turned = !turned;
       if (seen <= 2 && words().qualified.begins(t_, i) && t_.word(at) == good_) turned = true;
     }

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kMostFiller = 14;     // tokens between "the answer" and "is"
 constexpr std::size_t kMostBefore = 8;      // words before "answer" that may say whose it is
+constexpr int kMostLeads = 12;              // phrases that lead into a value, one behind the other
+constexpr std::size_t kMostName = 4;        // words of an answer that is a name
 constexpr std::size_t kMostNouns = 1000;    // mentions of an answer that are looked at
 constexpr std::size_t kMostPieces = 20;     // announcements that are one answer
 constexpr std::size_t kMostSentences = 12;  // behind which a conclusion is looked for
@@ -172,15 +174,26 @@ class Announcements {
     return {};
   }
 
-  /// Behind a colon, a heading or "is": an answer, or a sentence that comes to one.
+  /// Behind a colon, a heading or "is": an answer, or sentences that come to one.
   Candidate value_or_line(std::size_t at) const {
     Candidate found = announced_at(t_, at, t_.size());
     if (found.weight != Weight::text) return found;
     const std::size_t end = std::min(sentence_end(t_, found.begin), found.begin + kMostSentence);
     Candidate inner = concluded(found.begin, end);
     if (inner.weight == Weight::value) return inner;
+    const bool is_prose = end > found.begin + kMostName || words().premises.begins(t_, found.begin);
+    if (t_.is(at - 1, Kind::colon) && is_prose) inner = line_conclusion(found.begin);
+    if (inner.weight == Weight::value) return inner;
     if (end > found.begin + kMostSentence / 8) return {};  // a paragraph is no answer
     return found;
+  }
+  /// What the last sentence with a value comes to, of those from `at` to the end of the line.
+  Candidate line_conclusion(std::size_t at) const {
+    std::vector<std::size_t> begins;
+    for (std::size_t i = at; i < t_.size() && !t_.is(i, Kind::line) && begins.size() < kMostSentences; i = sentence_end(t_, i) + 1) begins.push_back(i);
+    for (std::size_t i = begins.size(); i-- > 0;)
+      if (Candidate found = concluded(begins[i], sentence_end(t_, begins[i])); found.weight == Weight::value) return found;
+    return {};
   }
 
   /// "42 is the answer", "6 * 7 = 42, which is our answer".
@@ -272,7 +285,8 @@ class Announcements {
       const std::size_t behind = t_.is(i, Kind::arrow) || t_.is(i, Kind::colon) ? i + 1 : words().verbs.behind(t_, i);
       if (behind == i || behind >= end) continue;
       std::size_t value = behind;
-      for (std::size_t before = t_.size() + 1; before != value;) before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
+      int leads = 0;
+      for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads) before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
       if (value < end && is_value(t_, value) && !words().denials.begins(t_, behind)) return value;
     }
     return 0;
@@ -349,7 +363,8 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
     std::size_t at = skip_marks(t, s->begin);
     const std::size_t behind = words().corrections.behind(t, at);
     const bool is_correction = behind != at;
-    for (std::size_t before = t.size() + 1; before != at;) before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+    int again = 0;
+    for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again) before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     const bool concludes = is_correction || words().concluding.begins(t, at) || t.word(at) == "it" || t.word(at) == "it's" || retracted;
     Candidate found = concludes ? reader.concluded(at, s->end) : Candidate{};
     if (found.weight == Weight::value && !(is_correction && t.is(at, Kind::word) && !retracted && t.word(at) == "let")) other = std::move(found);
