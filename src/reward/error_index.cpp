@@ -1,6 +1,7 @@
 // Where a solution goes wrong: the index of its first wrong step, or -1 for a solution without one, as critics of solutions say it.
 #include "reward/reference.hpp"
 #include "text/answer_text.hpp"
+#include "text/plain_latex.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -19,7 +20,7 @@ Flaw read_flaw(const Json& reference) {
 }
 
 std::optional<std::int64_t> index_of(std::string_view text, const Flaw& flaw) {
-  const std::string digits = text::normal_answer(text);
+  const std::string digits = text::normal_answer(text::plain_latex(text));
   std::int64_t index = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   const bool is_index = error == std::errc{} && end == digits.data() + digits.size() && index >= -1 && index < flaw.steps;

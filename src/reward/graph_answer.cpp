@@ -1,6 +1,8 @@
 // Answers about a graph (G1, arXiv:2505.18499: values compared, sets by their overlap, and where many answers are right, the answer checked, not compared).
 #include "reward/reference.hpp"
 #include "text/answer_text.hpp"
+#include "text/final_answer.hpp"
+#include "text/plain_latex.hpp"
 #include "text/prose.hpp"
 
 #include <fmt/format.h>
@@ -29,11 +31,18 @@ struct Marks {
   const char* reason = "";
 };
 
-/// "A-B-C", "A B C", "[A, B, C]", "ABC"; none where anything else stands there.
-std::optional<std::vector<std::size_t>> nodes_named(std::string_view text, std::size_t nodes) {
+/// Characters and words that stand between nodes: arrows, dashes, quotation marks. An arrow to the left is none, for it says the opposite.
+constexpr std::string_view kBetween[] = {"→", "⟶", "⇒", "➔", "➝", "➜", "➡", "↦", "—", "–", "−", "“", "”", "‘", "’", "«", "»", " and ", "*"};
+
+/// "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B", "ABC"; none where anything else stands there.
+std::optional<std::vector<std::size_t>> nodes_named(std::string_view given, std::size_t nodes) {
+  std::string text(given);
+  for (const std::string_view mark : kBetween)
+    if (text.find(mark) != std::string::npos) text = text::replaced(text, mark, " ");
+  if (text.ends_with('.')) text.pop_back();
   std::vector<std::size_t> named;
   for (const char c : text) {
-    if (std::string_view(" \t\r\n,->[](){}").find(c) != std::string_view::npos) continue;
+    if (std::string_view(" \t\r\n,;->=[](){}\"'`").find(c) != std::string_view::npos) continue;
     if (c < 'A' || std::size_t(c - 'A') >= nodes) return std::nullopt;
     named.push_back(std::size_t(c - 'A'));
   }
@@ -91,9 +100,12 @@ Marks shortest_path(const Graph& g, std::string_view text) {
   return {true, walk->size() == shortest + 1, share(shortest, walk->size() - 1), "there is a shorter path"};
 }
 
+constexpr const char* kNoCycle[] = {"none", "none.", "no cycle", "no cycle.", "there is no cycle", "there is no cycle."};
+
 /// Any cycle of three nodes or more, its first node repeated at the end or not; "none" where there is none.
 Marks cycle(const Graph& g, std::string_view text) {
-  if (text::lower(text::trim(text)) == "none") return {true, g.none, double(g.none), "there is a cycle"};
+  const std::string low = text::lower(text::trim(text));
+  if (std::any_of(std::begin(kNoCycle), std::end(kNoCycle), [&](const char* no) { return low == no; })) return {true, g.none, double(g.none), "there is a cycle"};
   auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes, and not none"};
   if (walk->size() > 1 && walk->front() == walk->back()) walk->pop_back();
@@ -185,8 +197,18 @@ Score judge_graph(const Prompt& prompt, const Response& response) {
   });
   const auto text = complete_answer(response);
   if (!text) return no_answer(3);
-  const Marks marks = family->judge(graph, *text);
-  return score_of({double(marks.correct), double(marks.format), marks.partial}, marks.format ? std::string(text::trim(*text)) : std::string(), marks.reason);
+  std::string answer(text::trim(*text));
+  Marks marks = family->judge(graph, answer);
+  if (!marks.format) {  // in LaTeX, or announced in words
+    const auto stated = text::stated_answer(answer);
+    for (const std::string& other : {text::plain_latex(answer), stated ? text::plain_latex(*stated) : std::string()}) {
+      const Marks read = family->judge(graph, other);
+      if (!read.format) continue;
+      marks = read, answer = other;
+      break;
+    }
+  }
+  return score_of({double(marks.correct), double(marks.format), marks.partial}, marks.format ? answer : std::string(), marks.reason);
 }
 
 }  // namespace rollcall::reward

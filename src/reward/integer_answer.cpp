@@ -17,6 +17,13 @@ bool is_canonical_integer(std::string_view s) {
   return s != "-0" && is_canonical_natural(s.substr(1));
 }
 
+/// Without thousands commas, and with an ASCII minus: how people write integers. Anything else stays, and is then no canonical integer.
+std::string without_commas(const std::string& s) {
+  const std::string number = text::normal_answer(s);
+  const bool is_grouped = s.find(',') != std::string::npos && s.find('.') == std::string::npos && s.find('+') == std::string::npos && s.find('$') == std::string::npos && s.front() != '0';
+  return is_grouped || s.starts_with("\xE2\x88\x92") ? number : s;
+}
+
 /// "-333", or "28r9" where the question was a division.
 bool is_well_formed(std::string_view s, bool division) {
   if (!division) return is_canonical_integer(s);
@@ -29,7 +36,7 @@ bool is_well_formed(std::string_view s, bool division) {
 Score judge_integer_answer(const Prompt& prompt, const Response& response) {
   const bool complete = response.answer && response.answer->complete;
   std::string answer = complete ? response.answer->text : std::string();
-  if (!response.whole) answer = text::normal_answer(answer);
+  answer = response.whole ? without_commas(answer) : text::normal_answer(answer);
   const bool format = complete && is_well_formed(answer, prompt.answer.find('r') != std::string::npos);
   const bool correct = format && answer == prompt.answer;
   return {{double(correct), double(format)}, 0.0, correct, format ? answer : std::string()};

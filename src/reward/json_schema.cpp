@@ -118,12 +118,11 @@ void mark(SchemaMarks& marks, bool met, const std::string& place, const std::str
 void walk(const Json& schema, const Json& value, const std::string& place, SchemaMarks& marks);
 
 void walk_object(const Json& schema, const Json& value, const std::string& place, SchemaMarks& marks) {
+  if (!value.is_object()) return;  // JSON Schema 2020-12, validation, section 6.5: its keywords say nothing of other values
   const Json none = Json::object();
   const Json& properties = schema.contains("properties") ? schema.at("properties") : none;
   if (schema.contains("required"))
-    for (const Json& key : schema.at("required"))
-      mark(marks, value.is_object() && value.contains(key.get<std::string>()), place, "required " + key.get<std::string>());
-  if (!value.is_object()) return;
+    for (const Json& key : schema.at("required")) mark(marks, value.contains(key.get<std::string>()), place, "required " + key.get<std::string>());
   for (const auto& [key, inner] : properties.items())
     if (value.contains(key)) walk(inner, value.at(key), place + "." + key, marks);
   if (!schema.contains("additionalProperties")) return;

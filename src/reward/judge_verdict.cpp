@@ -3,6 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "reward/verdict_words.hpp"
+#include "text/answer_text.hpp"
+#include "text/plain_latex.hpp"
+#include "text/thoughts.hpp"
 
 #include <fmt/format.h>
 
@@ -19,39 +23,102 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
 
-/// All of `text` as one finite number.
-Found number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  return fault == std::errc() && end == text.data() + text.size() && std::isfinite(value) ? Found(value) : std::nullopt;  // "nan" is read as a number
+// Signs that are written for a minus as often as not: U+002D, U+2212, U+2013, U+FE63, U+FF0D.
+constexpr std::string_view kMinus[] = {"-", "\xE2\x88\x92", "\xE2\x80\x93", "\xEF\xB9\xA3", "\xEF\xBC\x8D"};
+
+/// Bytes of the minus that ends, or begins, the text; 0: there is none.
+std::size_t minus_before(std::string_view text) {
+  for (const std::string_view minus : kMinus)
+    if (text.ends_with(minus)) return minus.size();
+  return 0;
+}
+std::size_t minus_at(std::string_view text) {
+  for (const std::string_view minus : kMinus)
+    if (text.starts_with(minus)) return minus.size();
+  return 0;
 }
 
-/// The first word that is one of two; their case does not matter.
-Found one_of_two(std::string_view said, bool finished, std::string_view good, std::string_view bad) {
-  for (std::size_t at = 0; at < said.size();) {
-    if (!is_letter(said[at])) {
-      ++at;
+/// All of `text` as one finite number.
+Found number(std::string_view text) {
+  const std::size_t minus = minus_at(text), sign = minus > 0 ? minus : text.starts_with('+') ? 1 : 0;
+  text.remove_prefix(sign);
+  double value = 0.0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  const bool is_number = !text.empty() && (is_digit(text.front()) || text.front() == '.');  // neither "nan" nor a second sign
+  if (!is_number || fault != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return minus > 0 ? -value : value;
+}
+
+/// A word's beginning, or its end, is no number: GPT4, 2nd.
+bool is_in_word(std::string_view said, std::size_t begin, std::size_t end) {
+  const bool glued = begin > 0 && (is_letter(said[begin - 1]) || said[begin - 1] == '_');
+  for (const std::string_view ordinal : {"st", "nd", "rd", "th"})
+    if (said.substr(end).starts_with(ordinal)) return true;
+  return glued;
+}
+
+/// A comma and three digits, and no fourth.
+bool is_group(std::string_view said, std::size_t at) {
+  const auto digit = [&](std::size_t i) { return i < said.size() && is_digit(said[i]); };
+  return said.substr(at).starts_with(',') && digit(at + 1) && digit(at + 2) && digit(at + 3) && !digit(at + 4);
+}
+
+Found first_integer(std::string_view given, bool finished) {
+  const std::string plain = unquoted(given, finished);
+  const std::string_view said = plain;
+  for (std::size_t at = 0; at < said.size(); ++at) {
+    if (!is_digit(said[at])) continue;
+    std::size_t end = at;
+    std::string digits;
+    while (end < said.size() && is_digit(said[end])) digits += said[end++];
+    for (const bool short_first = digits.size() <= 3; short_first && is_group(said, end); end += 4) digits += said.substr(end + 1, 3);  // 1,050
+    const bool open_end = end == said.size() || (end + 1 == said.size() && (said[end] == '.' || said[end] == ','));  // of "7." may become 7.5
+    if (!finished && open_end) return std::nullopt;  // a digit may follow
+    if (is_in_word(said, at, end)) {
+      at = end - 1;
       continue;
     }
-    std::size_t end = at;
-    std::string word;
-    for (; end < said.size() && is_letter(said[end]); ++end) word += lower(said[end]);
-    if (end == said.size() && !finished) return std::nullopt;  // a word that the limit cut: "no" may have become "not"
-    if (word == good || word == bad) return word == good ? 1.0 : 0.0;
-    at = end;
+    const bool fraction_behind = end + 1 < said.size() && said[end] == '.' && is_digit(said[end + 1]), fraction_before = at > 0 && said[at - 1] == '.';
+    if (fraction_behind || fraction_before) return std::nullopt;  // 7.5 and .5 are no whole numbers
+    if (const std::size_t dash = minus_at(said.substr(end)); dash > 0) {  // 1-10 is a scale
+      if (!finished && end + dash >= said.size()) return std::nullopt;
+      const std::size_t second = end + dash, last = std::min(said.find_first_not_of("0123456789", second), said.size());
+      if (last > second) {
+        if (!finished && last == said.size()) return std::nullopt;
+        at = last - 1;
+        continue;
+      }
+    }
+    const auto value = number(digits);
+    const std::size_t minus = minus_before(said.substr(0, at));
+    return value && minus > 0 ? Found(-*value) : value;
   }
   return std::nullopt;
 }
 
-Found first_integer(std::string_view said, bool finished) {
-  const auto first = std::find_if(said.begin(), said.end(), is_digit);
-  if (first == said.end()) return std::nullopt;
-  const auto end = std::find_if_not(first, said.end(), is_digit);
-  if (!finished && (end == said.end() || (*end == '.' && end + 1 == said.end()))) return std::nullopt;  // a digit may follow
-  const bool is_part = end != said.end() && *end == '.' && end + 1 != said.end() && is_digit(end[1]);   // 7.5 is no whole number
-  const auto value = number(std::string_view(&*first, std::size_t(end - first)));
-  if (is_part || !value) return std::nullopt;
-  return first != said.begin() && first[-1] == '-' ? -*value : *value;
+/// A text without emphasis, quotation marks and one closing mark around it.
+std::string_view bare(std::string_view said) {
+  said = text::trim(said);
+  constexpr std::string_view kAround = "*_`\"";
+  while (!said.empty() && kAround.find(said.front()) != std::string_view::npos) said.remove_prefix(1);
+  bool closed = false;
+  while (!said.empty() && (kAround.find(said.back()) != std::string_view::npos || (!closed && (said.back() == '.' || said.back() == '!')))) {
+    closed = closed || said.back() == '.' || said.back() == '!';
+    said.remove_suffix(1);
+  }
+  return text::trim(said);
+}
+
+Found yes_no_only(std::string_view said, bool finished) {
+  std::string word;
+  for (const char c : bare(said)) word += lower(c);
+  return !finished || (word != "yes" && word != "no") ? std::nullopt : Found(word == "yes" ? 1.0 : 0.0);
+}
+
+Found integer_only(std::string_view said, bool finished) {
+  const std::string_view text = bare(said);
+  const bool whole = text.find('.') == std::string_view::npos;
+  return finished && whole ? number(text) : std::nullopt;
 }
 
 /// The last <score>...</score>, a form that prompts of model judges ask for.
@@ -62,16 +129,14 @@ Found score_tag(std::string_view said, bool) {
   const std::size_t open = said.substr(0, close).rfind(kOpen);
   if (open == std::string_view::npos) return std::nullopt;
   std::string_view inside = said.substr(open + kOpen.size(), close - open - kOpen.size());
-  inside.remove_prefix(std::min(inside.find_first_not_of(" \t\r\n"), inside.size()));
-  inside = inside.substr(0, inside.find_last_not_of(" \t\r\n") + 1);
-  return number(inside);
+  return number(text::trim(inside));
 }
 
 /// The paragraph of the first mistake, or -1, as critics answer by the protocol of ProcessBench (arXiv:2412.06559), FAPO's among them.
 Found error_index(std::string_view said, bool finished) {
   static const text::Extractor boxed("boxed");
   const auto found = boxed.find(said, finished);
-  const auto value = found ? number(found->text) : std::nullopt;
+  const auto value = found ? number(text::plain_latex(found->text)) : std::nullopt;
   if (!value || *value != std::trunc(*value) || *value < -1.0) return std::nullopt;
   return *value == -1.0 ? 1.0 : 0.0;
 }
@@ -85,8 +150,10 @@ struct Row {
 constexpr std::string_view kWords = "words:";
 constexpr const char* kYesNo = "yes_no";
 constexpr Row kRows[] = {
-    {{"yes_no", "the first yes or no: 1 or 0; words:GOOD|BAD has two other words"}, nullptr, false, true},
+    {{"yes_no", "the first yes or no that is said as a verdict: 1 or 0; words:GOOD|BAD has two other words"}, nullptr, false, true},
+    {{"yes_no_only", "yes or no, and nothing else"}, yes_no_only, false, false},
     {{"first_integer", "the first whole number"}, first_integer, true, true},
+    {{"integer_only", "a whole number, and nothing else"}, integer_only, true, false},
     {{"score_tag", "the number in the last <score>...</score>"}, score_tag, true, false},
     {{"error_index", "the last \\boxed{i}, the paragraph of the first mistake: 1 for -1 (there is none), else 0"}, error_index, false, false},
 };
@@ -131,12 +198,15 @@ VerdictReader::VerdictReader(const std::string& given, double lowest, double hig
   extractor_.emplace(rule);
 }
 
-std::optional<double> VerdictReader::read(std::string_view said, bool finished) const {
+std::optional<double> VerdictReader::read(std::string_view given, bool finished) const {
+  if (text::ends_in_thought(given)) return std::nullopt;
+  std::string storage;
+  const std::string_view said = text::without_thoughts(given, storage);
   Found value;
   if (find_ != nullptr) {
     value = find_(said, finished);
   } else if (!good_.empty()) {
-    value = one_of_two(said, finished, good_, bad_);
+    value = first_verdict_word(said, finished, good_, bad_);
   } else if (const auto found = extractor_->find(said, finished); found && found->complete) {
     value = number(found->text);
   }

@@ -17,6 +17,9 @@ std::string read_kinds(const std::string& reference) {
   return reference;
 }
 
+/// Words that change nothing; "not" and all others do.
+constexpr const char* kBetween[] = {"is", "are", "a", "and", "so", "thus", "therefore", "hence", "while", "but", "both", "also"};
+
 std::optional<char> kind_of(const std::string& word) {
   if (word == "knight" || word == "knights") return 'K';
   if (word == "knave" || word == "knaves") return 'N';
@@ -40,7 +43,7 @@ std::optional<std::string> kinds_named(std::string_view text, std::size_t people
         kinds[person] = *kind;
       }
       waiting.clear();
-    } else if (low != "is" && low != "are" && low != "a" && low != "and") {
+    } else if (std::find(std::begin(kBetween), std::end(kBetween), low) == std::end(kBetween)) {
       return std::nullopt;
     }
   }

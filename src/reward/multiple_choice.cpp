@@ -1,6 +1,9 @@
 // One of several options, by its letter or in its own words.
 #include "reward/reference.hpp"
+#include "text/announcement_words.hpp"
 #include "text/answer_text.hpp"
+#include "text/final_answer.hpp"
+#include "text/plain_latex.hpp"
 #include "text/prose.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +55,28 @@ std::string_view without_words_around(std::string_view text) {
   return without_marks(text);
 }
 
+/// Whether the text behind a letter is its option's, with or without a remark behind that, or nothing but a remark.
+bool says_option(std::string_view text, std::size_t option, const std::vector<std::string>& options) {
+  if (same(text, options[option])) return true;
+  const text::Tokens tokens(text);
+  if (text::announcement_words().reasons.begins(tokens, 0)) return true;
+  std::size_t longest = 0, best = options.size();
+  const std::string low = text::lower(text);
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string known = text::lower(text::trim(options[i]));
+    const bool begins = !known.empty() && low.starts_with(known) && low.size() > known.size() && std::string_view(".,;").find(low[known.size()]) != std::string_view::npos;
+    if (begins && known.size() > longest) longest = known.size(), best = i;
+  }
+  return best == option;
+}
+
+/// "B) ...", "(B) ...": the letter is all that counts, or nothing does.
+bool begins_with_letter(std::string_view text) {
+  text = without_words_around(text);
+  if (text.starts_with('(')) text.remove_prefix(1);
+  return text.size() > 1 && text::has_upper(text.substr(0, 1)) && std::string_view(").:").find(text[1]) != std::string_view::npos;
+}
+
 /// The one option named: "B", "(b)", "B)", "B. text" or the text; none where it is none, or two.
 std::optional<std::size_t> named_option(std::string_view text, const std::vector<std::string>& options) {
   for (const std::string_view whole : {text, without_marks(text), without_words_around(text)}) {  // an option may look like words around one
@@ -72,7 +97,19 @@ std::optional<std::size_t> named_option(std::string_view text, const std::vector
   const std::size_t option = std::size_t(letter - 'A');
   text = text::trim(text);
   if (text.empty()) return option;
-  return closed && same(text, options[option]) ? std::optional(option) : std::nullopt;
+  return closed && says_option(text, option, options) ? std::optional(option) : std::nullopt;
+}
+
+/// An option named by itself, in LaTeX, or announced in words.
+std::optional<std::size_t> chosen_option(std::string_view text, const std::vector<std::string>& options) {
+  if (const auto named = named_option(text, options)) return named;
+  const std::string plain = text::plain_latex(text);
+  if (const auto named = named_option(plain, options)) return named;
+  if (begins_with_letter(plain)) return std::nullopt;  // "B) 11", where 11 is another option
+  const auto stated = text::stated_answer(text);
+  if (!stated) return std::nullopt;
+  if (const auto named = named_option(*stated, options)) return named;
+  return named_option(text::plain_latex(*stated), options);
 }
 
 }  // namespace
@@ -81,7 +118,7 @@ Score judge_multiple_choice(const Prompt& prompt, const Response& response) {
   const auto question = read_reference(prompt, R"({"answer": "B", "options": ["11", "12", "13"]})", read_question);
   const auto text = complete_answer(response);
   if (!text) return no_answer(2);
-  const auto option = named_option(*text, question.options);
+  const auto option = chosen_option(*text, question.options);
   if (!option) return score_of({0, 0}, {}, "it names no single option");
   const bool correct = *option == question.right;
   return score_of({double(correct), 1.0}, std::string(1, char('A' + *option)), "another option is right");

@@ -2,6 +2,8 @@
 #include "reward/rational.hpp"
 #include "reward/reference.hpp"
 #include "text/answer_text.hpp"
+#include "text/final_answer.hpp"
+#include "text/plain_latex.hpp"
 #include "text/prose.hpp"
 
 #include <algorithm>
@@ -35,10 +37,32 @@ std::optional<Rational> parse_decimal(std::string_view text) {
   return apply({value, 1}, '/', scale);
 }
 
-/// A decimal number, or a fraction of two.
-std::optional<Rational> parse_number(std::string_view text) {
+/// "2 500" -> "2500"; as it is where the spaces do not part groups of three digits.
+std::string without_groups(std::string_view text) {
+  const auto groups = text::split(text, " ");
+  const auto is_whole = [](std::string_view group) { return !group.empty() && group.find_first_not_of("0123456789") == std::string_view::npos; };
+  std::string joined(groups.front());
+  const std::size_t sign = joined.starts_with('-') || joined.starts_with('+') ? 1 : 0;
+  if (joined.size() > 3 + sign || !is_whole(std::string_view(joined).substr(sign))) return std::string(text);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const std::string_view digits = groups[i].substr(0, i + 1 == groups.size() ? groups[i].find('.') : std::string_view::npos);
+    if (digits.size() != 3 || !is_whole(digits)) return std::string(text);
+    joined += groups[i];
+  }
+  return joined;
+}
+
+/// A decimal number, a fraction of two, or a whole number and a fraction behind it (2 1/2).
+std::optional<Rational> parse_number(std::string_view given) {
+  const std::string grouped = without_groups(given);
+  const std::string_view text = grouped;
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return parse_decimal(text);
+  if (const std::size_t space = text.find(' '); space < slash && space > 0 && text.find_first_not_of("0123456789/", space + 1) == std::string_view::npos) {
+    const auto whole = parse_decimal(text.substr(0, space)), part = parse_number(text.substr(space + 1));
+    if (!whole || !part || part->numerator >= part->denominator) return std::nullopt;
+    return apply(*whole, text.starts_with('-') ? '-' : '+', *part);
+  }
   const auto a = parse_decimal(text.substr(0, slash)), b = parse_decimal(text.substr(slash + 1));
   return a && b ? apply(*a, '/', *b) : std::nullopt;
 }
@@ -55,10 +79,19 @@ struct Parts {
   std::string number, unit;
 };
 
+/// Spaces of other widths, which part groups of digits, as one of the usual width.
+std::string with_plain_spaces(std::string_view text) {
+  std::string plain(text);
+  for (const std::string_view space : {"\xC2\xA0", "\xE2\x80\x89", "\xE2\x80\xAF"})  // no-break, thin, narrow no-break
+    plain = text::replaced(plain, space, " ");
+  return plain;
+}
+
 /// "2.5 km" -> "2.5", "km"
-Parts parts_of(std::string_view text) {
+Parts parts_of(std::string_view given) {
   constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212
-  text = text::trim(text);
+  const std::string spaced = with_plain_spaces(given);
+  std::string_view text = text::trim(spaced);
   const bool negative = text.starts_with(kMinus);
   if (negative) text.remove_prefix(kMinus.size());
   const std::size_t end = std::min(text.find_first_not_of("+-0123456789.,/ "), text.size());
@@ -81,7 +114,15 @@ Score judge_quantity(const Prompt& prompt, const Response& response) {
   const auto text = complete_answer(response);
   if (!text) return no_answer(3);
   auto [number, unit] = parts_of(*text);
-  const auto value = parse_number(number);
+  auto value = parse_number(number);
+  if (!value) {  // in LaTeX, or announced in words
+    const auto stated = text::stated_answer(*text);
+    for (const std::string& other : {text::plain_latex(*text), stated ? text::plain_latex(*stated) : std::string()}) {
+      if (value) break;
+      const Parts parts = parts_of(other);
+      value = parse_number(parts.number), number = parts.number, unit = parts.unit;
+    }
+  }
   if (!value) return score_of({0, 0, 0}, {}, "it is no number with a unit");
   if (unit.ends_with('.')) unit.pop_back();
   const auto spelt = [&](const std::string& spelling) {

@@ -7,6 +7,7 @@
 #include "stages/generation.hpp"
 #include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
+#include "text/answer_text.hpp"
 #include "text/conversation.hpp"
 #include "text/fill.hpp"
 
@@ -31,6 +32,19 @@ std::string question_of(const JudgeSection& section) { return writes(section) &&
 std::string filled(const std::string& asked, const Question& question) {
   const text::Place places[] = {{"{prompt}", question.prompt}, {"{response}", question.response}, {"{answer}", question.answer}};
   return text::filled(asked, places);
+}
+
+/// What the judge's prompt has right behind the answer, such as "Reference answer:": an answer that spells it would end before its end. Only marks of some length: a
+/// lone stop or line break may stand in any answer.
+std::vector<std::string> end_marks(const std::string& asked) {
+  constexpr std::string_view kPlace = "{response}";
+  constexpr std::size_t kLeast = 4;  // bytes
+  const std::size_t at = asked.find(kPlace);
+  if (at == std::string::npos) return {};
+  const std::string_view behind = std::string_view(asked).substr(at + kPlace.size());
+  const std::string_view literal = text::trim(behind.substr(0, behind.find('{')));
+  const std::string_view line = text::trim(literal.substr(0, literal.find('\n')));
+  return line.size() < kLeast ? std::vector<std::string>{} : std::vector<std::string>{std::string(line)};
 }
 
 text::PromptFormat open_format(const JudgeSection& section) {
@@ -93,6 +107,8 @@ JudgeModel::JudgeModel(const JudgeSection& section, const std::string& numerics,
   const auto& kernels = find_kernels(numerics);
   section_.sampling.vocab_size = format_.tokenizer()->vocab_size();
   section_.prompt = question_of(section);
+  end_marks_ = end_marks(section_.prompt);
+  opens_thought_ = writes(section) && text::trim(format_.prompt_text("")).ends_with("<think>");
   if (!writes(section)) {
     rewards_.emplace(model::read_reward_model(folder, &kernels, threads));
     return;
@@ -104,7 +120,7 @@ JudgeModel::JudgeModel(const JudgeSection& section, const std::string& numerics,
 std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto& tokenizer = *format_.tokenizer();
   const auto plain = [&](const std::string& said) { return text::without_special(tokenizer, said); };
-  const Question clean{plain(question.prompt), plain(question.response), plain(question.answer)};
+  const Question clean{plain(question.prompt), text::without_special(tokenizer, question.response, end_marks_), plain(question.answer)};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
   return format_.conversation_tokens({{text::message("user", clean.prompt), text::message("assistant", clean.response)}});
 }
@@ -118,11 +134,17 @@ std::vector<Judgement> JudgeModel::judge(std::span<const std::vector<std::int32_
   return writes(section_) ? written(questions, means) : scored(questions, means);
 }
 
+/// What was said, with the thought that the prompt began.
+std::string JudgeModel::said_by(std::span<const std::int32_t> tokens) const {
+  const std::string said = format_.answer_text(tokens);
+  return opens_thought_ ? "<think>" + said : said;
+}
+
 /// A rule that takes the first verdict needs no word behind it.
 model::StopRules JudgeModel::stop_rules() const {
   return [this, ends = stages::stop_rules(format_, section_.sampling.stop)]() -> model::StopRule {
     return [this, end = ends()](std::span<const std::int32_t> said) {
-      return end(said) || (reader_->takes_first() && reader_->read(format_.answer_text(said), false));
+      return end(said) || (reader_->takes_first() && reader_->read(said_by(said), false));
     };
   };
 }
@@ -131,7 +153,7 @@ Judgement JudgeModel::verdict_of(const std::vector<model::DecodedSequence>& vote
   double sum = 0.0;
   int read = 0;
   for (const auto& vote : votes) {
-    const auto value = reader_->read(format_.answer_text(vote.tokens), vote.stopped);
+    const auto value = reader_->read(said_by(vote.tokens), vote.stopped);
     if (value) sum += *value, ++read;
   }
   const std::string words = text::valid_utf8(excerpt(format_.answer_text(votes.front().tokens)));

@@ -44,7 +44,8 @@ class JudgeModel {
 
   /// What the model reads of a question. A judge: judge.prompt as the user's turn of the folder's chat template, or as it is where the folder has none.
   /// A reward model: judge.prompt as it is; where that is empty prompt and response as user's and assistant's turn of the template. Special tokens that
-  /// prompt, response or reference spell out are left out of them, so that no answer can end its turn and speak for the judge.
+  /// prompt, response or reference spell out are left out of them, so that no answer can end its turn and speak for the judge. So is what the prompt has right
+  /// behind {response} ("Reference answer:"): no answer can end its place and give a reference of its own.
   std::vector<std::int32_t> tokens(const Question& question) const;
   JudgeKey key(std::span<const std::int32_t> tokens) const;
 
@@ -60,12 +61,15 @@ class JudgeModel {
   std::vector<Judgement> written(std::span<const std::vector<std::int32_t>> questions, const Means& means) const;
   std::vector<Judgement> scored(std::span<const std::vector<std::int32_t>> questions, const Means& means) const;
   model::StopRules stop_rules() const;
+  std::string said_by(std::span<const std::int32_t> tokens) const;
   Judgement verdict_of(const std::vector<model::DecodedSequence>& votes) const;
 
   JudgeSection section_;
   JudgeIdentity identity_;
   std::uint64_t seed_;
   text::PromptFormat format_;
+  std::vector<std::string> end_marks_;  ///< of an answer's place in the prompt
+  bool opens_thought_ = false;          ///< the prompt ends in <think>
   std::optional<reward::VerdictReader> reader_;
   std::optional<model::Policy> judge_;  ///< one of the two
   std::optional<model::RewardModel> rewards_;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kMostFiller = 14;     // tokens between "the answer" and "is"
 constexpr std::size_t kMostBefore = 8;      // words before "answer" that may say whose it is
+constexpr int kMostLeads = 12;              // phrases that lead into a value, one behind the other
+constexpr std::size_t kMostName = 4;        // words of an answer that is a name
 constexpr std::size_t kMostNouns = 1000;    // mentions of an answer that are looked at
 constexpr std::size_t kMostPieces = 20;     // announcements that are one answer
 constexpr std::size_t kMostSentences = 12;  // behind which a conclusion is looked for
@@ -38,7 +40,7 @@ class Announcements {
     std::optional<Candidate> said, result;
     std::size_t seen = 0;
     for (std::size_t at = t_.size(); at-- > 0 && seen < kMostNouns;) {
-      const bool answers = words().answers.begins(t_, at), results = words().results.begins(t_, at);
+      const bool answers = words().answers.begins(t_, at), results = words().results.begins(t_, at) || words().options.begins(t_, at);
       if (!answers && !results && !t_.is(at, Kind::hashes) && !names_answer(at)) continue;
       Candidate found = at_noun(at);
       ++seen;
@@ -61,7 +63,8 @@ class Announcements {
   Candidate at_noun(std::size_t at) const {
     if (t_.is(at, Kind::hashes)) return hashes(at);
     if (names_answer(at)) return supposed(at) ? Candidate{} : value_or_line(at + 1);
-    std::size_t behind = std::max(words().answers.behind(t_, at), words().results.behind(t_, at));
+    if (words().options.begins(t_, at) && is_value(t_, at + 1)) return option(at + 1);
+    std::size_t behind = std::max({words().answers.behind(t_, at), words().results.behind(t_, at), words().options.behind(t_, at)});
     if (t_.is(behind, Kind::open) && t_.word(behind + 1) == "s" && t_.is(behind + 2, Kind::close)) behind += 3;  // answer(s)
     while (t_.is(behind, Kind::mark) || t_.is(behind, Kind::ornament)) ++behind;
     if (Candidate inverted = before(at, behind); inverted.weight != Weight::none) return inverted;
@@ -69,6 +72,15 @@ class Announcements {
     return forward(at, behind);
   }
 
+  /// "Option B", where that is all or is said to be right.
+  Candidate option(std::size_t at) const {
+    Candidate found = taken(t_, at, t_.size());
+    const std::size_t begin = sentence_begin(t_, at), end = sentence_end(t_, at), next = skip_marks(t_, found.end);
+    for (std::size_t i = begin; i < std::min(end, begin + kMostSentence); ++i)
+      if (words().denials.begins(t_, i)) return {};
+    const bool closes = next >= t_.size() || t_.is(next, Kind::line) || t_.is(next, Kind::stop);
+    return closes || words().approvals.begins(t_, next) ? found : Candidate{};
+  }
   /// The number of "Answer 2:"; 0: it has none.
   int label(std::size_t behind) const {
     return t_.is(behind, Kind::number) && t_.spelt(behind).size() == 1 && t_.is(behind + 1, Kind::colon) ? t_.spelt(behind)[0] - '0' : 0;
@@ -162,15 +174,26 @@ class Announcements {
     return {};
   }
 
-  /// Behind a colon, a heading or "is": an answer, or a sentence that comes to one.
+  /// Behind a colon, a heading or "is": an answer, or sentences that come to one.
   Candidate value_or_line(std::size_t at) const {
     Candidate found = announced_at(t_, at, t_.size());
     if (found.weight != Weight::text) return found;
     const std::size_t end = std::min(sentence_end(t_, found.begin), found.begin + kMostSentence);
     Candidate inner = concluded(found.begin, end);
     if (inner.weight == Weight::value) return inner;
+    const bool is_prose = end > found.begin + kMostName || words().premises.begins(t_, found.begin);
+    if (t_.is(at - 1, Kind::colon) && is_prose) inner = line_conclusion(found.begin);
+    if (inner.weight == Weight::value) return inner;
     if (end > found.begin + kMostSentence / 8) return {};  // a paragraph is no answer
     return found;
+  }
+  /// What the last sentence with a value comes to, of those from `at` to the end of the line.
+  Candidate line_conclusion(std::size_t at) const {
+    std::vector<std::size_t> begins;
+    for (std::size_t i = at; i < t_.size() && !t_.is(i, Kind::line) && begins.size() < kMostSentences; i = sentence_end(t_, i) + 1) begins.push_back(i);
+    for (std::size_t i = begins.size(); i-- > 0;)
+      if (Candidate found = concluded(begins[i], sentence_end(t_, begins[i])); found.weight == Weight::value) return found;
+    return {};
   }
 
   /// "42 is the answer", "6 * 7 = 42, which is our answer".
@@ -215,10 +238,13 @@ class Announcements {
     }
     if (at >= end || words().premises.begins(t_, at)) return {};
     if (t_.is(at, Kind::equals)) ++at;  // "= 5"
-    if (is_value(t_, at) && !is_sum(at, end)) return taken(t_, at, end);
+    if (is_value(t_, at) && !is_sum(at, end)) {
+      Candidate first = taken(t_, at, end);
+      const bool is_subject = t_.word(first.end) == "is" || t_.word(first.end) == "are" || words().denials.begins(t_, first.end);
+      if (!is_subject || words().approvals.begins(t_, first.end)) return first;
+    }
     const std::size_t from = std::max(last_equals(at, end), std::max(last_verb(at, end), last_formula(at, end)));
     if (from > at) return taken(t_, from, end);
-    if (is_value(t_, at)) return taken(t_, at, end);
     return concludes ? only_number(at, end) : Candidate{};
   }
 
@@ -259,7 +285,8 @@ class Announcements {
       const std::size_t behind = t_.is(i, Kind::arrow) || t_.is(i, Kind::colon) ? i + 1 : words().verbs.behind(t_, i);
       if (behind == i || behind >= end) continue;
       std::size_t value = behind;
-      for (std::size_t before = t_.size() + 1; before != value;) before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
+      int leads = 0;
+      for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads) before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
       if (value < end && is_value(t_, value) && !words().denials.begins(t_, behind)) return value;
     }
     return 0;
@@ -336,7 +363,8 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
     std::size_t at = skip_marks(t, s->begin);
     const std::size_t behind = words().corrections.behind(t, at);
     const bool is_correction = behind != at;
-    for (std::size_t before = t.size() + 1; before != at;) before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+    int again = 0;
+    for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again) before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     const bool concludes = is_correction || words().concluding.begins(t, at) || t.word(at) == "it" || t.word(at) == "it's" || retracted;
     Candidate found = concludes ? reader.concluded(at, s->end) : Candidate{};
     if (found.weight == Weight::value && !(is_correction && t.is(at, Kind::word) && !retracted && t.word(at) == "let")) other = std::move(found);
@@ -371,6 +399,7 @@ std::optional<Announced> bare_answer(const Tokens& tokens) {
   std::size_t at = 0;
   while (tokens.is(at, Kind::line) || tokens.is(at, Kind::bullet) || tokens.is(at, Kind::equals) || tokens.is(at, Kind::colon) || skip_marks(tokens, at) != at)
     at = std::max(at + 1, skip_marks(tokens, at));
+  if (const std::size_t value = words().leads.behind(tokens, at); is_value(tokens, value)) at = value;  // approximately 42
   if (at >= tokens.size() || (!is_value(tokens, at) && !tokens.is(at, Kind::word))) return std::nullopt;
   Candidate found = taken(tokens, at, tokens.size());
   if (found.weight == Weight::text && sentence_end(tokens, found.end) > found.end + 1) return std::nullopt;  // prose

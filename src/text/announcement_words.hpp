@@ -25,6 +25,7 @@ class Phrases {
 struct AnnouncementWords {
   Phrases answers;      ///< what is announced
   Phrases results;      ///< likewise, where no answer is
+  Phrases options;      ///< likewise, and a letter may follow: "option B is correct"
   Phrases whole;        ///< languages that write noun and verb as one word
   Phrases modifiers;    ///< between an article and "answer"
   Phrases supposed;     ///< before "the answer is": it is not said to be so

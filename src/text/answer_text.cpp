@@ -70,7 +70,11 @@ std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::strin
 }
 
 std::string normal_answer(std::string_view answer) {
-  const std::string_view text = trim(answer);
+  constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212, which models write for a minus as often as not
+  const std::string_view given = trim(answer);
+  const std::size_t minus = given.starts_with(kMinus) ? 0 : given.starts_with("$") && given.substr(1).starts_with(kMinus) ? 1 : std::string_view::npos;
+  const std::string ascii = minus == std::string_view::npos ? std::string(given) : std::string(given.substr(0, minus)).append("-").append(given.substr(minus + kMinus.size()));
+  const std::string_view text = ascii;
   std::string_view s = text;
   const bool negative = s.starts_with('-') || s.starts_with("$-");
   skip_one_of(s, "-+$");
@@ -79,7 +83,7 @@ std::string normal_answer(std::string_view answer) {
   const std::size_t point = s.find('.');
   const auto whole = point == 0 ? std::optional(std::string("0")) : whole_part(s.substr(0, point));
   std::string fraction(point == std::string_view::npos ? "" : s.substr(point + 1));
-  if (!whole || (point != std::string_view::npos && !all_digits(fraction))) return std::string(text);
+  if (!whole || (point != std::string_view::npos && !all_digits(fraction))) return std::string(given);
   while (fraction.ends_with('0')) fraction.pop_back();
   std::string number = whole->substr(std::min(whole->find_first_not_of('0'), whole->size() - 1));
   if (!fraction.empty()) number += "." + fraction;

@@ -155,8 +155,9 @@ class Scanner {
       if (end != kNone) return take(Kind::formula, end + 2, at_ + 2, end);
       return take(Kind::mark, at_ + 2);
     }
-    const std::size_t end = s_.find_first_of("$\n", at_ + 1);
-    if (end == kNone || s_[end] == '\n' || end == at_ + 1 || s_[end - 1] == '\\') return take(Kind::currency, at_ + 1);
+    std::size_t end = s_.find_first_of("$\n", at_ + 1);
+    while (end != kNone && s_[end] == '$' && s_[end - 1] == '\\') end = s_.find_first_of("$\n", end + 1);
+    if (end == kNone || s_[end] == '\n' || end == at_ + 1) return take(Kind::currency, at_ + 1);
     const bool tight = !is_space(s_[at_ + 1]) && !is_space(s_[end - 1]) && !is_digit(at(end + 1)), loose = is_space(s_[at_ + 1]) && is_space(s_[end - 1]);
     if (tight || loose) return take(Kind::formula, end + 1, at_ + 1, end);
     take(Kind::currency, at_ + 1);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMostTokens = 300;   // of an answer
 constexpr std::size_t kMostSkipped = 8;    // words before the value of an announcement: "the ordered pair (3, 5)"
+constexpr int kMostLeads = 12;             // phrases that lead in, one behind the other
 constexpr std::size_t kMostNested = 6;     // signs and brackets before a value
 constexpr std::size_t kMostSecond = 40;    // tokens in which a further answer is looked for
 
@@ -65,6 +66,7 @@ bool is_value_within(const Tokens& t, std::size_t at, std::size_t depth) {
   if (t.is(at + 1, Kind::equals) && spelt.size() <= 3) return true;
   if (t.is(at + 1, Kind::open) && !t.is_spaced(at + 1) && spelt.size() <= 2) return true;
   if (spelt.size() <= 3 && spelt.find_first_of("0123456789") != std::string_view::npos) return true;  // x1
+  if (spelt.size() <= 4 && spelt.find_first_not_of("IVX") == std::string_view::npos) return true;  // II
   return words().functions.begins(t, at) || is_number_word(t, at) || spelt == "π" || spelt == "½";
 }
 
@@ -76,7 +78,7 @@ class Taker {
     found_.weight = is_value(t_, at_) ? Weight::value : Weight::text;
     while (at_ < std::min(limit_, t_.size()) && !ended_) step();
     found_.end = at_;
-    found_.ended = ended_ || at_ < t_.size();
+    found_.ended = at_ + 1 < t_.size() || t_.is(at_, Kind::line);  // a last stop may be a decimal point
     tidy();
     if (found_.text.empty()) found_.weight = Weight::none;
     return std::move(found_);
@@ -86,6 +88,7 @@ class Taker {
   bool begun() const { return !found_.text.empty(); }
   void end() { ended_ = true; }
   void put(std::string_view text, bool spaced) {
+    joined_ = false;
     if (begun() && spaced && found_.text.back() != ' ') found_.text += ' ';
     for (std::size_t i = 0; i < text.size(); ++i) {
       const bool wide = text.substr(i, 2) == "\xEF\xBC" && i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0x81;  // U+FF01 to U+FF3F are ASCII, only wider
@@ -97,16 +100,24 @@ class Taker {
   void join(std::string_view mark, std::size_t next) {
     while (found_.text.ends_with(' ') || found_.text.ends_with(',')) found_.text.pop_back();
     found_.text += mark;
-    at_ = next;
+    at_ = next, joined_ = true;
   }
   /// Before the value of a further piece: hedging words and articles.
   std::size_t next_piece(std::size_t at) const {
-    for (std::size_t before = t_.size() + 1; before != at;) {
+    int hedges = 0;
+    for (std::size_t before = t_.size() + 1; before != at && hedges < kMostLeads; ++hedges) {
       before = at;
       at = words().hedges.behind(t_, skip_marks(t_, at));
       if (t_.is(at, Kind::comma)) ++at;
     }
     return at;
+  }
+  /// "and 7 is its factor": a clause of its own.
+  bool is_subject(std::size_t piece) const {
+    if (!t_.is(piece, Kind::number) && !t_.is(piece, Kind::formula)) return false;
+    for (const std::string_view verb : {"is", "are", "was", "were", "has", "have", "divides", "will", "can"})
+      if (t_.word(piece + 1) == verb) return true;
+    return false;
   }
   bool is_name() const {  // what was taken so far is the name of a value: x, AB, f(2)
     const std::string_view name = found_.text;
@@ -213,7 +224,7 @@ class Taker {
 
   /// A bracket behind a value that says something about it ends the answer; "(3, 5)" and "f(x)" do not.
   bool opens_remark() const {
-    if (!begun() || !t_[at_].spaced || depth_ > 0) return false;
+    if (!begun() || !t_[at_].spaced || depth_ > 0 || joined_) return false;
     if (t_.is(at_ - 1, Kind::formula)) return true;
     std::size_t i = at_ + 1;
     for (int depth = 1; i < std::min(t_.size(), at_ + kMostSecond) && depth > 0; ++i) {
@@ -257,6 +268,7 @@ class Taker {
     if (depth_ > 0) return put(t_.spelt(at_), t_[at_].spaced);
     if (!words().remarks.begins(t_, at_) && conjunction) {
       const std::size_t piece = next_piece(at_ + 1);
+      if (is_subject(piece)) return end();
       if (is_value(t_, piece)) return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
       if (found_.weight == Weight::value) return end();
     }
@@ -267,8 +279,9 @@ class Taker {
       found_.text += " = ", at_ = value;
       return;
     }
-    const bool denial = found_.weight == Weight::text && word == "not";  // "does not exist"
-    if (!denial && (words().second_thoughts.begins(t_, at_) || words().remarks.begins(t_, at_))) return end();
+    const auto& ends = found_.weight == Weight::text ? words().reasons : words().remarks;  // "no solution for any x" is one answer
+    const bool denial = found_.weight == Weight::text && word == "not";                     // "does not exist"
+    if (!denial && (words().second_thoughts.begins(t_, at_) || ends.begins(t_, at_))) return end();
     if (word == "equals" || word == "equal") return end();
     if (static_cast<unsigned char>(word[0]) >= 0xE3 && found_.weight == Weight::value) return end();  // a script without spaces: です
     put(t_.spelt(at_), t_[at_].spaced);
@@ -288,14 +301,15 @@ class Taker {
   std::size_t at_ = 0, limit_;
   Candidate found_;
   int depth_ = 0;
-  bool ended_ = false, listed_ = false;
+  bool ended_ = false, listed_ = false, joined_ = false;
 };
 
 /// A further answer in what remains of the sentence, or at the beginning of the next one; the token before its value.
 std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t limit) {
   const std::size_t end = std::min({sentence_end(t, first.end), limit, t.size(), first.end + kMostSecond});
   const auto piece = [&](std::size_t at) {
-    for (std::size_t before = t.size() + 1; before != at;) before = at, at = words().hedges.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+    int hedges = 0;
+    for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges) before = at, at = words().hedges.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     return is_value(t, at) ? at : t.size();
   };
   const bool reason = words().reasons.begins(t, t.is(first.end, Kind::comma) ? skip_marks(t, first.end + 1) : first.end);
@@ -361,7 +375,8 @@ bool says_how(const Tokens& t, std::size_t at) {
 
 Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   std::size_t lines = 0;
-  for (std::size_t before = t.size() + 1; before != at && at < limit;) {  // what leads in
+  int leads = 0;
+  for (std::size_t before = t.size() + 1; before != at && at < limit && leads < kMostLeads; ++leads) {
     before = at;
     while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament) || t.is(at, Kind::colon) || t.is(at, Kind::bullet) || t.is(at, Kind::hashes) ||
            t.is(at, Kind::arrow) || t.is(at, Kind::equals) || t.is(at, Kind::comma) || (t.is(at, Kind::line) && ++lines <= 4) || (t.is(at, Kind::sign) && t.spelt(at) == "~"))
@@ -377,7 +392,8 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   if (words().about.begins(t, at) || is_done(t, at)) return {};
   if (is_value(t, at)) return says_how(t, at) ? Candidate{} : taken(t, at, limit);
   if (!t.is(at, Kind::word)) return {};
-  if (words().denials.begins(t, at)) {  // not 41 but 42
+  const std::size_t denied = words().denials.behind(t, at);
+  if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // not 41 but 42
     for (std::size_t i = at; i < std::min(sentence_end(t, at), limit); ++i)
       if (t.word(i) == "but" || t.word(i) == "rather") return is_value(t, words().leads.behind(t, i + 1)) ? taken(t, words().leads.behind(t, i + 1), limit) : Candidate{};
     return {};

@@ -79,4 +79,11 @@ std::vector<std::string_view> split(std::string_view text, std::string_view mark
   return pieces;
 }
 
+std::string replaced(std::string_view text, std::string_view part, std::string_view with) {
+  const auto pieces = split(text, part);
+  std::string all(pieces.front());
+  for (std::size_t i = 1; i < pieces.size(); ++i) all.append(with).append(pieces[i]);
+  return all;
+}
+
 }  // namespace rollcall::text

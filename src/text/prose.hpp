@@ -27,4 +27,7 @@ std::string upper(std::string_view text);
 /// What stands between the occurrences of `mark`, in order, each as it is; one piece where it never stands. `mark` is not empty.
 std::vector<std::string_view> split(std::string_view text, std::string_view mark);
 
+/// Every occurrence of `part`, which is not empty, replaced by `with`.
+std::string replaced(std::string_view text, std::string_view part, std::string_view with);
+
 }  // namespace rollcall::text

@@ -32,6 +32,15 @@ std::string without(std::string_view text, const Tags& tags, std::string& though
 
 }  // namespace
 
+std::string_view without_thoughts(std::string_view text, std::string& storage) {
+  for (const Tags& tags : kThoughts) {
+    if (text.find(tags.second) == std::string_view::npos) continue;
+    std::string thought, said = without(text, tags, thought);
+    storage = std::move(said), text = storage;
+  }
+  return text;
+}
+
 std::string_view spoken(std::string_view text, std::string& storage) {
   for (const Tags& tags : kThoughts) {
     if (text.find(tags.second) == std::string_view::npos) continue;

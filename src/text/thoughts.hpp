@@ -11,6 +11,9 @@ namespace rollcall::text {
 /// `storage` holds the result where it is another text.
 std::string_view spoken(std::string_view text, std::string& storage);
 
+/// The same, and nothing of a text that is nothing but thoughts.
+std::string_view without_thoughts(std::string_view text, std::string& storage);
+
 /// Whether the text opens a thought and never closes it.
 bool ends_in_thought(std::string_view text);
 

@@ -15,7 +15,8 @@ std::string square(const std::string& family, const std::string& answer) {
 std::string say(const std::string& reference, const std::string& response) { return verdict(judged("graph", reference, response)); }
 
 TEST(GraphAnswer, AnySpellingOfNodes) {
-  for (const char* path : {"BCD", "B-C-D", "B -> C -> D", "[B, C, D]", "B,A,D", "BAD"})
+  for (const char* path : {"BCD", "B-C-D", "B -> C -> D", "[B, C, D]", "B,A,D", "BAD", "B→C→D", "B ⇒ C ⇒ D", "B — C — D", "['B', 'C', 'D']", "[\"B\", \"C\", \"D\"]", "“B”, “C”, “D”", "B => C => D",
+                           "$B \\to C \\to D$", "\\boxed{B \\rightarrow C \\rightarrow D}", "\\text{B} \\to \\text{C} \\to \\text{D}", "The answer is B → C → D.", "The path is B-C-D.", "**B-C-D**", "B-C-D."})
     EXPECT_EQ(say(square("shortest_path", "\"BD\""), path).substr(0, 5), "1 1 1") << path;
 }
 
@@ -27,6 +28,7 @@ TEST(GraphAnswer, ShortestPath) {
   EXPECT_EQ(say(reference, "BCA"), "0 1 0 | BCA");        // ends elsewhere
   EXPECT_EQ(say(reference, "bcd"), "0 0 0 | ");
   EXPECT_EQ(say(reference, "B to D"), "0 0 0 | ");
+  for (const char* none : {"D <- C <- B", "B ← C ← D", "The answer is BCD or BAD.", "BCD or BAD"}) EXPECT_EQ(say(reference, none).substr(0, 2), "0 ") << none;
   EXPECT_EQ(say(reference, "BCG"), "0 0 0 | ");
   EXPECT_EQ(say(reference, ""), "0 0 0 | ");
   EXPECT_EQ(verdict(judged("graph", reference, "BCD", false)), "0 0 0 | ");
@@ -65,6 +67,8 @@ TEST(GraphAnswer, Numbers) {
   for (const char* family : {"degree", "triangles", "max_flow"}) {
     EXPECT_EQ(say(square(family, "2"), "2"), "1 1 1 | 2");
     EXPECT_EQ(say(square(family, "2"), "3"), "0 1 0 | 3");
+    for (const char* spelling : {"$2$", "\\boxed{2}", "The answer is 2.", "It is 2"}) EXPECT_EQ(say(square(family, "2"), spelling), "1 1 1 | 2") << spelling;
+    EXPECT_EQ(say(square(family, "2"), "2 or 3").substr(0, 1), "0");
     EXPECT_EQ(say(square(family, "2"), "two"), "0 0 0 | ");
     EXPECT_EQ(say(square(family, "2"), "99999999999999999999"), "0 0 0 | ");
   }

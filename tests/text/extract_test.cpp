@@ -62,6 +62,12 @@ TEST(Extract, LastNumber) {
                         {"1,2", "2"},  // a list, not a number
                         {"1,0500", "0500"},
                         {"3/4", "4"},
+                        {"41 or 42", "(none)"},
+                        {"It is 41 apples or perhaps 42.", "(none)"},
+                        {"either 6 or 7, so 6 + 7 = 13", "13"},
+                        {"quarter past 3:15", "(none)"},  // a time's minutes
+                        {"Answer:15", "15"},
+                        {"<think>15</think>16", "16"},
                         {"**357**", "357"},
                         {"0379", "0379"},
                         {"no number", "(none)"},
@@ -71,10 +77,15 @@ TEST(Extract, LastNumber) {
 
 TEST(Extract, Gsm8kStrict) {
   check("gsm8k_strict", {{"2+2=4\n#### 4", "4"},
-                         {"#### 4\n#### 5", "4"},  // the first, as the harness takes it
+                         {"#### 4\n#### 5", "5"},  // the last, where the harness takes the first
+                         {"#### 4 or 5", "(none)"},
+                         {"#### 4 apples, or maybe 5", "(none)"},
                          {"#### -1,050.", "-1050"},
-                         {"####4", "(none)"},
-                         {"#### $4", "(none)"},  // its pattern knows no dollar
+                         {"####4", "4"},
+                         {"#### $4", "4"},
+                         {"#### **4**", "4"},
+                         {"#### \xE2\x88\x92" "4", "-4"},
+                         {"<think>#### 5</think>#### 4", "4"},
                          {"#### four #### 4", "4"},
                          {"#### -", "(none)"},
                          {"#### .", "(none)"},
@@ -87,6 +98,10 @@ TEST(Extract, Gsm8kFlexible) {
   check("gsm8k_flexible", {{"2+2=4", "4"},
                            {"It is $1,050.", "1050"},
                            {"first 3, then 7", "7"},
+                           {"#### 41 or 42", "(none)"},
+                           {"41 or maybe 42", "(none)"},
+                           {"2 or 3 of them make 42", "42"},
+                           {"quarter past 3:15", "(none)"},
                            {"It is -5", "-5"},
                            {"I think 7...", "7.."},         // one closing period is taken off, as in the harness
                            {"It is 7. Well...", "(none)"},  // the harness takes the dots
@@ -99,7 +114,17 @@ TEST(Extract, Gsm8kFlexible) {
 
 TEST(Extract, Boxed) {
   check("boxed", {{"so \\boxed{42}.", "42"},
-                  {"\\boxed{1} or \\boxed{2}", "2"},
+                  {"\\boxed{1} or \\boxed{2}", "1 or 2"},
+                  {"$x = \\boxed{1}$, $y = \\boxed{2}$", "1, 2"},
+                  {"\\boxed{1}. So \\boxed{2}", "2"},
+                  {"Since \\boxed{1} is odd, it is \\boxed{2}", "2"},
+                  {"not \\boxed{1} but \\boxed{2}", "2"},
+                  {"\\boxed{2}\n\n\\boxed{2}", "2"},
+                  {"\\boxed{\\boxed{5}}", "5"},
+                  {"\\boxed{5} as \\boxed asks", "5"},
+                  {"\\boxed{5} or \\boxed{6", "(none)"},
+                  {"<think>\\boxed{1}</think>\\boxed{2}", "2"},
+                  {"<think>\\boxed{1}</think>none", "(none)"},
                   {"\\boxed{\\frac{1}{2}}", "\\frac{1}{2}"},
                   {"\\boxed{\\{1\\}}", "\\{1\\}"},
                   {"\\boxed { 7 }", "7"},
@@ -167,8 +192,8 @@ TEST(Extract, MathAnswer) {
                         {"**Answer:** (1, 2)\n", "(1, 2)"},
                         {"the answer is 3.5 cm", "3.5 cm"},
                         {"#### 1,050", "1,050"},
-                        {"We get \\(a+b\\) and \\[c\\] and so on.", "c"},
-                        {"so $x=1$ and $y=2$.", "y=2"},
+                        {"We get \\(a+b\\) and \\[c\\] and so on.", "a+b and c"},
+                        {"so $x=1$ and $y=2$.", "x=1 and y=2"},
                         {"reasoning\n17", "17"},
                         {"the answer is 4", "(cut) 4", false},
                         {"the answer is 4. And", "4", false},
