@@ -61,9 +61,11 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     KeyColumns keys;
     RolloutColumns rollouts;
     ScoreColumns scores;
+    StepTraining training;  // of all steps of the file, by the same keys
     reader.read(keys);
     reader.read(rollouts);
     reader.read(scores);
+    reader.read(training.columns);
     check_archive(reader, entry);
     const auto names = reader.component_names();
     if (component_names != nullptr) *component_names = names;
@@ -74,6 +76,8 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     std::vector<ArchivedGroup> archived;
     for (std::size_t g = 0; g < groups.size(); ++g)
       archived.push_back({purpose, keys.step[g], std::move(groups[g]), std::move(prompts[g]), std::move(verdicts[g]), rollouts.temperature[g]});
+    training.keys = std::move(keys);
+    for (ArchivedGroup& each : archived) each.training = training_of(training, each.group);
     return archived;
   });
 }

@@ -5,6 +5,7 @@
 #include "comm/communicator.hpp"
 #include "io/removed.hpp"
 #include "io/shard_file.hpp"
+#include "io/training_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -13,9 +14,9 @@
 
 namespace rollcall::io {
 
-/// Shards to pack, with their scores, in canonical order (purpose, step, round, producer).
+/// Shards to pack, with their scores, or what a step trained on, in canonical order (purpose, step, round, producer).
 struct PackInput {
-  PublishedFile shard, scores;  ///< one and the same where one file holds both
+  PublishedFile shard, scores;  ///< one and the same where one file holds both, and of a training file
 
   template <class Archive>
   void serialize(Archive& ar, unsigned) {
@@ -63,6 +64,7 @@ struct ArchivedGroup {
   ShardPrompt prompt;
   std::vector<Score> scores;  ///< [rollouts]
   float temperature = 1.0F;
+  std::vector<RolloutTraining> training = {};  ///< [rollouts], or empty where it was not recorded
 };
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names = nullptr);
 

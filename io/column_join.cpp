@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <span>
 #include <tuple>
@@ -53,7 +54,7 @@ void extend(std::vector<Run>& runs, std::size_t shard, std::size_t row) {
 
 class Join {
  public:
-  explicit Join(const std::vector<MappedShard>& shards) : shards_(shards) {
+  Join(const std::vector<MappedShard>& shards, const std::vector<StepTraining>& training) : shards_(shards), training_(training) {
     for (const auto& shard : shards) at_.emplace_back(shard);
     if (!shards.empty()) joined_.component_names = shards.front().component_names;
   }
@@ -73,9 +74,11 @@ class Join {
   void add_group(std::span<const GroupRow> fragments);
   void add_rollouts(std::vector<std::tuple<std::uint32_t, std::size_t, std::size_t>>& rollouts, GroupRow group);
   void cut(ColumnPieces& column, std::size_t number) const;
+  void take_training();
   void make_columns();
 
   const std::vector<MappedShard>& shards_;
+  const std::vector<StepTraining>& training_;
   std::vector<Offsets> at_;
   std::vector<Run> groups_, rollouts_;  ///< in the archive's order
   JoinedColumns joined_;
@@ -145,11 +148,38 @@ void Join::cut(ColumnPieces& column, std::size_t number) const {
   }
 }
 
+/// Their rows are the joined ones of their step.
+void Join::take_training() {
+  const KeyColumns& keys = joined_.keys;
+  TrainingColumns& own = joined_.training;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  own.trained.assign(keys.sample.size(), TrainingColumns::kUnrecorded);
+  own.weight.assign(keys.sample.size(), kNone), own.advantage.assign(keys.sample.size(), kNone);
+  for (const StepTraining& step : training_) {
+    const auto [first, last] = std::equal_range(keys.step.begin(), keys.step.end(), step.step);
+    const auto group = std::size_t(first - keys.step.begin()), groups = std::size_t(last - first);
+    const auto row = std::size_t(std::lower_bound(keys.group.begin(), keys.group.end(), std::uint32_t(group)) - keys.group.begin());
+    const auto same = [](const auto& all, std::size_t from, std::size_t count, const auto& part) {
+      return part.size() == count && std::equal(part.begin(), part.end(), all.begin() + std::ptrdiff_t(from));
+    };
+    const std::size_t rollouts = step.keys.sample.size();
+    const bool alike = same(keys.prompt_id, group, groups, step.keys.prompt_id) && same(keys.draw, group, groups, step.keys.draw) &&
+                       same(keys.rollout_count, group, groups, step.keys.rollout_count) && row + rollouts <= keys.sample.size() &&
+                       same(keys.sample, row, rollouts, step.keys.sample);
+    if (!alike)
+      throw StorageError(error_message(fmt::format("what step {} trained on speaks of other rollouts than its shards hold", step.step), "packing would hide it",
+                                       "inspect the step's files in shards/"));
+    std::copy(step.columns.trained.begin(), step.columns.trained.end(), own.trained.begin() + std::ptrdiff_t(row));
+    std::copy(step.columns.weight.begin(), step.columns.weight.end(), own.weight.begin() + std::ptrdiff_t(row));
+    std::copy(step.columns.advantage.begin(), step.columns.advantage.end(), own.advantage.begin() + std::ptrdiff_t(row));
+  }
+}
+
 void Join::make_columns() {
   std::map<std::string, std::span<const std::byte>> made{{"groups/planned", std::as_bytes(std::span(joined_.planned))}};
-  for (const ColumnView& view : views(joined_.keys)) made[path_of(view.column)] = view.bytes;
+  for (const ColumnView& view : views(joined_.keys, joined_.training)) made[path_of(view.column)] = view.bytes;
   std::size_t number = 0;
-  for (const ColumnView& view : views(KeyColumns{}, RolloutColumns{}, ScoreColumns{})) {
+  for (const ColumnView& view : views(KeyColumns{}, RolloutColumns{}, ScoreColumns{}, TrainingColumns{})) {
     ColumnPieces column{.column = view.column, .type = view.type, .width = width_of(view.type)};
     if (const auto own = made.find(path_of(view.column)); own != made.end()) column.add(own->second);
     else cut(column, number);
@@ -168,12 +198,13 @@ JoinedColumns Join::run() {
     add_group(std::span<const GroupRow>(begin, end));
     begin = end;
   }
+  take_training();
   make_columns();
   return std::move(joined_);
 }
 
 }  // namespace
 
-JoinedColumns join(const std::vector<MappedShard>& shards) { return Join(shards).run(); }
+JoinedColumns join(const std::vector<MappedShard>& shards, const std::vector<StepTraining>& training) { return Join(shards, training).run(); }
 
 }  // namespace rollcall::io

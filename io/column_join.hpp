@@ -13,12 +13,13 @@ namespace rollcall::io {
 struct JoinedColumns {
   KeyColumns keys{};
   std::vector<std::uint32_t> planned{};
+  TrainingColumns training{};
   std::vector<std::string> component_names{};
-  std::vector<ColumnPieces> columns{};  ///< in the order of views(keys, rollouts, scores)
+  std::vector<ColumnPieces> columns{};  ///< in the order of views(keys, rollouts, scores, training)
 };
 
 /// As canonical() orders and joins groups: by (step, prompt, draw), rollouts by sample. Throws StorageError when shards contradict each other.
-/// The shards must have the same component names.
-JoinedColumns join(const std::vector<MappedShard>& shards);
+/// The shards must have the same component names. `training`: what steps of theirs trained on; rollouts of other steps are unrecorded.
+JoinedColumns join(const std::vector<MappedShard>& shards, const std::vector<StepTraining>& training = {});
 
 }  // namespace rollcall::io

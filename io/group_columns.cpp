@@ -8,6 +8,7 @@
 
 #include <limits>
 #include <string>
+#include <tuple>
 
 namespace rollcall::io {
 namespace {
@@ -96,6 +97,15 @@ void check_group_rows(const KeyColumns& keys) {
     for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i, ++rollout)
       if (keys.group[rollout] != g)
         throw FileFault(fmt::format("rollouts/group says {} at row {}, which groups/rollout_count puts into group {}", keys.group[rollout], rollout, g));
+}
+
+void check_order(const KeyColumns& keys) {
+  const auto key = [&](std::size_t g) { return std::tuple(keys.step[g], keys.prompt_id[g], keys.draw[g]); };
+  for (std::size_t g = 1; g < keys.step.size(); ++g)
+    if (key(g) <= key(g - 1)) throw FileFault(fmt::format("row {} of groups does not follow the row before it in order of step, prompt and draw", g));
+  for (std::size_t r = 1; r < keys.sample.size(); ++r)
+    if (keys.group[r] == keys.group[r - 1] && keys.sample[r] <= keys.sample[r - 1])
+      throw FileFault(fmt::format("row {} of rollouts does not follow the row before it in order of sample", r));
 }
 
 void append(const Group& group, KeyColumns& keys) {

@@ -14,6 +14,8 @@ void append(const std::vector<Score>& scores, std::size_t components, ScoreColum
 
 /// The rollouts' own pointers to their group must say what the counts say. Throws FileFault.
 void check_group_rows(const KeyColumns& keys);
+/// Rows ascend as in an archive: groups by step, prompt and draw, rollouts by sample. Throws FileFault.
+void check_order(const KeyColumns& keys);
 
 /// The groups again; the columns must have passed TableReader. Throws FileFault when rollouts.group contradicts the counts.
 std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollouts);

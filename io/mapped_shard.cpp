@@ -64,4 +64,9 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
   return shard;
 }
 
+StepTraining training_to_pack(const fs::path& run_dir, const PublishedFile& file) {
+  reading(run_dir / file.path, [&] { check_all_known(TableReader(run_dir / file.path)); });
+  return read_training(run_dir, file);
+}
+
 }  // namespace rollcall::io

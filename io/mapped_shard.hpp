@@ -24,5 +24,7 @@ struct MappedShard {
 /// Checked as read_shard and read_scores check them, but for the checksums of columns, and against each other. Throws StorageError, EnvironmentError where a
 /// program with a later minor version of the schema wrote one of them.
 MappedShard map_shard(const std::filesystem::path& run_dir, const PackInput& input);
+/// What a step trained on, checked alike. It is small.
+StepTraining training_to_pack(const std::filesystem::path& run_dir, const PublishedFile& file);
 
 }  // namespace rollcall::io

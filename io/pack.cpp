@@ -148,13 +148,18 @@ std::vector<ColumnView> Packing::columns() const {
 }
 
 std::string Packing::load() {
+  std::vector<StepTraining> training;
   for (const PackInput& input : my_inputs()) {
     if (ranks_.size() > 1) await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);  // alone, what cannot be seen is lost
+    if (parsed(input).holds == Holds::training) {
+      training.push_back(training_to_pack(run_dir_, input.shard));
+      continue;
+    }
     shards_.push_back(map_shard(run_dir_, input));
     if (shards_.back().component_names != shards_.front().component_names)
       refuse(run_dir_ / input.scores.path, "its reward components have different names from those of earlier shards");
   }
-  own_ = join(shards_);
+  own_ = join(shards_, training);
   const Extents lengths = extents_of(columns(), own_.component_names.size());
   return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards_.empty()});
 }

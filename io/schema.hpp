@@ -1,10 +1,11 @@
-// The columns of shards, scores and archives, schema *.3: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
+// The columns of shards, scores and archives, schema *.5: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
 #pragma once
 
 #include "core/rollout.hpp"
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 namespace rollcall::io {
 
 /// Of archives; compact_tables.hpp has the major version of shards and scores. Readers take every minor version, which only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 4;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 5;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
 enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component, reason_byte };
@@ -44,9 +45,9 @@ struct Column {
   const char* flags = nullptr;  ///< names of the values 0, 1, ... of a coded column
   bool by_component = false;    ///< a matrix [rows, component]
   int since_minor = 0;          ///< files of earlier minor versions do not have it and read as `absent`
-  std::int64_t absent = 0;
+  double absent = 0;
 };
-constexpr Column since(int minor, Column column, std::int64_t absent) {
+constexpr Column since(int minor, Column column, double absent) {
   column.since_minor = minor;
   column.absent = absent;
   return column;
@@ -139,6 +140,24 @@ struct ScoreColumns {
       c.reason_bytes);
     f(since(3, Column{"text", "reason", Dim::reason_byte, "1", "reasons of verdicts, UTF-8"}, 0), c.reason);
     f(since(4, Column{"rollouts", "clock_ended", Dim::rollout, "1", "whether a clock ended what was judged", {}, "no yes"}, 0), c.clock_ended);
+  }
+};
+
+/// What the step's update made of the same rollouts: in training files and archives.
+struct TrainingColumns {
+  static constexpr std::uint8_t kUnrecorded = 2;  ///< in `trained`
+  std::vector<std::uint8_t> trained;              // [rollout]
+  std::vector<double> weight, advantage;
+
+  template <class Self, class F>
+  static void each(Self& c, F&& f) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    f(since(5, Column{"rollouts", "trained", Dim::rollout, "1", "whether its step trained on it", {}, "left_out trained unrecorded"}, kUnrecorded), c.trained);
+    f(since(5, Column{"rollouts", "weight", Dim::rollout, "1", "what the scheduler multiplied its advantage with; NaN where that was not recorded"}, none),
+      c.weight);
+    f(since(5, Column{"rollouts", "advantage", Dim::rollout, "1", "advantage before the step's first update and before that weight; NaN where it has none"},
+            none),
+      c.advantage);
   }
 };
 

@@ -14,7 +14,7 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<const char*, 3> kEndings{".h5", "-scores.h5", "-scored.h5"};  // [Holds]
+constexpr std::array<const char*, 4> kEndings{".h5", "-scores.h5", "-scored.h5", "-training.h5"};  // [Holds]
 
 /// Takes "-<digits>" off the front.
 template <class T>

@@ -20,6 +20,8 @@ using StepKey = std::pair<Purpose, std::uint64_t>;
 StepKey first_of(const ArchiveEntry& entry) { return {purpose_from_text(entry.purpose), entry.first_step}; }
 StepKey last_of(const ArchiveEntry& entry) { return {purpose_from_text(entry.purpose), entry.last_step}; }
 
+ShardName training_name(const ShardName& shard) { return {.purpose = shard.purpose, .step = shard.step, .holds = Holds::training}; }
+
 Source list_run(const fs::path& run_dir) {
   Source source{.root = run_dir};
   const auto names = list_shards(run_dir);  // before the manifest: a shard that is packed in between is then in both, not in neither
@@ -27,6 +29,10 @@ Source list_run(const fs::path& run_dir) {
   std::sort(source.packed.begin(), source.packed.end(), [](const ArchiveEntry& a, const ArchiveEntry& b) { return first_of(a) < first_of(b); });
   for (const ShardName& name : names) {
     if (name.holds == Holds::scores || any_holds(source.packed, name.purpose, name.step)) continue;
+    if (name.holds == Holds::training) {
+      source.training.push_back(name.path());
+      continue;
+    }
     ShardName scores = name;
     scores.holds = Holds::scores;
     const bool scored = name.holds == Holds::both || std::binary_search(names.begin(), names.end(), scores);
@@ -39,12 +45,16 @@ Source one_file(const fs::path& path) {
   Source source{.root = path.parent_path(), .is_run = false};
   const std::string name = path.filename();
   if (auto shard = ShardName::parse(path)) {
+    require(shard->holds != Holds::training, fmt::format("{} says what a step trained on, and holds no rollouts", path.string()),
+            "it is read with its step's shards", "name one of them, the run folder or an archive file");
     if (shard->holds == Holds::scores) shard->holds = Holds::rollouts;
     const std::string own = fs::path(shard->path()).filename();
     require(fs::exists(source.root / own) && fs::exists(source.root / scores_path(own)), fmt::format("{} is half of a shard", path.string()),
             "what was sampled and how it was scored are two files here until they are packed",
             fmt::format("put {} and {} side by side, or name the run folder or an archive file", own, scores_path(own)));
     source.loose = {own};
+    const std::string training = fs::path(training_name(*shard).path()).filename();
+    if (shard->purpose == Purpose::train && fs::exists(source.root / training)) source.training = {training};
     return source;
   }
   if (source.root.filename() == "archive" && fs::exists(source.root / "manifest.json")) {
@@ -60,6 +70,7 @@ struct Part {
   StepKey first, last;
   const ArchiveEntry* packed = nullptr;
   std::vector<std::string> shards = {};
+  std::string training = {};  ///< empty: not recorded
 };
 
 std::vector<Part> parts_of(const Source& source) {
@@ -70,6 +81,11 @@ std::vector<Part> parts_of(const Source& source) {
     const StepKey step{name.purpose, name.step};
     if (parts.empty() || parts.back().packed != nullptr || parts.back().first != step) parts.push_back({step, step});
     parts.back().shards.push_back(path);
+  }
+  for (const std::string& path : source.training) {
+    const ShardName name = *ShardName::parse(path);
+    for (Part& part : parts)
+      if (part.packed == nullptr && part.first == StepKey{name.purpose, name.step}) part.training = path;
   }
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
   return parts;
@@ -83,7 +99,11 @@ std::vector<ArchivedGroup> read_part(const Source& source, const Part& part, std
     const std::string scores = scores_path(path);
     append_scored(source.root, {shard, scores == path ? shard : inspect(source.root, scores)}, groups, component_names);
   }
-  return canonical(std::move(groups));
+  groups = canonical(std::move(groups));
+  if (part.training.empty()) return groups;
+  const StepTraining training = read_training(source.root, inspect(source.root, part.training));
+  for (ArchivedGroup& group : groups) group.training = training_of(training, group.group);
+  return groups;
 }
 
 bool concerns(const Selection& s, const Part& part) {
@@ -96,8 +116,9 @@ bool selects(const Selection& s, const ArchivedGroup& g) {
 
 /// A run packs while it is read: then some file of the listing is gone.
 bool is_stale(const Source& source) {
-  return source.is_run && std::any_of(source.loose.begin(), source.loose.end(),
-                                      [&](const std::string& path) { return !fs::exists(source.root / path) || !fs::exists(source.root / scores_path(path)); });
+  const auto gone = [&](const std::string& path) { return !fs::exists(source.root / path); };
+  return source.is_run && (std::any_of(source.training.begin(), source.training.end(), gone) ||
+                           std::any_of(source.loose.begin(), source.loose.end(), [&](const auto& path) { return gone(path) || gone(scores_path(path)); }));
 }
 
 /// Everything behind `after`; `done` says how far it came.
@@ -159,6 +180,7 @@ std::string digest_of(const Source& source, const std::vector<Purpose>& purposes
   for (const std::string& path : source.loose) {
     for (const std::string& file : files_of_shard(path)) add(ShardName::parse(path)->purpose, inspect(source.root, file));
   }
+  for (const std::string& path : source.training) add(ShardName::parse(path)->purpose, inspect(source.root, path));
   return hex64(checksum64(text));
 }
 

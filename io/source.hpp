@@ -20,6 +20,7 @@ struct Source {
   std::vector<ArchiveEntry> packed{};   ///< ascending by purpose and first step
   std::vector<std::string> loose{};     ///< shards with scores of steps that no archive file holds, in order of their names
   std::vector<std::string> unscored{};  ///< shards of such steps without scores
+  std::vector<std::string> training{};  ///< what such steps trained on, where that was recorded
 };
 
 /// Of the files a walk over these purposes would read: 16 hexadecimal digits that differ when a file is another, or is packed. Reads the loose shards.

@@ -48,7 +48,7 @@ std::vector<StoredVerdict> verdicts_to_repeat(const fs::path& run_dir, std::vect
   for (const auto& folder : folders) {
     for (const auto& file : list_folder(folder.path())) {
       const std::string path = file.path().lexically_relative(run_dir);
-      if (const auto name = ShardName::parse(path); !name || name->holds == Holds::rollouts) continue;
+      if (const auto name = ShardName::parse(path); !name || (name->holds != Holds::scores && name->holds != Holds::both)) continue;
       try {
         collect(run_dir, path, all);
       } catch (const Error& fault) {  // repair sets damaged files aside, too

@@ -5,9 +5,9 @@
 #include "io/group_columns.hpp"
 #include "io/mapped_tables.hpp"
 #include "io/shard_name.hpp"
+#include "io/training_file.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace rollcall::io {
 namespace fs = std::filesystem;
@@ -65,25 +65,19 @@ std::vector<Fault> located(const fs::path& run_dir, const Fault& fault) {
   return faults;
 }
 
-void check_order(const KeyColumns& keys) {
-  const auto key = [&](std::size_t g) { return std::tuple(keys.step[g], keys.prompt_id[g], keys.draw[g]); };
-  for (std::size_t g = 1; g < keys.step.size(); ++g)
-    if (key(g) <= key(g - 1)) throw FileFault(fmt::format("row {} of groups does not follow the row before it in order of step, prompt and draw", g));
-  for (std::size_t r = 1; r < keys.sample.size(); ++r)
-    if (keys.group[r] == keys.group[r - 1] && keys.sample[r] <= keys.sample[r - 1])
-      throw FileFault(fmt::format("row {} of rollouts does not follow the row before it in order of sample", r));
-}
-
 Holds held_by(const fs::path& path) {
   const auto kind = reading(path, [&] { return TableReader(path).text("kind"); });
   return Holds(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());  // one of them: it has been read
 }
 
-template <class Shard>
-std::optional<std::string> misplaced(const ShardName& name, const Shard& s, Holds holds) {
-  const ShardName inside{s.purpose, s.step, s.round, s.producer, holds};
+std::optional<std::string> misplaced(const ShardName& name, const ShardName& inside) {
   if (inside == name) return std::nullopt;
   return fmt::format("it is the file {} under another name", inside.path());
+}
+
+template <class Shard>
+std::optional<std::string> misplaced(const ShardName& name, const Shard& s, Holds holds) {
+  return misplaced(name, {s.purpose, s.step, s.round, s.producer, holds});
 }
 
 }  // namespace
@@ -96,6 +90,7 @@ std::vector<std::string> damaged_columns(const fs::path& path) {
     check_columns<KeyColumns>(reader, damaged);
     check_columns<RolloutColumns>(reader, damaged);
     check_columns<ScoreColumns>(reader, damaged);
+    check_columns<TrainingColumns>(reader, damaged);
   } catch (const UnreadableFault& fault) {
     refuse_unreadable(path, fault.what());
   } catch (const FileFault& fault) {
@@ -126,6 +121,10 @@ std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path
   std::optional<std::string> wrong_place;
   const auto fault = fault_of(path, [&] {
     const PublishedFile file = published ? *published : inspect(run_dir, path);
+    if (name->holds == Holds::training) {
+      wrong_place = misplaced(*name, {.step = read_training(run_dir, file).step, .holds = Holds::training});
+      return;
+    }
     if (name->holds != Holds::rollouts) wrong_place = misplaced(*name, read_scores(run_dir, file), held_by(run_dir / path));
     if (name->holds != Holds::scores) wrong_place = misplaced(*name, read_shard(run_dir, file), held_by(run_dir / path));
   });
@@ -143,8 +142,9 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
       KeyColumns keys;
       RolloutColumns rollouts;
       ScoreColumns scores;
+      TrainingColumns training;
       std::vector<ColumnView> columns;
-      tables.read(keys, columns), tables.read(rollouts, columns), tables.read(scores, columns);
+      tables.read(keys, columns), tables.read(rollouts, columns), tables.read(scores, columns), tables.read(training, columns);
       check_archive(tables.reader(), entry);
       check_group_rows(keys);
       check_order(keys);

@@ -3,6 +3,7 @@
 #include "app/speaker.hpp"
 #include "base/file.hpp"
 #include "text/answer_text.hpp"
+#include "text/conversation.hpp"
 
 #include <unistd.h>
 
@@ -19,9 +20,9 @@ struct ChatFlags {
 
 constexpr const char* kLongestAnswer = "sampling.max_new_tokens=512";  // of a folder; a run file's 64 is for tasks
 
-std::vector<text::Message> beginning(const ChatFlags& flags) {
+text::Conversation beginning(const ChatFlags& flags) {
   if (flags.system.empty()) return {};
-  return {{"system", flags.system}};
+  return {{text::message("system", flags.system)}};
 }
 
 ExitCode chat(ChatFlags flags) {
@@ -32,16 +33,16 @@ ExitCode chat(ChatFlags flags) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const auto suggestion = text::differing_suggestion(speaker.format.suggested(), speaker.config.sampling);
   if (terminal && !suggestion.empty()) std::cerr << "generation_config.json suggests " << suggestion << "; --set sampling.KEY=VALUE changes what is used\n";
-  auto messages = beginning(flags);
+  auto talk = beginning(flags);
   std::uint64_t turn = 0;
   for (std::string line;;) {
     if (terminal) std::cout << "> " << std::flush;
     if (!std::getline(std::cin, line)) break;
     if (text::trim(line) == "/exit") return ExitCode::done;
     if (text::trim(line).empty()) continue;
-    messages.push_back({"user", line});
-    const std::string answer = speaker.say(speaker.format.chat_tokens(messages), turn++);
-    messages.push_back({"assistant", speaker.format.section().assistant_prefix + answer});
+    talk.messages.push_back(text::message("user", line));
+    const std::string answer = speaker.say(speaker.format.chat_tokens(talk), turn++);
+    talk.messages.push_back(text::message("assistant", speaker.format.section().assistant_prefix + answer));
   }
   require_end_of_input();
   if (terminal) std::cout << std::endl;

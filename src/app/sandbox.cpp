@@ -68,7 +68,8 @@ std::string reply(const sandbox::Outcome& outcome, const std::string& id) {
   std::string reason = outcome.end == sandbox::End::passed ? "it wrote no line" : name_of(outcome.end);
   if (!outcome.reason.empty()) reason += ": " + outcome.reason;
   else if (!said.empty()) reason += fmt::format(": {}", said.substr(said.rfind('\n') + 1));
-  return Json{{"id", id}, {"undecided", true}, {"reason", reason}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const bool ended = outcome.end != sandbox::End::sandbox_error;  // by the answer, or so it may be; the rest is the machine's
+  return Json{{"id", id}, {"undecided", true}, {"ended", ended}, {"reason", reason}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string id_of(const std::string& line, std::size_t number) {

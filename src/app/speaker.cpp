@@ -38,6 +38,7 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
                                    model_config.vocab_size, format.tokenizer()->name()),
                        "ids of another tokenizer mean nothing to a model",
                        "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
+  if (const auto missing = format.missing_end(config.sampling.stop); !missing.empty()) std::cerr << missing << "\n";
   const model::DecodeOptions all = decode_options(config);
   return {config, std::move(format), model::read_policy(folder, &stages::find_kernels(config.run.numerics), {.count = all.threads})};
 }
@@ -61,7 +62,7 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
           "the model cannot read past its last position", "shorten the prompt, or start over");
   sampling.max_new_tokens = std::min(sampling.max_new_tokens, room);
   const auto rules = stages::stop_rules(format, sampling.stop);
-  text::TextStream stream(*format.tokenizer());
+  text::TextStream stream(*format.tokenizer(), text::Tokenizer::Special::spelt);
   const auto shown = [&]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> tokens) {
       std::cout << stream.more(format.spoken(tokens)) << std::flush;

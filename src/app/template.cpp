@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "base/file.hpp"
 #include "text/chat_template.hpp"
+#include "text/conversation.hpp"
 #include "text/folder_template.hpp"
 
 #include <fmt/format.h>
@@ -17,24 +18,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// nlohmann's reader, which alone would turn a whole number beyond 64 bits into a double: another number.
-struct ExactReader : nlohmann::detail::json_sax_dom_parser<Json> {
-  using Base = nlohmann::detail::json_sax_dom_parser<Json>;
-  using Base::Base;
-  bool number_float(double value, const std::string& text) {
-    require(text.find_first_of(".eE") != std::string::npos, fmt::format("standard input holds {}, a whole number beyond 64 bits", text),
-            "a template would print another number", "pass it as a string");
-    return Base::number_float(value, text);
-  }
-};
-
 Json read_variables() {
-  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  const std::string input(std::istreambuf_iterator<char>(std::cin), {});
   require_end_of_input();
-  Json variables;
-  ExactReader reader(variables, false);
-  const bool parsed = Json::sax_parse(text, &reader);
-  require(parsed && variables.is_object(), "standard input is not a JSON object", "it names the template's variables",
+  Json variables = text::parse_in_order(input, "standard input");
+  require(variables.is_object(), "standard input is not a JSON object", "it names the template's variables",
           "pass {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}], \"add_generation_prompt\": true}");
   return variables;
 }

@@ -100,7 +100,7 @@ void decode_line(const text::Tokenizer& tokenizer, const Json& value, const Toke
 
 ExitCode run(const TokenizeFlags& flags) {
   const std::filesystem::path source = flags.source;
-  const auto tokenizer = text::read_tokenizer_json(std::filesystem::is_directory(source) ? source / "tokenizer.json" : source);
+  const auto tokenizer = std::filesystem::is_directory(source) ? text::read_folder_tokenizer(source) : text::read_tokenizer_json(source);
   Lines lines;
   std::string_view line;
   try {
@@ -119,7 +119,8 @@ ExitCode run(const TokenizeFlags& flags) {
 
 constexpr const char* kFooter =
     R"(A line of the input holds one JSON string, and its line of the output one JSON array of ids: those of Hugging Face's tokenizers with
-add_special_tokens=False, or True with --special. With --decode a line holds an array of ids, and its line of the output the text, without special tokens unless --special.)";
+add_special_tokens=False, or True with --special. Of a folder the other files that name special tokens are read too, as transformers'
+AutoTokenizer does. With --decode a line holds an array of ids, and its line of the output the text, without special tokens unless --special.)";
 
 }  // namespace
 

@@ -102,17 +102,37 @@ struct ConfigSchema::Reader {
   }
 
   void open_entry(Table& open, const std::string& knob, const toml::node& value) const {
-    std::ostringstream text;
-    if (value.is_string()) text << *value.value<std::string>();
-    else if (value.is_integer()) text << *value.value<std::int64_t>();
-    else if (value.is_number()) text << number(*value.value<double>());
-    else if (value.is_boolean()) text << (*value.value<bool>() ? "true" : "false");
-    else if (value.is_array()) text << toml::toml_formatter(*value.as_array());
-    else reject(origin, value, open.key + "." + knob, "is not a number, a boolean, a word or a list of them", "knobs are plain values", "write a plain value");
+    const std::string key = open.key + "." + knob, text = open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
     // Sorted by name, so that the written run file does not tell in which order settings were given.
     const auto at = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first >= knob; });
-    if (at != open.target->end() && at->first == knob) at->second = text.str();
-    else open.target->emplace(at, knob, text.str());
+    if (at != open.target->end() && at->first == knob) at->second = text;
+    else open.target->emplace(at, knob, text);
+  }
+
+  std::string plain_text(const std::string& key, const toml::node& value) const {
+    std::ostringstream list;
+    if (value.is_string()) return *value.value<std::string>();
+    if (!value.is_array()) return scalar_text(key, value);
+    list << toml::toml_formatter(*value.as_array());
+    return list.str();
+  }
+
+  std::string typed_text(const std::string& key, const toml::node& value) const {
+    if (value.is_string()) return toml_string(*value.value<std::string>());
+    if (value.is_floating_point() && !std::isfinite(*value.value<double>()))
+      reject(origin, value, key, "is not a finite number", "JSON, by which it is passed on, has no other", "write it in quotes if it is meant as text");
+    if (!value.is_array()) return scalar_text(key, value);
+    std::vector<std::string> items;
+    for (const auto& item : *value.as_array()) items.push_back(typed_text(key, item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+
+  std::string scalar_text(const std::string& key, const toml::node& value) const {
+    if (value.is_integer()) return fmt::format("{}", *value.value<std::int64_t>());
+    if (value.is_number()) return number(*value.value<double>());
+    if (value.is_boolean()) return *value.value<bool>() ? "true" : "false";
+    reject(origin, value, key, "is not a number, a boolean, a word or a list of them", "its owner takes plain values",
+           "write a plain value; a date or a time goes in quotes");
   }
 
   bool assign_all(const std::string& key, const toml::node& node) const {
@@ -183,7 +203,9 @@ void ConfigSchema::bind(std::string key, Target target, std::string meaning, Ran
   fields_.push_back({std::move(key), target, std::move(meaning), range, std::move(choices)});
 }
 
-void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning) { tables_.push_back({std::move(key), target, std::move(meaning)}); }
+void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning, Entries entries) {
+  tables_.push_back({std::move(key), target, std::move(meaning), entries});
+}
 
 bool ConfigSchema::has_prefix(const std::string& prefix) const {
   const std::string dotted = prefix + ".";
@@ -222,6 +244,8 @@ void ConfigSchema::set(std::string_view assignment) {
     load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // a bare word
     return;
   }
+  const toml::node_view node = parsed.at_path(key);
+  if (node.is_date() || node.is_time() || node.is_date_time()) return load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // no key is of that type
   Reader{*this, origin}.table(parsed, "");
 }
 
@@ -239,7 +263,7 @@ std::string ConfigSchema::to_toml() const {
   for (const auto& t : tables_) {
     std::string& body = section_of(t.key + ".x");
     body += fmt::format("# {}\n", t.meaning);
-    for (const auto& [k, v] : *t.target) body += fmt::format("{} = {}\n", toml_key(k), toml_string(v));
+    for (const auto& [k, v] : *t.target) body += fmt::format("{} = {}\n", toml_key(k), t.entries == Entries::typed ? v : toml_string(v));
   }
   std::string text = sections.contains("") ? sections[""] + "\n" : "";  // keys of no section must come first
   for (const auto& name : order) {

@@ -27,8 +27,10 @@ class ConfigSchema {
   /// `key` is dotted ("train.steps"). For strings, a non-empty `choices` lists the only valid values.
   /// A key bound several times is one setting: all its variables get the value.
   void bind(std::string key, Target target, std::string meaning, Range range = {}, std::vector<std::string> choices = {});
-  /// A table whose keys belong to somebody else (`objective.knobs.*`): collected as text, checked by their owner.
-  void bind_table(std::string key, KeyValues* target, std::string meaning);
+  enum class Entries { text, typed };
+  /// A table whose keys belong to somebody else (`objective.knobs.*`): collected as text, checked by their owner. Typed entries are kept as they would be
+  /// written in TOML, which for strings, numbers, booleans and lists of them is JSON too: "1.10" stays a string, 1.10 a number.
+  void bind_table(std::string key, KeyValues* target, std::string meaning, Entries entries = Entries::text);
 
   /// Reads a TOML file over the current values. Throws ConfigError naming file, line, key and the nearest valid key.
   void load(const std::filesystem::path& path);
@@ -52,6 +54,7 @@ class ConfigSchema {
     std::string key;
     KeyValues* target;
     std::string meaning;
+    Entries entries;
   };
   struct Reader;
   bool has_prefix(const std::string& prefix) const;

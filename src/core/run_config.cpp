@@ -2,6 +2,7 @@
 #include "core/run_config.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "core/judge_task.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 namespace rollcall {
 namespace {
 
+constexpr const char* kVariables = "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
+/// The comment above the variables in a config.toml that has all of them in quotes.
+constexpr const char* kOlderVariables = "variables of the chat template, for example enable_thinking = false";
 constexpr double kBig = 1e15;  // integers up to here are exact in a double
 constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
 
@@ -21,7 +25,7 @@ void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSectio
   s.bind(section + ".beta1", &o.beta1, "AdamW decay of the first moment", {0, 0.9999999});
   s.bind(section + ".beta2", &o.beta2, "AdamW decay of the second moment", {0, 0.9999999});
   s.bind(section + ".eps", &o.eps, "AdamW denominator floor", {0, 1});
-  s.bind(section + ".weight_decay", &o.weight_decay, "decoupled weight decay; not on norms, biases and embeddings", {0, 10});
+  s.bind(section + ".weight_decay", &o.weight_decay, "decoupled weight decay; not on norms, biases, embeddings and the head, tied or not", {0, 10});
   s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off", {0, kBig});
   s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
   s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
@@ -180,7 +184,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
   s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
-  s.bind("reward.undecided", &c.reward.undecided, "answers without a verdict: drop leaves them out of statistics and loss, wrong counts them as wrong", {},
+  s.bind("reward.undecided", &c.reward.undecided,
+         "answers without a verdict: drop leaves those out that no answer can bring about (jobs/README.md), wrong counts them all as wrong", {},
          {"drop", "wrong"});
 
   bind_judge(s, c.judge);
@@ -191,7 +196,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("text.system", &c.text.system, "system message; empty: none is given, and the template may put in its own");
   s.bind("text.user", &c.text.user, "what the policy is asked; {prompt} stands for the task's prompt");
   s.bind("text.assistant_prefix", &c.text.assistant_prefix, "beginning of every answer, given with the prompt: not trained on, not shown to the verifier");
-  s.bind_table("text.variables", &c.text.variables, "variables of the chat template, for example enable_thinking = false");
+  s.bind_table("text.variables", &c.text.variables, kVariables, ConfigSchema::Entries::typed);
 
   auto& m = c.model;
   s.bind("model.path", &m.path, "folder with config.json and model.safetensors; empty: initialise");
@@ -215,7 +220,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sft.answer_key", &c.sft.answer_key, "sft.file: key of its answer; empty: answer or completion");
   s.bind("sft.thought_dropout", &c.sft.thought_dropout, "share of the examples whose thought, <think>...</think>, is emptied", kShare);
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
-  s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step", kPositive);
+  s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step; each is taken once a pass, in an order of the pass's own", kPositive);
   bind_optimizer(s, "sft", c.sft.optimizer);
 
   s.bind("sampling.temperature", &c.sampling.temperature, "sampling temperature; 0: greedy", {0, 100});
@@ -225,7 +230,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
-  s.bind("train.rollouts", &c.train.rollouts, "end early, with the step that reaches this many drawn rollouts; 0: only train.steps counts", kCount);
+  s.bind("train.rollouts", &c.train.rollouts,
+         "end early, with the step that reaches this many drawn rollouts, as do learning rates and other schedules; 0: only train.steps counts", kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
@@ -234,7 +240,8 @@ ConfigSchema bind(RunConfig& c) {
          {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
   s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
-  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean is a spike; 0: off", {0, kBig});
+  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean, of steps with a gradient, is a spike; 0: off",
+         {0, kBig});
   s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
   s.bind("train.from_archive", &c.train.from_archive, "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
 
@@ -294,8 +301,9 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
   s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
-  s.bind("checkpoint.keep_best", &c.checkpoint.keep_best,
-         "metric whose best checkpoint is kept too (of a step, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
+  s.bind(
+      "checkpoint.keep_best", &c.checkpoint.keep_best,
+      "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
 
   s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});
@@ -310,10 +318,45 @@ ConfigSchema bind(RunConfig& c) {
   return s;
 }
 
+namespace {
+
+/// What a variable in quotes was for the versions that wrote all of them so: a number, a boolean or a list where it reads as one.
+std::string as_older_versions(const std::string& quoted) {
+  std::string text;
+  ConfigSchema::KeyValues typed;
+  ConfigSchema unquoted, table;
+  unquoted.bind("text", &text, {});
+  table.bind_table("table", &typed, {}, ConfigSchema::Entries::typed);
+  try {
+    unquoted.load_text("text = " + quoted, "a template variable");
+    table.set("table.value=" + text);
+  } catch (const ConfigError&) {
+    return quoted;  // inf, nan
+  }
+  return typed.front().second.starts_with('"') ? quoted : typed.front().second;
+}
+
+void load_settings(RunConfig& config, ConfigSchema& schema, const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  schema.load_text(text, file.string());
+  if (text.find(fmt::format("\n# {}\n", kOlderVariables)) == std::string::npos) return;
+  for (auto& [name, value] : config.text.variables)
+    if (value.starts_with('"')) value = as_older_versions(value);
+}
+
+}  // namespace
+
+RunConfig read_run_config(const std::filesystem::path& file) {
+  RunConfig config;
+  ConfigSchema schema = bind(config);
+  load_settings(config, schema, file);
+  return config;
+}
+
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments) {
   RunConfig config;
   ConfigSchema schema = bind(config);
-  if (!file.empty()) schema.load(file);
+  if (!file.empty()) load_settings(config, schema, file);
   for (const auto& assignment : assignments) schema.set(assignment);
   check(config);
   return config;

@@ -83,7 +83,7 @@ struct TextSection {
   std::string system;                  ///< system message; empty: none is given (a template may then put in one of its own)
   std::string user = "{prompt}";       ///< what the policy is asked, with the task's prompt in place of {prompt}
   std::string assistant_prefix;        ///< the answer's beginning, given with the prompt: not trained on and not shown to the verifier
-  std::vector<std::pair<std::string, std::string>> variables;  ///< of the template, as JSON where they read as JSON, else as text
+  std::vector<std::pair<std::string, std::string>> variables;  ///< of the template, as JSON: a string is in quotes
 };
 
 /// Keys of a Hugging Face config.json of the Llama / Qwen2 / Qwen3 family; vocab_size comes from the tokenizer.
@@ -277,6 +277,7 @@ struct RunConfig {
 /// The table of keys. The schema points into `config`, which must outlive it.
 ConfigSchema bind(RunConfig& config);
 
+RunConfig read_run_config(const std::filesystem::path& file);  ///< a run file's settings, not yet checked
 /// Reads a run file (may be empty: all defaults) and the --set assignments over it, and checks what a single key cannot.
 /// Throws ConfigError.
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments);

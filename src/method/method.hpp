@@ -47,6 +47,10 @@ class Method {
  public:
   virtual ~Method() = default;
   virtual std::shared_ptr<const Prepared> prepare(const StepColumns& step) const = 0;
+  /// A step that several updates train on: what its rollouts say is taken once, before the first of them (METHODS.md, "Once a step, and at every update").
+  virtual std::shared_ptr<const Prepared> prepare_step(const StepColumns& step) const = 0;
+  /// One of these updates. `step`: made by prepare_step; `rollouts`: [B] which of the step's this update trains, ascending.
+  virtual std::shared_ptr<const Prepared> prepare_update(const StepColumns& update, const Prepared& step, std::vector<std::int64_t> rollouts) const = 0;
   virtual std::string describe() const = 0;              ///< pieces with formulas and knobs with values, one line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must hold
   virtual std::vector<std::string> unset() const = 0;    ///< knobs that no default can fill and neither row nor run file has set, as family.knob

@@ -53,10 +53,10 @@ std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks) {
 
 std::int64_t ranks_with_share(std::span<const std::int64_t> begins) { return std::lower_bound(begins.begin(), begins.end(), begins.back()) - begins.begin(); }
 
-double learning_rate(const OptimizerSection& settings, std::int64_t step, std::int64_t steps) {
+double learning_rate(const OptimizerSection& settings, std::int64_t step, double steps) {
   if (step <= settings.warmup_steps) return settings.lr * double(step) / double(settings.warmup_steps);
-  const std::int64_t decay_steps = std::max<std::int64_t>(1, steps - settings.warmup_steps);
-  const double progress = std::min(1.0, double(step - settings.warmup_steps) / double(decay_steps));
+  const double decay_steps = std::max(1.0, steps - double(settings.warmup_steps));
+  const double progress = std::min(1.0, double(step - settings.warmup_steps) / decay_steps);
   const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
   return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
 }

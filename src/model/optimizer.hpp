@@ -21,7 +21,7 @@
 namespace rollcall::model {
 
 /// lr at 1-based `step` of `steps`: linear warm-up, then cosine to lr * min_lr_ratio.
-double learning_rate(const OptimizerSection& settings, std::int64_t step, std::int64_t steps);
+double learning_rate(const OptimizerSection& settings, std::int64_t step, double steps);
 
 /// How the flat buffer of `size` elements is cut for AdamW: who has share s takes the gradient of [begins[s], begins[s + 1]), holds its moments and makes its new
 /// weights (ZeRO stage 1; Rajbhandari et al. 2020, section 5.1). [ranks + 1]; cut at blocks of the norm. A share has at least 1 MiB of moments, so that its file in a

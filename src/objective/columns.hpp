@@ -27,7 +27,7 @@ struct Normalizer {
 /// equal values is that value, where the rounding of their sum would leave a difference that a division by a spread of 0 + eps makes large.
 double mean_of(const at::Tensor& x, const at::Tensor& weight = {});
 
-/// The step's columns and what is derived from them, filled in this order: advantage, weight, then lengths and denominators.
+/// The columns of a step, or of a mini-batch of it, and what is derived from them, filled in this order: advantage, weight, then lengths and denominators.
 class Step {
  public:
   /// Throws std::logic_error when shapes do not fit, NumericsError for a reward that is not finite.
@@ -47,6 +47,8 @@ class Step {
   at::Tensor keep;                                     ///< [N] float64, 1 for trained tokens, 0 for dropped ones; undefined: all trained
   at::Tensor trained_length;                           ///< [B] float64, trained tokens of each rollout
   Normalizer normalizer;
+  const Step* of_step = nullptr;  ///< the whole step, where this is a mini-batch of it
+  const Step& whole() const { return of_step != nullptr ? *of_step : *this; }
 
   /// Recounts trained_length and normalizer after the weight pieces have set `keep`.
   void count();

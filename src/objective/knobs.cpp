@@ -105,12 +105,12 @@ std::vector<std::string> Knobs::unset() const {
 }
 
 void Knobs::needs_column(std::function<bool()> needed, std::string column) {
-  columns_.emplace_back([needed = std::move(needed), column = std::move(column)] { return std::vector<std::string>(needed() ? 1 : 0, column); });
+  needs_columns([needed = std::move(needed), column = std::move(column)] { return std::vector<std::string>(needed() ? 1 : 0, column); });
 }
 void Knobs::needs_column(std::function<std::string()> column) {
-  columns_.emplace_back([column = std::move(column)] { return std::vector<std::string>{column()}; });
+  needs_columns([column = std::move(column)] { return std::vector<std::string>{column()}; });
 }
-void Knobs::needs_columns(std::function<std::vector<std::string>()> columns) { columns_.push_back(std::move(columns)); }
+void Knobs::needs_columns(std::function<std::vector<std::string>()> columns) { columns_.push_back({family_, piece_, std::move(columns)}); }
 void Knobs::needs_column(std::string column) {
   needs_column([] { return true; }, std::move(column));
 }
@@ -137,10 +137,19 @@ void Knobs::check() const {
 
 std::vector<std::string> Knobs::columns() const {
   std::vector<std::string> names;
-  for (const auto& columns : columns_) {
-    for (auto& name : columns()) {
+  for (const auto& need : columns_) {
+    for (auto& name : need.columns()) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
     }
+  }
+  return names;
+}
+
+std::vector<std::string> Knobs::columns(std::string_view family, std::string_view piece) const {
+  std::vector<std::string> names;
+  for (const auto& need : columns_) {
+    if (need.family != family || need.piece != piece) continue;
+    for (auto& name : need.columns()) names.push_back(std::move(name));
   }
   return names;
 }

@@ -61,6 +61,7 @@ class Knobs {
   void set(const std::string& key, const std::string& value);
   void check() const;
   std::vector<std::string> columns() const;
+  std::vector<std::string> columns(std::string_view family, std::string_view piece) const;  ///< those of one piece
   const std::vector<Knob>& all() const { return knobs_; }
 
  private:
@@ -74,7 +75,11 @@ class Knobs {
   std::string family_, piece_;
   std::vector<Knob> knobs_;
   std::vector<Rule> rules_;
-  std::vector<std::function<std::vector<std::string>()>> columns_;
+  struct Need {
+    std::string family, piece;
+    std::function<std::vector<std::string>()> columns;
+  };
+  std::vector<Need> columns_;
   bool needs_value_ = false, needs_whole_groups_ = false;
 };
 

@@ -52,8 +52,9 @@ void use_one_thread() {
 
 class PreparedStep final : public method::Prepared {
  public:
-  PreparedStep(std::shared_ptr<const Objective> objective, const method::StepColumns& step)
-      : objective_(std::move(objective)), prepared_(objective_->prepare(tensors_of(step))) {}
+  PreparedStep(std::shared_ptr<const Objective> objective, std::shared_ptr<const Objective::Prepared> prepared)
+      : objective_(std::move(objective)), prepared_(std::move(prepared)) {}
+  const std::shared_ptr<const Objective::Prepared>& prepared() const { return prepared_; }
 
   method::LeafLoss evaluate(const method::LeafColumns& leaf) const override {
     use_one_thread();
@@ -96,7 +97,17 @@ class ObjectiveMethod final : public method::Method {
 
   std::shared_ptr<const method::Prepared> prepare(const method::StepColumns& step) const override {
     use_one_thread();
-    return std::make_shared<const PreparedStep>(objective_, step);
+    return std::make_shared<const PreparedStep>(objective_, objective_->prepare(tensors_of(step)));
+  }
+  std::shared_ptr<const method::Prepared> prepare_step(const method::StepColumns& step) const override {
+    use_one_thread();
+    return std::make_shared<const PreparedStep>(objective_, objective_->prepare_step(tensors_of(step)));
+  }
+  std::shared_ptr<const method::Prepared> prepare_update(const method::StepColumns& update, const method::Prepared& step,
+                                                         std::vector<std::int64_t> rollouts) const override {
+    use_one_thread();
+    const auto& whole = dynamic_cast<const PreparedStep&>(step).prepared();
+    return std::make_shared<const PreparedStep>(objective_, objective_->prepare(tensors_of(update), {whole, std::move(rollouts)}));
   }
   std::string describe() const override { return objective_->describe(); }
   std::vector<std::string> columns() const override { return objective_->columns(); }

@@ -10,13 +10,20 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rollcall::objective {
+namespace {
+
+at::Tensor plus(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a + b : a.defined() ? a : b; }
+at::Tensor times(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a * b : a.defined() ? a : b; }
+
+}  // namespace
 
 /// The step with its advantages, and the coefficient of every token's loss; immutable once made.
 class Objective::Prepared {
  public:
-  explicit Prepared(const StepColumns& columns) : step(columns) {}
+  explicit Prepared(const StepColumns& columns) : step(columns), statistics(columns.statistics) {}
   Step step;
   at::Tensor plain_advantage;                               ///< [N] before the scheduler's weights; undefined: there are none
   at::Tensor policy_coefficient;                            ///< [N] aggregate times weights: what the surrogate is multiplied by
@@ -24,6 +31,15 @@ class Objective::Prepared {
   std::vector<std::pair<std::string, at::Tensor>> shaping;  ///< by reward piece: [B] by how much it changed the reward
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
+  std::vector<TokenWeight> weights;           ///< by weight piece: what it made
+  bool knows_trained = true;                  ///< no update has a say in what trains with which advantage
+  std::shared_ptr<const Prepared> of_step{};  ///< the step that this is an update of
+
+  void remember(const std::map<std::string, double>& changed) {
+    for (const auto& [name, value] : changed) statistics[name] = value;
+  }
+  void take(OfStep of);                     ///< what the step says of the update's rollouts
+  void close(const at::Tensor& aggregate);  ///< [N] coefficients of losses, once all pieces that choose and weigh have run
 
   /// Where rollouts come from, as metrics tell it apart.
   struct Origin {
@@ -35,6 +51,32 @@ class Objective::Prepared {
   std::vector<Origin> origins;
   void find_origins();
 };
+
+void Objective::Prepared::take(OfStep of) {
+  of_step = std::move(of.step);
+  const Step& whole = of_step->step;
+  const at::Tensor rollouts = at::tensor(of.rollouts, at::kLong);
+  const auto offset = whole.columns.offsets.accessor<std::int64_t, 1>();
+  std::vector<std::int64_t> places;
+  for (const auto i : of.rollouts)
+    for (auto t = offset[i]; t < offset[i + 1]; ++t) places.push_back(t);
+  const at::Tensor tokens = at::tensor(places, at::kLong);
+  expect(rollouts.size(0) == step.rollouts && at::equal(whole.length.index_select(0, rollouts), step.length), "an update holds rollouts of its step");
+  const auto of_rollouts = [&](const at::Tensor& column) { return column.defined() ? column.index_select(0, rollouts) : column; };
+  const auto of_tokens = [&](const at::Tensor& column) { return column.defined() ? column.index_select(0, tokens) : column; };
+  step.of_step = &whole;
+  step.reward = of_rollouts(whole.reward), step.token_reward = of_tokens(whole.token_reward);
+  step.advantage = of_tokens(whole.advantage), step.value_target = of_tokens(whole.value_target);
+  plain_advantage = of_tokens(of_step->plain_advantage);
+  for (const auto& [name, change] : of_step->shaping) shaping.emplace_back(name, of_rollouts(change));
+  for (const auto& w : of_step->weights) weights.push_back({of_tokens(w.factor), of_tokens(w.keep), w.lr_factor});
+}
+
+void Objective::Prepared::close(const at::Tensor& aggregate) {
+  regularizer_coefficient = times(aggregate, step.keep);
+  policy_coefficient = times(regularizer_coefficient, step.factor);
+  find_origins();
+}
 
 void Objective::Prepared::find_origins() {
   const auto& columns = step.columns;
@@ -56,9 +98,6 @@ void Objective::Prepared::find_origins() {
 }
 
 namespace {
-
-at::Tensor plus(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a + b : a.defined() ? a : b; }
-at::Tensor times(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a * b : a.defined() ? a : b; }
 
 /// Extremes over the leaf's trained tokens; nothing is noted where there are none.
 void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, const at::Tensor& keep) {
@@ -110,43 +149,80 @@ Objective::~Objective() = default;
 std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
-  Step& step = prepared->step;
-  for (const auto& column : resolved_->knobs.columns()) step.named(column);
-  prepared->statistics = columns.statistics;
-  const auto remember = [&](const auto& changed) {
-    for (const auto& [name, value] : changed) prepared->statistics[name] = value;
-  };
-  for (const auto& [name, reward] : resolved_->rewards) {
+  for (const auto& column : resolved_->knobs.columns()) prepared->step.named(column);
+  shape_rewards(*prepared, Part::all);
+  estimate_advantage(*prepared, Part::all);
+  weigh(*prepared, Part::all);
+  prepared->close(resolved_->aggregate(prepared->step));
+  return prepared;
+}
+
+std::shared_ptr<const Objective::Prepared> Objective::prepare_step(const StepColumns& columns) const {
+  const at::NoGradGuard no_grad;
+  auto prepared = std::make_shared<Prepared>(columns);
+  shape_rewards(*prepared, Part::step);
+  estimate_advantage(*prepared, Part::step);
+  weigh(*prepared, Part::step);
+  const auto& weights = resolved_->weights;
+  prepared->knows_trained = !resolved_->advantage.each_update && std::none_of(weights.begin(), weights.end(), [](const auto& w) { return w.each_update; });
+  prepared->find_origins();
+  return prepared;
+}
+
+std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns, OfStep of) const {
+  const at::NoGradGuard no_grad;
+  auto prepared = std::make_shared<Prepared>(columns);
+  for (const auto& column : resolved_->knobs.columns()) prepared->step.named(column);
+  prepared->take(std::move(of));
+  shape_rewards(*prepared, Part::update);
+  estimate_advantage(*prepared, Part::update);
+  weigh(*prepared, Part::update);
+  prepared->close(resolved_->aggregate(prepared->step));
+  return prepared;
+}
+
+void Objective::shape_rewards(Prepared& prepared, Part part) const {
+  Step& step = prepared.step;
+  for (const auto& [name, reward, each_update] : resolved_->rewards) {
+    if (!runs(part, each_update)) continue;
     const ShapedReward shaped = reward(step);
-    if (shaped.reward.defined()) prepared->shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
+    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined()), "a reward piece that reads an update's policy leaves rewards alone");
+    if (shaped.reward.defined()) prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
     step.token_reward = plus(step.token_reward, shaped.token_reward);
-    remember(shaped.statistics);
+    prepared.remember(shaped.statistics);
   }
-  const Advantage estimate = resolved_->advantage(step);
+}
+
+void Objective::estimate_advantage(Prepared& prepared, Part part) const {
+  if (!runs(part, resolved_->advantage.each_update)) return;
+  Step& step = prepared.step;
+  const Advantage estimate = resolved_->advantage.function(step);
   step.advantage = estimate.advantage, step.value_target = estimate.value_target;
-  remember(estimate.statistics);
-  if (columns.group_weight.defined()) {
-    prepared->plain_advantage = step.advantage;
-    step.advantage = step.advantage * step.over_tokens(step.over_rollouts(columns.group_weight));
-  }
-  if (columns.trains.defined()) {
-    step.keep = step.over_tokens(columns.trains);
+  prepared.remember(estimate.statistics);
+  if (!step.columns.group_weight.defined()) return;
+  prepared.plain_advantage = step.advantage;
+  step.advantage = step.advantage * step.over_tokens(step.over_rollouts(step.columns.group_weight));
+}
+
+void Objective::weigh(Prepared& prepared, Part part) const {
+  Step& step = prepared.step;
+  if (step.columns.trains.defined()) {
+    step.keep = step.over_tokens(step.columns.trains);
     step.count();  // weight pieces choose among what may train
   }
   bool chosen = false;
-  for (const auto& weight : resolved_->weights) {
-    const TokenWeight w = weight(step);
+  const std::vector<TokenWeight> of_step = std::exchange(prepared.weights, {});
+  for (std::size_t i = 0; i < resolved_->weights.size(); ++i) {
+    const auto& [name, weight, each_update] = resolved_->weights[i];
+    const TokenWeight w = runs(part, each_update) ? weight(step) : part == Part::update ? of_step.at(i) : TokenWeight{};
     step.factor = times(step.factor, w.factor);
     step.keep = times(step.keep, w.keep);
-    prepared->lr_factor *= w.lr_factor;
+    prepared.lr_factor *= w.lr_factor;
     chosen = chosen || w.keep.defined();
-    remember(w.statistics);
+    prepared.remember(w.statistics);
+    prepared.weights.push_back(w);
   }
   if (chosen) step.count();
-  prepared->regularizer_coefficient = times(resolved_->aggregate(step), step.keep);
-  prepared->policy_coefficient = times(prepared->regularizer_coefficient, step.factor);
-  prepared->find_origins();
-  return prepared;
 }
 
 LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& columns) const {
@@ -205,6 +281,12 @@ std::vector<double> token_advantages(const Objective::Prepared& prepared) {
 std::string Objective::describe() const {
   std::string text = fmt::format("{}: {}, {} ({})\n", resolved_->recipe->name, resolved_->recipe->title, resolved_->recipe->paper, resolved_->recipe->year);
   for (const auto& [piece, formula] : resolved_->cards) text += fmt::format("  {:<36} {}\n", piece, formula);
+  const auto note_update = [&](const char* family, const auto& piece) {
+    if (piece.each_update) text += fmt::format("  {} {} acts at every update, on its rollouts\n", family, piece.name);
+  };
+  for (const auto& reward : resolved_->rewards) note_update("reward", reward);
+  note_update("advantage", resolved_->advantage);
+  for (const auto& weight : resolved_->weights) note_update("weight", weight);
   for (const auto& knob : resolved_->knobs.all()) text += fmt::format("  {:<36} {:<10} {}\n", knob.key(), knob.value(), knob.meaning);
   return text;
 }
@@ -231,7 +313,7 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared, const s
   }
   const at::Tensor& keep = prepared.step.keep;
   const at::Tensor& advantage = prepared.step.advantage;
-  note_column(metrics, "critic/advantages", keep.defined() ? advantage.masked_select(keep > 0) : advantage);
+  if (prepared.knows_trained) note_column(metrics, "critic/advantages", keep.defined() ? advantage.masked_select(keep > 0) : advantage);
   const at::Tensor& own = prepared.origins.front().rollouts;
   const auto sampled = [&](const at::Tensor& per_rollout) { return own.defined() ? per_rollout.masked_select(own) : per_rollout; };
   note_column(metrics, "critic/score", sampled(prepared.step.columns.reward));
@@ -245,7 +327,8 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared, const s
     if (own_change.numel() > 0) metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
   }
   // Of all that pushes, the share that pushes up; each rollout counts by its mean advantage, whatever its length.
-  const at::Tensor push = prepared.step.rollout_sum(times(advantage, keep)) / prepared.step.trained_length.clamp_min(1);
+  const at::Tensor push =
+      prepared.knows_trained ? prepared.step.rollout_sum(times(advantage, keep)) / prepared.step.trained_length.clamp_min(1) : at::zeros({0}, at::kDouble);
   if (const double all = push.abs().sum().item<double>(); all > 0) metrics["critic/positive_share"] = push.clamp_min(0).sum().item<double>() / all;
   if (prepared.lr_factor != 1.0) metrics["actor/lr_factor"] = prepared.lr_factor;
   return metrics;

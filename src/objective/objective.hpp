@@ -66,6 +66,16 @@ class Objective {
   /// Per-step preparation: advantages, weights, denominators (a Normalizer), computed once from the whole step.
   class Prepared;
   std::shared_ptr<const Prepared> prepare(const StepColumns& step) const;
+  /// A step that several updates train on. What its rollouts say is taken once, from all of them: the pieces of reward, advantage and weight that do not read the
+  /// policy of an update. Its statistics are those after the step. No leaf is evaluated on it.
+  std::shared_ptr<const Prepared> prepare_step(const StepColumns& step) const;
+  struct OfStep {
+    std::shared_ptr<const Prepared> step;  ///< made by prepare_step
+    std::vector<std::int64_t> rollouts;    ///< [B] which of its rollouts the update trains, ascending
+  };
+  /// One update of it: the step's rewards, advantages and weights of these rollouts, and what pieces make that read the update's policy. Denominators are its own.
+  /// Its statistics are `update.statistics` with what those pieces change.
+  std::shared_ptr<const Prepared> prepare(const StepColumns& update, OfStep of) const;
   /// Loss and derivative of one leaf. The sum over any cut into leaves is the same (to rounding).
   LeafLoss evaluate(const Prepared& prepared, const LeafColumns& leaf) const;
 
@@ -83,6 +93,11 @@ class Objective {
 
   struct Resolved;  ///< resolve.hpp
  private:
+  enum class Part { all, step, update };  ///< which pieces run
+  static bool runs(Part part, bool each_update) { return part == Part::all || each_update == (part == Part::update); }
+  void shape_rewards(Prepared& prepared, Part part) const;
+  void estimate_advantage(Prepared& prepared, Part part) const;
+  void weigh(Prepared& prepared, Part part) const;
   std::vector<double> rollout_loss(const Prepared& prepared, const Leaf& leaf, const at::Tensor& ratio, const at::Tensor& loss) const;
   std::unique_ptr<Resolved> resolved_;
 };
@@ -90,7 +105,8 @@ class Objective {
 /// Folds leaf metrics into step metrics under the field's names: actor/pg_loss, actor/ratio_min, actor/ratio_max, actor/ratio_mean, actor/pg_clipfrac,
 /// actor/ppo_kl, actor/entropy, critic/advantages/{mean,min,max}, critic/score/{mean,min,max} (from the verifier),
 /// critic/rewards/{mean,min,max} (as shaped), critic/component/NAME/mean, critic/shaping/PIECE/mean (what that reward piece added to the reward),
-/// critic/positive_share (sum of positive over sum of absolute advantages of the trained rollouts; absent where all are 0). Ratio, ppo_kl, score and rewards are those of the rollouts that the step's policy sampled; replayed ones have
+/// critic/positive_share (sum of positive over sum of absolute advantages of the trained rollouts; absent where all are 0). Of a step without leaves (prepare_step)
+/// come the figures of its rollouts alone, critic/advantages and critic/positive_share only where no update has a say in them. Ratio, ppo_kl, score and rewards are those of the rollouts that the step's policy sampled; replayed ones have
 /// replay/ratio_min, replay/ratio_max, replay/ratio_mean and replay/ppo_kl. Order of leaves fixes the rounding.
 std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves);
 

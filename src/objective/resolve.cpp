@@ -86,6 +86,13 @@ Function make(Family family, PieceTable<Function> table, const std::string& name
   return piece.make(into.knobs);
 }
 
+template <class Function>
+std::vector<Chosen<Function>> chosen(std::vector<std::pair<std::string, Function>> pieces) {
+  std::vector<Chosen<Function>> all;
+  for (auto& [name, function] : pieces) all.push_back({std::move(name), std::move(function)});
+  return all;
+}
+
 /// The pieces of a family that composes, in the order given; none makes no piece.
 template <class Function>
 std::vector<std::pair<std::string, Function>> make_all(Family family, PieceTable<Function> table, const std::string& names, Objective::Resolved& into) {
@@ -116,11 +123,11 @@ void append_cards(Family family, PieceTable<Function> table, std::vector<PieceCa
 
 Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& overrides, const Settings& settings) : recipe(&find_recipe(recipe_name)) {
   Choice choice = choose(*recipe, overrides);
-  rewards = make_all(Family::reward, objective::rewards(), of(choice, Family::reward), *this);
-  advantage = make(Family::advantage, advantages(), of(choice, Family::advantage), *this);
+  rewards = chosen(make_all(Family::reward, objective::rewards(), of(choice, Family::reward), *this));
+  advantage = {of(choice, Family::advantage), make(Family::advantage, advantages(), of(choice, Family::advantage), *this)};
   ratio = make(Family::ratio, ratios(), of(choice, Family::ratio), *this);
   surrogate = make(Family::surrogate, surrogates(), of(choice, Family::surrogate), *this);
-  for (auto& [name, weight] : make_all(Family::weight, objective::weights(), of(choice, Family::weight), *this)) weights.push_back(std::move(weight));
+  weights = chosen(make_all(Family::weight, objective::weights(), of(choice, Family::weight), *this));
   aggregate = make(Family::aggregate, aggregates(), of(choice, Family::aggregate), *this);
   regularizers = make_all(Family::regularizer, objective::regularizers(), of(choice, Family::regularizer), *this);
   for (const auto& [key, value] : recipe->settings) {
@@ -130,6 +137,17 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   }
   for (const auto& [key, value] : settings) knobs.set(key, value);
   knobs.check();
+  tell_updates_apart();
+}
+
+void Objective::Resolved::tell_updates_apart() {
+  const auto reads_current = [&](Family family, const std::string& piece) {
+    const auto columns = knobs.columns(name_of(family), piece);
+    return std::any_of(columns.begin(), columns.end(), [](const auto& name) { return name == column::current_logprob || name == column::current_entropy; });
+  };
+  for (auto& reward : rewards) reward.each_update = reads_current(Family::reward, reward.name);
+  advantage.each_update = reads_current(Family::advantage, advantage.name);
+  for (auto& weight : weights) weight.each_update = advantage.each_update || reads_current(Family::weight, weight.name);
 }
 
 std::vector<std::string> recipe_names() {

@@ -9,6 +9,14 @@
 
 namespace rollcall::objective {
 
+/// A chosen piece of a family that works on the step.
+template <class Function>
+struct Chosen {
+  std::string name;
+  Function function;
+  bool each_update = false;  ///< it reads the policy that an update starts from, or what such a piece makes: it acts on each update's rollouts
+};
+
 struct Objective::Resolved {
   /// Throws ConfigError, see Objective.
   Resolved(const std::string& recipe, const Settings& overrides, const Settings& settings);
@@ -16,13 +24,16 @@ struct Objective::Resolved {
   const Recipe* recipe = nullptr;
   std::vector<std::pair<std::string, std::string>> cards;  ///< (family  name, formula) of each chosen piece
   Knobs knobs;
-  std::vector<std::pair<std::string, RewardFunction>> rewards;  ///< with the piece's name
-  AdvantageFunction advantage;
+  std::vector<Chosen<RewardFunction>> rewards;
+  Chosen<AdvantageFunction> advantage;
   RatioFunction ratio;
   SurrogateFunction surrogate;
-  std::vector<WeightFunction> weights;
+  std::vector<Chosen<WeightFunction>> weights;
   AggregateFunction aggregate;
   std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< with the piece's name
+
+ private:
+  void tell_updates_apart();  ///< sets each_update
 };
 
 }  // namespace rollcall::objective

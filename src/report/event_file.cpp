@@ -12,6 +12,7 @@
 #include <bit>
 #include <charconv>
 #include <chrono>
+#include <optional>
 
 namespace rollcall::report {
 namespace fs = std::filesystem;
@@ -59,6 +60,52 @@ fs::path next_name(const fs::path& folder) {
   return folder / fmt::format("{}{:010}.{}.{}", kPrefix, seconds, host, ::getpid());
 }
 
+std::uint64_t number_at(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i) value |= std::uint64_t(std::uint8_t(bytes[i])) << (8 * i);
+  return value;
+}
+
+/// Takes a varint off the front; 0 where the bytes end before it does.
+std::uint64_t take_varint(std::string_view& bytes) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = std::uint8_t(bytes.front());
+    bytes.remove_prefix(1);
+    value |= std::uint64_t(byte & 0x7fU) << shift;
+    if (byte < 0x80) return value;
+  }
+  return 0;
+}
+
+/// The step of an Event that holds scalars; nothing for others.
+std::optional<std::uint64_t> scalar_step(std::string_view event) {
+  std::uint64_t step = 0;
+  bool scalars = false;
+  while (!event.empty()) {
+    const std::uint64_t key = take_varint(event), field = key >> 3, wire = key & 7;
+    const std::uint64_t value = wire == 0 || wire == 2 ? take_varint(event) : 0;
+    if (field == 2 && wire == 0) step = value;
+    scalars = scalars || field == 5;
+    const std::uint64_t length = wire == 1 ? 8 : wire == 2 ? value : wire == 5 ? 4 : 0;
+    event.remove_prefix(std::min<std::size_t>(length, event.size()));
+  }
+  return scalars ? std::optional(step) : std::nullopt;
+}
+
+/// Bytes of the records before the first that a reader is not to see.
+std::uint64_t length_before(std::string_view file, std::uint64_t first_step) {
+  constexpr std::size_t kHead = 12, kFoot = 4;  // length and its check; the payload's check
+  std::size_t at = 0;
+  while (file.size() - at >= kHead + kFoot) {
+    const std::uint64_t length = number_at(file.substr(at));
+    if (length > file.size() - at - kHead - kFoot) break;
+    if (const auto step = scalar_step(file.substr(at + kHead, length)); step && *step >= first_step) break;
+    at += kHead + length + kFoot;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::uint32_t masked_crc32c(std::string_view bytes) {
@@ -82,8 +129,21 @@ std::string scalar_event(double wall_time, std::uint64_t step, const std::vector
   return real64(1, wall_time) + integer(2, step) + nested(5, summary);
 }
 
+void cut_event_files(const fs::path& folder, std::uint64_t first_step) {
+  for (const auto& entry : list_folder(folder)) {
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    const std::string bytes = read_file(entry.path());
+    const std::uint64_t length = length_before(bytes, first_step);
+    if (length == bytes.size()) continue;
+    const int fd = open_append(entry.path());
+    truncate(fd, length, entry.path());
+    ::close(fd);
+  }
+}
+
 EventFile::EventFile(const fs::path& folder, std::uint64_t first_step) {
   make_folder(folder);
+  cut_event_files(folder, first_step);
   path_ = next_name(folder);
   fd_ = open_append(path_);
   append(fd_, tfrecord(version_event(now())) + tfrecord(start_event(now(), first_step)), path_);

@@ -21,10 +21,13 @@ std::string version_event(double wall_time);  ///< must come first in a file
 std::string start_event(double wall_time, std::uint64_t step);
 std::string scalar_event(double wall_time, std::uint64_t step, const std::vector<std::pair<std::string, double>>& values);
 
+/// Ends each event file of the folder before its first scalars of `first_step` or a later one, and before a record that a crash tore.
+void cut_event_files(const std::filesystem::path& folder, std::uint64_t first_step);
+
 /// One new file in `folder`, named so that it sorts after every event file that is there: readers take files in the order of their names.
 class EventFile {
  public:
-  /// `first_step`: this file replaces what earlier ones hold from there on. Throws StorageError.
+  /// `first_step`: this file replaces what earlier ones hold from there on, which is cut off them. Throws StorageError.
   EventFile(const std::filesystem::path& folder, std::uint64_t first_step);
   ~EventFile();
   EventFile(EventFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}

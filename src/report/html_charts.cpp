@@ -115,6 +115,17 @@ std::string budget_charts(const ReportInput& input) {
               drawn_and_trained(input.metrics));
 }
 
+namespace {
+
+/// A figure of updates: its mean and, where steps make several, that of the last one. Nothing where a run has neither.
+std::string mean_and_last(const Rows& rows, const std::string& metric, const std::string& title, Unit unit) {
+  const Series mean = curve(rows, "train", metric, "mean of the updates", palette(0)), last = curve(rows, "train", metric + "_last", "last update", palette(1));
+  if (mean.x.empty()) return "";
+  return line_chart(steps(title, unit), last.x.empty() ? std::vector{mean} : std::vector{mean, last});
+}
+
+}  // namespace
+
 std::string health_charts(const ReportInput& input) {
   const Rows& rows = input.metrics;
   std::vector<Series> ratio;
@@ -122,7 +133,9 @@ std::string health_charts(const ReportInput& input) {
     Series s = curve(rows, "train", "actor/ratio_" + end, end, palette(ratio.size()));
     if (!s.x.empty()) ratio.push_back(std::move(s));
   }
-  return grid(line_chart(steps("Importance ratio", Unit::plain, "extremes over the step's tokens"), ratio) +
+  return grid(line_chart(steps("Importance ratio", Unit::plain, "extremes over the tokens of all updates"), ratio) +
+              mean_and_last(rows, "actor/pg_clipfrac", "Clipped share of tokens", Unit::share) +
+              mean_and_last(rows, "actor/ppo_kl", "Divergence from the policy that sampled (nats per token)", Unit::plain) +
               one_curve(rows, "train", "actor/grad_norm", "Gradient norm", 4));
 }
 

@@ -18,7 +18,7 @@ struct MetricRow {
 };
 
 /// Writes run_dir/metrics.jsonl and run_dir/tensorboard/<phase>/events.out.tfevents.* (one TensorBoard run a phase: phases count their steps apart).
-/// Rows behind a resume point are dropped first, so a resumed run's file equals an undisturbed one but for times; TensorBoard is told to hide the overlap.
+/// Rows behind a resume point are dropped first, so a resumed run's file equals an undisturbed one but for times; so do its event files, and a TensorBoard that has read more is told to hide it.
 class MetricsSink {
  public:
   /// `resume_rows`: how many rows of metrics.jsonl to keep (from the checkpoint); -1 keeps none and starts new files. Throws StorageError when there are fewer.

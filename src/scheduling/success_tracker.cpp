@@ -10,7 +10,7 @@ namespace rollcall::scheduling {
 
 SuccessTracker::Counts SuccessTracker::of(PromptId prompt) const {
   if (const auto known = counts_.find(prompt.value); known != counts_.end()) return known->second;
-  const double n = 1.0 / (1.0 - law_.memory_min), rate = predicted_.empty() ? 0.5 : double(predicted_.at(prompt.value));
+  const double n = 1.0 / (1.0 - law_.memory_min), rate = prompt.value < predicted_.size() ? double(predicted_[prompt.value]) : 0.5;
   return {n * rate, n * (1.0 - rate), 0.0, 0.0};
 }
 

@@ -19,7 +19,7 @@ namespace rollcall::scheduling {
 /// Whoever learns from the same groups with the same law knows the same.
 class SuccessTracker {
  public:
-  /// `predicted`: [prompts] success that a value model or offline samples expect; empty: 1/2 of every prompt.
+  /// `predicted`: [prompts] success that a value model or offline samples expect; 1/2 of prompts beyond it.
   explicit SuccessTracker(const SuccessSection& law, std::vector<float> predicted = {}) : law_(law), predicted_(std::move(predicted)) {}
   SuccessTracker() = default;  ///< the paper's law, nothing predicted
 

@@ -8,8 +8,11 @@
 #include "io/source.hpp"
 #include "method/columns.hpp"
 #include "stages/coordinator_state.hpp"
+#include "stages/group_training.hpp"
+#include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -25,6 +28,12 @@ std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
   return ids;
 }
 
+/// Earlier builds left all special tokens out of an answer's text.
+std::string older_text(const text::PromptFormat& format, const Rollout& rollout) {
+  const auto ids = answer_ids(rollout);
+  return format.tokenizer()->decode(format.spoken(ids));
+}
+
 /// A run's archive files, and the shards of steps that its newest checkpoint has behind it: of later ones a crash may have left a part. Or one file.
 io::Source complete_source(const std::filesystem::path& path) {
   auto source = io::open_source(path);
@@ -34,26 +43,55 @@ io::Source complete_source(const std::filesystem::path& path) {
     for (const auto& file : state_of(io::StoredCheckpoint(source.root, names.back())).unpacked)
       if (file.purpose == Purpose::train) steps.insert(file.step);
   }
-  std::erase_if(source.loose, [&](const std::string& shard) { return !steps.contains(io::ShardName::parse(shard)->step); });
+  for (auto* files : {&source.loose, &source.training})
+    std::erase_if(*files, [&](const std::string& file) { return !steps.contains(io::ShardName::parse(file)->step); });
   return source;
+}
+
+/// Ascending.
+std::set<std::uint64_t> train_steps_of(const io::Source& source) {
+  std::set<std::uint64_t> steps;
+  for (const auto& entry : source.packed)
+    for (auto step = entry.first_step; entry.purpose == purpose_name(Purpose::train) && step <= entry.last_step; ++step) steps.insert(step);
+  for (const auto& path : source.loose)
+    if (const auto name = *io::ShardName::parse(path); name.purpose == Purpose::train) steps.insert(name.step);
+  return steps;
+}
+
+/// Settings of [sampling] that are others than those the archive was sampled with: "sampling.top_k is 5, and was 0".
+std::vector<std::string> other_sampling(const SamplingParams& here, const SamplingParams& stored) {
+  std::vector<std::string> others;
+  const auto compare = [&](const char* name, const auto& a, const auto& b) {
+    if (a != b) others.push_back(fmt::format("sampling.{} is {}, and was {}", name, a, b));
+  };
+  compare("temperature", here.temperature, stored.temperature), compare("top_k", here.top_k, stored.top_k), compare("top_p", here.top_p, stored.top_p);
+  compare("max_new_tokens", here.max_new_tokens, stored.max_new_tokens), compare("stop", here.stop, stored.stop);
+  return others;
+}
+
+/// By the run file of the archive's run where it lies there, else by what its files say of themselves.
+SamplingParams stored_sampling(const io::Source& source, SamplingParams here, float temperature) {
+  const auto run_file = source.root / "config.toml";
+  if (std::filesystem::exists(run_file)) return read_run_folder(source.root).sampling;
+  if (float(here.temperature == 0.0 ? 1.0 : here.temperature) != temperature) here.temperature = double(temperature);
+  return here;
 }
 
 }  // namespace
 
-ArchivedSteps::ArchivedSteps(const Job& job) : job_(&job), source_(job.config.train.from_archive) {
+ArchivedSteps::ArchivedSteps(const Job& job, bool tells) : job_(&job), tells_(tells), prompts_(job), source_(job.config.train.from_archive) {
   const auto source = complete_source(source_);
-  std::set<std::uint64_t> steps;
   for (const auto& entry : source.packed) {
     if (entry.purpose != purpose_name(Purpose::train)) continue;
     require(entry.last_step - entry.first_step < entry.groups,
             fmt::format("{}: steps {} to {} in {} groups", (source.root / entry.file.path).string(), entry.first_step, entry.last_step, entry.groups),
             "every training step holds at least one group", "rollcall archive verify says what is wrong with it");
     last_of_[entry.first_step] = entry.last_step;
-    for (auto step = entry.first_step; step <= entry.last_step; ++step) steps.insert(step);
   }
+  const auto steps = train_steps_of(source);
   for (const auto& path : source.loose) {
     const auto name = *io::ShardName::parse(path);
-    if (name.purpose == Purpose::train && steps.insert(name.step).second) last_of_[name.step] = name.step;
+    if (name.purpose == Purpose::train) last_of_[name.step] = name.step;
   }
   steps_.assign(steps.begin(), steps.end());
   require(!steps_.empty(), fmt::format("{} holds no training step", source_.string()), "there is nothing to train on",
@@ -71,7 +109,7 @@ StepBatch ArchivedSteps::read(std::uint64_t step) {
 
 void ArchivedSteps::load(std::uint64_t archived) {
   const auto file = std::prev(last_of_.upper_bound(archived));
-  loaded_.clear();
+  loaded_.clear(), placed_.clear();
   const auto visit = [&](Purpose purpose, const io::Visit& each) {
     io::each_group(source_, {.purpose = purpose, .first_step = file->first, .last_step = file->second}, each);
   };
@@ -80,13 +118,37 @@ void ArchivedSteps::load(std::uint64_t archived) {
     StepBatch& batch = loaded_[group.step];
     batch.component_names = component_names;
     batch.groups.push_back(group.group);
+    batch.groups.back().id = place(group);
     batch.scores.push_back(group.scores);
+    batch.training.push_back(recorded(batch.groups.back().id, group.training));
+    temperature_ = group.temperature;
+    tell(group, batch.groups.back().id.prompt);
     return true;
   });
   visit(Purpose::greedy, [&](const io::ArchivedGroup& group, const auto&) {
-    loaded_[group.step].greedy[group.group.id.prompt] = greedy_reward(group.scores.at(0));
+    loaded_[group.step].greedy[prompts_.of(group)] = greedy_reward(group.scores.at(0));
     return true;
   });
+}
+
+GroupId ArchivedSteps::place(const io::ArchivedGroup& group) {
+  GroupId id = group.group.id;
+  id.prompt = prompts_.of(group);
+  while (!placed_.insert(id).second) ++id.draw;
+  return id;
+}
+
+void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
+  if (!tells_) return;
+  if (group.training.empty() && told_.insert("unrecorded").second)
+    spdlog::warn(
+        "{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
+        source_.string(), group.step);
+  if (is_foreign(prompt) && told_.insert("foreign").second)
+    spdlog::warn(
+        "{}: step {} asks prompts that the run file does not have (the first: \"{}\"): they are trained on, and only what the run file says of its prompts "
+        "is not known of them",
+        source_.string(), group.step, excerpt(group.prompt.text));
 }
 
 /// The archive names no tokenizer, and a name would promise less: what it says the tokens mean must be what they mean here.
@@ -106,7 +168,7 @@ void ArchivedSteps::check(const Group& group) const {
                  "set text.tokenizer as that run did");
     }
     if (length > positions) refuse(fmt::format("{} tokens, but the model has {} positions", length, positions), "raise model.max_position_embeddings");
-    if (const std::string text = job_->format->answer_text(answer_ids(rollout)); text != rollout.text)
+    if (const std::string text = job_->format->answer_text(answer_ids(rollout)); text != rollout.text && older_text(*job_->format, rollout) != rollout.text)
       refuse(fmt::format("tokens that decode to \"{}\" with the tokenizer \"{}\" but were stored as \"{}\"", text, job_->tokenizer->name(), rollout.text),
              "set text.tokenizer as that run did");
   }
@@ -127,8 +189,25 @@ void check_from_archive(const Job& job, const method::Method& objective) {
       !greedy || !first.greedy.empty(),
       fmt::format("objective.recipe {} compares with greedy answers, and {} holds none", job.config.objective.recipe, job.config.train.from_archive),
       "they would have to be generated", "choose another recipe, or an archive of a run with greedy baselines");
+  const auto others = other_sampling(job.config.sampling, stored_sampling(io::open_source(path), job.config.sampling, steps.temperature()));
+  if (!others.empty())
+    spdlog::warn("{} was sampled with other settings: {}; its log-probs are those of its own temperature, and gradients those of this run's", path,
+                 fmt::join(others, "; "));
   spdlog::info("training from {} archived steps of {}{}", steps.size(), job.config.train.from_archive,
                steps.size() < job.config.train.steps ? ", repeatedly" : "");
+}
+
+std::vector<std::int64_t> archived_rollouts(const RunConfig& config) {
+  if (config.train.from_archive.empty()) return {};
+  std::map<std::uint64_t, std::int64_t> by_step;
+  for (const auto step : train_steps_of(complete_source(config.train.from_archive))) by_step[step] = 0;
+  io::each_group(config.train.from_archive, {.purpose = Purpose::train}, [&](const io::ArchivedGroup& group, const auto&) {
+    if (const auto found = by_step.find(group.step); found != by_step.end()) found->second += std::int64_t(group.group.rollouts.size());
+    return true;
+  });
+  std::vector<std::int64_t> rollouts;
+  for (const auto& [step, count] : by_step) rollouts.push_back(count);
+  return rollouts;
 }
 
 std::string archive_digest(const RunConfig& config) {

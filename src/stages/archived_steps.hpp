@@ -5,10 +5,12 @@
 #include "model/policy.hpp"
 #include "stages/job.hpp"
 #include "stages/step_batch.hpp"
+#include "stages/stored_prompts.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,25 +20,37 @@ class ArchivedSteps {
  public:
   /// `run_or_file`: a run folder or one HDF5 file of a run. Throws InputError when it holds no training step, or rollouts that the tokenizer or the model of
   /// this job cannot have written: tokens that read otherwise, or more than the model has embeddings or positions for.
-  explicit ArchivedSteps(const Job& job);
+  /// `tells`: logs once each what of the stored rollouts is not as the run file has it, as it comes to them.
+  explicit ArchivedSteps(const Job& job, bool tells = false);
   std::int64_t size() const { return std::int64_t(steps_.size()); }
   /// The rollouts of training step `step` (from 1); behind the last archived one the first follows again.
   StepBatch read(std::uint64_t step);
+  float temperature() const { return temperature_; }  ///< at which the rollouts read last were sampled
 
  private:
   void load(std::uint64_t archived);
   void check(const Group& group) const;
+  GroupId place(const io::ArchivedGroup& group);  ///< in this run: by the prompt's content, its draw as stored unless two prompts here are one
+  void tell(const io::ArchivedGroup& group, PromptId prompt);
 
   const Job* job_;
+  bool tells_;
+  StoredPrompts prompts_;
   std::filesystem::path source_;
   std::vector<std::uint64_t> steps_;                ///< ascending
   std::map<std::uint64_t, std::uint64_t> last_of_;  ///< first step of a file -> last
   std::map<std::uint64_t, StepBatch> loaded_;       ///< of one file
+  std::set<GroupId> placed_;                        ///< groups of loaded_
+  std::set<std::string> told_;
+  float temperature_ = 1.0F;
 };
 
-/// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy baselines it does not hold. Reads the first step.
+/// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy baselines it does not hold. Names settings of [sampling] that are
+/// others than the archive's. Reads the first step.
 void check_from_archive(const Job& job, const method::Method& objective);
 
+/// Rollouts of each train step that train.from_archive holds, ascending; empty when it names none.
+std::vector<std::int64_t> archived_rollouts(const RunConfig& config);
 /// Of the rollouts that train.from_archive names; empty when it names none. Throws InputError, StorageError.
 std::string archive_digest(const RunConfig& config);
 /// Throws InputError when they are others than those the run began with.

@@ -53,7 +53,7 @@ std::optional<JudgedShard> CommandScoring::take() {
   for (std::size_t at = 0; at < batch->second.size(); ++at) {
     const reward::Verdict& verdict = batch->second[at];
     Score score = job_->judge->score(verdict.reply, open.rollout(at).text, open.rollout(at).finish == FinishReason::stop);
-    score.clock_ended = verdict.cause == reward::Cause::clock;
+    score.clock_ended = reward::has_ended_the_judging(verdict);
     open.put(at, std::move(score), verdict.seconds);
   }
   return std::move(open).close();

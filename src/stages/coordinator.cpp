@@ -72,14 +72,18 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       transfer_ranks_(std::move(transfer_ranks)),
       state_(std::move(resumed.state)),
       scheduler_(make_scheduler(job)),
+      passes_(std::uint64_t(job.config.run.seed), job.examples.size()),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
       checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
   if (resumed.checkpoint) tell(scheduler_files_.load(*scheduler_, *resumed.checkpoint));
   else state_.archive_digest = archive_digest(job.config);
+  if (!state_.groups_drawn) state_.groups_drawn = state_.train_steps * job.config.train.prompts_per_step;
+  if (job.config.train.rollouts > 0) archived_rollouts_ = archived_rollouts(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = text_fingerprint(job);
   state_.judge_digest = job.judge_digest, state_.numerics = job.numerics;
   state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
+  compare_anew();
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
@@ -90,6 +94,13 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
   const auto& settings = job.config.objective;
   const auto columns = method::make_method(settings.recipe, settings.pieces, settings.knobs)->columns();
   greedy_ = std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
+}
+
+void Coordinator::compare_anew() {
+  const auto& wanted = job_->config.checkpoint.keep_best;
+  if (state_.best_metric.empty() || state_.best_metric == wanted) return;
+  spdlog::info("checkpoint.keep_best was {} and is \"{}\" now: the best checkpoint is chosen among the steps from here on", state_.best_metric, wanted);
+  state_.best_value.reset(), state_.best_metric.clear(), state_.best_checkpoint.clear();
 }
 
 comm::Envelope Coordinator::await_envelope(Tag tag, const std::string& waiting_for) {
@@ -183,9 +194,10 @@ bool Coordinator::warm_start() {
 void Coordinator::supervised_step() {
   const auto& config = job_->config.sft;
   const Stopwatch clock;
-  SupervisePlan plan{std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, config.steps), grad_norm_limit(), {}};
-  const RandomStream stream(std::uint64_t(job_->config.run.seed), RandomPurpose::supervised, plan.step);
-  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({stream.below(std::uint64_t(i), job_->examples.size())});
+  SupervisePlan plan{
+      std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, double(config.steps)), grad_norm_limit(), {}};
+  const std::uint64_t first = (plan.step - 1) * std::uint64_t(config.batch_size);
+  for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({passes_.at(first + std::uint64_t(i))});
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
   state_.policy_version = report.version;
@@ -226,10 +238,23 @@ bool Coordinator::train_steps() {
 double Coordinator::progress() const {
   const auto& config = job_->config.train;
   const double steps = config.steps > 0 ? double(state_.train_steps) / double(config.steps) : 1.0;
-  if (config.rollouts == 0) return steps;
-  std::int64_t drawn = 0;
-  for (const auto& [level, count] : state_.rollouts_per_level) drawn += count;
-  return std::max(steps, double(drawn) / double(config.rollouts));
+  return config.rollouts == 0 ? steps : std::max(steps, double(rollouts_up_to(state_.train_steps)) / double(config.rollouts));
+}
+
+std::int64_t Coordinator::rollouts_up_to(std::int64_t steps) const {
+  std::int64_t rollouts = 0;
+  if (job_->config.train.from_archive.empty()) {
+    for (const auto& [level, count] : state_.rollouts_per_level) rollouts += count;
+  } else {
+    for (std::int64_t step = 0; step < steps; ++step) rollouts += archived_rollouts_[std::size_t(step) % archived_rollouts_.size()];
+  }
+  return rollouts;
+}
+
+double Coordinator::expected_steps(std::int64_t step) const {
+  const auto& config = job_->config.train;
+  if (config.rollouts == 0) return double(config.steps);
+  return std::min(double(config.steps), double(step) * double(config.rollouts) / double(std::max<std::int64_t>(rollouts_up_to(step), 1)));
 }
 
 void Coordinator::train_step() {
@@ -242,7 +267,7 @@ void Coordinator::train_step() {
   double scheduling_s = 0.0;
   const bool sampling = config.train.from_archive.empty();
   Round round = sampling ? play_step(step, request, scheduling_s) : Round{};
-  const UpdateReport report = update(step, round);
+  const UpdateReport report = update(request, round);
   const Stopwatch learning;
   fill_reports(round.reports, report.groups);
   if (sampling) scheduler_->end_step(round.reports);
@@ -258,7 +283,7 @@ void Coordinator::train_step() {
   report::MetricRow row{"train", step, {report.metrics.begin(), report.metrics.end()}};
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
   if (const auto prompts = job_->prompts.of(Split::train).size(); sampling && prompts > 0)
-    row.values.emplace_back("train/epoch", double(step) * double(config.train.prompts_per_step) / double(prompts));
+    row.values.emplace_back("train/epoch", double(*state_.groups_drawn) / double(prompts));
   for (const auto& metric : judging_metrics(asked, round.judge_tasks)) row.values.push_back(metric);
   if (greedy_) {
     row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
@@ -302,9 +327,11 @@ void Coordinator::diagnose(const report::MetricRow& row) {
   for (const auto& diagnosis : diagnosis_log_.due(row.step, diagnoses_)) spdlog::warn("step {}: {}", row.step, diagnosis.text());
 }
 
-UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {
-  const auto& config = job_->config.train;
-  UpdatePlan plan{step, model::learning_rate(config.optimizer, std::int64_t(step), config.steps), grad_norm_limit(), round.files, round.training.groups};
+UpdateReport Coordinator::update(const scheduling::StepRequest& request, const Round& round) {
+  const std::uint64_t step = request.step;
+  const double steps = expected_steps(std::int64_t(step));
+  const double lr = model::learning_rate(job_->config.train.optimizer, std::int64_t(step), steps);
+  UpdatePlan plan{step, lr, grad_norm_limit(), request.progress, steps, round.files, round.training.groups};
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::update, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of step {}", step));
   state_.policy_version = report.version;
@@ -315,6 +342,9 @@ UpdateReport Coordinator::update(std::uint64_t step, const Round& round) {
       expect(part->bytes > 0 || file.files.keeper < 0, "a keeper has stored its files by the end of the step");
     }
   }
+  for (const auto& stored : report.stored)
+    if (UnpackedFile file{Purpose::train, step, {stored, stored}}; is_training(file)) state_.unpacked.push_back(std::move(file));
+  std::sort(state_.unpacked.begin(), state_.unpacked.end(), by_step_and_path);
   return report;
 }
 
@@ -332,18 +362,22 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
   const auto& config = job_->config.train;
   if (report.outcome == UpdateOutcome::applied) {
     state_.bad_steps = 0;
-    const double norm = report.metrics.contains("actor/grad_norm") ? report.metrics.at("actor/grad_norm") : 0.0;
+    const double norm = report.gradient_norm;
+    if (norm == 0.0) return;  // a step without a gradient says nothing of how large one is
     state_.grad_norm_mean = state_.grad_norm_mean == 0.0 ? norm : kNormMomentum * state_.grad_norm_mean + (1.0 - kNormMomentum) * norm;
     return;
   }
   ++state_.bad_steps;
-  const std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
+  std::string what = report.outcome == UpdateOutcome::nonfinite ? "the gradient is not finite" : "the gradient norm spiked";
+  if (report.updates > 1) what += fmt::format(" at update {} of {}", report.applied + 1, report.updates);
   require<NumericsError>(config.on_nonfinite != "stop" && state_.bad_steps < config.max_bad_steps,
                          fmt::format("{} in {} ({} bad steps in a row)", what, step, state_.bad_steps), "further training would ruin the policy",
                          "lower train.lr, look at that step in the archive, or resume from an older checkpoint");
   finish_save();  // the newest, whenever it was written
   const bool back = config.on_nonfinite == "rollback" && !state_.rollback_to.empty();
-  spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : "step skipped");
+  const std::string stays =
+      report.applied == 0 ? "step skipped" : fmt::format("the rest of the step is skipped, and what was applied before it stays ({})", report.applied);
+  spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : stays);
   if (back) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, state_.rollback_to);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;

@@ -9,6 +9,7 @@
 #include "scheduling/policy.hpp"
 #include "stages/background_task.hpp"
 #include "stages/coordinator_state.hpp"
+#include "stages/example_passes.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
 #include "stages/scheduler_files.hpp"
@@ -69,9 +70,12 @@ class Coordinator {
     Stopwatch clock;
   };
 
-  bool warm_start();        ///< false: stopped
-  bool train_steps();       ///< false: stopped
-  double progress() const;  ///< share of the training that is done: of its steps or of its rollouts, whichever is more
+  bool warm_start();                                      ///< false: stopped
+  bool train_steps();                                     ///< false: stopped
+  double progress() const;                                ///< share of the training that is done: of its steps or of its rollouts, whichever is more
+  std::int64_t rollouts_up_to(std::int64_t steps) const;  ///< rollouts of so many train steps, all that are done or stored
+  /// Steps that the run will have had at its end if the rest draw as many rollouts as those up to `step`: where learning rates end.
+  double expected_steps(std::int64_t step) const;
   void supervised_step();
   void train_step();
   Round play(const std::vector<StepPlan>& plans);  ///< one round over all generation ranks
@@ -79,9 +83,10 @@ class Coordinator {
   StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
   void ask_judge_tasks(StepPlan& plan) const;  ///< each as often as a prompt is on average
   Round play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s);
-  UpdateReport update(std::uint64_t step, const Round& round);
+  UpdateReport update(const scheduling::StepRequest& request, const Round& round);
   void send_weights();
   void judge_update(const UpdateReport& report, const std::string& step);  ///< the policy for spikes and non-finite gradients
+  void compare_anew();                                                     ///< where checkpoint.keep_best names another metric than before
   bool validate();                                                         ///< true: the best so far
   /// Nothing when it was asked to stop between two rounds; what was sampled then counts as never drawn.
   std::optional<std::vector<report::PromptOutcome>> evaluate(Purpose purpose, std::int64_t samples);
@@ -117,17 +122,19 @@ class Coordinator {
   std::vector<int> transfer_ranks_;
   CoordinatorState state_;
   std::unique_ptr<scheduling::Policy> scheduler_;
+  ExamplePasses passes_;  ///< of the warm start
   report::MetricsSink metrics_;
   StopRequest stop_;
   std::optional<report::Progress> progress_;
   Stopwatch since_status_;
-  bool greedy_ = false;                         ///< the objective compares with the reward of a greedy answer
-  double saving_s_ = 0.0, packing_s_ = 0.0;     ///< what the run waited for checkpoints, and packed, since the last metrics row
-  std::string checkpoint_;                      ///< newest durable one: for rollback, and to take unchanged files from
-  std::optional<Saving> saving_;                ///< the checkpoint on its way to the disk
-  BackgroundTask<io::CheckpointFacts> ending_;  ///< rank 0's share of it, its manifest, and the removal of old ones
-  std::vector<UnpackedFile> covered_;           ///< by the durable checkpoint, and not yet packed ...
-  std::int64_t covered_steps_ = 0;              ///< ... whose step this was
+  std::vector<std::int64_t> archived_rollouts_;  ///< [archived steps], where train.rollouts counts what train.from_archive holds
+  bool greedy_ = false;                          ///< the objective compares with the reward of a greedy answer
+  double saving_s_ = 0.0, packing_s_ = 0.0;      ///< what the run waited for checkpoints, and packed, since the last metrics row
+  std::string checkpoint_;                       ///< newest durable one: for rollback, and to take unchanged files from
+  std::optional<Saving> saving_;                 ///< the checkpoint on its way to the disk
+  BackgroundTask<io::CheckpointFacts> ending_;   ///< rank 0's share of it, its manifest, and the removal of old ones
+  std::vector<UnpackedFile> covered_;            ///< by the durable checkpoint, and not yet packed ...
+  std::int64_t covered_steps_ = 0;               ///< ... whose step this was
   SchedulerFiles scheduler_files_;
   std::optional<report::MetricRow> latest_row_;  ///< of the step just done
   report::RecentSteps recent_;
@@ -136,9 +143,6 @@ class Coordinator {
   std::vector<SlowVerdict> slowest_;          ///< of this start
   std::string policy_sha256_;
 };
-
-/// Throws ConfigError when checkpoint.keep_best names a validation metric that there is not.
-void check_keep_best(const RunConfig& config);
 
 /// The scheduler's policy for a job: the same on a fresh start and on resume.
 std::unique_ptr<scheduling::Policy> make_scheduler(const Job& job);

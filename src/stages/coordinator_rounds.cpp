@@ -7,13 +7,16 @@
 #include "stages/coordinator.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/shard_aggregation.hpp"
+#include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace rollcall::stages {
 namespace {
@@ -90,9 +93,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     round.generation_mean_s += seconds / double(generation_s.size());
   }
   std::sort(round.files.begin(), round.files.end(), [](const auto& a, const auto& b) { return a.shard.path < b.shard.path; });
-  std::sort(state_.unpacked.begin(), state_.unpacked.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path);  // notices come in any order
-  });
+  std::sort(state_.unpacked.begin(), state_.unpacked.end(), by_step_and_path);
   for (const auto& report : round.reports) state_.rollouts_total += std::uint64_t(drawn(report));
   const auto of_tasks =
       std::stable_partition(round.reports.begin(), round.reports.end(), [](const GroupReport& report) { return !is_judge_task(report.id.prompt); });
@@ -121,6 +122,7 @@ void Coordinator::ask_judge_tasks(StepPlan& plan) const {
 }
 
 Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s) {
+  const auto lowest_of = [](const Round& rounds) { return lowest_reward(std::array{&std::as_const(rounds.reports), &std::as_const(rounds.judge_tasks)}); };
   Round all;
   Stopwatch deciding;
   scheduling::Decision decision = scheduler_->begin_step(request);
@@ -140,11 +142,14 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     all.generation_s += round.generation_s, all.generation_mean_s += round.generation_mean_s,
         all.slowest_rank = round.slowest_rank, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;
+    settle_rewards(round.reports, lowest_of(all));  // of the rounds so far
     decision = scheduler_->next_round(request, round.reports);
   }
+  const double lowest = lowest_of(all);
+  for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy}) settle_rewards(*reports, lowest);
   all.training = scheduler_->settle(request, all.reports);
   for (const auto* reports : {&all.reports, &all.judge_tasks})
-    for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report);
+    for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report), ++*state_.groups_drawn;
   scheduling_s += deciding.seconds();
   return all;
 }

@@ -1,6 +1,5 @@
 // Checkpoints as rank 0 sees them: begun at a step's end, written by all update ranks while the run goes on, ended by rank 0; then the archive may follow.
 #include "base/error.hpp"
-#include "base/nearest.hpp"
 #include "stages/coordinator.hpp"
 
 #include <fmt/format.h>
@@ -78,30 +77,16 @@ void Coordinator::pack_when_due() {
   covered_.clear();
 }
 
-void check_keep_best(const RunConfig& config) {
-  const auto& wanted = config.checkpoint.keep_best;
-  const std::string name = wanted.starts_with('-') ? wanted.substr(1) : wanted;
-  const std::vector<std::string> known{"validation/pass_at_1", fmt::format("validation/pass_at_{}", config.eval.pass_k)};
-  require<ConfigError>(!name.starts_with("validation/") || std::find(known.begin(), known.end(), name) != known.end(),
-                       fmt::format("checkpoint.keep_best names {}, which no validation measures", name), "no checkpoint would be kept for it",
-                       suggest_name(name, known));
-}
-
 bool Coordinator::note_best(const report::MetricRow& row) {
   const auto& wanted = job_->config.checkpoint.keep_best;
   const bool least = wanted.starts_with('-');
   const std::string name = least ? wanted.substr(1) : wanted;
   if (name.empty() || name.starts_with("validation/") != (row.phase == "validation")) return false;
   const auto found = std::find_if(row.values.begin(), row.values.end(), [&](const auto& value) { return value.first == name; });
-  if (found == row.values.end()) {
-    std::vector<std::string> names;
-    for (const auto& [known, value] : row.values) names.push_back(known);
-    throw ConfigError(error_message(fmt::format("checkpoint.keep_best names {}, which a step of this run does not measure", name),
-                                    "no checkpoint would be kept for it", suggest_name(name, names)));
-  }
+  if (found == row.values.end()) return false;  // no candidate: a step need not have what the metric measures
   const double value = least ? -found->second : found->second;
   if (!(value > state_.best_value.value_or(-std::numeric_limits<double>::infinity()))) return false;  // nor one that is no number
-  state_.best_value = value;
+  state_.best_value = value, state_.best_metric = wanted;
   state_.best_checkpoint = fmt::format("train_{:06}", state_.train_steps);
   return true;
 }

@@ -2,12 +2,14 @@
 #include "stages/coordinator_state.hpp"
 
 #include "base/error.hpp"
+#include "io/shard_name.hpp"
 #include "stages/job.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 namespace rollcall::stages {
 namespace {
@@ -63,6 +65,13 @@ Purpose purpose_from(const json& j, const std::string& origin) {
 
 }  // namespace
 
+bool is_training(const UnpackedFile& file) {
+  const auto name = io::ShardName::parse(file.files.shard.path);
+  return name && name->holds == io::Holds::training;
+}
+
+bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b) { return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path); }
+
 std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const std::vector<io::ArchiveEntry>& entries) {
   std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return std::pair(a.purpose, a.step) < std::pair(b.purpose, b.step); });
   const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before, const UnpackedFile& last) {
@@ -105,6 +114,8 @@ std::string to_json(const CoordinatorState& s) {
          {"seconds", s.seconds},
          {"before", outcomes_json(s.before)},
          {"after", outcomes_json(s.after)}};
+  if (!s.best_metric.empty()) j["best_metric"] = s.best_metric;
+  if (s.groups_drawn) j["groups_drawn"] = *s.groups_drawn;
   if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
   if (!s.judge_digest.empty()) j["judge_digest"] = s.judge_digest;  // only runs with a judge have it, so that other builds read the rest
   for (const Prompt& task : s.judge_tasks) j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
@@ -129,7 +140,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (format > 4) j.at("text_hash").get_to(s.text_hash);
     if (format > 5) j.at("examples_hash").get_to(s.examples_hash);
     if (format > 6) j.at("arithmetic").get_to(s.arithmetic);
-    s.judge_digest = j.value("judge_digest", "");
+    s.judge_digest = j.value("judge_digest", ""), s.best_metric = j.value("best_metric", "");
+    if (j.contains("groups_drawn")) s.groups_drawn = j.at("groups_drawn").get<std::int64_t>();
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));

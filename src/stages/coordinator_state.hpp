@@ -15,12 +15,17 @@
 
 namespace rollcall::stages {
 
-/// A round's files that wait in shards/ for the archive.
+/// A round's files that wait in shards/ for the archive, or what a step trained on.
 struct UnpackedFile {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   ScoredFile files;
 };
+
+/// Whether it says what its step trained on; both of its files are then one. All others are rollouts and their scores.
+bool is_training(const UnpackedFile& file);
+/// The order in which a state keeps them, as notices come in any.
+bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);
 
 /// Seconds by stage over the whole run, resumed parts included. Overhead is everything outside generation, scoring and update.
 using StageSeconds = std::map<std::string, double>;
@@ -37,7 +42,9 @@ struct CoordinatorState {
   std::string weights_hash;     ///< of the first weights, for the archive (io::RunIdentity)
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
-  std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is better
+  std::optional<std::int64_t> groups_drawn;  ///< by train steps, left out or not; nothing in states of an earlier build
+  std::optional<double> best_value;          ///< of the metric that checkpoint.keep_best names, larger is better
+  std::string best_metric;                   ///< what best_value is of, as checkpoint.keep_best named it; empty in states of an earlier build
   std::string best_checkpoint;
   std::int64_t packed_steps = 0;         ///< train steps in the archive
   std::string text_hash;                 ///< of tokenizer and template (PromptFormat::fingerprint), when the run began

@@ -5,6 +5,7 @@
 #include "base/random.hpp"
 #include "method/columns.hpp"
 #include "stages/question_forms.hpp"
+#include "stages/stored_prompts.hpp"
 
 #include <fmt/format.h>
 
@@ -59,6 +60,7 @@ void check_experts(const Job& job, const method::Method& objective) {
 void add_experts(StepBatch& batch, const Job& job, std::uint64_t step) {
   for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
     Group& group = batch.groups[g];
+    if (is_foreign(group.id.prompt)) continue;  // no worked solution is known
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::experts, step, group.id.prompt.value, group.id.draw);
     if (stream.uniform(0) >= job.config.experts.share) continue;
     const Prompt prompt = asked(job, Purpose::train, group.id);

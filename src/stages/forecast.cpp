@@ -104,7 +104,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   const auto storing = aggregators(f.layout, {generating.begin(), generating.begin() + std::ptrdiff_t(generators)});
   const std::uint64_t files = aggregates(c, f.layout) ? std::set<int>(storing.begin(), storing.end()).size() : generators;  // of scored shards
   const std::uint64_t notices = own ? generators - files : generators;  // between ranks: of shards to who scores them, or to who stores them with others
-  const std::uint64_t step_files = (own ? 1 : 2) * files;               // who scores its own shard stores both together
+  const std::uint64_t step_files = (own ? 1 : 2) * files + 1;           // who scores its own shard stores both together; one says what the step trained on
   const Receivers to = receivers_of(f.layout);
   f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.told;
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes + std::uint64_t(c.train.prompts_per_step) * kPlanBytes + rollouts * kReportBytes +

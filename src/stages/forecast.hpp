@@ -33,13 +33,13 @@ struct Forecast {
   std::uint64_t control_bytes_per_step = 0;                  ///< plans and reports, estimated
   std::uint64_t weight_bytes_per_step = 0;                   ///< moved by collectives
   std::uint64_t gradient_bytes_per_step = 0;                 ///< of each update rank: gradients to their shares, new weights to all; 0 on one node
-  std::uint64_t step_files = 0, step_bytes = 0;              ///< shards and scores of one training step, at the longest responses
+  std::uint64_t step_files = 0, step_bytes = 0;              ///< shards, scores and what it trained on, of one step, at the longest responses
   std::uint64_t waiting_steps = 0;                           ///< most steps in shards/ at any time
   std::uint64_t shard_files = 0;                             ///< most files waiting in shards/ at any time
   std::uint64_t archive_files = 0, archive_bytes = 0;        ///< at the end of the run, at the longest responses
   std::uint64_t checkpoint_files = 0, checkpoint_bytes = 0;  ///< kept, and the one being written
   std::uint64_t most_files = 0, most_bytes = 0;              ///< of the run folder at any time, folders included: what a quota counts
-  std::uint64_t unpacked_files = 0;                          ///< shards and scores of the whole run, if nothing were packed
+  std::uint64_t unpacked_files = 0;                          ///< such files of the whole run, if nothing were packed
   std::uint64_t crash_files = 0;                             ///< most files that one crash leaves in set_aside/, on top of the rest
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace rollcall::stages {
@@ -24,24 +25,45 @@ double mean_of_numbers(const std::vector<double>& values, std::size_t first, std
   return count > 0 ? sum / double(count) : kUnknown;
 }
 
+/// Leaves hold whole groups in order, so their rollouts line up with the columns.
+std::vector<double> rollout_losses(const std::vector<method::LeafLoss>& leaves) {
+  std::vector<double> all;
+  for (const auto& leaf : leaves) all.insert(all.end(), leaf.rollout_loss.begin(), leaf.rollout_loss.end());
+  return all;
+}
+
 }  // namespace
 
-void add_training(method::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
-                  const std::vector<std::size_t>& groups) {
+void decide(StepBatch& batch, const std::vector<scheduling::GroupTraining>& decided) {
   std::map<GroupId, const scheduling::GroupTraining*> of;
-  for (const auto& group : training) of[group.id] = &group;
+  for (const auto& group : decided) of[group.id] = &group;
+  batch.training.clear();
+  for (const Group& group : batch.groups) {
+    const auto found = of.find(group.id);
+    const auto& training = batch.training.emplace_back(found == of.end() ? scheduling::GroupTraining{.id = group.id} : *found->second);
+    require<ProtocolError>(
+        training.keep.size() <= group.rollouts.size(),
+        fmt::format("the policy chooses among {} rollouts of prompt {}, but there are {}", training.keep.size(), group.id.prompt.value, group.rollouts.size()),
+        "the wrong rollouts would train", "report this as a bug in the policy");
+  }
+}
+
+scheduling::GroupTraining recorded(const GroupId& id, const std::vector<io::RolloutTraining>& rollouts) {
+  scheduling::GroupTraining training{.id = id};
+  if (rollouts.empty()) return training;
+  training.weight = rollouts.front().weight;
+  for (const auto& rollout : rollouts) training.keep.push_back(rollout.trained ? 1 : 0);
+  return training;
+}
+
+void add_training(method::StepColumns& columns, const StepBatch& batch, const std::vector<std::size_t>& groups) {
+  if (batch.training.empty()) return;
   std::vector<double> weights, trains;
   for (const std::size_t g : groups) {
-    const auto found = of.find(batch.groups[g].id);
-    const std::size_t rollouts = batch.groups[g].rollouts.size();
-    weights.push_back(found == of.end() ? 1.0 : found->second->weight);
-    trains.resize(trains.size() + rollouts, 1.0);
-    if (found == of.end()) continue;
-    const auto& keep = found->second->keep;
-    require<ProtocolError>(keep.size() <= rollouts,
-                           fmt::format("the policy chooses among {} rollouts of prompt {}, but there are {}", keep.size(), found->first.prompt.value, rollouts),
-                           "the wrong rollouts would train", "report this as a bug in the policy");
-    std::transform(keep.begin(), keep.end(), trains.end() - std::ptrdiff_t(rollouts), [](std::uint8_t k) { return k != 0 ? 1.0 : 0.0; });
+    const auto& [id, weight, keep] = batch.training[g];
+    weights.push_back(weight);
+    std::transform(keep.begin(), keep.end(), std::back_inserter(trains), [](std::uint8_t k) { return k != 0 ? 1.0 : 0.0; });
+    trains.insert(trains.end(), batch.groups[g].rollouts.size() - keep.size(), 1.0);
   }
   const auto departs = [](double value) { return value != 1.0; };
   if (std::any_of(weights.begin(), weights.end(), departs)) columns.group_weight = std::move(weights);
@@ -50,14 +72,26 @@ void add_training(method::StepColumns& columns, const std::vector<scheduling::Gr
 
 void GroupSignals::add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages,
                        const std::vector<method::LeafLoss>& losses) {
-  std::vector<double> loss;  // leaves hold whole groups in order, so their rollouts line up with the columns
-  for (const auto& leaf : losses) loss.insert(loss.end(), leaf.rollout_loss.begin(), leaf.rollout_loss.end());
+  const auto loss = rollout_losses(losses);
   expect(loss.size() == advantages.size(), "every rollout of the mini-batch has a loss and an advantage");
   std::size_t first = 0;
   for (const std::size_t g : groups) {
     const std::size_t last = first + batch.groups[g].rollouts.size();
     const GroupId& id = batch.groups[g].id;
     signals_.try_emplace(id, GroupSignal{id, mean_of_numbers(loss, first, last), mean_of_numbers(advantages, first, last), kUnknown});
+    first = last;
+  }
+}
+
+void GroupSignals::add_left_out(const StepBatch& batch, const std::vector<double>& advantages, const std::vector<method::LeafLoss>& losses) {
+  auto loss = rollout_losses(losses);
+  loss.resize(advantages.size(), kUnknown);
+  std::size_t first = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    const std::size_t last = first + batch.groups[g].rollouts.size();
+    const GroupId& id = batch.groups[g].id;
+    if (trained_rollouts(batch, g) == 0)
+      signals_.try_emplace(id, GroupSignal{id, mean_of_numbers(loss, first, last), mean_of_numbers(advantages, first, last), kUnknown});
     first = last;
   }
 }

@@ -1,6 +1,7 @@
 // Between scheduler and update: what of the step trains and how strongly, and what each group's update was like.
 #pragma once
 
+#include "io/training_file.hpp"
 #include "method/method.hpp"
 #include "scheduling/policy.hpp"
 #include "stages/messages.hpp"
@@ -11,17 +12,22 @@
 
 namespace rollcall::stages {
 
+/// The batch's training as the scheduler has decided it of the step's own groups. Throws ProtocolError for a keep longer than its group.
+void decide(StepBatch& batch, const std::vector<scheduling::GroupTraining>& decided);
+/// The same as it was stored of a group, [rollouts]; empty: all train, with weight 1.
+scheduling::GroupTraining recorded(const GroupId& id, const std::vector<io::RolloutTraining>& rollouts);
+
 /// Adds group_weight and trains to the columns of these groups of the batch; leaves them empty where nothing departs from "all train, weight 1",
-/// so that a policy that asks for nothing changes no bit. Rollouts beyond a group's keep (an expert's) train.
-/// Throws ProtocolError for a keep longer than its group.
-void add_training(method::StepColumns& columns, const std::vector<scheduling::GroupTraining>& training, const StepBatch& batch,
-                  const std::vector<std::size_t>& groups);
+/// so that a policy that asks for nothing changes no bit.
+void add_training(method::StepColumns& columns, const StepBatch& batch, const std::vector<std::size_t>& groups);
 
 /// Drift of each group before the update, loss and |advantage| in its first optimizer step, means over its rollouts that have tokens.
 class GroupSignals {
  public:
   /// `groups` of the batch as make_train_batch laid them out; `losses` in leaf order. Groups that are known already stay as they are.
   void add(const StepBatch& batch, const std::vector<std::size_t>& groups, const std::vector<double>& advantages, const std::vector<method::LeafLoss>& losses);
+  /// The same of those of the batch's groups that no optimizer step sees; `losses` may be empty, where nobody knows them.
+  void add_left_out(const StepBatch& batch, const std::vector<double>& advantages, const std::vector<method::LeafLoss>& losses);
   void note_drift(const StepBatch& batch, const std::vector<double>& drift);  ///< [groups], or empty where nobody asks
   std::vector<GroupSignal> take();                                            ///< ascending GroupId
 

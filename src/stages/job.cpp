@@ -13,6 +13,7 @@
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/thought_dropout.hpp"
+#include "stages/unread_keys.hpp"
 #include "task/examples.hpp"
 
 #include <fmt/format.h>
@@ -171,13 +172,17 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
   const std::size_t conversations = set.conversations.size(), prompts = job.prompts.train.size(), count = own ? prompts * job.forms.size() : set.size();
   job.examples.resize(count);
   ThoughtDropout thoughts(job.config);
+  UnreadKeys unread;
   const auto make = [&](std::size_t i) {
     if (own) {
       const std::string opening = job.forms[i / prompts]->opening;
       const Prompt prompt = asked(job, job.prompts.train[i % prompts], i / prompts);
       return job.format->supervised(prompt.text, thoughts.answer(i, opening + prompt.solution).substr(opening.size()), opening);
     }
-    if (i < conversations) return job.format->supervised(thoughts.conversation(i, set.conversations[i]));
+    if (i < conversations) {
+      unread.look(*job.format, set.conversations[i], set.lines[i]);
+      return job.format->supervised(thoughts.conversation(i, set.conversations[i]));
+    }
     return job.format->supervised(set.answers[i - conversations].first, thoughts.answer(i, set.answers[i - conversations].second));
   };
   job.workers->run(std::int64_t(count), [&](std::int64_t at, int) {
@@ -190,6 +195,8 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
     }
   });
   thoughts.check();
+  unread.tell(job.config.sft.file);
+  for (const auto& [key, line] : set.unused) spdlog::warn("{}:{}: nothing is learnt from the key \"{}\" of a line", job.config.sft.file, line, key);
   const std::int64_t positions = job.models.policy.max_position_embeddings;
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
   require<ConfigError>(!job.examples.empty(), fmt::format("all {} examples of the supervised steps are longer than the model's {} positions", count, positions),

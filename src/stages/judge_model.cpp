@@ -7,6 +7,7 @@
 #include "stages/generation.hpp"
 #include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
+#include "text/conversation.hpp"
 #include "text/fill.hpp"
 
 #include <fmt/format.h>
@@ -105,8 +106,7 @@ std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto plain = [&](const std::string& said) { return text::without_special(tokenizer, said); };
   const Question clean{plain(question.prompt), plain(question.response), plain(question.answer)};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
-  const text::Message conversation[] = {{"user", clean.prompt}, {"assistant", clean.response}};
-  return format_.conversation_tokens(conversation);
+  return format_.conversation_tokens({{text::message("user", clean.prompt), text::message("assistant", clean.response)}});
 }
 
 JudgeKey JudgeModel::key(std::span<const std::int32_t> tokens) const {

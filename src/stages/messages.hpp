@@ -153,6 +153,8 @@ struct UpdatePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
   double grad_norm_limit = 0.0;  ///< a larger norm is a spike; 0: none
+  double progress = 0.0;         ///< share of the training that was done before this step
+  double steps = 1.0;            ///< that the run will have had at its end, as far as this step tells: where schedules end
   std::vector<ScoredFile> files;
   std::vector<scheduling::GroupTraining> training{};  ///< ascending GroupId; groups without an entry: weight 1, all rollouts
 };
@@ -168,7 +170,9 @@ struct GroupSignal {
 enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2 };
 
 struct UpdateReport {
-  UpdateOutcome outcome = UpdateOutcome::applied;
+  UpdateOutcome outcome = UpdateOutcome::applied;  ///< of the last update tried: one that is not applied ends its step
+  std::int64_t updates = 1, applied = 0;           ///< that the step was to make, and has made
+  double gradient_norm = 0.0;                      ///< mean over the applied ones that have a gradient; 0: none has
   std::uint64_t version = 0;
   std::map<std::string, double> metrics;
   double archive_s = 0.0, update_s = 0.0;
@@ -250,7 +254,7 @@ void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.files& v.training;
+  ar& v.step& v.lr& v.grad_norm_limit& v.progress& v.steps& v.files& v.training;
 }
 template <class A>
 void serialize(A& ar, rollcall::scheduling::GroupTraining& v, unsigned) {
@@ -262,7 +266,7 @@ void serialize(A& ar, rollcall::stages::GroupSignal& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
-  ar& v.outcome& v.version& v.metrics& v.archive_s& v.update_s& v.compute_mean_s& v.compute_max_s& v.groups& v.stored;
+  ar& v.outcome& v.updates& v.applied& v.gradient_norm& v.version& v.metrics& v.archive_s& v.update_s& v.compute_mean_s& v.compute_max_s& v.groups& v.stored;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {

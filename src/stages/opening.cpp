@@ -11,12 +11,14 @@
 #include "stages/experts.hpp"
 #include "stages/guide.hpp"
 #include "stages/judging.hpp"
+#include "stages/metric_names.hpp"
 #include "stages/numerics.hpp"
 #include "stages/probes.hpp"
 #include "stages/question_forms.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/unread_settings.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
@@ -102,6 +104,7 @@ void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& stat
 void tell_text(const Job& job) {
   const auto suggestion = text::differing_suggestion(job.format->suggested(), job.config.sampling);
   if (!suggestion.empty()) spdlog::info("generation_config.json suggests {}: the run file decides", suggestion);
+  if (const auto missing = job.format->missing_end(job.config.sampling.stop); !missing.empty()) spdlog::warn("{}", missing);
   if (job.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
     spdlog::warn(
         "the chat template writes the date into every prompt: the run cannot be resumed on another day, and a repeat on another day would differ; set it in "
@@ -145,6 +148,14 @@ void check_references(const Job& job) {
   if (unreadable > kTold) spdlog::warn("{} references cannot be read in all", unreadable);
 }
 
+/// Of the run's verdicts; an archive says by itself which its have.
+std::vector<std::string> known_components(const Job& job) {
+  if (!job.config.train.from_archive.empty()) return {};
+  auto names = job.judge->components();
+  if (!job.config.judge.model.empty()) names.push_back(job.config.judge.component);
+  return names;
+}
+
 }  // namespace
 
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share) {
@@ -170,13 +181,14 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   tell_text(*opening.job);
   for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
   const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
+  if (request.kind != JobKind::eval && !request.resume) check_unread_settings(config, *objective);
   check_experts(*opening.job, *objective);
   check_probes(*opening.job, *objective);
   check_judge(*opening.job, objective->columns());
   check_replay(config, *objective);
   check_self_judging(config, *objective);
   check_from_archive(*opening.job, *objective);
-  check_keep_best(config);
+  check_keep_best(config, known_components(*opening.job));
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
@@ -186,6 +198,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
     const std::string before = told ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
     state.numerics.push_back(before == config.run.numerics ? numerics_here(before, 0, 0) : NumericsRecord{.numerics = before});
   }
+  if (checkpoint && state.best_value && state.best_metric.empty() && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
+    state.best_metric = read_run_folder(config.run.dir).checkpoint.keep_best;  // an earlier build did not say what it is the best value of
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
   if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
   opening.job->numerics = numerics_of_run(config, state);

@@ -5,6 +5,7 @@
 #include "io/archive.hpp"
 #include "method/columns.hpp"
 #include "scheduling/replay_choice.hpp"
+#include "stages/group_training.hpp"
 #include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +40,18 @@ struct Packed {
   }
 };
 
+/// What a step of shards trained on, for all ranks.
+void add_recorded(StepBatch& batch, const std::filesystem::path& run_dir, const io::PublishedFile& file, comm::Communicator& ranks) {
+  std::string told;
+  if (ranks.rank() == 0) {
+    const auto step = io::read_training(run_dir, file);
+    std::vector<scheduling::GroupTraining> groups;
+    for (const Group& group : batch.groups) groups.push_back(recorded(group.id, io::training_of(step, group)));
+    told = to_bytes(groups);
+  }
+  batch.training = from_bytes<std::vector<scheduling::GroupTraining>>(ranks.gather_all(std::move(told))[0]);
+}
+
 bool any_since(const StepBatch& batch, std::uint64_t oldest) {
   return std::any_of(batch.groups.begin(), batch.groups.end(), [&](const Group& group) { return sampled_by(group).value_or(0) >= oldest; });
 }
@@ -50,6 +63,10 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
   for (auto& archived : io::read_archive(run_dir, entry, &component_names)) {
     auto& batch = steps[archived.step];
     batch.component_names = component_names;
+    if (!archived.training.empty()) {  // of all groups of a step, or of none
+      batch.training.resize(batch.groups.size());
+      batch.training.push_back(recorded(archived.group.id, archived.training));
+    }
     batch.groups.push_back(std::move(archived.group));
     batch.scores.push_back(std::move(archived.scores));
   }
@@ -78,9 +95,10 @@ Packed read_packed_since(const std::filesystem::path& run_dir, std::uint64_t bef
 void ReplayBuffer::remember(StepBatch step) {
   for (std::size_t g = 0; g < step.groups.size(); ++g) {
     const auto version = sampled_by(step.groups[g]);
-    if (!version) continue;  // not a policy token: nothing to train on
+    if (!version || trained_rollouts(step, g) == 0) continue;  // nothing to train on, or the scheduler left it out
     const double advantage = mean_advantage(step.scores[g]);
-    groups_.push_back({std::move(step.groups[g]), std::move(step.scores[g]), *version, advantage});
+    auto training = step.training.empty() ? scheduling::GroupTraining{.id = step.groups[g].id} : std::move(step.training[g]);
+    groups_.push_back({std::move(step.groups[g]), std::move(step.scores[g]), std::move(training), *version, advantage});
   }
 }
 
@@ -92,8 +110,12 @@ void ReplayBuffer::add_to(StepBatch& batch, std::uint64_t step) const {
   std::vector<scheduling::ReplayCandidate> candidates;
   for (const auto& kept : groups_) candidates.push_back({kept.group.id, kept.version, kept.advantage});
   const auto equal = std::count_if(batch.scores.begin(), batch.scores.end(), [](const auto& scores) { return mean_advantage(scores) == 0.0; });
-  const auto chosen = scheduling::choose_replay(settings_, {seed_, step, batch.policy.value, batch.groups.size(), std::size_t(equal)}, candidates);
+  std::size_t fresh = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) fresh += trained_rollouts(batch, g) > 0 ? 1 : 0;
+  const auto chosen = scheduling::choose_replay(settings_, {seed_, step, batch.policy.value, fresh, std::size_t(equal)}, candidates);
+  if (batch.training.empty()) decide(batch, {});
   for (const std::size_t i : chosen) {
+    batch.training.push_back(groups_[i].training);
     batch.groups.push_back(groups_[i].group);
     batch.scores.push_back(groups_[i].scores);
   }
@@ -105,12 +127,16 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
   // One view of the manifest for all: it decides how many steps are read together below.
   Packed packed = from_bytes<Packed>(ranks.gather_all(ranks.rank() == 0 ? to_bytes(read_packed_since(run_dir, step, oldest)) : std::string())[0]);
   std::map<std::uint64_t, std::vector<ScoredFile>> loose;
+  std::map<std::uint64_t, io::PublishedFile> trained;
   for (const auto& file : unpacked) {
-    if (file.purpose == Purpose::train && file.step < step && !packed.holds(file.step)) loose[file.step].push_back(file.files);
+    if (file.purpose != Purpose::train || file.step >= step || packed.holds(file.step)) continue;
+    if (is_training(file)) trained[file.step] = file.files.shard;
+    else loose[file.step].push_back(file.files);
   }
   std::map<std::uint64_t, StepBatch> steps;
   for (const auto& [number, bytes] : packed.steps) steps[number] = from_wire(bytes);
   for (const auto& [number, files] : loose) steps[number] = read_step(run_dir, files, ranks);
+  for (const auto& [number, file] : trained) add_recorded(steps[number], run_dir, file, ranks);
   std::vector<StepBatch> ascending;
   for (auto& [number, batch] : steps) ascending.push_back(std::move(batch));
   return ascending;
@@ -129,7 +155,8 @@ std::map<std::string, double> composition(const StepBatch& batch) {
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     const auto rollouts = double(batch.groups[g].rollouts.size());
     const auto expert = double(std::count_if(batch.groups[g].rollouts.begin(), batch.groups[g].rollouts.end(), is_expert));
-    trained += rollouts, experts += expert;
+    const auto train = double(trained_rollouts(batch, g));
+    trained += train, experts += expert;
     if (g < fresh_groups(batch)) {
       generated += rollouts - expert;
       const auto beginning = guide_tokens(batch.groups[g]);
@@ -137,7 +164,7 @@ std::map<std::string, double> composition(const StepBatch& batch) {
       continue;
     }
     const auto lag = double(batch.policy.value - sampled_by(batch.groups[g]).value_or(batch.policy.value));
-    replayed += rollouts, lag_sum += lag, lag_max = std::max(lag_max, lag);
+    replayed += train, lag_sum += lag, lag_max = std::max(lag_max, lag);
   }
   std::map<std::string, double> metrics{{"train/rollouts_generated", generated}, {"train/rollouts_trained", trained}};
   if (experts > 0) metrics["experts/rollouts"] = experts;

@@ -22,7 +22,7 @@ class ReplayBuffer {
   bool on() const { return settings_.share > 0.0; }
   std::size_t groups() const { return groups_.size(); }
 
-  /// Takes a closed step's own rollouts in. Steps come in ascending order.
+  /// Takes in those of a closed step's own groups that had a rollout to train, as they were trained on. Steps come in ascending order.
   void remember(StepBatch step);
   /// Drops what is too stale for `policy`, now and for ever, since versions only grow.
   void forget(PolicyVersion policy);
@@ -33,6 +33,7 @@ class ReplayBuffer {
   struct Kept {
     Group group;
     std::vector<Score> scores;
+    scheduling::GroupTraining training;
     std::uint64_t version = 0;
     double advantage = 0.0;
   };
@@ -41,8 +42,9 @@ class ReplayBuffer {
   std::vector<Kept> groups_;  // ascending GroupId
 };
 
-/// The closed training steps before `step` that may hold groups of policy `oldest` or newer, ascending, each as read_step gave it: from shards, and from archive
-/// files where they were packed. Collective; every file, the archive's manifest too, is read by one rank. Throws StorageError.
+/// The closed training steps before `step` that may hold groups of policy `oldest` or newer, ascending, each as read_step gave it, with what it trained on: from shards, and from archive
+/// files where they were packed. Of steps of an earlier build
+/// it is not known what they trained on. Collective; every file, the archive's manifest too, is read by one rank. Throws StorageError.
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step,
                                           std::uint64_t oldest, comm::Communicator& ranks);
 

@@ -99,12 +99,6 @@ void compare(const fs::path& path, const RunConfig& earlier, const RunConfig& no
   }
 }
 
-RunConfig read_settings(const fs::path& path) {
-  RunConfig config;
-  bind(config).load(path);
-  return config;
-}
-
 const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
 
 /// A checkpoint's manifest speaks for what it holds; a plain model folder has none.
@@ -136,7 +130,7 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
 
 void check_same_settings(const RunConfig& config) {
   const fs::path path = fs::path(config.run.dir) / "config.toml";
-  if (fs::exists(path)) compare(path, read_settings(path), config);
+  if (fs::exists(path)) compare(path, read_run_config(path), config);
 }
 
 bool open_run_folder(const RunConfig& config, bool resume) {
@@ -148,7 +142,7 @@ bool open_run_folder(const RunConfig& config, bool resume) {
                             "a new run would mix with the files of another",
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
   check_same_settings(config);
-  if (earlier) tell_other_steps(read_settings(path), config);
+  if (earlier) tell_other_steps(read_run_config(path), config);
   for (const char* name : {"stop", "failure", "failure.roll", "watch"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
     std::error_code ec;
     fs::remove(dir / name, ec);
@@ -202,7 +196,7 @@ constexpr std::array kTextFiles{"tokenizer.json",    "tokenizer_config.json",
                                 "added_tokens.json", "vocab.json",
                                 "merges.txt",        kTemplate,
                                 kGeneration,         kLicense};
-constexpr const char* kTextFolder = "tokenizer";
+constexpr const char *kTextFolder = "tokenizer", *kMoreTemplates = "additional_chat_templates", *kModelConfig = "config.json";
 
 bool has_text_files(const fs::path& folder) {
   return std::any_of(kTextFiles.begin(), kTextFiles.end(), [&](const char* name) { return fs::exists(folder / name); });
@@ -219,10 +213,19 @@ void remove_if_there(const fs::path& path) {
                         "check permissions of the folder");
 }
 
+void copy_more_templates(const fs::path& from, const fs::path& to) {
+  remove_if_there(to);
+  if (!fs::is_directory(from)) return;
+  make_folder(to);
+  for (const auto& entry : list_folder(from))
+    if (entry.path().extension() == ".jinja") write_file_atomic(to / entry.path().filename(), read_file(entry.path()));
+}
+
 }  // namespace
 
 void copy_text_files(const fs::path& from, const fs::path& to) {
   make_folder(to);
+  copy_more_templates(from.empty() ? from : from / kMoreTemplates, to / kMoreTemplates);
   for (const char* name : kTextFiles) {
     if (!from.empty() && fs::exists(from / name)) write_file_atomic(to / name, read_file(from / name));
     else if (name != kLicense) remove_if_there(to / name);
@@ -243,7 +246,9 @@ void keep_text_files(const fs::path& source, const text::PromptFormat& format, c
   const bool own_template = is_path(format.section().chat_template), own_tokenizer = format.section().tokenizer == "model";
   if (!own_template && source.empty()) return remove_if_there(kept);
   copy_text_files(source, kept);
-  if (own_template) write_file_atomic(kept / kTemplate, format.chat_template());
+  if (own_template) remove_if_there(kept / kMoreTemplates), write_file_atomic(kept / kTemplate, format.chat_template());
+  if (const auto rows = format.rows()) write_file_atomic(kept / kModelConfig, fmt::format("{{\"vocab_size\": {}}}\n", *rows));
+  else remove_if_there(kept / kModelConfig);
   if (!own_tokenizer) return;
   const fs::path generation = kept / kGeneration;
   const std::string suggested = fs::exists(generation) ? read_file(generation) : std::string();

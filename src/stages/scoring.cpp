@@ -6,6 +6,7 @@
 #include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
+#include "stages/undecided.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -51,11 +52,11 @@ StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecide
     GroupReport group{.id = shard.groups[g].id, .level = shard.groups[g].level};
     for (std::size_t i = 0; i < shard.groups[g].rollouts.size(); ++i) {
       const Score& score = scores.scores[g][i];
-      if (score.undecided && trains && undecided == Undecided::drop) {
+      if (trains && leaves_the_step(score, undecided == Undecided::drop)) {
         ++group.dropped;
         continue;
       }
-      group.rewards.push_back(score.reward);
+      group.rewards.push_back(trains && score.undecided ? kUnsettled : score.reward);
       group.correct.push_back(score.correct ? 1 : 0);
       group.lengths.push_back(std::int32_t(policy_tokens(shard.groups[g].rollouts[i])));
       if (shard.purpose != Purpose::train) group.answers.push_back(score.answer);

@@ -7,6 +7,7 @@
 #include "method/columns.hpp"
 #include "stages/leaf_packing.hpp"
 #include "stages/step_wire.hpp"
+#include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 
@@ -208,35 +209,6 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   return in_order(std::move(whole), index);
 }
 
-double greedy_reward(const Score& score) { return score.undecided ? std::numeric_limits<double>::quiet_NaN() : score.reward; }
-
-void settle_undecided(StepBatch& batch, bool drop) {
-  for (auto& [prompt, reward] : batch.greedy)
-    if (std::isnan(reward) && !drop) reward = 0.0;
-  if (!drop) return;
-  const auto without_greedy = [&](const Group& group) {
-    const auto greedy = batch.greedy.find(group.id.prompt);
-    return greedy != batch.greedy.end() && std::isnan(greedy->second);
-  };
-  std::size_t kept = 0;
-  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
-    Group& group = batch.groups[g];
-    auto& scores = batch.scores[g];
-    std::size_t decided = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (scores[i].undecided) continue;
-      if (decided != i) group.rollouts[decided] = std::move(group.rollouts[i]), scores[decided] = std::move(scores[i]);
-      ++decided;
-    }
-    group.rollouts.resize(decided), scores.resize(decided);
-    if (group.rollouts.empty() || without_greedy(group)) continue;
-    if (kept != g) batch.groups[kept] = std::move(group), batch.scores[kept] = std::move(scores);
-    ++kept;
-  }
-  batch.groups.resize(kept), batch.scores.resize(kept);
-  std::erase_if(batch.greedy, [](const auto& entry) { return std::isnan(entry.second); });
-}
-
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {
   std::vector<double*> rewards;
   for (auto& group : batch.scores)
@@ -249,6 +221,7 @@ std::size_t fresh_groups(const StepBatch& batch) { return batch.groups.size() - 
 
 StepBatch own_rollouts(StepBatch batch) {
   batch.groups.resize(fresh_groups(batch)), batch.scores.resize(batch.groups.size());
+  if (!batch.training.empty()) batch.training.resize(batch.groups.size());
   batch.replayed = 0;
   batch.columns.clear();
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
@@ -301,9 +274,18 @@ std::optional<std::uint64_t> sampled_by(const Group& group) {
   return oldest;
 }
 
+std::size_t trained_rollouts(const StepBatch& batch, std::size_t group) {
+  const std::size_t rollouts = batch.groups[group].rollouts.size();
+  if (batch.training.empty()) return rollouts;
+  const auto& keep = batch.training[group].keep;
+  return rollouts - std::size_t(std::count(keep.begin(), keep.end(), std::uint8_t{0}));
+}
+
 std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count) {
   std::vector<std::size_t> groups;
-  for (std::size_t g = std::size_t(index); g < batch.groups.size(); g += std::size_t(count)) groups.push_back(g);
+  std::int64_t dealt = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g)
+    if (trained_rollouts(batch, g) > 0 && dealt++ % count == index) groups.push_back(g);
   return groups;
 }
 

@@ -22,9 +22,10 @@ namespace rollcall::stages {
 /// groups of earlier steps that are trained on again.
 struct StepBatch {
   std::vector<Group> groups;
-  std::vector<std::vector<Score>> scores;      ///< [groups][rollouts]
-  std::vector<std::string> component_names{};  ///< of Score::components
-  std::map<PromptId, double> greedy{};         ///< reward of the prompt's greedy answer, where there was one; NaN: it came to no verdict
+  std::vector<std::vector<Score>> scores;             ///< [groups][rollouts]
+  std::vector<std::string> component_names{};         ///< of Score::components
+  std::map<PromptId, double> greedy{};                ///< reward of the prompt's greedy answer, where there was one; without a verdict see undecided.hpp
+  std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty: all train, with weight 1
   // What the update knows beside the files:
   std::size_t replayed = 0;  ///< the last so many groups come from earlier steps
   PolicyVersion policy{};    ///< from which the step starts
@@ -58,14 +59,15 @@ std::optional<std::uint64_t> sampled_by(const Group& group);
 /// Column of StepBatch that stands in for the stored log-prob as the old one, where a group has it.
 inline constexpr const char* kProximalLogprob = "proximal_logprob";
 
-double greedy_reward(const Score& score);  ///< for StepBatch::greedy
-/// Rollouts without a verdict leave the step where they are dropped, and with them groups that keep none, or whose greedy answer has none; else they are wrong.
-void settle_undecided(StepBatch& batch, bool drop);
+double greedy_reward(const Score& score);                   ///< for StepBatch::greedy
+std::size_t settle_undecided(StepBatch& batch, bool drop);  ///< both as undecided.hpp says
 
 /// Control experiment: permutes the rewards over all rollouts of the step (Fisher-Yates on an addressed stream).
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
 
-/// Group indices of mini-batch `index` of `count`: dealt round robin, never cut.
+/// Rollouts of the group that train. Those beyond its `keep` do, since the scheduler has not heard of them (an expert's).
+std::size_t trained_rollouts(const StepBatch& batch, std::size_t group);
+/// Group indices of mini-batch `index` of `count`: of the groups that have a rollout to train, dealt round robin, never cut. Empty where there are too few.
 std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count);
 
 /// Some groups of a step with everything the objective needs, and the leaves to run the model on.

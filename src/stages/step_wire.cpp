@@ -15,9 +15,12 @@ struct Flat {
   std::vector<std::uint64_t> step, prompt, stream_prompt;
   std::vector<std::uint32_t> draw, planned, rollouts;
   std::vector<std::int32_t> level, bin;
+  std::vector<double> weight;        // of StepBatch::training, as is what follows; empty where that is
+  std::vector<std::uint32_t> keeps;  // values of `keep`
   // [rollouts]
   std::vector<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
   std::vector<std::uint8_t> finish, correct, undecided, clock_ended;
+  std::vector<std::uint8_t> keep;          // [sum of keeps]
   std::vector<double> reward, components;  // components: [rollouts][names]
   // [turns]
   std::vector<std::uint8_t> role;
@@ -37,6 +40,7 @@ struct Flat {
   template <class Self, class Visit>
   static void each(Self& f, const Visit& visit) {
     visit(f.step), visit(f.prompt), visit(f.stream_prompt), visit(f.draw), visit(f.planned), visit(f.rollouts), visit(f.level), visit(f.bin);
+    visit(f.weight), visit(f.keeps), visit(f.keep);
     visit(f.sample), visit(f.turns), visit(f.answer_bytes), visit(f.reason_bytes), visit(f.text_bytes);
     visit(f.finish), visit(f.correct), visit(f.undecided), visit(f.clock_ended), visit(f.reward), visit(f.components);
     visit(f.role), visit(f.tokens), visit(f.columns), visit(f.stretches), visit(f.stretch_tokens), visit(f.stretch_version);
@@ -87,6 +91,10 @@ Flat flatten(const StepBatch& part, Texts texts) {
     flat.step.push_back(group.id.step), flat.prompt.push_back(group.id.prompt.value), flat.stream_prompt.push_back(group.stream_prompt);
     flat.draw.push_back(group.id.draw), flat.planned.push_back(group.planned), flat.rollouts.push_back(std::uint32_t(group.rollouts.size()));
     flat.level.push_back(group.level), flat.bin.push_back(group.bin);
+    if (!part.training.empty()) {
+      const auto& training = part.training.at(g);
+      flat.weight.push_back(training.weight), flat.keeps.push_back(std::uint32_t(training.keep.size())), add(flat.keep, training.keep);
+    }
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) flatten(group.rollouts[i], part.scores.at(g).at(i), part.component_names.size(), texts, flat);
   }
   return flat;
@@ -137,13 +145,18 @@ class Builder {
                              .planned = planned_.one(),
                              .bin = bin_.one(),
                              .stream_prompt = stream_prompt_.one()});
+      if (!f_.weight.empty()) {
+        auto& training = part.training.emplace_back(scheduling::GroupTraining{.id = part.groups.back().id, .weight = weight_.one()});
+        keep_.into(training.keep, keeps_.one());
+      }
       auto& scores = part.scores.emplace_back();
       const std::uint32_t count = rollouts_.one();
       part.groups.back().rollouts.reserve(std::min<std::size_t>(count, f_.sample.size())), scores.reserve(std::min<std::size_t>(count, f_.sample.size()));
       for (std::uint32_t i = count; i > 0; --i) part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
     }
-    const bool whole = prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() && role_.done() && columns_.done() &&
-                       stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && reason_.done() && text_.done() && names_.done();
+    const bool whole = weight_.done() && keep_.done() && prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() &&
+                       role_.done() && columns_.done() && stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && reason_.done() &&
+                       text_.done() && names_.done();
     if (!whole) refuse();
     return part;
   }
@@ -175,11 +188,11 @@ class Builder {
   const Flat& f_;
   Taker<std::uint64_t> step_{f_.step}, prompt_{f_.prompt}, stream_prompt_{f_.stream_prompt}, stretch_version_{f_.stretch_version};
   Taker<std::uint32_t> draw_{f_.draw}, planned_{f_.planned}, rollouts_{f_.rollouts}, sample_{f_.sample}, turns_{f_.turns}, answer_bytes_{f_.answer_bytes},
-      reason_bytes_{f_.reason_bytes}, text_bytes_{f_.text_bytes}, tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches},
+      reason_bytes_{f_.reason_bytes}, text_bytes_{f_.text_bytes}, keeps_{f_.keeps}, tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches},
       stretch_tokens_{f_.stretch_tokens};
   Taker<std::int32_t> level_{f_.level}, bin_{f_.bin}, token_{f_.token};
-  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided}, clock_ended_{f_.clock_ended}, role_{f_.role};
-  Taker<double> reward_{f_.reward}, components_{f_.components};
+  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided}, clock_ended_{f_.clock_ended}, role_{f_.role}, keep_{f_.keep};
+  Taker<double> reward_{f_.reward}, components_{f_.components}, weight_{f_.weight};
   Taker<float> logprob_{f_.logprob}, entropy_{f_.entropy};
   Taker<char> answer_{f_.answers}, reason_{f_.reasons}, text_{f_.texts}, names_{f_.names};
 };

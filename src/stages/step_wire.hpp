@@ -8,7 +8,7 @@
 
 namespace rollcall::stages {
 
-/// Groups, scores and greedy rewards; versions are told by stretches of equal ones. In this machine's byte order.
+/// Groups, scores, what the scheduler decided and greedy rewards; versions are told by stretches of equal ones. In this machine's byte order.
 enum class Texts : std::uint8_t { left, along };  ///< of rollouts, and reasons of verdicts: what is trained on needs neither
 std::string to_wire(const StepBatch& part, Texts texts = Texts::left);
 /// Throws ProtocolError when the bytes are not a whole part.

@@ -5,15 +5,15 @@
 #include "base/random.hpp"
 #include "core/run_config.hpp"
 #include "text/answer_form.hpp"
-#include "text/prompt_format.hpp"
+#include "text/conversation.hpp"
 
 #include <fmt/format.h>
 
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace rollcall::stages {
 
@@ -25,12 +25,19 @@ class ThoughtDropout {
     if (share_ == 0.0) return text;
     std::string without = text::without_thought(text);
     if (without != text) any_ = true;
-    return RandomStream(seed_, RandomPurpose::thoughts, 0, example).uniform(0) < share_ ? without : text;
+    return is_emptied(example) ? without : text;
   }
-  std::vector<text::Message> conversation(std::size_t example, std::vector<text::Message> messages) {
-    for (auto& message : messages)
-      if (message.role == "assistant") message.content = answer(example, std::move(message.content));
-    return messages;
+  /// Thoughts in a message's content, or under a key of their own.
+  text::Conversation conversation(std::size_t example, text::Conversation talk) {
+    if (share_ == 0.0) return talk;
+    for (auto& message : talk.messages) {
+      if (!text::is_said_by(message, "assistant")) continue;
+      text::each_said(message, [&](std::string_view key, std::string& words) {
+        if (key == "content" || key == "text") words = answer(example, std::move(words));
+        else if (key != "name") any_ = true, words = is_emptied(example) ? std::string() : std::move(words);
+      });
+    }
+    return talk;
   }
   void check() const {
     require<ConfigError>(share_ == 0.0 || any_, fmt::format("sft.thought_dropout is {}, and no example has a thought", share_),
@@ -38,6 +45,8 @@ class ThoughtDropout {
   }
 
  private:
+  bool is_emptied(std::size_t example) const { return RandomStream(seed_, RandomPurpose::thoughts, 0, example).uniform(0) < share_; }
+
   double share_;
   std::uint64_t seed_;
   std::atomic<bool> any_ = false;  // examples are made by threads

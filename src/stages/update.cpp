@@ -118,6 +118,7 @@ void Update::on_supervise(const SupervisePlan& plan) {
   if (sum_gradient(own, count, 1.0, add_loss)) {
     report.metrics["sft/loss"] = whole_sum(loss);
     report.outcome = apply(job_->config.sft.optimizer, plan.lr, plan.grad_norm_limit, report.metrics);
+    report.applied = report.outcome == UpdateOutcome::applied ? 1 : 0, report.gradient_norm = report.metrics.at("actor/grad_norm");
   } else {
     report.outcome = UpdateOutcome::nonfinite;
   }
@@ -125,12 +126,12 @@ void Update::on_supervise(const SupervisePlan& plan) {
   finish(std::move(report));
 }
 
-method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
-                                      const std::vector<std::size_t>& groups) const {
+method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups,
+                                      const Statistics& statistics) const {
   const auto& config = job_->config;
   columns.seed = std::uint64_t(config.run.seed), columns.step = plan.step;
-  columns.progress = double(plan.step - 1) / double(std::max<std::int64_t>(config.train.steps, 1));
-  columns.statistics = objective_state_.statistics;
+  columns.progress = plan.progress;
+  columns.statistics = statistics;
   const auto by_prompt = [&](const char* name, const auto& value_of) {
     std::vector<double> column;
     for (const std::size_t g : groups) {
@@ -145,9 +146,17 @@ method::StepColumns Update::with_step(method::StepColumns columns, const UpdateP
   namespace column = method::column;
   by_prompt(column::prior, [&](PromptId prompt) { return objective_state_.success.of(prompt).prior(); });
   by_prompt(column::posterior, [&](PromptId prompt) { return objective_state_.success.of(prompt).posterior(); });
-  by_prompt(column::predicted, [&](PromptId prompt) { return double(job_->prompts.train.at(prompt.value).prior); });
+  by_prompt(column::predicted, [&](PromptId prompt) {
+    const bool known = prompt.value < job_->prompts.train.size();
+    require<ConfigError>(
+        known || !companions_.wants(column::predicted),
+        fmt::format("objective.recipe {} reads what was predicted of each prompt, and step {} of the archive asks one that the run file does not have",
+                    config.objective.recipe, plan.step),
+        "nothing is predicted of it", "train from an archive of the same questions, or choose another recipe");
+    return known ? double(job_->prompts.train[prompt.value].prior) : std::numeric_limits<double>::quiet_NaN();
+  });
   by_prompt(column::prompt_best_length, [&](PromptId prompt) { return double(objective_state_.best(prompt)); });
-  add_training(columns, plan.training, batch, groups);
+  add_training(columns, batch, groups);
   return columns;
 }
 
@@ -174,7 +183,7 @@ Update::MiniBatch Update::prepare(const UpdatePlan& plan, const StepBatch& batch
   mini.train = make_train_batch(batch, groups, leaf_tokens, job_->config.sampling.max_new_tokens);
   if (mini.known) mini.own.resize(mini.train.leaves.size()), std::iota(mini.own.begin(), mini.own.end(), 0);
   if (mini.known && !stored) companions_.take_current(batch, groups, mini.train);
-  mini.prepared = objective_->prepare(with_step(std::move(mini.train.columns), plan, batch, groups));
+  mini.prepared = prepare_update(std::move(mini.train.columns), plan, batch, groups);
   return mini;
 }
 
@@ -229,9 +238,9 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
   return whole;
 }
 
-Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms) const {
+Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms, bool trains) const {
   std::vector<std::string> parts;
-  std::vector<Dealt> dealt(leader() ? std::size_t(ranks_->size()) : 0, Dealt{{}, std::int64_t(leaves.size()), terms});
+  std::vector<Dealt> dealt(leader() ? std::size_t(ranks_->size()) : 0, Dealt{{}, std::int64_t(leaves.size()), terms, trains});
   for (std::size_t i = 0; i < leaves.size(); ++i) dealt[i % dealt.size()].leaves.push_back(std::move(leaves[i]));
   for (auto& part : dealt) {
     parts.push_back(parts.empty() ? std::string() : to_bytes(part));
@@ -241,27 +250,28 @@ Update::Dealt Update::deal(std::vector<BackwardLeaf> leaves, const StepTerms& te
   return leader() ? std::move(dealt.front()) : from_bytes<Dealt>(own);
 }
 
-UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics) {
+UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn, std::map<std::string, double>& metrics) {
   const auto& settings = job_->config.train;
-  const auto groups = mini_batch(batch, index, settings.mini_batches);
-  if (leader() || step_at_ == StepAt::every_rank) {
-    expect(!batch.groups.empty(), "a step has rollouts");
-    if (groups.empty()) return UpdateOutcome::applied;  // those without a verdict have left fewer groups than mini-batches
-  }
-  const bool stored = first && is_on_policy(batch);
-  companions_.add_current_columns(batch, groups, stored);
+  const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
+  const bool here = leader() || step_at_ == StepAt::every_rank;  // the others hear from the leader what they run
+  expect(!here || !batch.groups.empty(), "a step has rollouts");
+  const bool idle = here && groups.empty();
+  if (idle && step_at_ == StepAt::every_rank) return UpdateOutcome::applied;
+  const bool first = turn.first, stored = first && is_on_policy(batch);
+  if (!first) companions_.add_current_columns(batch, groups, false);
   Stopwatch columns;
   const double waited_s = ranks_->waited_s();
-  const MiniBatch mini = prepare(plan, batch, groups, stored);
-  const auto evaluated = evaluate(mini);
+  const MiniBatch mini = idle ? MiniBatch{} : turn.ready ? std::move(*turn.ready) : prepare(plan, batch, groups, stored);
+  const auto evaluated = idle ? Evaluated{} : evaluate(mini);
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& losses = evaluated->losses;
   const auto cut = [&](std::int64_t limit) { return backward_leaves(batch, groups, evaluated->derivative, evaluated->logprob, limit); };
-  auto leaves = leader() ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
+  auto leaves = leader() && !idle ? even_leaves(settings.leaf_tokens, cut) : std::vector<BackwardLeaf>();
   double computed = 0.0, useful = 0.0;
   for (const auto& leaf : leaves) computed += double(leaf.leaf.tokens.size()), useful += double(std::int64_t(leaf.leaf.tokens.size()) - leaf.repeated);
-  const StepTerms found = leader() ? StepTerms{mini.prepared->lr_factor(), mini.prepared->statistics()} : StepTerms();
-  const auto [own, count, terms] = deal(std::move(leaves), found);
+  const StepTerms found = leader() && !idle ? terms_of(*mini.prepared) : StepTerms();
+  const auto [own, count, terms, trains] = deal(std::move(leaves), found, !idle);
+  if (!trains) return UpdateOutcome::applied;
   const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
   const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
     const auto& known = own[std::size_t(i)].logprob;
@@ -286,14 +296,12 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   if (outcome == UpdateOutcome::applied) {
     const auto& critic_settings = job_->config.critic.optimizer;
     if (critic() != nullptr)
-      step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), settings.steps));
-    objective_state_.statistics = terms.statistics;
+      step_metrics["critic/grad_norm"] = critic()->apply(critic_settings, model::learning_rate(critic_settings, std::int64_t(plan.step), plan.steps));
+    course_.now = terms.statistics, course_.after = terms.after_step;
+    ++course_.applied;
+    if (const double norm = step_metrics.at("actor/grad_norm"); norm > 0) course_.norms.push_back(norm);
   }
-  // The step's metrics are those of its first update; later mini-batches add the range of the ratio, which is what moves.
-  for (const auto& [name, value] : step_metrics) {
-    if (first) metrics[name] = value;
-    if (name == "actor/ratio_min" || name == "actor/ratio_max") metrics[name + "_last"] = value;
-  }
+  course_.figures.add(step_metrics);
   return outcome;
 }
 
@@ -318,11 +326,7 @@ void Update::on_update(const UpdatePlan& plan) {
   if (const auto known = std::count_if(drift.begin(), drift.end(), [](double d) { return !std::isnan(d); }); known > 0)
     report.metrics["success/drift_mean"] =
         std::accumulate(drift.begin(), drift.end(), 0.0, [](double sum, double d) { return std::isnan(d) ? sum : sum + d; }) / double(known);
-  for (std::int64_t epoch = 0; epoch < job_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
-    for (std::int64_t i = 0; i < job_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
-      report.outcome = train_mini_batch(plan, batch, i, epoch == 0 && i == 0, report.metrics);
-    }
-  }
+  train(plan, batch, report);
   for (const auto& [pass, tokens] : companions_.take_forward_tokens()) report.metrics["perf/tokens_forward_" + pass] = tokens;
   const Stopwatch closing;
   if (leader()) report.metrics.merge(composition(batch));

@@ -16,6 +16,8 @@
 #include "stages/mailbox.hpp"
 #include "stages/objective_state.hpp"
 #include "stages/replay_buffer.hpp"
+#include "stages/step_figures.hpp"
+#include "stages/step_record.hpp"
 
 #include <map>
 #include <memory>
@@ -45,14 +47,24 @@ class Update {
   void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
 
  private:
-  method::StepColumns with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups) const;
+  using Statistics = std::map<std::string, double>;
+  method::StepColumns with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups,
+                                const Statistics& statistics) const;
   void restore_optimizer(const io::StoredCheckpoint& checkpoint);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
   /// What the objective asks of the whole step beside a loss.
   struct StepTerms {
     double lr_factor = 1.0;
-    std::map<std::string, double> statistics{};
+    Statistics statistics{}, after_step{};  ///< for the next update, and for the next step if this is the last
+  };
+  /// The step at hand, from its first update to its last.
+  struct Course {
+    std::shared_ptr<const method::Prepared> whole{};  ///< what its rollouts say, where several updates take it from there: on ranks that prepare one
+    Statistics given{}, now{}, after{};               ///< as the step found them; for the next update; for the next step
+    StepFigures figures{};
+    std::int64_t applied = 0;
+    std::vector<double> norms{};  ///< of the applied updates that have a gradient
   };
   /// A leaf's loss, with the columns it was taken at and its derivative by them, as it travels to the leader.
   struct LossShare {
@@ -79,6 +91,12 @@ class Update {
     TrainBatch train{};               ///< this and what follows: on ranks that have a leaf
     std::shared_ptr<const method::Prepared> prepared{};
   };
+  std::int64_t updates() const { return job_->config.train.epochs * job_->config.train.mini_batches; }  ///< that a step makes
+  const method::Prepared& whole(const UpdatePlan& plan, const StepBatch& batch);
+  std::shared_ptr<const method::Prepared> prepare_update(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
+                                                         const std::vector<std::size_t>& groups);
+  StepTerms terms_of(const method::Prepared& update) const;  ///< on the leader
+  Statistics after_step(Statistics now) const;               ///< those of its updates so far, with what the whole step has moved
   MiniBatch prepare(const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
   /// The objective on the columns of all leaves: those that are known, else those of a forward pass, which a critic needs in any case. Empty when the critic's
   /// gradient was not finite.
@@ -88,14 +106,15 @@ class Update {
     std::vector<BackwardLeaf> leaves{};  ///< own_leaves
     std::int64_t count = 0;              ///< of all ranks
     StepTerms terms{};
+    bool trains = true;  ///< false: the leader has found nothing in the mini-batch that trains
 
     template <class A>
     void serialize(A& ar, unsigned) {
-      ar& leaves& count& terms.lr_factor& terms.statistics;
+      ar& leaves& count& terms.lr_factor& terms.statistics& terms.after_step& trains;
     }
   };
   /// `leaves`: all of them, on the leader. Collective.
-  Dealt deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms) const;
+  Dealt deal(std::vector<BackwardLeaf> leaves, const StepTerms& terms, bool trains) const;
   /// `runner`: for a forward pass; without one the stored columns are taken.
   LossShare evaluate_leaf(const MiniBatch& mini, std::int64_t index, model::LeafRunner* runner);
   bool is_on_policy(const StepBatch& batch) const;  ///< what is stored of all its rollouts are columns of the policy that the step starts from
@@ -112,7 +131,21 @@ class Update {
   StepBatch gather(const UpdatePlan& plan);                      ///< the step's rollouts with what is replayed and the experts'
   StepBatch closed(StepBatch step, std::uint64_t number) const;  ///< as it is trained on: with rewards permuted, if asked
   void recall(const UpdatePlan& plan);                           ///< after a resume: fills the replay buffer, and what drift is measured on
-  UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, std::int64_t index, bool first, std::map<std::string, double>& metrics);
+  /// What the leader knows of a step before its first update.
+  struct Opened {
+    std::optional<MiniBatch> ready{};         ///< the only mini-batch
+    std::map<std::string, double> figures{};  ///< of all rollouts, where the first mini-batch holds others
+    double columns_s = 0.0;                   ///< for timing_s/columns
+  };
+  /// Notes what trains for the archive, and for the scheduler how groups fared that no mini-batch holds.
+  Opened open_step(const UpdatePlan& plan, const StepBatch& batch);
+  struct Turn {
+    std::int64_t index = 0;            ///< of the mini-batch
+    bool first = false;                ///< of the step
+    std::optional<MiniBatch> ready{};  ///< where it is prepared already
+  };
+  UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn, std::map<std::string, double>& metrics);
+  void train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& report);  ///< all updates of the step, up to one that is not applied
   void finish(UpdateReport report);
   void enter_phase(bool supervised);
   void gather_weights();  ///< what ranks of other nodes have made of theirs
@@ -135,6 +168,8 @@ class Update {
   std::optional<ArchivedSteps> archived_;             ///< on the leader, where the run trains from an archive
   std::optional<std::vector<UnpackedFile>> earlier_;  ///< of a resumed run, until recall
   GroupSignals signals_;                              ///< of the step at hand
+  Course course_;
+  std::optional<StepRecord> record_;  ///< likewise, on the leader, where its rollouts are archived
   comm::NodeGroups groups_;
   std::unique_ptr<Collectives> by_carrier_;   ///< the update ranks, for what is large
   std::vector<std::int64_t> begins_;          ///< of the shares of the optimizer

@@ -2,8 +2,10 @@
 #include "stages/update.hpp"
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "stages/experts.hpp"
 #include "stages/step_wire.hpp"
+#include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 
@@ -14,8 +16,10 @@ namespace rollcall::stages {
 
 StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
   const bool had_any = !step.groups.empty();
-  settle_undecided(step, job_->config.reward.undecided == "drop");
-  require<InputError>(!had_any || !step.groups.empty(), fmt::format("no rollout of step {} came to a verdict", number), "there is nothing to learn from",
+  const bool drop = job_->config.reward.undecided == "drop";
+  const std::size_t decided = settle_undecided(step, drop);
+  require<InputError>(!had_any || (!step.groups.empty() && (decided > 0 || !drop)), fmt::format("no rollout of step {} came to a verdict", number),
+                      "there is nothing to learn from",
                       "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
   if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
   return step;
@@ -31,16 +35,20 @@ void Update::recall(const UpdatePlan& plan) {
   }
   const std::uint64_t now = job_->store->version().value;
   const std::uint64_t limit = std::max(replay_.on() ? std::uint64_t(job_->config.replay.max_staleness) : 0, drift_.on() ? Drift::kWindow : 0);
+  int unrecorded = 0;
   for (auto& batch : read_earlier_steps(job_->run_dir, unpacked, plan.step, now - std::min(now, limit), *ranks_)) {
     const std::uint64_t number = batch.groups.empty() ? 0 : batch.groups.front().id.step;
+    unrecorded += batch.training.empty() ? 1 : 0;
     StepBatch step = closed(std::move(batch), number);
     drift_.remember(step);
     if (replay_.on()) replay_.remember(std::move(step));
   }
+  if (unrecorded > 0 && replay_.on() && leader())
+    spdlog::warn("{} earlier steps do not say which of their rollouts trained (an earlier build wrote them): all of their groups may be replayed", unrecorded);
 }
 
 StepBatch Update::archived_step(std::uint64_t step) {
-  if (leader() && !archived_) archived_.emplace(*job_);
+  if (leader() && !archived_) archived_.emplace(*job_, /*tells=*/true);
   return from_wire(ranks_->gather_all(leader() ? to_wire(archived_->read(step)) : std::string())[0]);
 }
 
@@ -49,7 +57,12 @@ StepBatch Update::sampled(const UpdatePlan& plan) {
 }
 
 StepBatch Update::gather(const UpdatePlan& plan) {
-  StepBatch batch = closed(sampled(plan), plan.step);
+  StepBatch step = sampled(plan);
+  const bool sampling = job_->config.train.from_archive.empty();
+  record_.reset();
+  if (leader() && sampling) record_.emplace(plan.step, step);
+  StepBatch batch = closed(std::move(step), plan.step);
+  if (sampling) decide(batch, plan.training);  // an archive says it of its own steps
   batch.policy = job_->store->version();
   if (replay_.on() || drift_.on()) recall(plan);
   if (replay_.on()) {

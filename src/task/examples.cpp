@@ -9,22 +9,67 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 namespace rollcall::task {
 namespace {
 
-std::vector<text::Message> conversation(const nlohmann::json& list, const Line& line) {
-  const char* why = "a conversation is a list of {\"role\": ..., \"content\": ...}, both text";
-  line.require_that(list.is_array(), "the conversation is not a list", why, "correct or remove the line");
+using Json = nlohmann::ordered_json;
+constexpr const char* kWhy = "a conversation is a list of {\"role\": ..., \"content\": ...}, the content being text or a list of parts";
+
+/// Text, null, or parts that are objects with a type, as transformers' templates take them.
+bool is_content(const Json& content) {
+  const auto is_part = [](const Json& part) { return part.is_object() && part.contains("type"); };
+  return content.is_string() || content.is_null() || (content.is_array() && std::all_of(content.begin(), content.end(), is_part));
+}
+
+std::vector<text::Message> messages_of(const Json& list, const Line& line) {
+  line.require_that(list.is_array(), "the conversation is not a list", kWhy, "correct or remove the line");
   std::vector<text::Message> messages;
   for (const auto& item : list) {
-    const bool whole = item.is_object() && item.contains("role") && item["role"].is_string() && item.contains("content") && item["content"].is_string();
-    line.require_that(whole, fmt::format("message {} is not an object with role and content", messages.size() + 1), why, "correct or remove the line");
-    messages.push_back({item["role"].get<std::string>(), item["content"].get<std::string>()});
+    const auto place = messages.size() + 1;
+    const bool has_role = item.is_object() && item.contains("role") && item["role"].is_string();
+    line.require_that(has_role && (item.contains("content") || item.contains("tool_calls")),
+                      fmt::format("message {} is not an object with role and content", place), kWhy, "correct or remove the line");
+    line.require_that(!item.contains("content") || is_content(item["content"]),
+                      fmt::format("the content of message {} is neither text nor a list of parts", place), kWhy, "correct or remove the line");
+    messages.push_back(item);
   }
-  line.require_that(std::any_of(messages.begin(), messages.end(), [](const auto& m) { return m.role == "assistant"; }), "the assistant says nothing",
+  line.require_that(std::any_of(messages.begin(), messages.end(), [](const auto& m) { return text::is_said_by(m, "assistant"); }), "the assistant says nothing",
                     "only what it says is learnt", "remove the line");
   return messages;
+}
+
+/// Tools are a list, or the JSON text of one: files of one type a column keep them so.
+Json tools_of(const Json& given, const Line& line) {
+  const Json tools = given.is_string() ? text::parse_in_order(given.get_ref<const std::string&>(), fmt::format("{}:{}: tools", line.file, line.number)) : given;
+  line.require_that(tools.is_array() || tools.is_null(), "\"tools\" is not a list", "the chat template shows each of them to the model",
+                    "write a list of {\"type\": \"function\", \"function\": {...}}");
+  return tools;
+}
+
+text::Conversation conversation(const Json& object, const std::string& messages_key, const Line& line) {
+  text::Conversation talk{messages_of(object.at(messages_key), line)};
+  for (const auto& [key, value] : object.items()) {
+    if (key == "tools") talk.variables[key] = tools_of(value, line);
+    else if (key == "documents") talk.variables[key] = value;
+    if (key != "chat_template_kwargs" || value.is_null()) continue;
+    line.require_that(value.is_object(), "\"chat_template_kwargs\" is not an object", "its members are variables of the chat template",
+                      "write {\"enable_thinking\": false} or the like");
+    for (const auto& [name, variable] : value.items()) {
+      line.require_that(name != "messages" && name != "add_generation_prompt", fmt::format("\"chat_template_kwargs\" sets {}", name),
+                        "it is what examples are made of", "remove it");
+      talk.variables[name] = name == "tools" ? tools_of(variable, line) : variable;
+    }
+  }
+  return talk;
+}
+
+/// Notes the keys of a line that are not among those used.
+void note_unused(const nlohmann::json& object, std::initializer_list<std::string_view> used, const Line& line, ExampleSet& set) {
+  for (const auto& [key, value] : object.items())
+    if (std::find(used.begin(), used.end(), key) == used.end()) set.unused.emplace(key, line.number);
 }
 
 /// The key that the section names, or the first of two usual ones that the object has.
@@ -40,13 +85,17 @@ ExampleSet read_examples(const SftSection& section) {
   std::vector<std::size_t> of_answers;
   set.hash = Sha256().add(read_file(section.file)).hex();
   each_json_line(section.file, [&](const nlohmann::json& object, const Line& line) {
-    if (const auto messages = object.find(section.messages_key); messages != object.end()) {
-      set.conversations.push_back(conversation(*messages, line));
+    if (object.contains(section.messages_key)) {
+      const Json whole = text::parse_in_order(line.text, fmt::format("{}:{}", line.file, line.number));
+      set.conversations.push_back(conversation(whole, section.messages_key, line));
       set.lines.push_back(line.number);
+      note_unused(object, {section.messages_key, "tools", "documents", "chat_template_kwargs"}, line, set);
       return;
     }
-    const auto prompt = text_at(object, key_of(object, section.prompt_key, "prompt", "question"), "sft.prompt_key or sft.messages_key", line);
-    set.answers.emplace_back(prompt, text_at(object, key_of(object, section.answer_key, "answer", "completion"), "sft.answer_key", line));
+    const auto prompt_key = key_of(object, section.prompt_key, "prompt", "question"), answer_key = key_of(object, section.answer_key, "answer", "completion");
+    const auto prompt = text_at(object, prompt_key, "sft.prompt_key or sft.messages_key", line);
+    set.answers.emplace_back(prompt, text_at(object, answer_key, "sft.answer_key", line));
+    note_unused(object, {prompt_key, answer_key}, line, set);
     of_answers.push_back(line.number);
   });
   set.lines.insert(set.lines.end(), of_answers.begin(), of_answers.end());

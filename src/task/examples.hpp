@@ -2,9 +2,10 @@
 #pragma once
 
 #include "core/run_config.hpp"
-#include "text/prompt_format.hpp"
+#include "text/conversation.hpp"
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,15 +13,20 @@
 namespace rollcall::task {
 
 struct ExampleSet {
-  std::vector<std::vector<text::Message>> conversations;     ///< each with something that the assistant says
+  /// Each with something that the assistant says.
+  std::vector<text::Conversation> conversations;
   std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
   std::vector<std::size_t> lines;                            ///< of the file: those of the conversations, then those of the answers
-  std::string hash;                                          ///< SHA-256 of the file
+  /// Keys of lines that nothing is made of, each with the first line that has it.
+  std::map<std::string, std::size_t> unused;
+  std::string hash;  ///< SHA-256 of the file
   std::size_t size() const { return conversations.size() + answers.size(); }
 };
 
-/// A file of one JSON object a line: {"messages": [{"role": ..., "content": ...}, ...]}, or {"prompt": ..., "answer": ...} under the keys of the section.
-/// Throws InputError naming file and line.
+/// A file of one JSON object a line: {"messages": [{"role": ..., "content": ...}, ...]}, or
+/// {"prompt": ..., "answer": ...} under the keys of the section. Messages keep all their keys.
+/// "tools" and "documents" of a conversation's line and the members of its "chat_template_kwargs"
+/// are variables of the template. Throws InputError naming file and line.
 ExampleSet read_examples(const SftSection& section);
 
 }  // namespace rollcall::task

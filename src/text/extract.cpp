@@ -5,6 +5,10 @@
 #include "base/nearest.hpp"
 #include "text/answer_pattern.hpp"
 #include "text/answer_text.hpp"
+#include "text/answer_tokens.hpp"
+#include "text/boxed_answer.hpp"
+#include "text/final_answer.hpp"
+#include "text/thoughts.hpp"
 
 #include <fmt/format.h>
 
@@ -61,81 +65,97 @@ Found integer(std::string_view response, bool finished) {
   return Extracted{std::string(negative ? "-" : "") + without(s, ","), finished};
 }
 
+/// Whether the number at [at, end) is one of several that its line offers as the answer: 41 or 42. What joins them may hold a noun each.
+bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
+  constexpr std::size_t kMostBefore = 120, kMostBehind = 120;  // bytes
+  constexpr std::size_t kMostTokens = 8;
+  const std::size_t line = s.rfind('\n', at) == std::string_view::npos ? 0 : s.rfind('\n', at) + 1, begin = std::max(line, at - std::min(at, kMostBefore));
+  const Tokens before(s.substr(begin, at - begin)), behind(s.substr(end, std::min(s.find('\n', end), end + kMostBehind) - end));
+  bool joined = false;
+  for (std::size_t i = before.size(), seen = 0; i-- > 0 && seen < kMostTokens; ++seen) {
+    joined = joined || before.word(i) == "or";
+    if (before.is(i, Kind::number)) return joined;
+    if (before.is(i, Kind::stop) || (!joined && before.is(i, Kind::equals))) break;
+  }
+  joined = false;
+  for (std::size_t i = 0; i < behind.size() && i < kMostTokens; ++i) {
+    joined = joined || behind.word(i) == "or";
+    if (behind.is(i, Kind::number)) return joined;
+    if (behind.is(i, Kind::stop) || behind.is(i, Kind::equals)) break;
+  }
+  return false;
+}
+
+/// Digits on both sides of a colon are a time or a ratio: the last of them is no number of its own.
+bool is_in_ratio(std::string_view s, std::size_t at) { return at >= 2 && s[at - 1] == ':' && is_digit(s[at - 2]); }
+
 Found last_number(std::string_view response, bool finished) {
-  Found last;
+  std::size_t begin = 0, end = 0;
   for (std::size_t at = 0; at < response.size();) {
     if (!is_digit(response[at])) {
       ++at;
       continue;
     }
-    std::size_t end = whole_number_end(response, at);
+    begin = at, end = whole_number_end(response, at);
     if (end < response.size() && response[end] == '.') end += digits_at(response, end + 1) > 0 ? 1 + digits_at(response, end + 1) : 0;
-    last = Extracted{std::string(is_negative(response, at) ? "-" : "") + without(response.substr(at, end - at), ","), finished};
     at = end;
   }
-  return last;
+  if (end == 0 || is_in_ratio(response, begin) || is_hedged(response, begin, end)) return std::nullopt;
+  return Extracted{std::string(is_negative(response, begin) ? "-" : "") + without(response.substr(begin, end - begin), ","), finished};
 }
 
-// Both rules of GSM8K: lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters strict-match and flexible-extract, regexes_to_ignore). They take
-// what they find in an answer that the limit cut as well; only a match that reaches the cut is not taken, for a digit may be missing.
+// Both rules of GSM8K: lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters strict-match and flexible-extract, regexes_to_ignore), but for what would pay for
+// two answers: the last #### counts and not the first, and "41 or 42" is none. They take what they find in an answer that the limit cut as well; only a match that
+// reaches the cut is not taken, for a digit may be missing.
 Found gsm8k_number(std::string_view response, std::size_t begin, std::size_t end, bool finished) {
   std::string number = without(response.substr(begin, end - begin), ",$");
   if (number.ends_with('.')) number.pop_back();
-  if (number.find_first_of("0123456789") == std::string::npos) return std::nullopt;
+  if (number.find_first_of("0123456789") == std::string::npos || is_in_ratio(response, begin) || is_hedged(response, begin, end)) return std::nullopt;
   return Extracted{number, finished || end < response.size()};
 }
 
-/// The first match of #### (\-?[0-9\.\,]+)
+/// The last match of #### ?(\-?\$?[0-9\.\,]+)
 Found gsm8k_strict(std::string_view response, bool finished) {
-  constexpr std::string_view kMark = "#### ";
-  for (std::size_t at = response.find(kMark); at != std::string_view::npos; at = response.find(kMark, at + 1)) {
-    const std::size_t begin = at + kMark.size(), first = begin + (response.substr(begin).starts_with('-') ? 1 : 0);
+  constexpr std::string_view kMark = "####";
+  for (std::size_t at = response.rfind(kMark); at != std::string_view::npos; at = at == 0 ? std::string_view::npos : response.rfind(kMark, at - 1)) {
+    std::size_t first = std::min(response.find_first_not_of(" \t*$", at + kMark.size()), response.size());
+    const std::string_view rest = response.substr(first);
+    const std::size_t sign = rest.starts_with('-') ? 1 : rest.starts_with(kMinus) ? kMinus.size() : 0;
+    first = std::min(response.find_first_not_of('$', first + sign), response.size());
     const std::size_t end = std::min(response.find_first_not_of("0123456789.,", first), response.size());
-    if (end > first) return gsm8k_number(response, begin, end, finished);
+    if (end == first || response.substr(first, end - first).find_first_of("0123456789") == std::string_view::npos) continue;
+    auto found = gsm8k_number(response, first, end, finished);
+    if (found && sign > 0) found->text = "-" + found->text;
+    return found;
   }
   return std::nullopt;
 }
 
 /// The last match of (-?[$0-9.,]{2,})|(-?[0-9]+)
 Found gsm8k_flexible(std::string_view response, bool finished) {
-  Found last;
+  std::size_t begin = 0, last = 0;
   for (std::size_t at = 0; at < response.size();) {
     const std::size_t first = at + (response[at] == '-' ? 1 : 0);
     const std::size_t end = std::min(response.find_first_not_of("$0123456789.,", first), response.size());
     const bool one_digit = end == first + 1 && is_digit(response[first]);
     if (end >= first + 2 || one_digit) {
-      last = gsm8k_number(response, at, end, finished);
+      begin = at, last = end;
       at = end;
     } else {
       ++at;
     }
   }
-  return last;
+  return last == 0 ? std::nullopt : gsm8k_number(response, begin, last, finished);
 }
 
-/// The last \boxed{...} or \fbox{...}, braces counted (Hendrycks et al. 2021, MATH: last_boxed_only_string).
 Found boxed(std::string_view response, bool) {
-  const std::size_t box = response.rfind("\\boxed"), frame = response.rfind("\\fbox");
-  if (box == std::string_view::npos && frame == std::string_view::npos) return std::nullopt;
-  const std::size_t begin = response.find('{', box != std::string_view::npos ? box : frame);
-  if (begin == std::string_view::npos || !trim(response.substr(0, begin)).ends_with(box != std::string_view::npos ? "\\boxed" : "\\fbox")) return std::nullopt;
-  int depth = 0;
-  for (std::size_t at = begin; at < response.size(); ++at) {
-    if (response[at] == '\\') ++at;  // \{ and \} are characters of the answer
-    else if (response[at] == '{') ++depth;
-    else if (response[at] == '}' && --depth == 0) return Extracted{std::string(trim(response.substr(begin + 1, at - begin - 1))), true};
-  }
-  return std::nullopt;
+  auto held = boxed_answer(response);
+  return held ? Found(Extracted{std::move(*held), true}) : std::nullopt;
 }
 
-/// The last <answer>...</answer> (DeepSeek-R1, arXiv:2501.12948, table 1).
 Found answer_tag(std::string_view response, bool) {
-  constexpr std::string_view kOpen = "<answer>", kClose = "</answer>";
-  const std::size_t close = response.rfind(kClose);
-  if (close == std::string_view::npos) return std::nullopt;
-  const std::size_t open = response.substr(0, close).rfind(kOpen);
-  if (open == std::string_view::npos) return std::nullopt;
-  return Extracted{std::string(trim(response.substr(open + kOpen.size(), close - open - kOpen.size()))), true};
+  const auto held = tagged_answer(response);
+  return held ? Found(Extracted{std::string(*held), true}) : std::nullopt;
 }
 
 Found final_line(std::string_view response, bool finished) {
@@ -145,62 +165,9 @@ Found final_line(std::string_view response, bool finished) {
   return Extracted{std::string(trim(line == std::string_view::npos ? text : text.substr(line + 1))), finished};
 }
 
-/// The last formula of a stretch of prose: what a pair of dollars, \\(...\\) or \\[...\\] holds.
-std::string_view last_formula(std::string_view text) {
-  std::string_view last;
-  std::size_t last_end = 0;
-  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("$$", "$$"), {"$", "$"}, {"\\(", "\\)"}, {"\\[", "\\]"}}) {
-    const std::size_t end = text.rfind(close);
-    if (end == std::string_view::npos || end <= last_end) continue;
-    const std::size_t begin = text.rfind(open, end - 1);
-    if (begin == std::string_view::npos || end <= begin + open.size()) continue;
-    last = trim(text.substr(begin + open.size(), end - begin - open.size()));
-    last_end = end;
-  }
-  return last;
-}
-
-/// Without the clause that says why the answer is so, or what it is not.
-std::string_view until_remark(std::string_view answer) {
-  std::size_t end = answer.size();
-  for (const std::string_view remark : {" because ", " since ", " and not ", ", not ", " instead of ", " rather than "})
-    if (const std::size_t at = answer.find(remark); at > 0) end = std::min(end, at);
-  answer = trim(answer.substr(0, end));
-  while (answer.ends_with(',')) answer = trim(answer.substr(0, answer.size() - 1));
-  return answer;
-}
-
-/// What follows the last of the phrases that announce an answer, up to the end of its line or sentence.
-Found announced(std::string_view response, bool finished) {
-  std::string lower(response);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  std::size_t from = std::string::npos;
-  for (const std::string_view phrase : {"answer is", "answer:", "answer :", "answer**:", "answer:**", "answer equals", "answer =", "result is", "#### "}) {
-    const std::size_t at = lower.rfind(phrase);
-    if (at != std::string::npos && (from == std::string::npos || at + phrase.size() > from)) from = at + phrase.size();
-  }
-  if (from == std::string::npos) return std::nullopt;
-  std::string_view rest = response.substr(from);
-  rest.remove_prefix(std::min(rest.find_first_not_of(" :*\t\n\r"), rest.size()));
-  const std::size_t line = std::min(rest.find('\n'), rest.size());
-  const std::size_t sentence = std::min(rest.find(". "), line);
-  const bool complete = finished || sentence < rest.size();
-  std::string_view answer = until_remark(trim(rest.substr(0, sentence)));
-  const std::string_view formula = last_formula(answer);
-  if (!formula.empty()) return Extracted{std::string(formula), complete};
-  while (!answer.empty() && (answer.ends_with('.') || answer.ends_with('*'))) answer = trim(answer.substr(0, answer.size() - 1));
-  if (answer.empty()) return std::nullopt;
-  return Extracted{std::string(answer), complete};
-}
-
-/// For mathematics: a box, an answer tag, an announced answer, the last formula, and a last line that is short, in this order.
 Found math_answer(std::string_view response, bool finished) {
-  constexpr std::size_t kShortLine = 200;  // bytes; longer ones are prose
-  for (const auto rule : {boxed, answer_tag, announced})
-    if (auto found = rule(response, finished)) return found;
-  if (const std::string_view formula = last_formula(response); !formula.empty()) return Extracted{std::string(formula), true};
-  auto line = final_line(response, finished);
-  return line && line->text.size() <= kShortLine ? line : std::nullopt;
+  auto found = final_answer(response, finished);
+  return found ? Found(Extracted{std::move(found->text), found->complete}) : std::nullopt;
 }
 
 struct Row {
@@ -212,11 +179,11 @@ constexpr Row kRows[] = {
     {{"whole", "the response itself", false}, whole},
     {{"integer", "the response, where it is an integer and nothing else; 1,050, U+2212 for a minus and a closing period are understood", true}, integer},
     {{"last_number", "the last number of a response that ended by itself", true}, last_number},
-    {{"gsm8k_strict", "the first number behind \"#### \", as lm-evaluation-harness's strict-match", true}, gsm8k_strict},
-    {{"gsm8k_flexible", "the last thing like a number, as lm-evaluation-harness's flexible-extract", true}, gsm8k_flexible},
-    {{"boxed", "what the last \\boxed{...} holds", false}, boxed},
+    {{"gsm8k_strict", "the number behind the last ####, nearly as lm-evaluation-harness's strict-match", true}, gsm8k_strict},
+    {{"gsm8k_flexible", "the last thing like a number, nearly as lm-evaluation-harness's flexible-extract", true}, gsm8k_flexible},
+    {{"boxed", "what the boxes of the last sentence with \\boxed{...} hold", false}, boxed},
     {{"answer_tag", "what the last <answer>...</answer> holds", false}, answer_tag},
-    {{"math_answer", "the last \\boxed{...}; else <answer>, what follows \"the answer is\", the last formula, or a short last line", false}, math_answer},
+    {{"math_answer", "the last \\boxed{...}; else <answer>, the last announcement (jobs/announcements.md), the last formula, or a short last line", false}, math_answer},
     {{"final_line", "the last line of a response that ended by itself", false}, final_line},
     {{"marker", "the rest of the line behind the last task.answer_marker", false}, nullptr},
 };
@@ -258,7 +225,9 @@ bool Extractor::numbers_only() const {
 
 std::string Extractor::shown() const { return rule_ == "marker" ? fmt::format("marker {}", marker_) : rule_; }
 
-std::optional<Extracted> Extractor::find(std::string_view response, bool finished) const {
+std::optional<Extracted> Extractor::find(std::string_view given, bool finished) const {
+  std::string storage;
+  const std::string_view response = pattern_ || find_ == whole ? given : spoken(given, storage);
   if (pattern_) {
     const auto match = pattern_->last_match(response);
     if (!match) return std::nullopt;

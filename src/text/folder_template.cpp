@@ -1,77 +1,83 @@
-// chat_template.jinja and tokenizer_config.json.
+// chat_template.jinja, additional_chat_templates and tokenizer_config.json.
 #include "text/folder_template.hpp"
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "text/folder_tokens.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace rollcall::text {
 namespace {
 
-using Json = nlohmann::ordered_json;
-constexpr const char* kTokens[] = {"bos_token", "eos_token", "pad_token", "unk_token"};
+using Json = FolderFile::Json;
+using ByName = std::map<std::string, std::string>;
+constexpr const char *kDefault = "default", *kToolUse = "tool_use";
 
-Json read_config(const std::filesystem::path& file) {
-  const std::string text = read_file(file);
-  Json json = Json::parse(text, nullptr, false);
-  require(!json.is_discarded() && json.is_object(), fmt::format("{} is not a JSON object", file.string()),
-          "it names the special tokens and may hold the chat template", "copy the file again");
-  return json;
+/// The templates in files of their own; where there are any, transformers does not look at tokenizer_config.json.
+ByName read_files(const std::filesystem::path& folder) {
+  ByName found;
+  const auto main = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
+  if (std::filesystem::exists(main)) found[kDefault] = read_file(main);
+  if (!std::filesystem::is_directory(more)) return found;
+  for (const auto& entry : std::filesystem::directory_iterator(more))
+    if (entry.path().filename().string().ends_with(".jinja")) found[entry.path().stem().string()] = read_file(entry.path());
+  return found;
 }
 
-/// A token is a string, or an object with its text under "content"; null and absent: not set.
-void read_special_tokens(const Json& config, const std::filesystem::path& file, FolderTemplate& out) {
-  for (const char* name : kTokens) {
-    const auto at = config.find(name);
-    if (at == config.end() || at->is_null()) continue;
-    const bool is_object = at->is_object() && at->contains("content") && (*at)["content"].is_string();
-    require(at->is_string() || is_object, fmt::format("{}: {} is neither a string nor an object with a string content", file.string(), name),
-            "chat templates print it", "correct the file");
-    out.special_tokens[name] = (is_object ? (*at)["content"] : *at).get<std::string>();
+ByName read_config(const FolderFile& config) {
+  ByName found;
+  const Json& value = config.at("chat_template");
+  if (value.is_null()) return found;
+  if (value.is_string()) return {{kDefault, value.get<std::string>()}};
+  config.check(value.is_array() || value.is_object(), "chat_template is neither a string nor a list of templates");
+  if (value.is_object()) {
+    for (const auto& [name, text] : value.items()) {
+      config.check(text.is_string(), fmt::format("chat_template.{} is not a string", name));
+      found[name] = text.get<std::string>();
+    }
+    return found;
   }
-}
-
-void read_template(const Json& config, const std::filesystem::path& file, FolderTemplate& out) {
-  const auto at = config.find("chat_template");
-  if (at == config.end() || at->is_null()) return;
-  out.origin = file.string();
-  if (at->is_string()) {
-    out.chat_template = out.with_tools = at->get<std::string>();
-    return;
-  }
-  require(at->is_array(), fmt::format("{}: chat_template is neither a string nor a list", file.string()), "it renders conversations", "correct the file");
-  std::string names;
-  for (const auto& entry : *at) {
+  for (const auto& entry : value) {
     const bool valid = entry.is_object() && entry.contains("name") && entry["name"].is_string() && entry.contains("template") && entry["template"].is_string();
-    require(valid, fmt::format("{}: an entry of chat_template is not {{\"name\": ..., \"template\": ...}}", file.string()), "it renders conversations",
-            "correct the file");
-    const auto name = entry["name"].get<std::string>();
-    names += (names.empty() ? "" : ", ") + name;
-    if (name == "default") out.chat_template = entry["template"].get<std::string>();
-    if (name == "tool_use") out.with_tools = entry["template"].get<std::string>();
+    config.check(valid, "an entry of chat_template is not {\"name\": ..., \"template\": ...}");
+    found[entry["name"].get<std::string>()] = entry["template"].get<std::string>();
   }
-  require(!out.chat_template.empty(), fmt::format("{}: chat_template is a list without \"default\" (it has: {})", file.string(), names),
-          "conversations without tools are rendered by it", "name the template's file instead of the folder");
-  if (out.with_tools.empty()) out.with_tools = out.chat_template;
+  return found;
 }
 
 }  // namespace
 
-FolderTemplate read_folder_template(const std::filesystem::path& folder) {
+const std::string& FolderTemplate::for_tools(bool tools) const {
+  const std::string& chosen = tools ? with_tools : chat_template;
+  require(!chosen.empty() || names.empty(), fmt::format("{} has no template \"{}\" (it has: {})", origin, kDefault, names),
+          fmt::format("conversations {} are rendered by it", tools ? "with tools" : "without tools"), "name the template's file instead of the folder");
+  return chosen;
+}
+
+FolderTemplate read_folder_template(const std::filesystem::path& folder, const FolderFile& config) {
   FolderTemplate out;
-  const auto config_file = folder / "tokenizer_config.json", template_file = folder / "chat_template.jinja";
-  const bool has_file = std::filesystem::exists(template_file);
-  if (std::filesystem::exists(config_file)) {
-    const Json config = read_config(config_file);
-    read_special_tokens(config, config_file, out);
-    if (!has_file) read_template(config, config_file, out);
-  }
-  if (has_file) {
-    out.chat_template = out.with_tools = read_file(template_file);
-    out.origin = template_file.string();
-  }
+  ByName found = read_files(folder);
+  const bool in_files = !found.empty();
+  if (!in_files) found = read_config(config);
+  if (found.empty()) return out;
+  out.origin = in_files ? (folder / "chat_template.jinja").string() : config.name();
+  if (in_files && found.size() > 1) out.origin += " and additional_chat_templates";
+  std::vector<std::string> names;
+  for (const auto& [name, text] : found) names.push_back(name);
+  if (found.size() > 1 || !found.contains(kDefault)) out.names = fmt::format("{}", fmt::join(names, ", "));
+  if (const auto text = found.find(kDefault); text != found.end()) out.chat_template = text->second;
+  const auto tools = found.find(kToolUse);
+  out.with_tools = tools == found.end() ? out.chat_template : tools->second;
+  return out;
+}
+
+FolderTemplate read_folder_template(const std::filesystem::path& folder) {
+  const FolderFile config(folder, "tokenizer_config.json");
+  FolderTemplate out = read_folder_template(folder, config);
+  out.special_tokens = template_tokens(read_stated_tokens(folder, config));
   return out;
 }
 

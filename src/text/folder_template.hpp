@@ -1,6 +1,8 @@
 // The chat template of a model folder, and the special tokens that it may print.
 #pragma once
 
+#include "text/folder_file.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
@@ -10,17 +12,22 @@
 namespace rollcall::text {
 
 struct FolderTemplate {
-  std::string chat_template;                          ///< empty: the folder has none
-  std::string with_tools;                             ///< the one for conversations with tools; the same where there is one for all
-  std::string origin;                                 ///< the file it stands in, for messages
-  std::map<std::string, std::string> special_tokens;  ///< bos_token, eos_token, pad_token, unk_token of tokenizer_config.json, as far as they are set
+  std::string chat_template;  ///< for conversations without tools; empty: the folder has none, or only others by name
+  std::string with_tools;     ///< for conversations with tools; the same where there is one for all
+  std::string origin;         ///< the file or folder that it is from, for messages; empty: the folder has no template
+  std::string names;          ///< of the templates, where there are several
+  std::map<std::string, std::string> special_tokens;  ///< bos_token and kin, and the model's own names, as far as the folder sets them
 
-  const std::string& for_tools(bool tools) const { return tools ? with_tools : chat_template; }
+  /// Throws InputError where the folder has templates, but none for such conversations.
+  const std::string& for_tools(bool tools) const;
 };
 
-/// chat_template.jinja, else what tokenizer_config.json says: a template, or a list of {name, template} of which "tool_use" and "default" count, as for
-/// transformers. A folder without either file has no template. Throws InputError naming the file and the fault.
+/// chat_template.jinja, and additional_chat_templates/NAME.jinja beside it; else what tokenizer_config.json says: a template, a list of {name, template} or an
+/// object of them. Of several "tool_use" and "default" count, as for transformers. A folder without any has no template. Throws InputError naming the file and
+/// the fault.
 FolderTemplate read_folder_template(const std::filesystem::path& folder);
+/// The templates alone; `config` is the folder's tokenizer_config.json.
+FolderTemplate read_folder_template(const std::filesystem::path& folder, const FolderFile& config);
 
 /// The variables of `input` and, under names that it does not use, the special tokens.
 nlohmann::ordered_json with_special_tokens(nlohmann::ordered_json input, const FolderTemplate& folder);

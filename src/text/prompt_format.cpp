@@ -5,6 +5,8 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "text/answer_text.hpp"
+#include "text/assistant_turns.hpp"
+#include "text/conversation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,11 +45,6 @@ void append_stretch(const Tokenizer& tokenizer, std::string_view text, std::size
   tokens.insert(tokens.end(), alone.begin(), alone.end());
 }
 
-std::size_t find_behind(std::string_view text, std::string_view part, std::size_t from) {
-  const std::size_t at = from == std::string::npos ? from : text.find(part, from);
-  return at == std::string::npos ? at : at + part.size();
-}
-
 ordered_json value_of(const std::string& text) {
   auto value = ordered_json::parse(text, nullptr, false);
   return value.is_discarded() ? ordered_json(text) : value;
@@ -76,8 +73,11 @@ void PromptFormat::choose_template(const std::string& origin) {
   if (choice == "auto") choice = files_.chat_template.empty() ? "none" : "model";
   require<ConfigError>(choice != "model" || !files_.chat_template.empty(), fmt::format("text.template is model, and {} has no chat template", origin),
                        "prompts could not be formatted as its makers intended", "name a .jinja file, or set text.template to none");
-  if (choice == "model") template_.emplace(files_.chat_template, origin + ", chat template");
-  else if (choice != "none") files_.chat_template = read_file(choice), template_.emplace(files_.chat_template, choice);
+  if (choice == "model") {
+    template_.emplace(files_.chat_template, origin + ", chat template");
+    if (!files_.tool_template.empty() && files_.tool_template != files_.chat_template)
+      tool_template_.emplace(files_.tool_template, origin + ", chat template for tools");
+  } else if (choice != "none") files_.chat_template = read_file(choice), template_.emplace(files_.chat_template, choice);
   require<ConfigError>(template_ || (section_.system.empty() && section_.variables.empty()),
                        fmt::format("text.{} is set, but prompts have no chat template", section_.system.empty() ? "variables" : "system"),
                        "there is nowhere to put it", "set text.template to model or to a .jinja file");
@@ -85,46 +85,72 @@ void PromptFormat::choose_template(const std::string& origin) {
 
 void PromptFormat::find_answer_marks() {
   constexpr std::string_view kAnswer = "Yes";
-  std::vector<Message> messages = messages_of("Really?");
-  const std::string question = render(messages, Turn::complete), open = render(messages, Turn::open);
+  Conversation talk = asking("Really?");
+  const std::string question = render(talk, Turn::complete), open = render(talk, Turn::open);
   if (open.starts_with(question)) answer_begin_ = open.substr(question.size());
-  messages.push_back({"assistant", std::string(kAnswer)});
-  const std::string text = render(messages, Turn::complete);
+  talk.messages.push_back(message("assistant", kAnswer));
+  const std::string text = render(talk, Turn::complete);
   const std::size_t at = text.rfind(kAnswer);
   require(at != std::string::npos, "the chat template leaves out what the assistant says", "it is of no use for a model that answers",
           "name another one in text.template");
-  const std::size_t behind = at + kAnswer.size();
-  if (const auto end = end_token_at(text, behind); !end.empty()) answer_end_ = text.substr(behind, std::size_t(end.data() + end.size() - text.data()) - behind);
+  const Closing close = closing(text, at + kAnswer.size(), text.size(), true);
+  if (close.begin == close.end) return;
+  answer_end_ = text.substr(at + kAnswer.size(), close.end - at - kAnswer.size());
+  const std::string end = text.substr(close.begin, close.end - close.begin);
+  if (std::find(end_texts_.begin(), end_texts_.end(), end) != end_texts_.end()) return;
+  unknown_end_ = end, turn_end_ = files_.tokenizer->encode(end).at(0);
 }
 
-bool PromptFormat::has_end_token(std::string_view text) const {
-  return std::any_of(end_texts_.begin(), end_texts_.end(), [&](const std::string& end) { return text.find(end) != std::string_view::npos; });
+std::string PromptFormat::missing_end(const std::vector<std::string>& stops) const {
+  if (unknown_end_.empty() || std::any_of(stops.begin(), stops.end(), [&](const auto& stop) { return unknown_end_.find(stop) != std::string::npos; }))
+    return {};
+  return fmt::format(
+      "the chat template ends an answer with {0}, which is none of the model's end tokens ({1}), so that sampling would go on behind it: set "
+      "sampling.stop=[\"{0}\"], or name its id ({2}) under eos_token_id in generation_config.json",
+      unknown_end_, fmt::join(end_texts_, ", "), *turn_end_);
 }
 
-std::string_view PromptFormat::end_token_at(std::string_view text, std::size_t at) const {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n", at), text.size()));
+std::string PromptFormat::special_at(std::string_view text) const {
+  constexpr std::size_t kLongest = 64;  // bytes of a special token's name
+  const auto tokens = files_.tokenizer->encode(text.substr(0, kLongest));
+  if (tokens.empty() || !files_.tokenizer->decode(std::span(tokens).first(1)).empty()) return {};
+  std::string spelt = files_.tokenizer->decode(std::span(tokens).first(1), Tokenizer::Special::spelt);
+  return !spelt.empty() && text.starts_with(spelt) ? spelt : std::string();
+}
+
+PromptFormat::Closing PromptFormat::closing(std::string_view text, std::size_t from, std::size_t to, bool any_special) const {
+  const std::size_t next = std::min(text.find_first_not_of(" \t\r\n", from), text.size());
+  const bool is_open = from == to;  // nobody knows where the next turn begins
+  if (is_open) to = text.size();
+  Closing first{to, to};
   for (const auto& end : end_texts_)
-    if (text.starts_with(end)) return text.substr(0, end.size());
-  return {};
+    if (const std::size_t at = text.find(end, from); at < first.begin && at + end.size() <= to && (at == next || !is_open)) first = {at, at + end.size()};
+  if (first.begin < first.end || !any_special || next >= to) return first;
+  const std::string special = special_at(text.substr(next));
+  return special.empty() ? first : Closing{next, next + special.size()};
 }
 
-ordered_json PromptFormat::variables(std::span<const Message> messages, Turn turn) const {
+ordered_json PromptFormat::variables(const Conversation& conversation, Turn turn) const {
   ordered_json all{{"messages", ordered_json::array()}, {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", turn == Turn::open}};
-  const bool own_system = !messages.empty() && messages.front().role == "system";
-  if (!own_system && !section_.system.empty()) all["messages"].push_back({{"role", "system"}, {"content", section_.system}});
-  for (const auto& message : messages) all["messages"].push_back({{"role", message.role}, {"content", message.content}});
+  const auto& messages = conversation.messages;
+  const bool own_system = !messages.empty() && is_said_by(messages.front(), "system");
+  if (!own_system && !section_.system.empty()) all["messages"].push_back(message("system", section_.system));
+  for (const auto& said : messages) all["messages"].push_back(with_thoughts_by_every_name(said));
   for (const auto& [name, token] : files_.special_tokens) all[name] = token;
   for (const auto& [name, value] : section_.variables) all[name] = value_of(value);
+  for (const auto& [name, value] : conversation.variables.items()) all[name] = value;
   return all;
 }
 
-std::string PromptFormat::render(std::span<const Message> messages, Turn turn) const {
+std::string PromptFormat::render(const Conversation& conversation, Turn turn) const {
   require(template_.has_value(), "a conversation was given, but there is no chat template", "how its messages become one text is not known",
           "set text.template to model or to a .jinja file");
-  return template_->render(variables(messages, turn));
+  const auto tools = conversation.variables.find("tools");
+  const bool has_tools = tool_template_ && tools != conversation.variables.end() && !tools->is_null();
+  return (has_tools ? *tool_template_ : *template_).render(variables(conversation, turn));
 }
 
-bool PromptFormat::reads_clock() const { return template_ && template_->reads_clock(variables(messages_of("What is asked"), Turn::open)); }
+bool PromptFormat::reads_clock() const { return template_ && template_->reads_clock(variables(asking("What is asked"), Turn::open)); }
 
 std::string PromptFormat::asked(std::string_view prompt) const {
   std::string text = section_.user;
@@ -133,10 +159,10 @@ std::string PromptFormat::asked(std::string_view prompt) const {
   return text;
 }
 
-std::vector<Message> PromptFormat::messages_of(std::string_view prompt) const { return {{"user", asked(prompt)}}; }
+Conversation PromptFormat::asking(std::string_view prompt) const { return {{message("user", asked(prompt))}}; }
 
 std::string PromptFormat::prompt_text(std::string_view prompt, std::string_view opening) const {
-  return ((is_chat() ? render(messages_of(prompt), Turn::open) : asked(prompt)) + section_.assistant_prefix).append(opening);
+  return ((is_chat() ? render(asking(prompt), Turn::open) : asked(prompt)) + section_.assistant_prefix).append(opening);
 }
 
 std::vector<std::int32_t> PromptFormat::prompt_tokens(std::string_view prompt, std::string_view opening) const {
@@ -156,60 +182,76 @@ Supervised PromptFormat::supervised(std::string_view prompt, std::string_view so
 }
 
 std::span<const std::int32_t> PromptFormat::spoken(std::span<const std::int32_t> tokens) const {
-  const bool ended = !tokens.empty() && std::find(files_.end_tokens.begin(), files_.end_tokens.end(), tokens.back()) != files_.end_tokens.end();
+  if (tokens.empty()) return tokens;
+  const auto& ends = files_.end_tokens;
+  const bool ended = tokens.back() == turn_end_ || std::find(ends.begin(), ends.end(), tokens.back()) != ends.end();
   return ended ? tokens.first(tokens.size() - 1) : tokens;
 }
 
-std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const { return files_.tokenizer->decode(spoken(tokens)); }
-
-std::vector<std::int32_t> PromptFormat::chat_tokens(std::span<const Message> messages) const {
-  return files_.tokenizer->encode(render(messages, Turn::open) + section_.assistant_prefix);
+std::string PromptFormat::answer_text(std::span<const std::int32_t> tokens) const {
+  return files_.tokenizer->decode(spoken(tokens), Tokenizer::Special::spelt);
 }
 
-std::vector<std::int32_t> PromptFormat::conversation_tokens(std::span<const Message> messages) const {
-  return files_.tokenizer->encode(render(messages, Turn::complete));
+std::vector<std::int32_t> PromptFormat::chat_tokens(const Conversation& conversation) const {
+  return files_.tokenizer->encode(render(conversation, Turn::open) + section_.assistant_prefix);
 }
 
-PromptFormat::Answer PromptFormat::find_answer(std::string_view text, std::span<const Message> messages, std::size_t i, std::size_t done) const {
-  // What the assistant is given before it speaks is what stands before its words here; where the template shows a past turn otherwise, they are looked
-  // for behind the message before them.
-  const std::string before = render(messages.first(i), Turn::open);
-  const bool as_given = before.size() >= done && text.starts_with(before);
-  std::size_t begin = before.size();
-  if (!as_given) begin = find_behind(text, answer_begin_, i == 0 ? done : find_behind(text, trim(messages[i - 1].content), done));
-  const std::string_view words = trim(messages[i].content), prefix = section_.assistant_prefix;
-  const std::size_t at = words.empty() || begin == std::string::npos ? std::string::npos : text.find(words, begin);
-  const bool is_marked = as_given || !answer_begin_.empty();  // an end token behind the mark is this turn's: what follows it is said by others
-  const bool is_there = at != std::string::npos && !(is_marked && has_end_token(text.substr(begin, at - begin)));
-  require(is_there, fmt::format("message {} of a conversation, \"{}\", is not in the text that the chat template makes of it", i + 1, words.substr(0, 40)),
-          words.empty() ? "an empty answer teaches nothing" : "what is to be learnt could not be determined",
-          "use another text.template, or shorter conversations");
-  return {!prefix.empty() && words.starts_with(prefix) ? at + prefix.size() : begin, at + words.size()};
+std::vector<std::int32_t> PromptFormat::conversation_tokens(const Conversation& conversation) const {
+  return files_.tokenizer->encode(render(conversation, Turn::complete));
 }
 
-Supervised PromptFormat::supervised(std::span<const Message> given) const {
-  std::vector<Message> messages(given.begin(), given.end());
-  for (auto& message : messages)
-    if (message.role == "assistant" && !trim(message.content).starts_with(section_.assistant_prefix)) message.content.insert(0, section_.assistant_prefix);
-  const std::string text = render(messages, Turn::complete);
+/// Every answer of text begins with text.assistant_prefix.
+Conversation PromptFormat::with_prefix(Conversation conversation) const {
+  const std::string& prefix = section_.assistant_prefix;
+  for (auto& said : conversation.messages) {
+    const auto content = said.find("content");
+    if (prefix.empty() || !is_said_by(said, "assistant") || content == said.end() || !content->is_string()) continue;
+    auto& words = content->get_ref<std::string&>();
+    const std::string_view own = trim(words);
+    if (!own.empty() && !own.starts_with(prefix)) words.insert(0, prefix);
+  }
+  return conversation;
+}
+
+Supervised PromptFormat::supervised(const Conversation& given) const {
+  const Conversation whole = with_prefix(given);
+  const std::string text = render(whole, Turn::complete);
+  const auto turns = assistant_turns(text, whole.messages, {answer_begin_, answer_end_}, [&](std::span<const Message> messages, bool open) {
+    return render({{messages.begin(), messages.end()}, whole.variables}, open ? Turn::open : Turn::complete);
+  });
   Supervised example;
-  std::size_t done = 0, apart = 0;  // `apart`: an end token begins there, and no token reaches over it
+  // `apart`: what ends a turn begins there, and no token reaches over it.
+  std::size_t done = 0, apart = 0;
   const auto append = [&](std::size_t to) {
     append_stretch(*files_.tokenizer, std::string_view(text).substr(apart), done - apart, to - apart, example.tokens);
     done = to;
   };
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role != "assistant") continue;
-    const Answer answer = find_answer(text, messages, i, done);
-    const std::string_view end = end_token_at(text, answer.end);
-    append(answer.begin);
+  for (const AssistantTurn& turn : turns) {
+    std::size_t begin = turn.begin;
+    const std::size_t prefix = section_.assistant_prefix.empty() ? std::string::npos : text.find(section_.assistant_prefix, begin);
+    if (prefix < turn.words) begin = std::min(prefix + section_.assistant_prefix.size(), turn.words);
+    const Closing close = closing(text, turn.words, turn.tail, !answer_end_.empty());
+    const bool is_closed = close.begin < close.end;
+    append(std::max(begin, done));
     const auto first = std::int64_t(example.tokens.size());
-    append(end.empty() ? answer.end : std::size_t(end.data() + end.size() - text.data()));
-    if (!end.empty()) apart = done - end.size();
-    else if (i + 1 == messages.size()) example.tokens.push_back(files_.tokenizer->eos());
+    append(is_closed ? close.end : turn.end);
+    if (is_closed) apart = close.begin;
+    else if (turn.message + 1 == whole.messages.size()) example.tokens.push_back(files_.tokenizer->eos());
     example.learnt.emplace_back(first, std::int64_t(example.tokens.size()));
   }
   return example;
+}
+
+bool PromptFormat::reads(const Conversation& conversation, const std::string& key, bool of_messages) const {
+  Conversation without = conversation;
+  if (!of_messages) without.variables.erase(key);
+  else
+    for (auto& said : without.messages) said.erase(key);
+  try {
+    return render(without, Turn::complete) != render(conversation, Turn::complete);
+  } catch (const InputError&) {
+    return true;  // the template does not do without it
+  }
 }
 
 std::string PromptFormat::fingerprint() const {
@@ -218,6 +260,7 @@ std::string PromptFormat::fingerprint() const {
   const auto add = [&](const std::string& text) { digest.add(fmt::format("{} ", text.size())).add(text); };  // lengths: no character moves to a neighbour
   add(files_.tokenizer->fingerprint());
   add(is_chat() ? files_.chat_template : std::string());
+  if (tool_template_) add(files_.tool_template);
   add(prompt_text("What is asked"));  // system message, variables, and the date where a template writes one
   add(fmt::format("{}", fmt::join(files_.end_tokens, " ")));
   return digest.hex();

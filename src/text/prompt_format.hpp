@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -21,10 +22,7 @@
 
 namespace rollcall::text {
 
-struct Message {
-  std::string role, content;
-  bool operator==(const Message&) const = default;
-};
+struct Conversation;
 
 /// An example to learn from.
 struct Supervised {
@@ -46,6 +44,7 @@ class PromptFormat {
   const std::string& chat_template() const { return files_.chat_template; }          ///< of a chat: the text, wherever it is from
   const std::vector<std::int32_t>& end_tokens() const { return files_.end_tokens; }  ///< any of them ends an answer
   const SuggestedSampling& suggested() const { return files_.suggested; }
+  std::optional<std::int64_t> rows() const { return files_.rows; }  ///< see TextFiles
   /// Hex digest of tokenizer, template, and a prompt as they render it; empty where prompts are the task's own text and the tokenizer is built in.
   std::string fingerprint() const;
   bool reads_clock() const;  ///< the template writes the date or time into a prompt: another day's prompts are others
@@ -58,38 +57,61 @@ class PromptFormat {
   Supervised supervised(std::string_view prompt, std::string_view solution, std::string_view opening = {}) const;
 
   std::span<const std::int32_t> spoken(std::span<const std::int32_t> tokens) const;  ///< without the end token that closes them
-  /// What the policy said: without special tokens, and without the end token even where the tokenizer does not call it special.
+  /// What the policy said, special tokens that a text can spell (tags of a thought, of an answer)
+  /// included; only the end token that closes it is left out.
   std::string answer_text(std::span<const std::int32_t> tokens) const;
+  /// What the template ends an answer with where that is a special token but no end token, so that
+  /// sampling goes on behind it. Else empty.
+  const std::string& unknown_end() const { return unknown_end_; }
+  /// What to set about unknown_end(), in one sentence; empty where there is nothing to set, or one
+  /// of `stops` stops there.
+  std::string missing_end(const std::vector<std::string>& stops) const;
 
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
-  std::vector<std::int32_t> chat_tokens(std::span<const Message> messages) const;          ///< up to where the assistant speaks next
-  std::vector<std::int32_t> conversation_tokens(std::span<const Message> messages) const;  ///< the whole, where nobody speaks next
-  /// Everything the assistant says is learnt, but for text.assistant_prefix, which goes before an answer that does not begin with it. Throws InputError where
-  /// the template shows earlier answers in other words than it was given, so that what is learnt cannot be told.
-  Supervised supervised(std::span<const Message> messages) const;
+  /// Up to where the assistant speaks next.
+  std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;
+  /// The whole, where nobody speaks next.
+  std::vector<std::int32_t> conversation_tokens(const Conversation& conversation) const;
+  /// Everything the assistant says is learnt, each turn with what ends it, but for
+  /// text.assistant_prefix, which goes before an answer that does not begin with it. Throws
+  /// InputError where what is learnt cannot be told (text/assistant_turns.hpp).
+  Supervised supervised(const Conversation& conversation) const;
+  /// Whether the template makes another text of the conversation without this key of its messages
+  /// (`of_messages`) or of its variables.
+  bool reads(const Conversation& conversation, const std::string& key, bool of_messages) const;
 
  private:
   enum class Turn { complete, open };
-  nlohmann::ordered_json variables(std::span<const Message> messages, Turn turn) const;
-  std::string render(std::span<const Message> messages, Turn turn) const;
+  struct Closing {
+    std::size_t begin, end;  ///< of a text; nothing closes where they are equal
+  };
+  nlohmann::ordered_json variables(const Conversation& conversation, Turn turn) const;
+  std::string render(const Conversation& conversation, Turn turn) const;
   std::string asked(std::string_view prompt) const;
-  std::vector<Message> messages_of(std::string_view prompt) const;
+  Conversation asking(std::string_view prompt) const;
   void choose_template(const std::string& origin);
   void find_answer_marks();
-  std::string_view end_token_at(std::string_view text, std::size_t at) const;  ///< the end token spelt out there, white space before it aside; empty: none
-  bool has_end_token(std::string_view text) const;
-  /// Where of `text` the words of messages[i] are, what the assistant is given aside; `done`: where the answer before them ends.
-  struct Answer {
-    std::size_t begin, end;
-  };
-  Answer find_answer(std::string_view text, std::span<const Message> messages, std::size_t i, std::size_t done) const;
+  /// The first end token that is spelt out in text[from..to). Else, with `any_special`, the special
+  /// token there that only white space is before. Where `to` is `from`, it is not known where the
+  /// next turn begins, and only white space may stand before an end token.
+  Closing closing(std::string_view text, std::size_t from, std::size_t to, bool any_special) const;
+  /// How the special token is spelt that the text begins with; empty: it begins with none.
+  std::string special_at(std::string_view text) const;
+  Conversation with_prefix(Conversation conversation) const;
 
   TextSection section_;
   TextFiles files_;
   std::optional<ChatTemplate> template_;
+  /// For conversations with tools, where it is another one.
+  std::optional<ChatTemplate> tool_template_;
   std::vector<std::string> end_texts_;  ///< of the end tokens
-  std::string answer_begin_;            ///< what the template puts before an answer where the assistant is to speak
-  std::string answer_end_;              ///< what the template puts behind an answer, up to an end token; empty: it puts none, and the tokenizer's eos ends it
+  /// What the template puts before an answer where the assistant is to speak.
+  std::string answer_begin_;
+  /// What the template puts behind an answer, up to what ends it; empty: nothing does, and the
+  /// tokenizer's eos ends it.
+  std::string answer_end_;
+  std::string unknown_end_;
+  std::optional<std::int32_t> turn_end_;  ///< the token of unknown_end_
 };
 
 /// What the model's makers suggest where this run does otherwise, in one line; empty where they suggest nothing or the same.

@@ -11,12 +11,14 @@
 
 namespace rollcall::text {
 
-/// One answer's search. A token costs the same however long the answer is: behind the text of the last token only as much of the text before is kept as can
-/// begin a stop text. A stop text is found when its last character is whole.
+/// One answer's search, in the text with special tokens spelt out: a tag of its own token can be a
+/// stop text. A token costs the same however long the answer is: behind the text of the last token
+/// only as much of the text before is kept as can begin a stop text. A stop text is found when its
+/// last character is whole.
 class StopTexts {
  public:
   /// Both must outlive it.
-  StopTexts(const Tokenizer& tokenizer, const std::vector<std::string>& texts) : texts_(&texts), stream_(tokenizer) {}
+  StopTexts(const Tokenizer& tokenizer, const std::vector<std::string>& texts) : texts_(&texts), stream_(tokenizer, Tokenizer::Special::spelt) {}
 
   /// `tokens`: the answer so far. Whether a stop text ends in what has come since the last call.
   bool found(std::span<const std::int32_t> tokens) {

@@ -19,17 +19,17 @@ std::size_t settled_bytes(std::string_view text) {
 }
 
 std::string TextStream::more(std::span<const std::int32_t> tokens) {
-  if (tokens.size() <= read_ || !tokenizer_->is_settled(tokens.back())) return {};
-  const std::string text = tokenizer_->decode(tokens.subspan(first_));
+  if (tokens.size() <= read_ || !tokenizer_->is_settled(tokens.back(), special_)) return {};
+  const std::string text = tokenizer_->decode(tokens.subspan(first_), special_);
   const std::size_t settled = settled_bytes(text);
   const std::string piece = upto(text, settled);
-  const std::string last = settled == text.size() ? tokenizer_->decode(tokens.subspan(read_)) : std::string();
+  const std::string last = settled == text.size() ? tokenizer_->decode(tokens.subspan(read_), special_) : std::string();
   if (!last.empty()) first_ = read_, read_ = tokens.size(), shown_ = last.size();
   return piece;
 }
 
 std::string TextStream::rest(std::span<const std::int32_t> tokens) {
-  const std::string text = tokenizer_->decode(tokens.subspan(std::min(first_, tokens.size())));
+  const std::string text = tokenizer_->decode(tokens.subspan(std::min(first_, tokens.size())), special_);
   return upto(text, text.size());
 }
 

@@ -18,7 +18,7 @@ std::size_t settled_bytes(std::string_view text);
 /// decoder may do otherwise with the first of a text.
 class TextStream {
  public:
-  explicit TextStream(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
+  explicit TextStream(const Tokenizer& tokenizer, Tokenizer::Special special = Tokenizer::Special::skip) : tokenizer_(&tokenizer), special_(special) {}
   /// `tokens`: all there are so far. Returns what can be shown now and has not been.
   std::string more(std::span<const std::int32_t> tokens);
   std::string rest(std::span<const std::int32_t> tokens);  ///< at the end
@@ -27,6 +27,7 @@ class TextStream {
   std::string upto(std::string_view text, std::size_t end);
 
   const Tokenizer* tokenizer_;
+  Tokenizer::Special special_;
   std::size_t first_ = 0, read_ = 0;  ///< tokens from `first_` are decoded; what stands before `read_` has been shown
   std::size_t shown_ = 0;             ///< bytes of the text from `first_`
 };

@@ -20,14 +20,20 @@ class Tokenizer {
   /// The same as a sequence of its own: with the tokens that the tokenizer puts around one (a beginning-of-sequence token; for some models none).
   virtual std::vector<std::int32_t> encode_sequence(std::string_view text) const = 0;
 
-  enum class Special { skip, keep };
+  enum class Special {
+    skip,
+    keep,
+    /// Keeps those whose text encode() reads as them; the built-in tokenizers have none of that
+    /// kind.
+    spelt
+  };
   /// Special tokens leave no text unless they are kept. Ids that stand for no token (padding of a model's vocabulary) leave no text either.
   /// Throws InputError on a negative id.
   virtual std::string decode(std::span<const std::int32_t> tokens, Special special = Special::skip) const = 0;
 
   /// Whether the text of tokens that end with this one stays as it is whatever follows, an unfinished character at its end aside. Not so where a decoder
   /// judges a run of tokens at its end.
-  virtual bool is_settled(std::int32_t) const { return true; }
+  virtual bool is_settled(std::int32_t, Special) const { return true; }
 
   virtual std::int64_t vocab_size() const = 0;  ///< largest id + 1
   virtual std::int32_t eos() const = 0;         ///< ends a response

@@ -13,10 +13,10 @@ constexpr std::string_view kReplaced = "\xEF\xBF\xBD";  // U+FFFD: what a decode
 
 bool is_whole(std::string_view text) { return is_utf8(text) && text.find(kReplaced) == std::string_view::npos; }
 
-std::string joined(std::span<const Piece> pieces) {
+std::string joined(std::span<const Piece> pieces, bool with_special) {
   std::string text;
   for (const Piece& piece : pieces)
-    if (!piece.special) text += piece.text;
+    if (with_special || !piece.special) text += piece.text;
   return text;
 }
 
@@ -83,9 +83,13 @@ std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens) {
 
 std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens, std::string_view text) {
   auto pieces = of(tokens);
-  const std::string read = joined(pieces);
-  // What ends an answer may be cut from its text.
-  return !tokenizer_ || read.starts_with(text) || text.starts_with(read) ? pieces : decoded_again(tokens);
+  // What ends an answer may be cut from its text. Archives of older builds have texts without
+  // special tokens.
+  const auto reads = [&](bool with_special) {
+    const std::string read = joined(pieces, with_special);
+    return read.starts_with(text) || text.starts_with(read);
+  };
+  return !tokenizer_ || reads(true) || reads(false) ? pieces : decoded_again(tokens);
 }
 
 std::vector<Piece> TokenPieces::decoded_again(std::span<const std::int32_t> tokens) {

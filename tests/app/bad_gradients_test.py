@@ -2,9 +2,10 @@
 import json
 import os
 import re
+import sys
 import time
 
-from harness import check, main, result, sets
+from harness import check, main, metrics, result, sets
 
 FAILED, STOPPED = 3, 75
 # A step that is applied sets the running mean, and every later one of its phase is a spike: one step of the warm start and one of training count.
@@ -111,4 +112,45 @@ def ended(harness):
         check(f"the gradient norm spiked in {where} " in messages[0], f"on {ranks} ranks: {messages[0]}")
 
 
-main(skipped, rolled_back, rolled_back_with_what_is_known, rolled_back_behind_a_stop, ended_on_a_terminal, ended)
+GRADER = f"#!{sys.executable} -IS\n" + '''import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    purpose, step, prompt, draw, sample = asked["id"].split("/")
+    differs = step in ("1", "14") if sys.argv[1] == "sparse" else step == "1" or prompt == "1"
+    score = float(differs and int(sample) % 2 == 0)
+    print(json.dumps({"id": asked["id"], "score": score, "correct": score > 0}), flush=True)
+'''
+
+
+def graded(harness, mode):
+    path = harness.work / "grade.py"
+    path.write_text(GRADER)
+    path.chmod(0o755)
+    return sets(reward__command=json.dumps([str(path), mode]), task__format_weight=0, sft__steps=1, eval__before="false", eval__after="false")
+
+
+def steps_without_a_gradient_say_nothing(harness):
+    """Two steps of 14 have one, and twelve others would have made a third of the running mean: none is a spike."""
+    folder = harness.work / "sparse"
+    code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder, train__steps=14, train__loss_spike_factor=3), *graded(harness, "sparse"))
+    norms = [row["actor/grad_norm"] for row in metrics(folder)]
+    check(code == 0 and "spiked" not in out + err, f"exit code {code}, norms {norms}\n{out}\n{err}")
+    check(norms[0] > 0 and norms[13] > 0 and not any(norms[1:13]), f"other steps than the first and the last have a gradient: {norms}")
+
+
+def a_later_update_is_refused(harness):
+    """In step 2 the first of two updates is applied, and the second is a spike: both are told, on any number of ranks."""
+    ends = []
+    for ranks in (1, 3):
+        folder = harness.work / f"later_{ranks}"
+        settings = sets(run__dir=folder, task__train_prompts=2, train__prompts_per_step=2, train__mini_batches=2, train__steps=2)
+        code, out, err, _ = harness.run("train", harness.tiny, *settings, *SPIKES, *graded(harness, "later"), ranks=ranks)
+        told = "the gradient norm spiked at update 2 of 2 in step 2: the rest of the step is skipped, and what was applied before it stays (1)"
+        check(code == 0 and told in out + err, f"exit code {code}, or it is told otherwise\n{out}\n{err}")
+        check([row["train/updates"] for row in metrics(folder)] == [2, 1], f"{metrics(folder)}")
+        ends.append(result(folder)["policy_sha256"])
+    check(ends[0] == ends[1], "other bits on three ranks")
+
+
+main(skipped, rolled_back, rolled_back_with_what_is_known, rolled_back_behind_a_stop, ended_on_a_terminal, ended, steps_without_a_gradient_say_nothing,
+     a_later_update_is_refused)

@@ -1,5 +1,6 @@
 """Tasks in chat form: a model folder with a tokenizer.json and a chat template, trained from examples and by rewards, and asked on the command line."""
 import json
+import shutil
 
 from harness import check, main, policy_line, result, sets
 
@@ -130,6 +131,48 @@ def learns_from_a_file_of_conversations(harness):
     check(harness.succeed("chat", run, *greedy, input="Say a.\n/exit\nAnd b?\n") == "a\n", "/exit does not end")
 
 
+TOOL_TEMPLATE = ("{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.content is string %}{{ m.content }}{% endif %}"
+                 "{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}<|im_end|>\n{% endfor %}"
+                 "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+
+
+def messages_reach_the_template_whole(harness):
+    """Files that differ in a call, in tools, or in parts teach different things; a key that the template does not read is named."""
+    template, model = harness.work / "tools.jinja", folder_with_template(harness)
+    template.write_text(TOOL_TEMPLATE)
+    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]}
+    other = {**call, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 2}}}]}
+    user = {"role": "user", "content": "a"}
+    policies, said = {}, {}
+    for name, line in {"one": {"messages": [user, call]}, "other": {"messages": [user, other]}, "tools": {"messages": [user, call], "tools": [{"a": 1}]},
+                       "named": {"messages": [{**user, "name": "Eve"}, call], "id": 3, "chat_template_kwargs": {"mood": "calm"}}}.items():
+        file, run = harness.work / f"{name}.jsonl", harness.work / f"whole_{name}"
+        file.write_text(json.dumps(line) + "\n")
+        code, _, said[name], _ = harness.run("sft", harness.tiny, *TASK[:-6], *sets(run__dir=run, model__path=model, text__template=template, sft__file=file, sft__steps=2, sft__batch_size=1,
+                                                                                     eval__before="false", eval__after="false"))
+        check(code == 0, f"{name}: exit code {code}\n{said[name]}")
+        policies[name] = result(run)["policy_sha256"]
+    check(len({policies[name] for name in ("one", "other", "tools")}) == 3, f"files that differ end in the same policy: {policies}")
+    check(policies["named"] == policies["one"], "what the template does not read changes the policy")
+    for part in ("named.jsonl:1: the chat template does not read a message's \"name\"", "does not read \"mood\"", "the key \"id\""):
+        check(part in said["named"], f"the log lacks {part!r}:\n{said['named']}")
+
+
+def what_ends_no_answer_is_told(harness):
+    """A base model's end token beside a template that ends turns with another one."""
+    base, run = harness.work / "base", harness.work / "base_run"
+    if not base.exists():
+        shutil.copytree(folder_with_template(harness), base)
+        (base / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|im_start|>", "chat_template": TEMPLATE}))
+        (base / "generation_config.json").unlink()
+        (base / "config.json").write_text(json.dumps(json.loads((base / "config.json").read_text()) | {"eos_token_id": 256}))
+    for stop, told in (("[]", True), ('["<|im_end|>"]', False)):
+        start = sets(run__dir=run, model__path=base, train__steps=0, sft__steps=0, eval__before="false", eval__after="false", sampling__stop=stop)
+        code, _, err, _ = harness.run("train", harness.tiny, *TASK, *start)
+        check(code == 0 and ('sampling.stop=["<|im_end|>"]' in err) == told, f"stop {stop}: exit code {code}\n{err}")
+        shutil.rmtree(run)
+
+
 def raw_prompts_have_no_template(harness):
     model = folder_with_template(harness)
     same = sets(sampling__temperature=0)
@@ -150,4 +193,4 @@ def refusals_by_name(harness):
 
 
 main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
-     a_template_that_writes_the_date_is_told, other_examples_are_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, raw_prompts_have_no_template, refusals_by_name)
+     a_template_that_writes_the_date_is_told, other_examples_are_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, messages_reach_the_template_whole, what_ends_no_answer_is_told, raw_prompts_have_no_template, refusals_by_name)

@@ -59,9 +59,34 @@ def the_best_is_kept(harness):
     best = min(rows, key=lambda row: row["actor/grad_norm"])["step"]
     kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
     check(kept == sorted({f"train_{best:06}", "train_000006"}), f"kept {kept}; the smallest gradient norm was that of step {best}")
-    for value, words in (("validation/pass_at_9", "no validation measures"), ("nothing/like_it", "a step of this run does not measure")):
+    for value, words in (("validation/pass_at_9", "no validation measures"), ("nothing/like_it", "a step of this run does not measure"),
+                         ("actor/gradnorm", "did you mean actor/grad_norm")):
         code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "unknown", checkpoint__keep_best=value))
         check(code == 2 and words in err, f"keep_best={value}: exit code {code}\n{err}")
+        check(not (harness.work / "unknown").exists(), f"keep_best={value} is told behind the first step")
+
+
+def a_step_without_the_metric_is_no_candidate(harness):
+    """No step replays in the first, so that the first cannot be the one of least staleness."""
+    folder = harness.work / "no_candidate"
+    harness.train(folder, *sets(train__steps=3, checkpoint__every=1, checkpoint__keep_last=1, checkpoint__keep_best="-replay/staleness_mean", replay__share=0.5,
+                                eval__before="false", eval__after="false"))
+    rows = [row for row in metrics(folder) if "replay/staleness_mean" in row]
+    best = min(rows, key=lambda row: row["replay/staleness_mean"])["step"]
+    check(rows and best > 1, f"every step replays: {rows}")
+    kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    check(kept == sorted({f"train_{best:06}", "train_000003"}), f"kept {kept}; the smallest staleness was that of step {best}")
+
+
+def another_best_is_compared_anew(harness):
+    """A length is more than any norm with its sign turned: only steps behind the change are candidates."""
+    folder = harness.work / "another_best"
+    settings = sets(checkpoint__every=1, checkpoint__keep_last=1, eval__before="false", eval__after="false", train__min_lr_ratio=1)
+    harness.train(folder, *settings, *sets(train__steps=2, checkpoint__keep_best="response_length/mean"))
+    harness.train(folder, "--resume", *settings, *sets(train__steps=6, checkpoint__keep_best="-actor/grad_norm"))
+    best = min((row for row in metrics(folder) if row["step"] > 2), key=lambda row: row["actor/grad_norm"])["step"]
+    kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    check(kept == sorted({f"train_{best:06}", "train_000006"}), f"kept {kept}; the smallest gradient norm since the change was that of step {best}")
 
 
 def the_best_validation_is_kept(harness):
@@ -130,4 +155,5 @@ def other_numerics_where_they_are_allowed(harness):
             check("fp32_fixed_order, after 2 training steps bf16_sliced8\n" in harness.succeed(*words), f"{words} does not say it")
 
 
-main(written_by_four, full_disk, other_numerics_where_they_are_allowed, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured)
+main(written_by_four, full_disk, other_numerics_where_they_are_allowed, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured,
+     a_step_without_the_metric_is_no_candidate, another_best_is_compared_anew)

@@ -18,7 +18,9 @@ MODE, NOTES = sys.argv[1], sys.argv[2]
 for line in sys.stdin:
     asked = json.loads(line)
     right = asked["response"].strip() == asked["answer"]
-    fate = zlib.crc32((asked["prompt"] + asked["response"]).encode()) % 24 if MODE == "hard" and asked["id"] != "check/0/0/0/0" else 9
+    fate = 9
+    if MODE in ("hard", "strict") and asked["id"] != "check/0/0/0/0":
+        fate = zlib.crc32((asked["prompt"] + asked["response"]).encode()) % (24 if MODE == "hard" else 12)
     with open(NOTES, "a") as notes:
         notes.write(asked["id"] + "\\n")
     if MODE == "once" and asked["id"].startswith("train/3/"):
@@ -32,6 +34,8 @@ for line in sys.stdin:
     if fate == 2 and asked["id"].startswith("train/2/"): os.fork(); time.sleep(600)
     if fate == 3: sys.exit(1)
     reply = {"id": asked["id"], "score": float(right), "correct": right, "reason": "equal" if right else "unequal"}
+    if MODE == "strict": reply["score"] = 1.0 if right else -1.0
+    if MODE == "strict" and fate in (6, 7): reply = {"id": asked["id"], "undecided": True, "reason": "nobody can tell"}
     print(json.dumps(reply), flush=True)
     if fate == 4: print(json.dumps(reply), flush=True)
     if fate == 5: sys.exit(0)
@@ -87,18 +91,38 @@ def failures_cost_their_own_verdicts(harness):
     told = harness.succeed("status", folders[0])
     check("slowest     train/2/" in told and " took the verifier command 8." in told, told)
     check(any("signal 9" in reason for reason in reasons) and any("not a JSON object" in reason for reason in reasons), reasons)
-    decided = [line for line in lines if line["step"] == 1 and not line["undecided"]]
-    share = sum(line["correct"] for line in decided) / len(decided)
-    check(abs(rows[0]["train/pass_rate"] - share) < 1e-9, f"pass rate {rows[0]['train/pass_rate']} of decided {share}")
+    first = [line for line in lines if line["step"] == 1]
+    check(all(line["clock_ended"] for line in flagged), "an answer on which the grader failed twice is not told from one that nobody can judge")
+    share = sum(line["correct"] for line in first) / len(first)
+    check(abs(rows[0]["train/pass_rate"] - share) < 1e-9, f"pass rate {rows[0]['train/pass_rate']} of {share}: what an answer brings about is not dropped")
     wrong = run_with(harness, "hard_wrong", *hard, *sets(reward__undecided="wrong", train__steps=1))
     check(abs(metrics(wrong)[0]["train/pass_rate"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
-    # Groups of one answer: those without a verdict leave fewer groups than mini-batches.
+    # Groups of one answer: those that nobody can judge leave fewer groups than mini-batches.
     shape = sets(train__steps=1, train__prompts_per_step=32, train__rollouts_per_prompt=1, train__mini_batches=32, scheduler__min_rollouts=1)
     alone = [*shape, *sets(objective__pieces__regularizer="entropy", objective__knobs__entropy_coef=0.1)]
-    few = [run_with(harness, f"few_{ranks}", *hard, *alone, ranks=ranks) for ranks in (1, 3)]
+    few = [run_with(harness, f"few_{ranks}", *grader(harness, "strict"), *HARD, *alone, ranks=ranks) for ranks in (1, 3)]
     row = metrics(few[0])[0]
-    check(0 < row["scoring/command/undecided"] == 32 - row["train/rollouts_trained"] and row["actor/grad_norm"] > 0, f"{row}")
+    check(0 < row["scoring/command/undecided"] - row["scoring/command/clock_ended"] == 32 - row["train/rollouts_trained"] and row["actor/grad_norm"] > 0, f"{row}")
     check(bits(few[0]) == bits(few[1]), "other bits on three ranks")
+
+
+def to_be_undecided_is_never_better_than_to_be_wrong(harness):
+    """A wrong answer is paid -1. What ends its grader is paid no more, whether undecided ones are dropped or wrong; only what nobody can judge is dropped."""
+    strict = [*grader(harness, "strict"), *HARD, *sets(train__steps=1)]
+    for what in ("drop", "wrong"):
+        for ranks in (1, 3):
+            run_with(harness, f"strict_{what}_{ranks}", *strict, *sets(reward__undecided=what), ranks=ranks)
+        folder = harness.work / f"strict_{what}_1"
+        check(bits(folder) == bits(harness.work / f"strict_{what}_3"), f"{what}: other bits on three ranks")
+        lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()]
+        ended, unclear = ([line for line in lines if line["undecided"] and line["clock_ended"] == ended] for ended in (True, False))
+        check(ended and unclear and all(line["reward"] == 0 for line in (*ended, *unclear)), f"{len(ended)} ended and {len(unclear)} unclear say nothing")
+        paid = [line["reward"] for line in lines if not line["undecided"]]
+        paid += [min(paid)] * (len(ended) + (len(unclear) if what == "wrong" else 0))
+        row = metrics(folder)[0]
+        check(min(paid) == -1 and row["train/rollouts_trained"] == len(paid), f"{what}: {row['train/rollouts_trained']} rollouts are trained, {len(paid)} stay")
+        check(abs(row["critic/score/mean"] - sum(paid) / len(paid)) < 1e-9, f"{what}: mean score {row['critic/score/mean']}, not {sum(paid) / len(paid)}")
+        check(abs(row["train/pass_rate"] - sum(line["correct"] for line in lines) / len(paid)) < 1e-9, f"{what}: an undecided answer counts as correct")
 
 
 def stopped_and_killed(harness):
@@ -235,7 +259,7 @@ def in_the_sandbox(harness):
     told = [json.loads(line) for line in harness.succeed(*words[1:], input=asked).splitlines()]
     check([reply["id"] for reply in told] == ["0", "1", "2", "3"] and [reply.get("correct") for reply in told] == [True, False, None, None], told)
     check(told[0]["reason"] == told[1]["reason"] == "", f"reached: {told}")
-    check(told[2] == {"id": "2", "undecided": True, "reason": "failed: no verdict on exit"} and told[3]["reason"] == "it wrote no line", told)
+    check(told[2] == {"id": "2", "undecided": True, "ended": True, "reason": "failed: no verdict on exit"} and told[3]["reason"] == "it wrote no line", told)
     short = sets(train__steps=1, eval__before="false", eval__after="false", reward__command=json.dumps([str(word) for word in words]))
     lines = [json.loads(line) for line in harness.succeed("archive", "export", run_with(harness, "in_sandbox", *short)).splitlines()]
     known = [json.loads(line) for line in harness.succeed("archive", "export", harness.work / "built_in", "--step", "1", "--purpose", "train").splitlines()]
@@ -286,5 +310,5 @@ def rescoring(harness):
     check(not (folder / "rescored/half").exists(), "a command that was killed leaves verdicts")
 
 
-main((failures_cost_their_own_verdicts, a_kill_changes_no_bit), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring), stopped_and_killed, wrong_commands,
+main((failures_cost_their_own_verdicts, a_kill_changes_no_bit, to_be_undecided_is_never_better_than_to_be_wrong), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring), stopped_and_killed, wrong_commands,
      at_a_time=4)

@@ -10,7 +10,7 @@ from harness import check, main, metrics, result, sets
 CHARTS = {"Learning": ["Mean reward", "Pass rate", "Policy entropy (nats per token)", "Supervised loss"],
           "Held-out results by level": ["pass@1", "pass@8"],
           "Rollout budget": ["Share of the budget by level", "Rollouts per prompt"],
-          "Health of the update": ["Importance ratio", "Gradient norm"],
+          "Health of the update": ["Importance ratio", "Clipped share of tokens", "Divergence from the policy that sampled (nats per token)", "Gradient norm"],
           "Time": ["Seconds per step by stage", "Whole run"]}
 
 

@@ -35,6 +35,26 @@ def same_on_three_ranks(harness):
     check(answers["response_length/mean"] * answers["train/rollouts_generated"] > 65536, f"one leaf holds the large step: {answers}")
 
 
+def a_step_is_one_whatever_its_updates(harness):
+    """Six updates a step: what is remembered moves once, by all rollouts of the step; their figures are of the step, those of updates are told of all."""
+    folder = harness.work / "updates"
+    harness.train(folder, *SMALL, *sets(objective__recipe="reinforce", objective__pieces__surrogate="clip", train__mini_batches=2, train__epochs=3, train__lr=1e-2))
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()]
+    baseline = 0.0
+    for row in metrics(folder):
+        scores = [line["reward"] for line in lines if line["step"] == row["step"]]
+        mean = statistics.fmean(scores)
+        check(abs(row["critic/score/mean"] - mean) < 1e-12 and row["critic/score/max"] == max(scores), f"the score is {row['critic/score/mean']}, not the step's {mean}")
+        check(abs(row["critic/advantages/max"] - (max(scores) - baseline)) < 1e-12, f"step {row['step']}: the baseline is not {baseline}")
+        baseline = 0.95 * baseline + 0.05 * mean
+        check(row["train/updates"] == 6 and row["actor/pg_clipfrac_first"] == row["actor/ppo_kl_first"] == 0, f"{row}")
+        check(row["actor/ratio_min_first"] == 1 == row["actor/ratio_max_first"] and row["actor/ratio_min"] <= row["actor/ratio_min_last"] < 1, f"{row}")
+        check(0 < row["actor/pg_clipfrac"] < 1 and row["actor/ppo_kl"] != 0 != row["actor/ppo_kl_last"], f"the figures are those of the first update: {row}")
+        check(row["actor/grad_norm_first"] != row["actor/grad_norm"] != row["actor/grad_norm_last"], f"{row}")
+    state = json.loads((folder / "checkpoints/train_000004/objective.json").read_text())["statistics"]
+    check(abs(state["reward_mean"] - baseline) < 1e-12, f"the baseline is {state}, not {baseline}")
+
+
 def further_passes_are_named(harness):
     """On policy the columns are the archive's and no pass runs but that of the gradient; each one more is counted under its name, alike on any number of ranks."""
     harness.train(harness.work / "plain_1", *SMALL)
@@ -123,11 +143,12 @@ def the_table_is_listed(harness):
     by_piece = harness.succeed("recipes", "--slot", "surrogate=reinforce")
     check("rloo" in by_piece and "\ngrpo " not in by_piece, by_piece)
     shown = harness.succeed("recipes", "dapo")
+    check("weight opsm acts at every update" in harness.succeed("recipes", "opsm"), "a row does not say what acts at every update")
     check("clip_high" in shown and "0.28" in shown and "arXiv:2503.14476" in shown, shown)
     for wrong, expected in ((["grop"], "did you mean grpo"), (["--slot", "wieght"], "did you mean weight")):
         code, _, err, _ = harness.run("recipes", *wrong)
         check(code == 2 and expected in err, f"recipes {wrong}: exit code {code}\n{err}")
 
 
-main(same_on_three_ranks, further_passes_are_named, goes_on_after_a_stop, gradients_do_not_depend_on_leaves, novel_answers_stay,
+main(same_on_three_ranks, a_step_is_one_whatever_its_updates, further_passes_are_named, goes_on_after_a_stop, gradients_do_not_depend_on_leaves, novel_answers_stay,
      a_teacher_is_followed, models_beside_the_policy_have_its_numerics, the_table_is_listed)

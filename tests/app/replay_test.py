@@ -59,7 +59,7 @@ def counted_apart(harness):
         rows = metrics(whole(harness, kind))
         check(len(rows) == STEPS and result(whole(harness, kind))["rollouts_total"] == STEPS * BUDGET, f"{kind}: replayed, expert or greedy rollouts count as sampled")
         check(all(row["train/rollouts_generated"] == BUDGET for row in rows), f"{kind}: another number of rollouts is called generated")
-        check(all(row["actor/ratio_min"] == 1 == row["actor/ratio_max"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1")
+        check(all(row["actor/ratio_min_first"] == 1 == row["actor/ratio_max_first"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1 at first")
         beside = [row.get("replay/rollouts", 0) + row.get("experts/rollouts", 0) for row in rows]
         check([row["train/rollouts_trained"] for row in rows] == [BUDGET + more for more in beside], f"{kind}: the number of trained rollouts")
         check(kind in ("greedy", "guide", "drift", "probes") or sum(beside) > 0, f"{kind}: nothing was added to any step")
@@ -75,7 +75,7 @@ def replayed_metrics(harness):
     check(all(0 < row["replay/staleness_mean"] <= row["replay/staleness_max"] <= 10 for row in rows[1:]), "staleness")
     check(max(row["replay/staleness_max"] for row in rows[1:]) == 10, "the staleness limit was never reached, so it says nothing")
     check(all(row["replay/ratio_min"] < 1 < row["replay/ratio_max"] for row in rows[3:]), "the ratio of replayed tokens does not move")
-    check(all(row.get("replay/ppo_kl", 0) == 0 for row in metrics(whole(harness, "current"))), "with old_policy = current old and new log-prob are one at first")
+    check(all(row.get("replay/ppo_kl_first", 0) == 0 for row in metrics(whole(harness, "current"))), "with old_policy = current old and new log-prob are one at first")
 
 
 def guided(harness):

@@ -57,6 +57,13 @@ ROWS = [
     ("a guide without a model", TRAIN + "--set guide.share=0.5", 2, "guide.model is empty"),
     ("a guide that says everything", TRAIN + "--set guide.share=0.5 --set guide.model=x --set guide.max_tokens=4096", 2, "left for the policy to say"),
     ("a guide that is not there", TRAIN + "--set guide.share=0.5 --set guide.max_tokens=2 --set guide.model=/nowhere", 2, "/nowhere"),
+    # settings that nothing would read
+    ("a reference's decay without a reference", TRAIN + "--set reference.decay=0.9", 2, "reference.decay is set, but the objective compares with no reference policy"),
+    ("a critic's rate without a critic", TRAIN + "--set critic.lr=1e-2", 2, "critic.lr is set, but the objective trains no value head (task.name sorting, objective.recipe grpo)"),
+    ("a teacher that nobody follows", TRAIN + "--set teacher.model=x", 2, "teacher.model is set, but the objective follows no teacher"),
+    ("probes that nobody asks", TRAIN + "--set probes.draws=2", 2, "probes.draws is set, but the objective probes no reasoning steps"),
+    ("votes of no judge", TRAIN + "--set judge.votes=3", 2, "judge.votes is set, but no model judges"),
+    ("operands of another task", TRAIN + "--set task.digits=[1]", 2, "task.digits is set, but the task draws no operands"),
     ("probes that the model has no room for", TRAIN + "--set objective.recipe=spae-step-potential", 2, "a probe behind the longest answer may take"),
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
     # names in tables

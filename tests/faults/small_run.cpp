@@ -111,6 +111,7 @@ void run_to_end(const fs::path& run_dir, const Extent& extent) {
   while (p.steps < extent.steps) {
     ++p.steps;
     p.unpacked.push_back((p.steps % 2 == 0 ? io::test::write : io::test::write_in_one)(run_dir, content_of(p.steps), io::test::identity()));
+    p.unpacked.push_back(io::test::write_training(run_dir, {content_of(p.steps)}));
     p.state = after(p.state, p.steps);
     if (p.steps % kCheckpointEvery != 0 && p.steps != extent.steps) continue;
     save(run_dir, p, earlier);

@@ -66,7 +66,8 @@ std::vector<Place> columns_of(const fs::path& path) {
   const KeyColumns keys{};
   const RolloutColumns rollouts{};
   const ScoreColumns scores{};
-  KeyColumns::each(keys, add), RolloutColumns::each(rollouts, add), ScoreColumns::each(scores, add);
+  const TrainingColumns training{};
+  KeyColumns::each(keys, add), RolloutColumns::each(rollouts, add), ScoreColumns::each(scores, add), TrainingColumns::each(training, add);
   return places;
 }
 
@@ -75,7 +76,8 @@ class Campaign {
   explicit Campaign(std::uint64_t seed) : dice_(seed) {
     for (std::uint64_t first : {1, 3}) {
       std::vector<PackInput> inputs;
-      for (std::uint64_t step = first; step < first + 2; ++step) inputs.push_back(test::write(run_, test::sample(7, step, 3)));
+      for (std::uint64_t step = first; step < first + 2; ++step)
+        inputs.push_back(test::write(run_, test::sample(7, step, 3))), inputs.push_back(test::write_training(run_, {test::sample(7, step, 3)}));
       const ArchiveEntry entry = pack(*comm::alone(), run_, "train_" + std::to_string(first), inputs, test::identity());
       add({.path = entry.file.path, .bytes = {}, .entry = entry});
     }
@@ -83,6 +85,8 @@ class Campaign {
       const PackInput files = step == 5 ? test::write(run_, test::sample(7, step, 3)) : test::write_in_one(run_, test::sample(7, step, 3));
       add({.path = files.shard.path, .bytes = {}, .entry = {}, .shard = files.shard});
       if (step == 5) add({.path = files.scores.path, .bytes = {}, .entry = {}, .shard = files.scores});
+      const PublishedFile training = test::write_training(run_, {test::sample(7, step, 3)}).shard;
+      add({.path = training.path, .bytes = {}, .entry = {}, .shard = training});
     }
     add({.path = "archive/manifest.json", .bytes = {}});
     for (const char* part : {"config.json", "coordinator.json", "model.safetensors", "optimizer-00001-of-00001.safetensors"})

@@ -7,6 +7,7 @@ import sys
 import warnings
 
 import h5py
+import numpy as np
 import xarray as xr
 
 warnings.simplefilter("error")
@@ -14,7 +15,7 @@ readme, run, expected = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.
 
 documented = {}
 for column, dims, dtype, unit, kinds in re.findall(r"^\| `(\w+/\w+)` \| ([\w, ]+) \| (\w+) \| ([\w ]+) \| ([\w, ]+) \|", readme, re.M):
-    for kind in ("shard", "scores", "archive") if kinds == "all" else kinds.split(", "):
+    for kind in ("shard", "scores", "training", "archive") if kinds == "all" else kinds.split(", "):
         documented.setdefault(kind, {})[column] = (dims.split(", "), dtype, unit)
 
 documented["scored"] = {**documented["shard"], **documented["scores"]}
@@ -33,20 +34,20 @@ examples = re.findall(r"```python\n(.*?)```", readme, re.S)
 assert len(examples) == 4
 of_shards, *of_archives = examples
 shards, archives = sorted(run.glob("shards/*.h5")), sorted(run.glob("archive/*.h5"))
-assert (len(shards), len(archives)) == (5, 1), (shards, archives)
+assert (len(shards), len(archives)) == (6, 1), (shards, archives)
 for path in shards:
     scope = {"shard": path}
     exec(compile(of_shards, "io/README.md", "exec"), scope)
     facts, column = scope["facts"], scope["column"]
-    assert facts["run_id"] == "run-7" and facts["seed"] == 42 and facts["weights_hash"] == "00000000000000ab" and facts["temperature"] == 0.75, facts
+    assert facts["run_id"] == "run-7" and facts["seed"] == 42 and facts["weights_hash"] == "00000000000000ab" and facts.get("temperature", 0.75) == 0.75, facts
     assert {name: values.dtype.name for name, values in column.items()} == {name: dtype for name, (_, dtype, _) in documented[facts["kind"]].items()}, path
     assert set(column["groups/step"]) <= {facts["step"]} and column["groups/rollout_count"].sum() == len(column["rollouts/sample"])
-    if facts["kind"] != "shard":
+    if facts["kind"] in ("scores", "scored"):
         assert len(column["rollouts/components"]) == len(column["rollouts/reward"]) * len(facts["component_names"])
-    if facts["kind"] != "scores":
+    if facts["kind"] in ("shard", "scored"):
         assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
     with h5py.File(path) as f:
-        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 4)
+        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 5)
 
 for path in archives:
     found = {}
@@ -86,6 +87,14 @@ assert list(by_xarray["reward_by_step"].step) == [1, 2, 3] and by_xarray["correc
 assert int((by_xarray["tokens"].entropy.notnull()).sum()) == expected["policy_tokens"]
 assert int(by_pandas["by_level"].rollouts.sum()) == expected["rollouts"] and abs(by_pandas["rollouts"].length.sum() - expected["policy_tokens"]) < 1e-9
 assert list(by_pandas["timing"]["timing_s/generation"]) == [0.125, 0.25, 0.375]
+with h5py.File(run / expected["archive"]) as f:
+    step = f["groups/step"][:][f["rollouts/group"][:]]
+    prompt = f["groups/prompt_id"][:][f["rollouts/group"][:]]
+    sample, trained, weight, advantage = (f[f"rollouts/{name}"][:] for name in ("sample", "trained", "weight", "advantage"))
+assert ((trained == 2) == (step != 2)).all() and (np.isnan(weight) == (step != 2)).all() and (np.isnan(advantage) == (step != 2)).all()
+told = step == 2
+assert (trained[told] == ((prompt + sample) % 3 != 0)[told]).all() and (weight[told] == (0.5 + prompt % 4)[told]).all() and (advantage[told] == (sample - 2.5)[told]).all()
+assert 0 < trained[told].sum() < told.sum(), trained
 dumped = re.search(r"`h5dump (-d [\w/]+) ", readme).group(1).split()
 column = subprocess.run(["h5dump", *dumped, str(run / expected["archive"])], check=True, capture_output=True, text=True).stdout
 assert len(re.findall(r"\(\d+\):", column)) > 0 and f"( {expected['rollouts']} )" in column, column

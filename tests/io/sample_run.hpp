@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "io/archive.hpp"
+#include "io/canonical.hpp"
 
 #include <unistd.h>
 
@@ -123,6 +124,28 @@ inline PackInput write_in_one(const std::filesystem::path& run_dir, const Sample
   return {file, file};
 }
 
+/// What a step of these shards trained on: a function of prompt and sample. One file, in canonical order.
+inline StepTraining training(const std::vector<Sample>& shards) {
+  std::vector<ArchivedGroup> groups;
+  for (const Sample& s : shards)
+    for (std::size_t g = 0; g < s.shard.groups.size(); ++g)
+      groups.push_back({s.shard.purpose, s.shard.step, s.shard.groups[g], s.prompts[g], s.scores.scores[g], s.shard.temperature});
+  StepTraining step{.step = shards.front().shard.step};
+  for (const ArchivedGroup& each : canonical(std::move(groups))) {
+    const auto prompt = each.group.id.prompt.value;
+    std::vector<RolloutTraining> rollouts;
+    for (const Rollout& rollout : each.group.rollouts)
+      rollouts.push_back({.trained = (prompt + rollout.sample) % 3 != 0, .weight = 0.5 + double(prompt % 4), .advantage = double(rollout.sample) - 2.5});
+    append(each.group, rollouts, step);
+  }
+  return step;
+}
+inline PackInput write_training(const std::filesystem::path& run_dir, const std::vector<Sample>& shards, const RunIdentity& who = identity()) {
+  const PublishedFile file = publish(run_dir, draft_training(training(shards), who));
+  return {file, file};
+}
+
+inline bool same(const RolloutTraining& a, const RolloutTraining& b) { return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage; }
 inline bool same(const Turn& a, const Turn& b) {
   return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob && a.entropy == b.entropy && a.policy_version == b.policy_version;
 }

@@ -12,9 +12,11 @@ int main(int argc, char** argv) {
   const std::filesystem::path run = argv[1];
   std::vector<PackInput> inputs;
   for (std::uint64_t step = 1; step <= 3; ++step) inputs.push_back(test::write(run, test::sample(7, step, 4)));
+  inputs.push_back(test::write_training(run, {test::sample(7, 2, 4)}));  // the other two were not recorded
   const ArchiveEntry entry = pack(*rollcall::comm::alone(), run, "train", inputs, test::identity());
   test::write(run, test::sample(7, 4, 4));  // stays a shard
   test::write_in_one(run, test::sample(7, 6, 4));
+  test::write_training(run, {test::sample(7, 6, 4)});
   test::write(run, test::sample(7, 5, 0, 0, 1, rollcall::Purpose::validation));  // a producer without work
   std::size_t policy_tokens = 0, correct = 0;
   std::string prompts;

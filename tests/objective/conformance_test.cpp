@@ -1,4 +1,4 @@
-// The conformance suite: seven properties that every row of recipes.cpp must have. The rows come from the table, so none can be missed.
+// The conformance suite: eight properties that every row of recipes.cpp must have. The rows come from the table, so none can be missed.
 #include "exceptions.hpp"
 #include "hand_worked.hpp"
 #include "properties.hpp"
@@ -209,7 +209,19 @@ TEST_P(Conformance, numerical_derivative_agrees) {
   EXPECT_TRUE(numerical_derivative_agrees(Subject(GetParam()), step));
 }
 
-// Property 7. The number worked out by hand.
+// Property 7. Epochs and mini-batches change nothing that the step says once (METHODS.md, "Once a step, and at every update"): in the run's first step, and in one that
+// finds what others have left.
+TEST_P(Conformance, epochs_and_mini_batches_change_nothing_frozen) {
+  if (excused("mini_batches")) GTEST_SKIP();
+  const Subject s(GetParam());
+  EXPECT_TRUE(rc::check([&] {
+    PlainStep step = step_with_experts();
+    if (*rc::gen::arbitrary<bool>()) step.statistics = Objective::statistics(*objective.prepare(any_step().columns()));
+    RC_ASSERT(updates_take_what_the_step_says(s, step, std::size_t(*any_of(1, 5))));
+  }));
+}
+
+// Property 8. The number worked out by hand.
 TEST_P(Conformance, hand_worked_number) {
   ASSERT_TRUE(hand_worked().contains(GetParam())) << "work one out in hand_worked.hpp";
   const HandWorked& expected = hand_worked().at(GetParam());

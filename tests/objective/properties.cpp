@@ -1,6 +1,8 @@
 // The properties by plain loops over one step.
 #include "properties.hpp"
 
+#include "objective/token_advantages.hpp"
+
 #include <algorithm>
 
 namespace rollcall::objective::test {
@@ -112,6 +114,56 @@ bool numerical_derivative_agrees(const Subject& s, PlainStep step) {
   return true;
 }
 
+namespace {
+
+/// Every `count`-th group from `first` on, numbered from 0, and which rollouts of the step these are.
+std::pair<PlainStep, std::vector<std::int64_t>> dealt(const PlainStep& step, std::size_t first, std::size_t count) {
+  PlainStep part = step;
+  std::vector<std::int64_t> rollouts;
+  part.rollouts.clear();
+  for (const auto i : step.all()) {
+    const auto& r = step.rollouts[std::size_t(i)];
+    if (std::size_t(r.group) % count != first) continue;
+    rollouts.push_back(i);
+    part.rollouts.push_back(r);
+    part.rollouts.back().group = r.group / std::int64_t(count);
+  }
+  return {part, rollouts};
+}
+
+/// Whether an update of these rollouts has the step's advantages and derivatives, `whole` prepared under the same policy.
+bool agrees(const Objective& objective, const PlainStep& step, const std::vector<std::int64_t>& rollouts, const Objective::Prepared& update,
+            const PlainStep& part, const Objective::Prepared& whole) {
+  const Result all = {0, values(objective.evaluate(whole, step.leaf(step.all())).dlogprob), {}, {}, {}};
+  const Column derivative = values(objective.evaluate(update, part.leaf(part.all())).dlogprob);
+  return token_advantages(update) == rearrange(step, token_advantages(whole), rollouts) && near(derivative, rearrange(step, all.derivative, rollouts), 1e-9);
+}
+
+}  // namespace
+
+bool updates_take_what_the_step_says(const Subject& s, const PlainStep& step, std::size_t mini_batches) {
+  Settings pieces;
+  for (std::size_t f = 0; f < family_names.size(); ++f)
+    pieces.emplace_back(family_names[f], family_names[f] == "aggregate" ? "token-sum" : std::string(s.recipe.pieces[f]));
+  const Objective objective(std::string(s.recipe.name), pieces);
+  const auto once = objective.prepare(step.columns());
+  const auto whole = objective.prepare_step(step.columns());
+  auto left = Objective::statistics(*whole), given = step.statistics;
+  for (const PlainStep& pass : {step, later(step)}) {
+    const auto reference = objective.prepare(pass.columns());
+    for (std::size_t m = 0; m < mini_batches; ++m) {
+      auto [part, rollouts] = dealt(pass, m, mini_batches);
+      if (rollouts.empty()) continue;
+      part.statistics = given;
+      const auto update = objective.prepare(part.columns(), {whole, rollouts});
+      if (!agrees(objective, pass, rollouts, *update, part, *reference)) return false;
+      for (const auto& [name, value] : Objective::statistics(*update))  // what the updates move
+        if (!given.contains(name) || given.at(name) != value) left[name] = given[name] = value;
+    }
+  }
+  return left == Objective::statistics(*once);
+}
+
 bool holds(const std::string& property, const Subject& s, std::uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<int> sizes(1 + engine() % 6);
@@ -126,6 +178,7 @@ bool holds(const std::string& property, const Subject& s, std::uint32_t seed) {
       {"policy_gradient", [&] { return is_policy_gradient(s, step(0.0)); }},
       {"trust_region", [&] { return trust_region_is_on_the_right_side(s, step(0.3), engine); }},
       {"numerical_derivative", [&] { return numerical_derivative_agrees(s, later(step(0.3))); }},
+      {"mini_batches", [&] { return updates_take_what_the_step_says(s, step(0.3), 2); }},
   };
   return properties.at(property)();
 }

@@ -40,6 +40,10 @@ bool trust_region_is_on_the_right_side(const Subject& s, PlainStep step, std::mt
 /// Central differences of the loss, with everything that the step froze held fixed.
 bool numerical_derivative_agrees(const Subject& s, PlainStep step);
 
+/// A step that is trained on in `mini_batches` updates a pass, in two passes, the second by another policy: rewards, advantages and weights of each update are those
+/// of the whole step, and what is remembered is what a step of one update would leave. Under the aggregate token-sum, since denominators are an update's own.
+bool updates_take_what_the_step_says(const Subject& s, const PlainStep& step, std::size_t mini_batches);
+
 /// The property of that name on a random step of this seed. Throws std::out_of_range: there is no such property.
 bool holds(const std::string& property, const Subject& s, std::uint32_t seed);
 

@@ -5,10 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 namespace rollcall::report {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::uint32_t unmasked(std::uint32_t masked) {
   const std::uint32_t rotated = masked - 0xa282ead8U;
@@ -53,6 +57,21 @@ TEST(EventFile, EveryFileBeginsWithVersionAndStart) {
   ASSERT_EQ(bytes.size(), version + start + tfrecord(scalar_event(0, 300, {{"x", 0.5}})).size());
   EXPECT_NE(bytes.substr(0, version).find("brain.Event:2"), std::string::npos);
   EXPECT_NE(bytes.substr(version, start).find(std::string("\x10\xac\x02\x3a\x02\x08\x01", 7)), std::string::npos);
+}
+
+/// What a resumed run writes again leaves the earlier files, and so does a record that the crash tore; what is before stays byte for byte.
+TEST(EventFile, EarlierFilesEndBeforeTheFirstStepOfTheNext) {
+  const RunFolder run;
+  EventFile(run.path(), 0).write(299, {{"x", 0.5}, {"tag of the name \x2a", 1.0}});
+  const fs::path path = fs::directory_iterator(run.path())->path();
+  const std::string before = read_file(path);
+  std::ofstream(path, std::ios::app) << tfrecord(scalar_event(2.0, 300, {{"x", 0.5}})) << tfrecord(scalar_event(3.0, 301, {{"x", 0.5}})).substr(0, 20);
+  cut_event_files(run.path(), 302);
+  EXPECT_EQ(read_file(path), before + tfrecord(scalar_event(2.0, 300, {{"x", 0.5}}))) << "only the torn record goes";
+  cut_event_files(run.path(), 300);
+  EXPECT_EQ(read_file(path), before);
+  EventFile(run.path(), 300).write(300, {{"x", 0.25}});
+  EXPECT_EQ(read_file(path), before);
 }
 
 TEST(EventFile, LaterFilesSortBehindEarlierOnes) {

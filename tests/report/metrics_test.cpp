@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <fstream>
@@ -25,6 +26,21 @@ std::size_t event_files(const RunFolder& run, const std::string& phase) {
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(run.path() / "tensorboard" / phase)) count += entry.is_regular_file();
   return count;
+}
+
+/// Steps of all scalars that lie in the event files of a phase, in any order; below 128, so that each is one byte of its record.
+std::vector<std::uint64_t> board_steps(const RunFolder& run, const std::string& phase) {
+  std::vector<std::uint64_t> steps;
+  for (const auto& entry : fs::directory_iterator(run.path() / "tensorboard" / phase)) {
+    const std::string bytes = read_file(entry.path());
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t length = std::uint8_t(bytes[at]) + 256U * std::uint8_t(bytes[at + 1]), payload = at + 12;
+      if (bytes[payload + 11] == '\x2a') steps.push_back(std::uint8_t(bytes[payload + 10]));
+      at = payload + length + 4;
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 TEST(Metrics, EveryFiniteDoubleReadsBackExactlyAndTheRestAsNaN) {
@@ -69,6 +85,8 @@ TEST(Metrics, AResumedFileEqualsAnUndisturbedOne) {
     EXPECT_EQ(second.rows(), 12);
     EXPECT_EQ(text_of(resumed), text_of(undisturbed));
     EXPECT_EQ(event_files(resumed, "train"), 2U);
+    for (const char* phase : {"sft", "train"}) EXPECT_EQ(board_steps(resumed, phase), board_steps(undisturbed, phase)) << phase << ", kept " << kept;
+    EXPECT_EQ(board_steps(resumed, "train"), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   }
 }
 

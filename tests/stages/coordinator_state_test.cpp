@@ -37,7 +37,7 @@ CoordinatorState any_state() {
   s.policy_version = *rc::gen::arbitrary<std::uint64_t>(), s.rollouts_total = *rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>());
   s.grad_norm_mean = any_finite();
   if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
-  s.best_checkpoint = any_text(), s.archive_digest = any_text();
+  s.best_checkpoint = any_text(), s.best_metric = any_text(), s.archive_digest = any_text();
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i) s.numerics.push_back({i, *rc::gen::arbitrary<std::int64_t>(), any_text(), i > 1 ? any_text() : ""});
   s.text_hash = any_text(), s.examples_hash = any_text(), s.judge_digest = any_text(), s.arithmetic = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
@@ -75,6 +75,7 @@ auto bits(const CoordinatorState& s) {
                     s.best_value.has_value(),
                     std::bit_cast<std::uint64_t>(s.best_value.value_or(0.0)),
                     s.best_checkpoint,
+                    s.best_metric,
                     s.packed_steps,
                     s.archive_digest,
                     s.text_hash,

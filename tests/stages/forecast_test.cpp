@@ -101,39 +101,39 @@ TEST(Forecast, CountsTheMessagesOfAStepOnOneRank) {
   EXPECT_EQ(f.archive_files, 3U + 5U);  // 200 steps, 40 a file; evaluations and manifest
 }
 
-/// 4,096 ranks that all generate, 10^4 steps: 4,096 files a step; packed every 40 steps, at checkpoints every 20, so that 60 steps may wait after a fall back.
+/// 4,096 ranks that all generate, 10^4 steps: 4,096 shards a step and one file of what it trained on; packed every 40 steps, at checkpoints every 20, so that 60 steps may wait after a fall back.
 TEST(Forecast, KeepsALargeRunWithinAQuotaOfFiles) {
   RunConfig config;
   config.run.layout = "colocated", config.train.prompts_per_step = 4096, config.train.steps = 10000;
   const Forecast f = planned(config, 4096);
-  EXPECT_EQ(f.unpacked_files, 40'960'000U);
-  EXPECT_EQ(f.shard_files, 60U * 4096U);
+  EXPECT_EQ(f.unpacked_files, 40'970'000U);
+  EXPECT_EQ(f.shard_files, 60U * 4097U);
   EXPECT_EQ(f.archive_files, 3U + 250U);
   const std::uint64_t shares = 8 * std::uint64_t(f.parameters) >> 20;  // of a small model's optimizer: 1 MiB of moments each
   ASSERT_GT(shares, 1U);
-  EXPECT_EQ(f.most_files, 60U * 4096U + 253U + 4U * (8U + shares) + 24U);  // four checkpoints, each with the shares of the optimizer; 24 others
+  EXPECT_EQ(f.most_files, 60U * 4097U + 253U + 4U * (8U + shares) + 24U);  // four checkpoints, each with the shares of the optimizer; 24 others
   EXPECT_NO_THROW(check_quota(f, {.files = 1'000'000, .bytes = 0}));
   EXPECT_NO_THROW(check_quota(f, {}));
   try {
-    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 4 x (8 + shares) - 24) / 4,096 = 48.7 steps
+    check_quota(f, {.files = 200'000, .bytes = 0});  // (200,000 - 253 - 4 x (8 + shares) - 24) / 4,097 = 48.7 steps
     ADD_FAILURE() << "a quota of 200,000 files is too small";
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("no more than 48 steps wait"), std::string::npos) << error.what();
   }
   EXPECT_THROW(check_quota(f, {.files = 0, .bytes = 1'000'000'000}), ConfigError);
   const Forecast together = planned(config, 4096, 1, 64);
-  EXPECT_EQ(together.unpacked_files, 40'960'000U / 8) << "up to eight ranks of a node store one file";
+  EXPECT_EQ(together.unpacked_files, 40'960'000U / 8 + 10'000U) << "up to eight ranks of a node store one file";
   EXPECT_EQ(together.messages_per_step, f.messages_per_step) << "seven of eight tell the eighth what they told rank 0";
   ASSERT_EQ(together.ranks.size(), 2U) << "rank 0, and all others: any of them may store what eight have judged";
   const auto items = items_text(together.ranks[1].memory);
   EXPECT_NE(items.find("rollouts of ranks on its node"), std::string::npos) << items;
   EXPECT_EQ(items_text(f.ranks.back().memory).find("rollouts of ranks on its node"), std::string::npos) << "alone on its node";
   config.reward.verifier = "code";  // a verdict is dear: each rank's is stored at once
-  EXPECT_EQ(planned(config, 4096, 1, 64).unpacked_files, 40'960'000U);
+  EXPECT_EQ(planned(config, 4096, 1, 64).unpacked_files, 40'970'000U);
   config.reward.verifier.clear();
   config.run.layout = "disaggregated";
   const Forecast apart = planned(config, 4096);
-  EXPECT_EQ(apart.step_files, 2 * apart.layout.of(comm::Stage::generation).size()) << "other ranks score";
+  EXPECT_EQ(apart.step_files, 2 * apart.layout.of(comm::Stage::generation).size() + 1) << "other ranks score";
 }
 
 /// The model is that of the folder which the run will read, and a frozen reference is a second one.

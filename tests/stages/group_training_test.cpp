@@ -22,7 +22,9 @@ StepBatch small_batch() {
 
 method::StepColumns columns_with(const std::vector<scheduling::GroupTraining>& training, const std::vector<std::size_t>& groups) {
   method::StepColumns columns;
-  add_training(columns, training, small_batch(), groups);
+  StepBatch batch = small_batch();
+  decide(batch, training);
+  add_training(columns, batch, groups);
   return columns;
 }
 
@@ -45,6 +47,29 @@ TEST(GroupTraining, EntriesReachTheirGroupInAnyMiniBatch) {
 }
 
 TEST(GroupTraining, AKeepForMoreRolloutsThanThereAreIsRefused) { EXPECT_THROW(columns_with({{.id = {5, {1}, 0}, .keep = {1, 1}}}, {1}), ProtocolError); }
+
+TEST(GroupTraining, WhatWasStoredIsWhatWasDecided) {
+  EXPECT_EQ(recorded({5, {2}, 0}, {}).weight, 1.0) << "nothing was stored: all train";
+  const auto stored = recorded({5, {2}, 0}, {{.trained = true, .weight = 2.5}, {.trained = false, .weight = 2.5}});
+  EXPECT_EQ(stored.weight, 2.5);
+  EXPECT_EQ(stored.keep, (std::vector<std::uint8_t>{1, 0}));
+}
+
+TEST(GroupSignals, OfGroupsThatNoUpdateSeesAreThoseOfTheWholeStep) {
+  StepBatch batch = small_batch();
+  decide(batch, {{.id = {5, {1}, 0}, .keep = {0}}, {.id = {5, {2}, 0}, .keep = {0, 0, 1}}});
+  method::LeafLoss whole;
+  whole.rollout_loss = {7.0, 7.0, 0.5, 7.0, 7.0, 7.0};
+  for (const bool known : {true, false}) {
+    GroupSignals signals;
+    signals.add_left_out(batch, {9.0, 9.0, 0.25, 9.0, 9.0, 9.0}, known ? std::vector{whole} : std::vector<method::LeafLoss>());
+    const auto all = signals.take();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].id, batch.groups[1].id);
+    EXPECT_EQ(all[0].mean_abs_advantage, 0.25);
+    EXPECT_TRUE(known ? all[0].loss == 0.5 : std::isnan(all[0].loss));
+  }
+}
 
 TEST(GroupSignals, AreMeansOverRolloutsWithTokensInTheFirstUpdate) {
   const double none = std::numeric_limits<double>::quiet_NaN();

@@ -5,6 +5,7 @@
 #include "io/sample_run.hpp"
 #include "report/metrics.hpp"
 #include "stages/messages.hpp"
+#include "stages/metric_names.hpp"
 #include "stages/rank.hpp"
 #include "stages/step_batch.hpp"
 
@@ -125,8 +126,10 @@ const std::vector<std::string>& undisturbed() {
   static const auto facts = [] {
     const RunFolder folder;
     run(folder, {"single", 1}, ExitCode::done);
+    const MetricNames known(RunConfig{}, {"correct", "format"});
     for (const auto& row : report::read_metrics(folder.path())) {
       if (row.phase != "train") continue;
+      for (const auto& [name, value] : row.values) EXPECT_TRUE(known.knows(name)) << name << ": a run file cannot name it, since stages/metric_names does not";
       for (const auto& [name, value] : row.values)
         EXPECT_TRUE(name != "actor/grad_norm" || value > 0) << "step " << row.step << " moved nothing: equal bits say nothing";
     }

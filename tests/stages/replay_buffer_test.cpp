@@ -1,6 +1,8 @@
 // The window of earlier groups: what it keeps, what it gives back, and that files say the same as memory.
 #include "stages/replay_buffer.hpp"
+#include "stages/group_training.hpp"
 #include "stages/random_batch.hpp"
+#include "stages/step_record.hpp"
 #include "stages/step_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -77,6 +79,35 @@ TEST(ReplayBuffer, ForgetsWhatIsTooStale) {
   EXPECT_EQ(buffer.groups(), 4U);  // 8 and 9
 }
 
+/// Four groups of thirteen taught something: what was filtered does not come back, in whatever place, and what does is weighed and chosen as it was.
+TEST(ReplayBuffer, BringsBackOnlyWhatTrainedAndAsItTrained) {
+  StepBatch drawn, again;
+  for (std::uint64_t p = 0; p < 13; ++p)
+    for (StepBatch* batch : {&drawn, &again}) {
+      StepBatch one = step_of(batch == &drawn ? 1 : 2);
+      one.groups[0].id.prompt = {p};
+      batch->component_names = one.component_names, batch->policy = one.policy;
+      batch->groups.push_back(one.groups[0]), batch->scores.push_back(one.scores[0]);
+      batch->training.push_back(
+          {.id = one.groups[0].id, .weight = 1.0 + double(p), .keep = p % 3 == 0 ? std::vector<std::uint8_t>{0, 1} : std::vector<std::uint8_t>{0, 0}});
+    }
+  ReplayBuffer buffer(kHalf, 1);
+  buffer.remember(drawn);
+  EXPECT_EQ(buffer.groups(), 5U);
+  for (auto& training : again.training) training.keep = training.id.prompt.value < 4 ? std::vector<std::uint8_t>{} : std::vector<std::uint8_t>{0, 0};
+  buffer.add_to(again, 2);
+  EXPECT_EQ(again.replayed, 4U) << "as many as train, not as were drawn";
+  ASSERT_EQ(again.training.size(), 17U);
+  for (std::size_t g = 13; g < 17; ++g) {
+    EXPECT_EQ(again.training[g].id, again.groups[g].id);
+    EXPECT_EQ(again.training[g].keep, (std::vector<std::uint8_t>{0, 1}));
+    EXPECT_EQ(again.training[g].weight, 1.0 + double(again.groups[g].id.prompt.value));
+  }
+  EXPECT_EQ(composition(again).at("train/rollouts_trained"), 4 * 2 + 4);
+  EXPECT_EQ(composition(again).at("train/rollouts_generated"), 26);
+  EXPECT_EQ(composition(again).at("replay/rollouts"), 4);
+}
+
 TEST(ReplayBuffer, CountsWhatWasGeneratedAndWhatIsTrained) {
   ReplayBuffer buffer(kHalf, 1);
   buffer.remember(step_of(1));
@@ -118,6 +149,36 @@ TEST(ReplayBuffer, ShardsAndArchiveSayWhatMemoryHeld) {
   ASSERT_EQ(steps.size(), 4U);
   for (std::uint64_t s = 2; s <= 5; ++s) EXPECT_EQ(to_wire(steps[s - 2]), to_wire(step_of(s))) << s;
   EXPECT_EQ(read_earlier_steps(run, files, 4, 3, *alone).size(), 1U);  // an older checkpoint: what was packed since is not there yet
+}
+
+/// A step's decision is read again from its own file and from the archive; a step of an earlier build has none.
+TEST(ReplayBuffer, FilesSayWhatTrained) {
+  const RunFolder run;
+  const auto alone = comm::alone();
+  std::vector<UnpackedFile> files;
+  std::vector<io::PackInput> packed;
+  for (const std::uint64_t s : {1, 2, 3, 4}) {
+    StepBatch step = step_of(s);
+    files.push_back(publish(run, step));
+    if (s == 1) continue;
+    decide(step, {{.id = step.groups[1].id, .weight = double(s), .keep = {0, 1}}});
+    const StepRecord record(s, step);
+    const auto file = io::publish(run, io::draft_training(record.of(step, {1, 2, 3, 4}), io::test::identity()));
+    files.push_back({Purpose::train, s, {file, file}});
+    EXPECT_TRUE(is_training(files.back()));
+  }
+  for (const auto& file : files)
+    if (file.step < 3) packed.push_back({file.files.shard, file.files.scores});
+  io::pack(*alone, run, "train_1", packed, io::test::identity());
+  const auto steps = read_earlier_steps(run, files, 5, 1, *alone);
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_TRUE(steps[0].training.empty());
+  for (const std::uint64_t s : {2U, 3U, 4U}) {
+    ASSERT_EQ(steps[s - 1].training.size(), 2U) << s;
+    EXPECT_EQ(trained_rollouts(steps[s - 1], 0), 2U);
+    EXPECT_EQ(steps[s - 1].training[1].weight, double(s));
+    EXPECT_EQ(steps[s - 1].training[1].keep, (std::vector<std::uint8_t>{0, 1}));
+  }
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace rollcall::stages {
 namespace {
 
@@ -35,9 +37,23 @@ TEST(Scoring, ReportsWhatWasDecided) {
   EXPECT_EQ(drawn(dropped), 4);
   EXPECT_EQ(dropped.lengths.size(), 2U);
   const GroupReport wrong = train.report(Undecided::wrong);
-  EXPECT_EQ(wrong.rewards, (std::vector<double>{1.5, 0.0, 0.25, 0.0}));
+  ASSERT_EQ(wrong.rewards.size(), 4U);
+  EXPECT_EQ(wrong.rewards[0], 1.5);
+  EXPECT_EQ(wrong.rewards[2], 0.25);
+  EXPECT_TRUE(std::isnan(wrong.rewards[1]) && std::isnan(wrong.rewards[3])) << "what they are paid follows from the whole step";
   EXPECT_EQ(wrong.correct, (std::vector<std::uint8_t>{1, 0, 0, 0}));
   EXPECT_EQ(drawn(wrong), 4);
+}
+
+/// The last answer ran out of time: it stays, and what it is paid follows from the whole step.
+TEST(Scoring, WhatAnAnswerCanBringAboutIsNotDropped) {
+  Judged train(Purpose::train);
+  train.scores.scores[0][3].clock_ended = true;
+  const GroupReport report = train.report(Undecided::drop);
+  ASSERT_EQ(report.rewards.size(), 3U);
+  EXPECT_TRUE(std::isnan(report.rewards[2]));
+  EXPECT_EQ(report.correct, (std::vector<std::uint8_t>{1, 0, 0}));
+  EXPECT_EQ(report.dropped, 1U);
 }
 
 /// pass@k needs all of an evaluation's samples.

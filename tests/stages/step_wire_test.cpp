@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
 namespace rollcall::stages {
 namespace {
 
@@ -22,6 +24,9 @@ StepBatch any_part(std::uint64_t seed) {
       for (std::size_t t = 0; t < turn.policy_version.size(); ++t) turn.policy_version[t] = 7 + t / 2;
     group.rollouts.front().text = "said";
   }
+  if (seed % 2 == 0)
+    for (const auto& group : part.groups)
+      part.training.push_back({.id = group.id, .weight = 0.5 + double(part.training.size()), .keep = std::vector<std::uint8_t>(group.rollouts.size() % 3, 1)});
   if (!part.scores.empty()) part.scores.back().back().reason = "why", part.scores.back().front().clock_ended = true;
   return part;
 }
@@ -35,6 +40,8 @@ TEST(StepWire, BringsBackEverything) {
     RC_ASSERT(same(back.scores, part.scores));
     RC_ASSERT(back.component_names == part.component_names);
     RC_ASSERT(back.greedy == part.greedy);
+    const auto same_training = [](const auto& a, const auto& b) { return a.id == b.id && a.weight == b.weight && a.keep == b.keep; };
+    RC_ASSERT(std::equal(part.training.begin(), part.training.end(), back.training.begin(), back.training.end(), same_training));
     for (std::size_t g = 0; g < part.groups.size(); ++g) {
       const Group &a = part.groups[g], &b = back.groups[g];
       RC_ASSERT(a.planned == b.planned && a.bin == b.bin && a.stream_prompt == b.stream_prompt);

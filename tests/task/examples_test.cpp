@@ -18,13 +18,29 @@ TEST(Examples, BothKindsInOneFile) {
                               "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"b\"}]}\n\n"
                               "{\"prompt\": \"p\", \"completion\": \"c\"}\n{\"question\": \"q\", \"answer\": 7}");
   const auto set = read_examples(section);
-  EXPECT_EQ(set.conversations, (std::vector<std::vector<text::Message>>{{{"user", "a"}, {"assistant", "b"}}}));
+  ASSERT_EQ(set.conversations.size(), 1U);
+  EXPECT_EQ(set.conversations[0].messages, (std::vector<text::Message>{text::message("user", "a"), text::message("assistant", "b")}));
   EXPECT_EQ(set.lines, (std::vector<std::size_t>{1, 3, 4}));
   EXPECT_EQ(set.answers, (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
   section.file = folder.write("f.jsonl", "{\"x\": \"p\", \"y\": \"c\"}");
   section.prompt_key.assign(1, 'x'), section.answer_key.assign(1, 'y');
   EXPECT_EQ(read_examples(section).answers.front(), std::pair(std::string("p"), std::string("c")));
   EXPECT_NE(read_examples(section).hash, set.hash);
+}
+
+TEST(Examples, ConversationsAreKeptWhole) {
+  const TemporaryFolder folder;
+  SftSection section;
+  const std::string call = R"({"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"z": 1, "a": 2}}}]})";
+  section.file = folder.write("e.jsonl", R"({"id": 7, "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}], "name": "Eve"}, )" + call +
+                                             R"(], "tools": "[{\"b\": 1, \"a\": 2}]", "documents": [], "chat_template_kwargs": {"enable_thinking": false}})"
+                                             "\n"
+                                             R"({"prompt": "p", "answer": "c", "source": "s"})");
+  const auto set = read_examples(section);
+  EXPECT_EQ(set.conversations.at(0).messages.at(1).dump(), nlohmann::ordered_json::parse(call).dump()) << "keys keep their order";
+  EXPECT_EQ(set.conversations[0].messages[0]["name"], "Eve");
+  EXPECT_EQ(set.conversations[0].variables.dump(), R"({"tools":[{"b":1,"a":2}],"documents":[],"enable_thinking":false})");
+  EXPECT_EQ(set.unused, (std::map<std::string, std::size_t>{{"id", 1}, {"source", 2}}));
 }
 
 TEST(Examples, FaultsAreNamedWithTheirLine) {
@@ -46,8 +62,14 @@ TEST(Examples, FaultsAreNamedWithTheirLine) {
   EXPECT_EQ(refusal("\n{\"a\": x}").find("line 1"), std::string::npos) << "the reader's own count of lines";
   has(refusal("\n{\"a\": x}"), "e.jsonl:2: not JSON at byte 7");
   has(refusal("{\"messages\": \"a\"}"), "e.jsonl:1: the conversation is not a list");
-  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"), "message 1 is not an object with role and content");
+  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"), "the content of message 1 is neither text nor a list of parts");
+  has(refusal("{\"messages\": [{\"content\": \"a\"}]}"), "message 1 is not an object with role and content");
   has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}"), "the assistant says nothing");
+  const std::string said = R"("messages": [{"role": "assistant", "content": "a"}])";
+  has(refusal("{" + said + ", \"tools\": {}}"), "e.jsonl:1: \"tools\" is not a list");
+  has(refusal("{" + said + ", \"chat_template_kwargs\": 1}"), "\"chat_template_kwargs\" is not an object");
+  has(refusal("{" + said + ", \"chat_template_kwargs\": {\"add_generation_prompt\": true}}"), "sets add_generation_prompt");
+  has(refusal("{" + said + ", \"tools\": [123456789012345678901234567890]}"), "e.jsonl:1 holds 123456789012345678901234567890");
   has(refusal("{\"prompt\": \"p\"}"), "has no key \"answer\"");
   has(refusal("{\"text\": \"p\"}"), "sft.messages_key");
 }

@@ -55,16 +55,39 @@ TEST(FolderTemplate, AListHasOneForTools) {
   EXPECT_EQ(read_folder_template(folder.path).for_tools(true), "plain");
 }
 
+TEST(FolderTemplate, NobodyHasToUseTheDefault) {
+  const Folder folder;
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}, {"name": "tool_use", "template": "tools"}]})");
+  const auto found = read_folder_template(folder.path);
+  EXPECT_EQ(found.for_tools(true), "tools");
+  try {
+    found.for_tools(false);
+    ADD_FAILURE() << "there is none";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("has no template \"default\" (it has: rag, tool_use)"), std::string::npos) << e.what();
+  }
+}
+
+TEST(FolderTemplate, FilesBesideTheTemplateCountByTheirNames) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.path / "additional_chat_templates");
+  folder.write("additional_chat_templates/tool_use.jinja", "tools");
+  folder.write("additional_chat_templates/notes.txt", "no template");
+  folder.write("tokenizer_config.json", R"({"chat_template": "config"})");
+  EXPECT_THROW(read_folder_template(folder.path).for_tools(false), InputError) << "the config is not asked then";
+  folder.write("chat_template.jinja", "file");
+  EXPECT_EQ(read_folder_template(folder.path).for_tools(false), "file");
+  EXPECT_EQ(read_folder_template(folder.path).for_tools(true), "tools");
+}
+
 TEST(FolderTemplate, WrongFilesAreNamed) {
   const Folder folder;
   folder.write("tokenizer_config.json", "[");
-  EXPECT_NE(message_of(folder).find("tokenizer_config.json is not a JSON object"), std::string::npos);
+  EXPECT_NE(message_of(folder).find("tokenizer_config.json cannot be used: it is not a JSON object"), std::string::npos);
   folder.write("tokenizer_config.json", R"({"eos_token": 3})");
   EXPECT_NE(message_of(folder).find("eos_token is neither"), std::string::npos);
   folder.write("tokenizer_config.json", R"({"chat_template": 3})");
   EXPECT_NE(message_of(folder).find("chat_template is neither"), std::string::npos);
-  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}]})");
-  EXPECT_NE(message_of(folder).find("without \"default\" (it has: rag)"), std::string::npos);
   folder.write("tokenizer_config.json", R"({"chat_template": [1]})");
   EXPECT_NE(message_of(folder).find("an entry of chat_template"), std::string::npos);
 }

@@ -2,7 +2,9 @@
 #include "text/prompt_format.hpp"
 
 #include "base/error.hpp"
+#include "support/spelling_tokenizer.hpp"
 #include "support/temporary_folder.hpp"
+#include "text/conversation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,32 +18,8 @@ constexpr const char* kTemplate =
     "and mood %}(calm){% endif %}{% endif %}";
 
 /// A byte tokenizer whose end token is spelt <end>, as a tokenizer.json of a chat model spells its own.
-class Marked : public Tokenizer {
- public:
-  static constexpr std::int32_t kEnd = 300, kBegin = 301;
-  std::vector<std::int32_t> encode(std::string_view text) const override {
-    std::vector<std::int32_t> tokens;
-    while (!text.empty()) {
-      const bool end = text.starts_with("<end>");
-      tokens.push_back(end ? kEnd : std::int32_t(static_cast<unsigned char>(text.front())));
-      text.remove_prefix(end ? 5 : 1);
-    }
-    return tokens;
-  }
-  std::vector<std::int32_t> encode_sequence(std::string_view text) const override {
-    auto tokens = encode(text);
-    tokens.insert(tokens.begin(), kBegin);
-    return tokens;
-  }
-  std::string decode(std::span<const std::int32_t> tokens, Special special) const override {
-    std::string text;
-    for (const auto token : tokens) text += token < 256 ? std::string(1, char(token)) : token == kEnd && special == Special::keep ? "<end>" : "";
-    return text;
-  }
-  std::int64_t vocab_size() const override { return 302; }
-  std::int32_t eos() const override { return kEnd; }
-  std::string name() const override { return "marked"; }
-  std::string fingerprint() const override { return "f"; }
+struct Marked : Spelling {
+  Marked() : Spelling({"<end>"}) {}
 };
 
 PromptFormat format(const TextSection& section, const std::string& chat_template = kTemplate) {
@@ -106,7 +84,7 @@ TEST(PromptFormat, GivesTheAnswersBeginningWithThePrompt) {
   EXPECT_EQ(format(s).prompt_tokens("1+2", "<think>"), Marked().encode("<user>1+2<end>\n<assistant>It is <think>"));
   s.chat_template = "none";
   EXPECT_EQ(format(s).prompt_text("1+2"), "1+2It is ");
-  EXPECT_EQ(format(s).prompt_tokens("1").front(), Marked::kBegin);
+  EXPECT_EQ(format(s).prompt_tokens("1").front(), Spelling::kBegin);
 }
 
 TEST(PromptFormat, HandsVariablesToTheTemplate) {
@@ -122,11 +100,19 @@ TEST(PromptFormat, EndsAnAnswerWithEosWhereTheTemplateDoesNot) {
   EXPECT_EQ(marked_text(f.supervised("1+2", "3")), "user: 1+2\nassistant: [3<end>]");
 }
 
-const std::vector<Message> kTalk = {{"system", "S"}, {"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}};
+Conversation talk(const std::vector<std::pair<std::string, std::string>>& said) {
+  Conversation made;
+  for (const auto& [role, content] : said) made.messages.push_back(message(role, content));
+  return made;
+}
+
+const Conversation kTalk = talk({{"system", "S"}, {"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}});
+const Conversation kWithoutSystem = talk({{"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}});
 
 TEST(PromptFormat, LearnsWhatTheAssistantSaysAndNothingElse) {
   EXPECT_EQ(marked_text(format(section()).supervised(kTalk)), "<system>S<end>\n<user>a<end>\n<assistant>[b<end>]\n<user>b?<end>\n<assistant>[c<end>]");
-  EXPECT_EQ(marked_text(format(section("{prompt}", "T")).supervised(std::span(kTalk).subspan(1, 2))), "<system>T<end>\n<user>a<end>\n<assistant>[b<end>]");
+  EXPECT_EQ(marked_text(format(section("{prompt}", "T")).supervised(talk({{"user", "a"}, {"assistant", "b"}}))),
+            "<system>T<end>\n<user>a<end>\n<assistant>[b<end>]");
 }
 
 TEST(PromptFormat, FindsAnswersWhereATemplateShowsPastTurnsOtherwise) {
@@ -135,14 +121,14 @@ TEST(PromptFormat, FindsAnswersWhereATemplateShowsPastTurnsOtherwise) {
       format(section(),
              "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' and not loop.last %}past: {% endif %}{{ m.content }}<end>\n{% endfor %}{% if "
              "add_generation_prompt %}<assistant>{% endif %}");
-  EXPECT_EQ(marked_text(f.supervised(std::span(kTalk).subspan(1))), "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
+  EXPECT_EQ(marked_text(f.supervised(kWithoutSystem)), "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
 }
 
 TEST(PromptFormat, GivesTheBeginningOfEveryAnswerOfAConversation) {
   TextSection s = section();
   s.assistant_prefix = "It is ";
-  const std::vector<Message> talk = {{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "It is d"}};
-  EXPECT_EQ(marked_text(format(s).supervised(talk)), "<user>a<end>\n<assistant>It is [b<end>]\n<user>c<end>\n<assistant>It is [d<end>]");
+  EXPECT_EQ(marked_text(format(s).supervised(talk({{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "It is d"}}))),
+            "<user>a<end>\n<assistant>It is [b<end>]\n<user>c<end>\n<assistant>It is [d<end>]");
 }
 
 template <class E, class F>
@@ -160,7 +146,7 @@ TEST(PromptFormat, TakesNobodyElsesWordsForAnAnswer) {
   const auto f = format(section(),
                         "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' or loop.last %}{{ m.content }}{% endif %}<end>\n{% endfor %}"
                         "{% if add_generation_prompt %}<assistant>{% endif %}");
-  EXPECT_NE(refusal<InputError>([&] { f.supervised(std::span(kTalk).subspan(1)); }).find("message 2 of a conversation, \"b\""), std::string::npos);
+  EXPECT_NE(refusal<InputError>([&] { f.supervised(kWithoutSystem); }).find("message 2 of a conversation, \"b\""), std::string::npos);
 }
 
 /// What is encoded grows with the conversation, not with its square.
@@ -176,8 +162,8 @@ TEST(PromptFormat, EncodesALongConversationInPieces) {
   TextFiles files;
   files.tokenizer = tokenizer, files.chat_template = kTemplate;
   const PromptFormat f(section(), std::move(files), "the test");
-  std::vector<Message> talk;
-  for (int i = 0; i < 100; ++i) talk.push_back({i % 2 == 0 ? "user" : "assistant", std::string(100, 'x')});
+  Conversation talk;
+  for (int i = 0; i < 100; ++i) talk.messages.push_back(message(i % 2 == 0 ? "user" : "assistant", std::string(100, 'x')));
   tokenizer->bytes = 0;
   const auto tokens = f.supervised(talk).tokens;
   EXPECT_LT(tokenizer->bytes, 10 * tokens.size());
@@ -186,7 +172,7 @@ TEST(PromptFormat, EncodesALongConversationInPieces) {
 TEST(PromptFormat, RefusesByName) {
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   const auto upper = format(section(), "{% for m in messages %}{{ m.content | upper }}<end>{% endfor %}Yes");
-  has(refusal<InputError>([&] { upper.supervised(std::vector<Message>{{"user", "a"}, {"assistant", "abc"}}); }), "message 2 of a conversation, \"abc\"");
+  has(refusal<InputError>([&] { upper.supervised(talk({{"user", "a"}, {"assistant", "abc"}})); }), "message 2 of a conversation, \"abc\"");
   has(refusal<InputError>([&] { format(section(), "").supervised(kTalk); }), "no chat template");
   has(refusal<ConfigError>([&] { format(section("{prompt}", "S"), ""); }), "text.system is set");
   TextSection s = section();
@@ -200,6 +186,113 @@ TEST(PromptFormat, RefusesByName) {
   }
   s.tokenizer = "model";
   has(refusal<ConfigError>([&] { PromptFormat(s, std::filesystem::path()); }), "no model folder is named");
+}
+
+// What an answer is.
+
+PromptFormat with_specials(const std::vector<std::string>& special, const std::string& chat_template = kTemplate, const TextSection& s = section()) {
+  TextFiles files;
+  files.tokenizer = std::make_shared<Spelling>(special);
+  files.chat_template = chat_template;
+  return {s, std::move(files), "the test"};
+}
+
+TEST(PromptFormat, OnlyTheEndTokenIsDroppedFromAnAnswer) {
+  const std::vector<std::string> special{"<end>", "<think>", "</think>", "<answer>", "</answer>"};
+  const auto f = with_specials(special);
+  const std::string said = "<think>12</think><answer>12</answer>";
+  EXPECT_EQ(f.answer_text(f.tokenizer()->encode(said + "<end>")), said);
+  EXPECT_EQ(f.answer_text(f.tokenizer()->encode(said)), said);
+  EXPECT_EQ(f.answer_text(f.tokenizer()->encode("1<end>2<end>")), "1<end>2");
+}
+
+TEST(PromptFormat, SpecialTokensThatNoTextCanSpellStayOut) {
+  const PromptFormat f(TextSection{}, std::filesystem::path());
+  const auto character = make_tokenizer("character");
+  auto tokens = character->encode_sequence("12");
+  tokens.push_back(character->eos());
+  EXPECT_EQ(f.answer_text(tokens), "12");
+}
+
+/// A base model's end token with a template that ends turns otherwise.
+TEST(PromptFormat, TellsOfATurnsEndThatIsNoEndToken) {
+  const auto f = with_specials({"<eos>", "<end>"});
+  EXPECT_EQ(f.unknown_end(), "<end>");
+  EXPECT_NE(f.missing_end({}).find("sampling.stop=[\"<end>\"]"), std::string::npos) << f.missing_end({});
+  EXPECT_NE(f.missing_end({}).find("(301)"), std::string::npos) << f.missing_end({});
+  EXPECT_EQ(f.missing_end({"x", "<end>"}), "");
+  EXPECT_EQ(with_specials({"<end>", "<eos>"}).missing_end({}), "");
+  EXPECT_EQ(with_specials({"<eos>"}).missing_end({}), "") << "what is no token of its own ends no turn";
+  EXPECT_EQ(f.answer_text(f.tokenizer()->encode("7<end>")), "7") << "what the run stops at by sampling.stop is no part of the answer";
+}
+
+std::string learnt_text(const PromptFormat& f, const Supervised& example) {
+  std::string text;
+  for (const auto& [first, last] : example.learnt)
+    text += "[" + f.tokenizer()->decode(std::span(example.tokens).subspan(std::size_t(first), std::size_t(last - first)), Tokenizer::Special::keep) + "]";
+  return text;
+}
+
+TEST(PromptFormat, LearnsEachTurnWithItsOwnEnd) {
+  const auto f = with_specials({"<eos>", "<end>"});
+  EXPECT_EQ(learnt_text(f, f.supervised(kTalk)), "[b<end>][c<end>]");
+  EXPECT_EQ(learnt_text(f, f.supervised("1+2", "3")), "[3<end>]");
+  // What begins the next turn ends none.
+  const auto open = with_specials({"<eos>", "<user>", "<assistant>"},
+                                  "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  EXPECT_EQ(open.missing_end({}), "");
+  EXPECT_EQ(learnt_text(open, open.supervised(kWithoutSystem)), "[b][c<eos>]");
+}
+
+// Messages whole.
+
+constexpr const char* kToolTemplate =
+    "{% if tools %}<tools>{{ tools | tojson }}{% endif %}{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content %}({{ m.reasoning_content }}){% endif %}"
+    "{% if m.content is string %}{{ m.content }}{% else %}{% for part in m.content or [] %}{{ part.text }}{% endfor %}{% endif %}{% for c in m.tool_calls or [] %}"
+    "CALL {{ c.function.name }} {{ c.function.arguments | tojson }};{% endfor %}{% if m.tool_call_id %} of {{ m.tool_call_id }}{% endif %}<end>\n{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}";
+
+Conversation whole(const char* messages, const char* variables = "{}") {
+  const auto list = parse_in_order(messages, "the test");
+  return {{list.begin(), list.end()}, parse_in_order(variables, "the test")};
+}
+
+TEST(PromptFormat, MessagesReachTheTemplateWhole) {
+  const auto f = format(section(), kToolTemplate);
+  const char* messages = R"([{"role": "user", "content": [{"type": "text", "text": "w"}, {"type": "text", "text": "?"}]},
+    {"role": "assistant", "reasoning_content": "hm", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"z": 1, "a": "x"}}}]},
+    {"role": "tool", "tool_call_id": "1", "content": "3"}, {"role": "assistant", "content": [{"type": "text", "text": "three"}]}])";
+  EXPECT_EQ(marked_text(f.supervised(whole(messages, R"({"tools": [{"b": 1, "a": 2}]})"))),
+            "<tools>[{\"b\": 1, \"a\": 2}]<user>w?<end>\n<assistant>[(hm)CALL f {\"z\": 1, \"a\": \"x\"};<end>]\n<tool>3 of 1<end>\n<assistant>[three<end>]");
+}
+
+TEST(PromptFormat, ThoughtsReachTheTemplateUnderEveryName) {
+  const auto f = format(
+      section(), "{% for m in messages %}<{{ m.role }}>{{ m.thinking }}|{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  const auto talk = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "reasoning": "t", "content": "b"}])");
+  EXPECT_EQ(marked_text(f.supervised(talk)), "<user>|a<end><assistant>[t|b<end>]");
+  EXPECT_TRUE(f.reads(talk, "reasoning", true));
+}
+
+TEST(PromptFormat, KnowsWhichKeysTheTemplateReads) {
+  const auto f = format(section(), kToolTemplate);
+  const auto talk = whole(
+      R"([{"role": "user", "content": "a", "name": "Eve"}, {"role": "tool", "content": "b", "tool_call_id": "1"}, {"role": "assistant", "content": "c"}])",
+      R"({"tools": [1], "enable_thinking": false})");
+  EXPECT_TRUE(f.reads(talk, "tool_call_id", true));
+  EXPECT_FALSE(f.reads(talk, "name", true));
+  EXPECT_TRUE(f.reads(talk, "tools", false));
+  EXPECT_FALSE(f.reads(talk, "enable_thinking", false));
+}
+
+TEST(PromptFormat, ConversationsWithToolsTakeTheTemplateForTools) {
+  TextFiles files;
+  files.tokenizer = std::make_shared<Marked>();
+  files.chat_template = kTemplate, files.tool_template = kToolTemplate;
+  const PromptFormat f(section(), std::move(files), "the test");
+  EXPECT_EQ(marked_text(f.supervised(whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])", R"({"tools": [1]})"))),
+            "<tools>[1]<user>a<end>\n<assistant>[b<end>]");
+  EXPECT_EQ(marked_text(f.supervised(talk({{"user", "a"}, {"assistant", "b"}}))), "<user>a<end>\n<assistant>[b<end>]");
 }
 
 TEST(PromptFormat, TemplatesMayComeFromAFile) {

@@ -1,5 +1,7 @@
 // A stop text is found at the token that completes it, wherever tokens cut it and whatever stands before.
 #include "text/stop_texts.hpp"
+
+#include "support/spelling_tokenizer.hpp"
 #include "text/text_files.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +26,7 @@ std::optional<std::size_t> found_at(const Tokenizer& tokenizer, const Tokens& to
 std::optional<std::size_t> in_whole_text(const Tokenizer& tokenizer, const Tokens& tokens, const std::vector<std::string>& texts) {
   for (std::size_t n = 1; n <= tokens.size(); ++n)
     for (const std::string& text : texts)
-      if (tokenizer.decode(std::span(tokens).first(n)).find(text) != std::string::npos) return n;
+      if (tokenizer.decode(std::span(tokens).first(n), Tokenizer::Special::spelt).find(text) != std::string::npos) return n;
   return std::nullopt;
 }
 
@@ -42,6 +44,21 @@ TEST(StopTexts, WhatWasGivenBeforeTheFirstTokenIsReadToo) {
   const std::vector<std::string> texts{"ab"};
   StopTexts search(*bytes, texts);
   EXPECT_TRUE(search.found(bytes->encode("xab!")));  // four tokens at once
+}
+
+/// At the token that completes it, not at the next one.
+TEST(StopTexts, MayHoldSpecialTokens) {
+  const Spelling tags({"<end>", "<answer>", "</answer>"});
+  EXPECT_EQ(found_at(tags, tags.encode("<answer>12</answer>x"), {"</answer>"}), 4U);
+  EXPECT_EQ(found_at(tags, tags.encode("a<end>b"), {"<end>b"}), 3U);
+  EXPECT_EQ(found_at(tags, tags.encode("a<answer>b"), {"ab"}), std::nullopt);
+}
+
+/// Built-in tokenizers have names for their special tokens that no text can spell: they stop at
+/// none of the letters.
+TEST(StopTexts, NamesOfTokensThatNoTextSpellsAreNoText) {
+  const auto bytes = make_tokenizer("byte");
+  EXPECT_EQ(found_at(*bytes, {bytes->eos() - 1, bytes->eos()}, {"o", ">", "<eos>"}), std::nullopt);
 }
 
 class StopStyles : public ::testing::TestWithParam<const char*> {};

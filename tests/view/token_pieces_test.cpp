@@ -1,6 +1,8 @@
 // The texts of tokens put together are the text.
 #include "view/token_pieces.hpp"
 
+#include "support/spelling_tokenizer.hpp"
+
 #include <gtest/gtest.h>
 
 namespace rollcall::view {
@@ -32,6 +34,16 @@ TEST(TokenPieces, SpecialTokensAreNamed) {
   const auto pieces = TokenPieces(tokenizer).of(std::vector<std::int32_t>{tokenizer->encode("7").front(), tokenizer->eos()}, "7");
   EXPECT_EQ(texts(pieces), (std::vector<std::string>{"7", "<eos>"}));
   EXPECT_TRUE(pieces[1].special && !pieces[0].special);
+}
+
+/// Answers hold their tags; those of older archives do not.
+TEST(TokenPieces, TagsAreNamedWhetherOrNotTheTextHoldsThem) {
+  const auto tokenizer = std::make_shared<text::Spelling>(std::vector<std::string>{"<end>", "<think>", "</think>"});
+  for (const std::string text : {"<think>a</think>b", "ab"}) {
+    const auto pieces = TokenPieces(tokenizer).of(tokenizer->encode("<think>a</think>b<end>"), text);
+    EXPECT_EQ(texts(pieces), (std::vector<std::string>{"<think>", "a", "</think>", "b", "<end>"}));
+    EXPECT_TRUE(pieces[0].special && pieces[2].special && !pieces[3].special);
+  }
 }
 
 TEST(TokenPieces, WithoutATokenizerTokensAreNumbers) {

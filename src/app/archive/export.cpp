@@ -52,6 +52,9 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
                     {"undecided", score.undecided},
                     {"clock_ended", score.clock_ended},
                     {"reason", score.reason}};
+  if (!g.training.empty()) {  // null: it has none
+    line["trained"] = g.training[i].trained, line["weight"] = g.training[i].weight, line["advantage"] = g.training[i].advantage;
+  }
   for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
   // A byte-level tokenizer may cut a character in two; JSON text has to be UTF-8.

@@ -45,7 +45,7 @@ Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<st
   if (line.kind == "partial") return line;
   line.rows = io::count_rows(run_dir / file.path);
   if (!line.rows) line.state += ", unreadable";
-  line.counts = line.rows && line.kind != "scores" && file.state == io::FileState::shard;
+  line.counts = line.rows && line.kind != "scores" && line.kind != "training" && file.state == io::FileState::shard;
   return line;
 }
 

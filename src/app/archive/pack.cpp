@@ -42,7 +42,7 @@ ExitCode pack(const fs::path& run_dir) {
     std::vector<io::PackInput> inputs;
     for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
     const auto entry = io::pack(*comm::alone(), run_dir, request.name, inputs, io::identity_of(run_dir, inputs.back().shard));
-    out.write(fmt::format("packed {} shards into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups,
+    out.write(fmt::format("packed {} files into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups,
                           entry.rollouts, entry.file.bytes, clock.seconds()));
   }
   if (requests.empty()) out.write(fmt::format("nothing to pack: checkpoint {} covers no shards that are not in the archive\n", newest->checkpoint));

@@ -134,7 +134,7 @@ class Rescoring {
     for (std::size_t i = 0; i < batch.second.size(); ++i) {
       const auto& [response, finished] = group.mapped().responses[i];
       scores.push_back(judge_.score(batch.second[i].reply, response, finished));
-      scores.back().clock_ended = batch.second[i].cause == reward::Cause::clock;
+      scores.back().clock_ended = reward::has_ended_the_judging(batch.second[i]);
     }
     keep(group.mapped(), std::move(scores));
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 namespace rollcall::app::archive {
@@ -36,17 +37,24 @@ Tokens tokens_of(const Rollout& rollout) {
   return t;
 }
 
-std::string text_of(const Rollout& rollout, const Score& score, const std::vector<std::string>& component_names) {
+/// What the step's update made of it.
+std::string text_of(const io::RolloutTraining& training) {
+  if (!training.trained) return ", left out";
+  std::string text = std::isnan(training.advantage) ? "" : fmt::format(", advantage {:.3g}", training.advantage);
+  return training.weight == 1.0 ? text : text + fmt::format(", weight {:.3g}", training.weight);
+}
+
+std::string text_of(const Rollout& rollout, const Score& score, const std::vector<std::string>& component_names, const std::string& training) {
   const Tokens t = tokens_of(rollout);
   std::string parts;
   for (std::size_t k = 0; k < component_names.size(); ++k) parts += fmt::format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
   std::string text =
-      fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}\n", rollout.sample, score.reward, parts,
+      fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}{}\n", rollout.sample, score.reward, parts,
                   score.undecided ? "undecided"
                   : score.correct ? "correct"
                                   : "wrong",
                   t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob, t.count == 0 ? 0.0 : t.entropy / double(t.count),
-                  score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer));
+                  score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer), training);
   if (!score.reason.empty()) text += fmt::format("  {}{}\n", score.correct ? "" : "because ", score.reason);
   return text + barred(rollout.text);
 }
@@ -58,7 +66,8 @@ std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& 
   if (group.planned > 0) text += fmt::format(" ({} planned)", group.planned);
   if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
   text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(g.prompt.answer));
-  for (std::size_t i = 0; i < group.rollouts.size(); ++i) text += text_of(group.rollouts[i], g.scores[i], component_names);
+  for (std::size_t i = 0; i < group.rollouts.size(); ++i)
+    text += text_of(group.rollouts[i], g.scores[i], component_names, g.training.empty() ? "" : text_of(g.training[i]));
   return text + "\n";
 }
 

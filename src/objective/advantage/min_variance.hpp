@@ -7,6 +7,7 @@
 // Shapes: [B] rewards, [N] columns current_logprob, sum_squares -> [N].   Knobs: none.
 // What differs from group_center: heavy rollouts and uncertain ones weigh more in the baseline. A group of one keeps its plain reward; where no
 //   rollout has any weight, the baseline is the mean. w is that of the policy that the optimizer step starts from.
+// Acts at every update, on its rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

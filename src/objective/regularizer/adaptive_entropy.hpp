@@ -3,7 +3,7 @@
 // Source: Skywork-OR1, arXiv:2505.22312, section on adaptive entropy control: alpha_k = c_k 1{e_k <= target}.
 // Shapes: entropy [M] -> [M].   Knobs: none.
 // What differs from entropy: the coefficient is state of the run; without the controller, and in its first step, it is 0. The step's entropy is that
-//   of the policy that sampled it (column old_entropy).
+//   of the policy that sampled it (column old_entropy), over all its rollouts: every update of the step takes the same decision.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -18,7 +18,7 @@ struct AdaptiveEntropy {
   void bind(Knobs& knobs) { knobs.needs_column(column::old_entropy); }
 
   at::Tensor operator()(const Leaf& leaf) const {
-    const Step& step = leaf.step;
+    const Step& step = leaf.step.whole();
     const double mean = step.named(column::old_entropy).sum().item<double>() / double(std::max<std::int64_t>(step.tokens, 1));
     const double coef = mean <= step.statistic("entropy_target", 0.0) ? step.statistic("entropy_coef", 0.0) : 0.0;
     return -coef * leaf.entropy;

@@ -1,10 +1,10 @@
 // Reward kl_controller: leaves the rewards alone and moves the coefficient of regularizer kl towards a wanted divergence.
-//   D = mean over the step's tokens of old - current (column current_logprob), the statistic kl_coef starts at kl_start
+//   D = mean over the update's tokens of old - current (column current_logprob), the statistic kl_coef starts at kl_start
 //   halving: kl_coef / 2 where D < target / 1.5, kl_coef * 2 where D > 1.5 target;  proportional: kl_coef *= 1 + clip(D / target - 1, +-0.2) B / horizon
 // Source: Proximal Policy Optimization, arXiv:1707.06347, section 4; proportional: Ziegler et al. 2019, arXiv:1909.08593, section 2.2.
 // Shapes: none change.   Knobs: kl_target, kl_rule, kl_start, kl_horizon.
-// What differs from none: the next step's kl finds the new coefficient. A step that starts from the sampling policy (D exactly 0) has nothing to
-//   measure, and changes nothing.
+// What differs from none: acts at every update, and the update's own kl still has the coefficient from before it. One that starts from the sampling policy (D exactly
+//   0) has nothing to measure, and changes nothing.
 #pragma once
 
 #include "objective/pieces.hpp"

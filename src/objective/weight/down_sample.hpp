@@ -4,6 +4,7 @@
 // Source: D3S, arXiv:2509.22115, sections 3.2 to 3.4 (the shares are settings there; these are this project's).
 // Shapes: [N] column current_entropy -> [N].   Knobs: rollouts_start, rollouts_end, tokens_start, tokens_end.
 // What differs from none: chosen across groups without a second normalisation. Shares of 1 keep everything. Equal ones by addressed draw.
+// Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -8,6 +8,7 @@
 //   importance_normalize.
 // What differs from tis, which is token and cap without a lower bound: whole rollouts, masks. A weight of 0 keeps its place in the denominators.
 //   The mean is that over tokens kept so far (token) or rollouts with one (product, mean).
+// With importance_of current it acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

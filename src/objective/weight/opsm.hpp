@@ -4,6 +4,7 @@
 // Shapes: [N] -> [N].   Knobs: opsm_delta.
 // What differs from reject: only bad rollouts, only in one direction, and from the policy that this optimizer step starts from (column
 //   current_logprob). The denominators stay, as in the paper's objective. A_i is the mean advantage of the rollout's tokens.
+// Acts at every update, on its rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,6 +3,7 @@
 // Source: A-LoL, arXiv:2305.14718, eq. 3 (clip 0.9; one ratio for the response).
 // Shapes: [N] -> [N].   Knobs: reference_clip.
 // What differs from ratio: not differentiated, and measured from the reference instead of the policy at the start of the update.
+// Acts at every update, on its rollouts.
 #pragma once
 
 #include "objective/pieces.hpp"

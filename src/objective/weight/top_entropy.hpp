@@ -1,9 +1,10 @@
-// Weight top_entropy: only the most undecided tokens of the step are trained.
+// Weight top_entropy: only the most undecided tokens of an update are trained.
 //   keep_it = 1 for the ceil(top_entropy_share * N) tokens of largest current entropy among those still kept, else 0; equal ones by addressed draw
 // Source: Beyond the 80/20 Rule, arXiv:2506.01939, section 5 (0.2).
 // Shapes: [N] column current_entropy -> [N].   Knobs: top_entropy_share.
-// What differs from none: forking tokens alone carry the gradient, and the denominators count them alone. Chosen over the whole step, so neither leaf nor
-//   rank can change the choice. The released code chooses per micro-batch.
+// What differs from none: forking tokens alone carry the gradient, and the denominators count them alone. Chosen over the whole update, so neither leaf
+//   nor rank can change the choice. The released code chooses per micro-batch.
+// Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
 #include "objective/pieces.hpp"

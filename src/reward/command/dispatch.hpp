@@ -22,6 +22,9 @@ struct Verdict {
   double seconds = 0.0;  ///< from the moment a process was given the sample
 };
 
+/// The judging ended on this answer, which may have brought that about, and nobody has said of it that it cannot be told (Score::clock_ended).
+inline bool has_ended_the_judging(const Verdict& verdict) { return verdict.cause != Cause::replied || (verdict.reply.undecided && verdict.reply.ended); }
+
 struct Dispatch {
   enum class Phase : std::uint8_t { absent, ready, busy };
   struct Process {

@@ -44,6 +44,10 @@ std::string read_verdict(const json& object, const std::vector<std::string>& com
     reply.undecided = undecided->get<bool>();
   }
   if (reply.undecided) {
+    if (const auto ended = object.find("ended"); ended != object.end()) {
+      if (!ended->is_boolean()) return "its \"ended\" is neither true nor false";
+      reply.ended = ended->get<bool>();
+    }
     reply.components.assign(components.size(), 0.0);
     return {};
   }

@@ -22,6 +22,7 @@ struct Reply {
   std::vector<double> components{};  ///< in the order of reward.components
   bool undecided = false;            ///< the command says itself that it cannot tell; the rest is zero
   std::string reason{};
+  bool ended = false;  ///< beside undecided: the command was judging, and that ended on this answer
 };
 
 struct Answered {

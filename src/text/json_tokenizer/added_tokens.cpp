@@ -1,6 +1,7 @@
 // Added tokens as in Hugging Face's tokenizers (tokenizer/added_vocabulary).
 #include "text/json_tokenizer/added_tokens.hpp"
 
+#include "base/error.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
@@ -48,17 +49,71 @@ const AddedToken* TokenFinder::find(std::string_view text, std::size_t at, std::
   return nullptr;
 }
 
-AddedTokens::AddedTokens(const Field& root, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer) {
+namespace {
+
+using ByFileId = std::map<std::int64_t, StatedToken>;
+
+std::vector<StatedToken> read_list(const Field& root, ByFileId& by_id) {
+  std::vector<StatedToken> tokens;
   const auto list = root.find("added_tokens");
-  if (!list) return;
-  std::int32_t next_id = vocabulary.size();
+  if (!list) return tokens;
   for (const Field& item : list->items()) {
-    AddedToken token;
-    token.content = token.pattern = item.at("content").text();
-    item.at("id").count();
+    StatedToken token{.content = item.at("content").text()};
     token.single_word = item.at("single_word").flag(), token.lstrip = item.at("lstrip").flag(), token.rstrip = item.at("rstrip").flag();
     token.normalized = item.at("normalized").flag(), token.special = item.at("special").flag();
-    if (token.content.empty()) continue;
+    by_id[item.at("id").count()] = token;
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+/// What transformers adds to the tokens of tokenizer.json: all that is listed by id, then what is named special and is no added token yet.
+std::vector<StatedToken> stated_batch(const StatedTokens& stated, const std::vector<StatedToken>& of_json, const ByFileId& by_id) {
+  ByFileId listed = stated.listed;
+  if (!stated.has_decoder)
+    for (const auto& [id, token] : by_id) listed[id] = token;
+  std::unordered_set<std::string> named, known;
+  for (const auto& [name, token] : stated.named) named.insert(token.content);
+  for (const auto& token : of_json) known.insert(token.content);
+  for (const auto& [id, token] : listed) known.insert(token.content);
+  std::vector<StatedToken> batch;
+  const auto push = [&](StatedToken token) {
+    token.special = token.special || named.contains(token.content);
+    batch.push_back(std::move(token));
+  };
+  for (const auto& [id, token] : listed) push(token);
+  for (const auto& [name, token] : stated.named)
+    if (!known.contains(token.content)) push(token);
+  for (const auto& token : stated.extra)
+    if (!known.contains(token.content)) push(token);
+  return batch;
+}
+
+std::string described(const AddedToken& token) {
+  return fmt::format("{} {}:{} {:d}{:d}{:d}{:d}{:d};", token.id, token.content.size(), token.content, token.single_word, token.lstrip, token.rstrip,
+                     token.normalized, token.special);
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(const Field& root, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer, const StatedTokens& stated)
+    : split_special_(stated.split_special), origin_(root.origin()) {
+  ByFileId by_id;
+  const Batch of_json = read_list(root, by_id);
+  add(of_json, vocabulary, normalizer);
+  const auto before = tokens_;
+  add(stated_batch(stated, of_json, by_id), vocabulary, normalizer);
+  note_rows(vocabulary, stated, before);
+  const Field list(nlohmann::json(), "added_tokens", origin_);
+  for (const auto& [id, token] : tokens_) (token.normalized ? normalized_ : original_).insert(token.pattern, &token, list);
+}
+
+void AddedTokens::add(const Batch& batch, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer) {
+  const std::int32_t last = tokens_.empty() ? -1 : tokens_.rbegin()->first;
+  std::int32_t next_id = last >= vocabulary.size() ? last + 1 : vocabulary.size();
+  for (const StatedToken& given : batch) {
+    if (given.content.empty()) continue;
+    AddedToken token{given, given.content};
     if (token.normalized) {
       Normalized changed{token.content};
       for (const auto& step : normalizer) {
@@ -70,10 +125,26 @@ AddedTokens::AddedTokens(const Field& root, const Vocabulary& vocabulary, const 
     const std::int32_t of_model = vocabulary.find(token.content);
     token.id = known != ids_.end() ? known->second : of_model >= 0 ? of_model : next_id++;
     ids_[token.content] = token.id;
-    if (token.special) special_.insert(token.content);
+    if (token.special) special_.insert(token.content);  // once special, always: the library keeps the set
     tokens_[token.id] = std::move(token);
   }
-  for (const auto& [id, token] : tokens_) (token.normalized ? normalized_ : original_).insert(token.pattern, &token, *list);
+}
+
+void AddedTokens::note_rows(const Vocabulary& vocabulary, const StatedTokens& stated, const std::map<std::int32_t, AddedToken>& before) {
+  if (split_special_) stated_ += "split;";
+  for (auto& [id, token] : tokens_) {
+    const auto known = before.find(id);
+    if (known != before.end() && static_cast<const StatedToken&>(known->second) == token) continue;
+    stated_ += described(token);
+    if (known != before.end() || vocabulary.find(token.content) >= 0) continue;
+    appends_ = true, token.has_row = id < stated.rows.value_or(INT64_MAX);
+  }
+}
+
+std::int32_t AddedTokens::end() const {
+  for (auto token = tokens_.rbegin(); token != tokens_.rend(); ++token)
+    if (token->second.has_row) return token->first + 1;
+  return 0;
 }
 
 void AddedTokens::split(std::string_view text, Stage stage, const Part& part) const {
@@ -81,9 +152,13 @@ void AddedTokens::split(std::string_view text, Stage stage, const Part& part) co
   while (const AddedToken* token = finder(stage).find(text, at, begin)) {
     std::size_t end = begin + token->pattern.size();
     at = end;
+    if (split_special_ && is_special(token->content)) continue;
     const auto is_word = [](Decoded c) { return has_trait(c.code, kWord); };
     if (token->single_word && ((begin > 0 && is_word(decode_before(text, begin))) || (end < text.size() && is_word(decode(text, end))))) continue;
     while (token->lstrip && begin > done && is_space(decode_before(text, begin).code)) begin -= decode_before(text, begin).length;
+    require(token->has_row, fmt::format("a text holds \"{}\", a token that {} does not have", token->content, origin_),
+            fmt::format("the files beside it name the token, and the model has no embedding for its id {}", token->id),
+            "take the token out of the text, or use the model's own tokenizer files");
     if (token->rstrip) end = std::max(end, done);  // the white space up to there was taken by the token before
     while (token->rstrip && end < text.size() && is_space(decode(text, end).code)) end += decode(text, end).length;
     if (done < begin) part(text.substr(done, begin - done), nullptr);

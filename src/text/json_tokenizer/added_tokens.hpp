@@ -2,6 +2,7 @@
 #pragma once
 
 #include "text/json_tokenizer/normalizer.hpp"
+#include "text/json_tokenizer/stated_tokens.hpp"
 #include "text/json_tokenizer/vocabulary.hpp"
 
 #include <functional>
@@ -14,11 +15,10 @@
 
 namespace rollcall::text::json_tokenizer {
 
-struct AddedToken {
-  std::string content;
+struct AddedToken : StatedToken {
   std::string pattern;  ///< what is looked for and what decoding starts from: the content, normalized where the token says so
   std::int32_t id = 0;
-  bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
+  bool has_row = true;  ///< false: the model has no embedding for it
 };
 
 /// Finds the leftmost, then longest, of a set of texts.
@@ -40,29 +40,37 @@ class TokenFinder {
 
 class AddedTokens {
  public:
-  /// Ids are given as the library gives them: that of the model's token with the same text, else the next free one; the ids in the file only repeat them.
-  AddedTokens(const Field& root, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer);
+  /// The tokens of tokenizer.json, then those that are stated beside it, of which the later one's flags count. Ids are given as the library gives them: that of
+  /// the model's token with the same text, else the next free one; the ids in the files only repeat them.
+  AddedTokens(const Field& root, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer, const StatedTokens& stated = {});
   AddedTokens(const AddedTokens&) = delete;
   AddedTokens& operator=(const AddedTokens&) = delete;
 
   using Part = std::function<void(std::string_view text, const AddedToken* token)>;  ///< token: null for what lies between
   enum class Stage { original, normalized };
-  /// Cuts a text at the added tokens of a stage.
+  /// Cuts a text at the added tokens of a stage. Throws InputError at one that has no row.
   void split(std::string_view text, Stage stage, const Part& part) const;
   bool is_empty(Stage stage) const { return finder(stage).empty(); }
 
   const AddedToken* find(std::int32_t id) const;
   std::optional<std::int32_t> find(const std::string& content) const;
   bool is_special(const std::string& text) const { return special_.contains(text); }
-  std::int32_t end() const { return tokens_.empty() ? 0 : tokens_.rbegin()->first + 1; }  ///< largest id + 1
+  std::int32_t end() const;                                     ///< largest id + 1, of those that have a row
+  bool appends() const { return appends_; }                     ///< a token is stated that tokenizer.json does not have
+  const std::string& stated() const { return stated_; }         ///< what the files beside tokenizer.json change, for fingerprints; empty: nothing
 
  private:
+  using Batch = std::vector<StatedToken>;
+  void add(const Batch& batch, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer);
+  void note_rows(const Vocabulary& vocabulary, const StatedTokens& stated, const std::map<std::int32_t, AddedToken>& before);
   const TokenFinder& finder(Stage stage) const { return stage == Stage::original ? original_ : normalized_; }
 
   std::map<std::int32_t, AddedToken> tokens_;  // by id
   std::map<std::string, std::int32_t> ids_;
   std::unordered_set<std::string> special_;
   TokenFinder original_, normalized_;
+  bool split_special_ = false, appends_ = false;
+  std::string stated_, origin_;
 };
 
 }  // namespace rollcall::text::json_tokenizer

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "text/json_tokenizer/prefix_space.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
@@ -40,17 +41,22 @@ std::optional<std::vector<DecoderStep>> decoder_of(const Field& root) {
 
 }  // namespace
 
-JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin) : JsonTokenizer(checked_version(parse_document(json, origin)), json) {}
+JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin, const StatedTokens& stated)
+    : JsonTokenizer(checked_version(parse_document(json, origin)), json, stated) {}
 
-JsonTokenizer::JsonTokenizer(Document document, const std::string& json)
+JsonTokenizer::JsonTokenizer(Document document, const std::string& json, const StatedTokens& stated)
     : origin_(document.origin),
+      is_prefix_changed_(apply_prefix_space(document, stated)),
       model_(document),
       normalizer_(normalizer_of(document.root())),
-      added_(document.root(), model_.vocabulary(), normalizer_),
+      added_(document.root(), model_.vocabulary(), normalizer_, stated),
       pre_tokenizer_(pre_tokenizer_of(document.root(), model_.takes_bytes())),
       around_(surroundings_of(document.root())),
       decoder_(decoder_of(document.root())),
-      digest_(Sha256().add("rollcall tokenizer.json 1 ").add(json).hex()) {}
+      digest_(Sha256().add("rollcall tokenizer.json 1 ").add(json).hex()) {
+  const std::string changes = added_.stated() + (is_prefix_changed_ ? fmt::format("prefix {:d};", *stated.prefix_space) : "");
+  if (!changes.empty()) digest_ = Sha256().add(digest_).add(changes).hex();
+}
 
 std::unique_ptr<EncodeSpace> JsonTokenizer::take_space() const {
   const std::lock_guard lock(mutex_);
@@ -124,9 +130,9 @@ const std::string* JsonTokenizer::text_of(std::int32_t id) const {
 }
 
 /// Byte tokens become text when their run ends, and what leaves no text ends none.
-bool JsonTokenizer::is_settled(std::int32_t token) const {
+bool JsonTokenizer::is_settled(std::int32_t token, Special special) const {
   const std::string* text = text_of(token);
-  return text != nullptr && !added_.is_special(*text) && fallback_byte(*text) < 0;
+  return text != nullptr && (special != Special::skip || !added_.is_special(*text)) && fallback_byte(*text) < 0;
 }
 
 std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special special) const {
@@ -163,6 +169,11 @@ std::int32_t JsonTokenizer::eos() const {
 }
 
 std::string JsonTokenizer::fingerprint() const { return eos_ ? Sha256().add(digest_).add(fmt::format(" eos {}", *eos_)).hex() : digest_; }
+
+bool JsonTokenizer::has_row(std::int32_t id) const {
+  const AddedToken* token = added_.find(id);
+  return token == nullptr || token->has_row;
+}
 
 std::optional<std::int32_t> JsonTokenizer::find(const std::string& token) const {
   if (const auto added = added_.find(token)) return added;

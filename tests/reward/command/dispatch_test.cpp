@@ -150,6 +150,9 @@ TEST(Dispatch, AFailureCostsOneVerdictAtMost) {
   ASSERT_EQ(actions.size(), 2U);  // end, settle 1
   const Verdict& verdict = std::get<action::Settle>(actions[1]).verdict;
   EXPECT_TRUE(verdict.reply.undecided);
+  EXPECT_TRUE(has_ended_the_judging(verdict)) << "the answer may have done it";
+  EXPECT_FALSE(has_ended_the_judging({Cause::replied, {.undecided = true}})) << "the command says itself that it cannot tell";
+  EXPECT_TRUE(has_ended_the_judging({Cause::replied, {.undecided = true, .ended = true}}));
   EXPECT_EQ(verdict.reply.reason, "it fell");
   EXPECT_EQ(verdict.reply.components.size(), 2U);
   EXPECT_DOUBLE_EQ(verdict.seconds, 1.0);

@@ -31,7 +31,8 @@ TEST(Message, AVerdictIsTaken) {
   EXPECT_EQ(answered.reply.score, 0.5);
   EXPECT_EQ(answered.reply.components, (std::vector<double>{3, -1}));
   const auto none = parse_reply(R"({"id":"a","undecided":true})", {"length"});
-  EXPECT_TRUE(none.reply.undecided && none.fault.empty());
+  EXPECT_TRUE(none.reply.undecided && !none.reply.ended && none.fault.empty());
+  EXPECT_TRUE(parse_reply(R"({"id":"a","undecided":true,"ended":true})", {}).reply.ended);
   EXPECT_EQ(none.reply.components, std::vector<double>{0});
 }
 
@@ -49,6 +50,7 @@ TEST(Message, EveryMistakeHasItsWords) {
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"components":{"style":"x"}})", {"style"}), "\"style\" is not a number"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"components":[1]})", {"style"}), "not an object"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"reason":2})"), "\"reason\" is not a text"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","undecided":true,"ended":"yes"})"), "\"ended\" is neither true nor false"));
 }
 
 TEST(Message, AReasonIsCutBetweenCharacters) {

@@ -1,0 +1,98 @@
+// One row for each section that only some runs read.
+#include "stages/unread_settings.hpp"
+
+#include "base/error.hpp"
+#include "method/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace rollcall::stages {
+namespace {
+
+namespace column = method::column;
+
+bool asks_for(const method::Method& objective, std::initializer_list<std::string_view> names) {
+  const auto columns = objective.columns();
+  return std::any_of(columns.begin(), columns.end(), [&](const std::string& own) {
+    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return name.ends_with('/') ? own.starts_with(name) : own == name; });
+  });
+}
+
+struct Row {
+  const char* keys;  ///< one of them, or all that begin with it
+  bool (*is_read)(const RunConfig& config, const method::Method& objective);
+  const char* lacking;  ///< why nothing reads them
+  const char* remedy;
+};
+
+bool is_jsonl(const RunConfig& c, const method::Method&) { return c.task.name == "jsonl"; }
+bool is_arithmetic(const RunConfig& c, const method::Method&) { return c.task.name == "arithmetic"; }
+
+constexpr Row kRows[] = {
+    {"reference.",
+     [](const RunConfig&, const method::Method& o) {
+       return asks_for(o, {column::reference_logprob, column::flat_reference});
+     },
+     "the objective compares with no reference policy", "leave it out, or choose a regularizer that does, for example objective.pieces.regularizer=kl"},
+    {"teacher.",
+     [](const RunConfig&, const method::Method& o) {
+       return asks_for(o, {column::teacher_logprob, column::teacher_kl});
+     },
+     "the objective follows no teacher", "leave it out, or choose a recipe that distils"},
+    {"critic.", [](const RunConfig&, const method::Method& o) { return o.needs_value() || asks_for(o, {column::value}); }, "the objective trains no value head",
+     "leave it out, or choose a recipe that does, for example ppo"},
+    {"probes.",
+     [](const RunConfig&, const method::Method& o) {
+       return asks_for(o, {column::reasoning_step, column::probe_accuracy, column::probe_confidence});
+     },
+     "the objective probes no reasoning steps", "leave it out, or choose a recipe that does, for example spae-step-potential"},
+    {"judge.", [](const RunConfig& c, const method::Method&) { return !c.judge.model.empty(); }, "no model judges", "leave it out, or set judge.model"},
+    {"task.operators", is_arithmetic, "the task has none", "leave it out, or set task.name=arithmetic"},
+    {"task.digits", is_arithmetic, "the task draws no operands", "leave it out, or set task.name=arithmetic"},
+    {"task.file", [](const RunConfig& c, const method::Method&) { return c.task.name == "jsonl" || c.task.name == "corpus"; }, "the task reads no file",
+     "leave it out, or set task.name=jsonl"},
+    {"task.heldout_file", is_jsonl, "the task reads no file of questions", "leave it out, or set task.name=jsonl"},
+    {"task.question_key", is_jsonl, "the task reads no file of questions", "leave it out, or set task.name=jsonl"},
+    {"task.answer_key", is_jsonl, "the task reads no file of questions", "leave it out, or set task.name=jsonl"},
+    {"task.domain_key", is_jsonl, "the task reads no file of questions", "leave it out, or set task.name=jsonl"},
+    {"task.prior_key", is_jsonl, "the task reads no file of questions", "leave it out, or set task.name=jsonl"},
+};
+
+/// "section.key = value" of all keys of a written run file.
+std::map<std::string, std::string> values_of(RunConfig config) {
+  std::map<std::string, std::string> values;
+  const std::string toml = bind(config).to_toml();
+  std::string section;
+  for (std::size_t at = 0; at < toml.size();) {
+    const std::size_t end = std::min(toml.find('\n', at), toml.size());
+    const std::string line = toml.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
+    else if (const auto equals = line.find(" = "); equals != std::string::npos) values[section + "." + line.substr(0, equals)] = line.substr(equals);
+  }
+  return values;
+}
+
+}  // namespace
+
+void check_unread_settings(const RunConfig& config, const method::Method& objective) {
+  const auto values = values_of(config), usual = values_of({});
+  for (const auto& [key, value] : values) {
+    if (const auto own = usual.find(key); own != usual.end() && own->second == value) continue;
+    for (const Row& row : kRows) {
+      const bool all = std::string_view(row.keys).ends_with('.');
+      if ((all ? !key.starts_with(row.keys) : key != row.keys) || row.is_read(config, objective)) continue;
+      throw ConfigError(
+          error_message(fmt::format("{} is set, but {} (task.name {}, objective.recipe {})", key, row.lacking, config.task.name, config.objective.recipe),
+                        "nothing would read it", row.remedy));
+    }
+  }
+}
+
+}  // namespace rollcall::stages
