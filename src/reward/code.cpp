@@ -72,7 +72,8 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
     const StdioCase& one = tests.cases[n];
     const auto program = tests.command.empty() ? sandbox::python(code) : sandbox::command(tests.command, {{tests.file, code}});
     const Outcome outcome = sandbox.run(program, one.input);
-    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output, one.tolerance) ? 1 : 0, named(n + 1, tests.cases.size()), &one.output);
+    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output, one.tolerance) ? 1 : 0, named(n + 1, tests.cases.size()),
+               &one.output);
   }
   return result;
 }
@@ -100,7 +101,8 @@ Score judge_code(const Prompt& prompt, const Response& response) {
   score.undecided = !result.decided();
   score.clock_ended = result.clock_ended;
   score.reason = result.reason;
-  if (score.correct && result.by_program > 0) score.reason = fmt::format("{} of {} checks compared two objects of the program", result.by_program, result.tests);
+  if (score.correct && result.by_program > 0)
+    score.reason = fmt::format("{} of {} checks compared two objects of the program", result.by_program, result.tests);
   if (result.second_tier) score.reason += score.reason.empty() ? "second tier: landlock" : " (second tier: landlock)";
   return score;
 }

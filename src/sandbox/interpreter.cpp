@@ -82,7 +82,8 @@ void Interpreter::stop() {
 
 namespace {
 
-/// What the process of the checks says at its end; the program never holds what it is written to. fork_server.py, be_checks().
+/// What the process of the checks says at its end; the program never holds what it is written to.
+/// fork_server.py, be_checks().
 struct Report {
   char end = 0;  ///< 'e' all ran, 'g' the program was gone before, 't' and 'm' they ran out of time or memory, 'u' they are of no use, 0 nothing was said
   std::string reason;
@@ -97,14 +98,13 @@ struct Report {
   }
 };
 
-/// `outcome` is how the program ended, which decides where it ended before its checks did. After them it was killed.
+/// `outcome` is how the program ended, which decides where it ended before its checks did. After
+/// them it was killed.
 void judge(Outcome& outcome, const Report& report, const Limits& limits) {
   const auto settle = [&](End end, std::string reason) { outcome.end = end, outcome.reason = std::move(reason); };
   const bool was_killed = outcome.exit == 128 + SIGKILL && outcome.end == End::crashed;
   switch (report.end) {
-    case 'e':
-      outcome.exit = 0;
-      return outcome.counts.checks == outcome.counts.checks_passed ? settle(End::passed, "") : settle(End::failed, report.reason);
+    case 'e': outcome.exit = 0; return outcome.counts.checks == outcome.counts.checks_passed ? settle(End::passed, "") : settle(End::failed, report.reason);
     case 't': return settle(End::timed_out, fmt::format("processor time of the checks: {} s", limits.cpu_s));
     case 'm': return settle(End::out_of_memory, fmt::format("memory of the checks: {} bytes", limits.memory));
     case 'u': return settle(End::sandbox_error, report.reason);
@@ -144,10 +144,12 @@ Outcome Interpreter::run(const Request& request) {
   Outcome outcome;
   outcome.tier = tier;
   std::string told_by_checks;
-  Running running{pid_t(pids[0]), socket_, {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {}, owner_, pid_t(pids[1])};
+  Running running{pid_t(pids[0]), socket_,       {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {},
+                  owner_,         pid_t(pids[1])};
   if (checked) running.feeds.push_back({&pipes.all[kTests].ours, request.program.checks});
   const std::size_t most = request.limits.output;
-  running.catches = {{&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}, {&pipes.all[kReport].ours, &told_by_checks, 4096}};
+  running.catches = {
+      {&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}, {&pipes.all[kReport].ours, &told_by_checks, 4096}};
   running.outside = &setup_->outside, running.memory = request.limits.memory;
   std::optional<Ending> told;
   End forced = attend(running, request.limits.wall_s, told);

@@ -23,7 +23,8 @@ bool speaks(const std::string& err, const std::array<const char*, N>& words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return tail.find(word) != std::string_view::npos; });
 }
 
-/// The limit counts in ticks, and what is told as used may be less by some tenths on a virtual machine.
+/// The limit counts in ticks, and what is told as used may be less by some tenths on a virtual
+/// machine.
 bool is_at_limit(const Outcome& outcome, const Limits& limits) { return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000; }
 
 void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
@@ -48,7 +49,8 @@ void settle_forced(Outcome& outcome, const Limits& limits, End forced, const Wai
   if (forced != End::timed_out) return;
   const Shortage shortage = shortage_of(waiting, double(outcome.counts.cpu_us) * 1e-6, double(limits.cpu_s), limits.wall_s);
   outcome.starved = shortage.starved;
-  outcome.reason = fmt::format("wall clock: {} s; the machine {} short of processors ({})", limits.wall_s, shortage.starved ? "was" : "was not", shortage.source);
+  outcome.reason =
+      fmt::format("wall clock: {} s; the machine {} short of processors ({})", limits.wall_s, shortage.starved ? "was" : "was not", shortage.source);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ struct Catch {
 };
 
 struct Running {
-  pid_t pid = -1;     ///< to be killed with all that it started
-  int ending = -1;    ///< an Ending comes from here, or the end of the file
+  pid_t pid = -1;   ///< to be killed with all that it started
+  int ending = -1;  ///< an Ending comes from here, or the end of the file
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
   int owner = -1;     ///< when this hangs up nobody wants the outcome: the process ends

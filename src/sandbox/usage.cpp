@@ -17,7 +17,8 @@ namespace {
 std::string read_all(int descriptor) {
   std::string all;
   std::array<char, 4096> part{};
-  for (ssize_t size = 1; size > 0; all.append(part.data(), std::size_t(size))) size = std::max<ssize_t>(0, ::pread(descriptor, part.data(), part.size(), off_t(all.size())));
+  for (ssize_t size = 1; size > 0; all.append(part.data(), std::size_t(size)))
+    size = std::max<ssize_t>(0, ::pread(descriptor, part.data(), part.size(), off_t(all.size())));
   return all;
 }
 
@@ -68,7 +69,8 @@ std::vector<std::string> children_of(const Outside& outside, const std::string& 
   return all;
 }
 
-/// The number in /proc of one of the worker's children or grandchildren, which the worker knows as `pid`.
+/// The number in /proc of one of the worker's children or grandchildren, which the worker knows as
+/// `pid`.
 std::string find(const Outside& outside, pid_t pid) {
   const std::size_t level = line_of(read_file(outside, outside.worker + "/status"), "NSpid").size();  // namespaces down to the worker's own
   if (level == 0) return {};

@@ -57,10 +57,10 @@ TEST(FindCode, TheLastThatHasWhatTheTestsNeed) {
   const CodeTests stdio = stdio_tests();
   const CodeTests asserts = parse_code_tests(R"({"type": "assert", "code": "def check(c):\n  assert c(1) == 2\ncheck(f)\nassert f(g(3)) == 2"})");
   const std::string program = "n = int(input())\nprint(n * n)\n", good = "```python\n" + program + "```\n";
-  for (const char* after : {"```\n9\n```", "It prints\n```text\n9\n```", "```bash\necho 3 | python3 solution.py\n```", "```\n25\n```", "```output\nprint(9)\n```",
-                            "```\n$ python3 a.py\n9\n```", "```python\nprint(square(3))\n```", "```pycon\n>>> print(input())\n9\n```",
-                            "```python\n>>> print(int(input()))\n9\n```", "```\n```", "```json\n{\"print\": \"input\"}\n```", "```\nInput: 3\nOutput: 9\n```",
-                            "```cpp\nprint(input())\n```"})
+  for (const char* after :
+       {"```\n9\n```", "It prints\n```text\n9\n```", "```bash\necho 3 | python3 solution.py\n```", "```\n25\n```", "```output\nprint(9)\n```",
+        "```\n$ python3 a.py\n9\n```", "```python\nprint(square(3))\n```", "```pycon\n>>> print(input())\n9\n```", "```python\n>>> print(int(input()))\n9\n```",
+        "```\n```", "```json\n{\"print\": \"input\"}\n```", "```\nInput: 3\nOutput: 9\n```", "```cpp\nprint(input())\n```"})
     EXPECT_EQ(found(good + after, true, stdio), "+" + program) << after;
   EXPECT_EQ(found("```python\nprint(1)\n```\n" + good, true, stdio), "+" + program);
   EXPECT_EQ(found("```\n" + program + "```\nor\n```Python3\nprint(input())\n```", true, stdio), "+print(input())\n");
@@ -165,7 +165,8 @@ TEST(CodeTests, RefusesWhatIsNoTest) {
   EXPECT_NE(refusal(R"({"command": [], "cases": [{"input": "", "output": ""}]})").find("its command is empty"), std::string::npos);
   EXPECT_NE(refusal(R"({"command": ["sh"], "file": "../x", "cases": [{"input": "", "output": ""}]})").find("slash"), std::string::npos);
   for (const char* tolerance : {"-0.1", "\"0.1\"", "null", "true"})
-    EXPECT_NE(refusal(fmt::format(R"({{"cases": [{{"input": "", "output": "1", "tolerance": {}}}]}})", tolerance).c_str()).find("not a finite number"), std::string::npos)
+    EXPECT_NE(refusal(fmt::format(R"({{"cases": [{{"input": "", "output": "1", "tolerance": {}}}]}})", tolerance).c_str()).find("not a finite number"),
+              std::string::npos)
         << tolerance;
   EXPECT_NE(refusal(R"({"tolerance": 1e999, "cases": [{"input": "", "output": "1"}]})").find("JSON"), std::string::npos);
   EXPECT_NE(refusal(R"({"type": "assert", "code": "assert f()", "tolerance": 1})").find("no outputs"), std::string::npos);

@@ -1,4 +1,5 @@
-// Checks of Python programs: what is compared where, what crosses between the two processes, and what a program can do about it.
+// Checks of Python programs: what is compared where, what crosses between the two processes, and
+// what a program can do about it.
 #include "sandbox/sandbox.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@ const Sandbox& sandbox() {
   return sandbox;
 }
 
-/// "passed 3/3", "failed 1/3 at 2: expected 6, got 5"; what the program compared itself in brackets.
+/// "passed 3/3", "failed 1/3 at 2: expected 6, got 5"; what the program compared itself in
+/// brackets.
 std::string checked(const std::string& code, const std::string& checks) {
   const Outcome o = sandbox().run(python(code, checks));
   std::string said = fmt::format("{} {}/{}", name_of(o.end), o.counts.checks_passed, o.counts.checks);
@@ -39,25 +41,32 @@ TEST(Checks, EachAssertIsATest) {
 
 /// Right programs in the forms that test sets have, each with its checks.
 constexpr const char* kRight[][2] = {
-    {"def f(x): return x + 1", "METADATA = {}\ndef check(candidate):\n  assert candidate(1) == 2\n  for i in range(9):\n    assert candidate(i) is not i\ncheck(f)"},
+    {"def f(x): return x + 1",
+     "METADATA = {}\ndef check(candidate):\n  assert candidate(1) == 2\n  for i in range(9):\n    assert candidate(i) is not i\ncheck(f)"},
     {"def f(x): return 0.1 * x", "import math\nassert math.isclose(f(3), 0.3)\nassert abs(f(3) - 0.3) < 1e-9\nassert round(f(3), 3) == 0.3"},
     {"def f(a): return math.sqrt(a)", "import math\nassert f(4) == math.sqrt(4)"},  // the tests' imports are the program's, too
     {"def f(x): return [x, True, None]", "assert f(1) == [1, 1.0, None]\nassert f(0)[1] is True and f(0)[2] is None\nassert 1 in f(1) and not 5 in f(1)"},
     {"def sum(a, b): return a - b", "assert sum(3, 1) == 2"},  // a built-in name may be the program's
-    {"def f(l): l.sort()\ndef g(d): d['x'].append(1); return d", "l = [2, 1]\nf(l)\nassert l == [1, 2]\nd = {'x': []}\ne = d['x']\nassert g(d) == d\nassert e == [1]"},
+    {"def f(l): l.sort()\ndef g(d): d['x'].append(1); return d",
+     "l = [2, 1]\nf(l)\nassert l == [1, 2]\nd = {'x': []}\ne = d['x']\nassert g(d) == d\nassert e == [1]"},
     {"n = 0\ndef f():\n  global n; n += 1\n  return n", "assert f() == 1\nassert f() == 2\nassert n == 2"},
-    {"from collections import *\ndef f(s): return Counter(s)\ndef g(): return defaultdict(int, a=1)", "assert f('aab') == {'a': 2, 'b': 1}\nassert g() == {'a': 1}"},
-    {"class E(ValueError):\n  def __init__(s, v): s.v = v\ndef f(x): raise E(x)", "try:\n  f(3)\n  assert False\nexcept E as e:\n  assert e.v == 3\ntry: f(1)\nexcept ValueError: pass"},
+    {"from collections import *\ndef f(s): return Counter(s)\ndef g(): return defaultdict(int, a=1)",
+     "assert f('aab') == {'a': 2, 'b': 1}\nassert g() == {'a': 1}"},
+    {"class E(ValueError):\n  def __init__(s, v): s.v = v\ndef f(x): raise E(x)",
+     "try:\n  f(3)\n  assert False\nexcept E as e:\n  assert e.v == 3\ntry: f(1)\nexcept ValueError: pass"},
     {"class S:\n  def __init__(s): s.v = []\n  def push(s, x): s.v.append(x); return s\n  def __len__(s): return len(s.v)\n  def __iter__(s): return iter(s.v)",
      "s = S()\nassert len(s.push(1).push(2)) == 2\nassert s.v == [1, 2]\nassert list(s) == [1, 2] and isinstance(s, S)"},
-    {"def f(g, l): return [g(x) for x in l]\ndef h(n): return lambda x: x + n", "assert f(lambda x: 2 * x, [1]) == [2]\nassert f(str, (i for i in [1])) == ['1']\nassert h(1)(2) == 3"},
+    {"def f(g, l): return [g(x) for x in l]\ndef h(n): return lambda x: x + n",
+     "assert f(lambda x: 2 * x, [1]) == [2]\nassert f(str, (i for i in [1])) == ['1']\nassert h(1)(2) == 3"},
     {"def f():\n  i = 0\n  while True:\n    yield i; i += 1", "from itertools import islice\nassert list(islice(f(), 3)) == [0, 1, 2]\nassert next(f()) == 0"},
-    {"def depth(t): return 1 + max(depth(t.l), depth(t.r)) if t else 0", "class T:\n  def __init__(s, l=None, r=None): s.l, s.r = l, r\nassert depth(T(T(), None)) == 2"},
+    {"def depth(t): return 1 + max(depth(t.l), depth(t.r)) if t else 0",
+     "class T:\n  def __init__(s, l=None, r=None): s.l, s.r = l, r\nassert depth(T(T(), None)) == 2"},
     {"def f(n): print('Hi ' + n)", "import io, contextlib\nb = io.StringIO()\nwith contextlib.redirect_stdout(b):\n  f('A')\nassert b.getvalue() == 'Hi A\\n'"},
     {"async def f(x): return x + 1", "import asyncio\nassert asyncio.run(f(1)) == 2\nasync def g(): assert await f(2) == 3\nasyncio.run(g())"},
     {"def f(x): return x", "from solution import f as g\nimport solution\nassert g(1) == 1 and solution.f(2) == 2"},
     {"def f(x): return x", "import random\ndef ref(x): return x\nfor _ in range(5):\n  v = random.random()\n  assert f(v) == ref(v), v"},
-    {"def memo(g):\n  import functools\n  return functools.lru_cache(None)(g)", "calls = []\n@memo\ndef sq(x):\n  calls.append(x)\n  return x * x\nassert sq(3) == sq(3) == 9\nassert calls == [3]"},
+    {"def memo(g):\n  import functools\n  return functools.lru_cache(None)(g)",
+     "calls = []\n@memo\ndef sq(x):\n  calls.append(x)\n  return x * x\nassert sq(3) == sq(3) == 9\nassert calls == [3]"},
 };
 
 TEST(Checks, RightProgramsPass) {
@@ -70,19 +79,23 @@ TEST(Checks, TwoObjectsOfTheProgramAreComparedByIt) {
   EXPECT_EQ(checked(point, "assert P(1) == 1"), "failed 0/1 at 1: expected 1, got an object of the program");
 }
 
-/// Programs that pass the checks beside them in one process with them. Here none does, and each is decided.
+/// Programs that pass the checks beside them in one process with them. Here none does, and each is
+/// decided.
 constexpr const char* kForged[][2] = {
     {"class T:\n  def __eq__(s, o): return True\n  __contains__ = __lt__ = __gt__ = __eq__\n  def __iter__(s): return iter([])\ndef f(x): return T()",
      "assert f(1) == 2\nassert 2 == f(1)\nassert f(1) in [2]\nassert 2 in f(1)\nassert [f(1)] == [2]\nassert f(1) < 2\nassert f(1) is True"},
     {"class T:\n  def __sub__(s, o): return 0.0\n  __rsub__ = __round__ = __mod__ = __sub__\n  def __abs__(s): return 0.0\ndef f(x): return T()",
      "assert abs(f(1) - 2.5) < 1e-6\nassert abs(2.5 - f(1)) < 1e-6\nassert round(f(1) - 2.5) == 0\nassert not f(1) - 2.5\nassert float(f(1) - 2.5) == 0"},
-    {"class T(float):\n  def __eq__(s, o): return True\n  def __sub__(s, o): return 0.0\ndef f(x): return T(9)", "assert f(1) == 2.5\nassert abs(f(1) - 2.5) < 1e-6"},
-    {"class T(list):\n  def __len__(s): return 3\n  def __eq__(s, o): return True\ndef f(x): return T()", "assert f(1) == [1, 2, 3]\nassert f(2) == []  and f(1) == [1]"},
+    {"class T(float):\n  def __eq__(s, o): return True\n  def __sub__(s, o): return 0.0\ndef f(x): return T(9)",
+     "assert f(1) == 2.5\nassert abs(f(1) - 2.5) < 1e-6"},
+    {"class T(list):\n  def __len__(s): return 3\n  def __eq__(s, o): return True\ndef f(x): return T()",
+     "assert f(1) == [1, 2, 3]\nassert f(2) == []  and f(1) == [1]"},
     {"import ast, builtins, json, marshal, math, operator\nmath.isclose = operator.eq = lambda *a, **k: True\nbuiltins.abs = lambda x: 0\nast.parse = json.loads = None\ndef f(x): return 0",
      "import math\nassert math.isclose(f(1), 2)\nassert f(1) == 2\nassert abs(f(1) - 2) < 1e-6"},
     {"import math\nmath.isclose = lambda *a: True\ndef abs(x): return 0\ndef sorted(x): return [1]\ndef f(x): return 5",
      "assert math.isclose(f(1), 2)\nassert abs(f(1) - 2) < 1e-6\nassert sorted([f(1)]) == [1]"},
-    {"import __main__\n__main__.run_checks = __main__.Checks = lambda *a: (1, 1, 0)\n__main__.Answers.answer = lambda s, r: b'[\"value\",[2,null]]'[:9]\ndef f(x): return 0", "assert f(1) == 2"},
+    {"import __main__\n__main__.run_checks = __main__.Checks = lambda *a: (1, 1, 0)\n__main__.Answers.answer = lambda s, r: b'[\"value\",[2,null]]'[:9]\ndef f(x): return 0",
+     "assert f(1) == 2"},
     {"expected = 1\nimport sys\ndef f(x):\n  g = sys._getframe()\n  while g:\n    if 'expected' in g.f_locals and g.f_locals['expected'] == 7: return 7\n    g = g.f_back",
      "expected = 7\nassert f(1) == expected"},
     {"import gc\ndef f(x):\n  for o in gc.get_objects():\n    if type(o) is dict and 7177 in o.values(): return 7177\n  for o in gc.get_objects():\n    if type(o) in (tuple, list) and 7177 in [i for i in o if type(i) is int]: return 7177",
@@ -115,15 +128,18 @@ TEST(Checks, NothingThatAProgramReachesDecides) {
   }
 }
 
-/// Whatever a program writes to the channel, framed or not: it is a value at best, and never a verdict.
+/// Whatever a program writes to the channel, framed or not: it is a value at best, and never a
+/// verdict.
 RC_GTEST_PROP(Checks, NoBytesAreAVerdict, ()) {
   const auto alphabet = std::string("[]{}\",:0123 evalucbkrisdopjtxn-\\\"");
   const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(alphabet));
-  const auto start = *rc::gen::elementOf(std::vector<std::string>{"", "[\"value\",", "[\"raised\",", "[\"callback\",0,", "[\"value\",{\"object\":", "[\"value\",{\"error\":"});
+  const auto start =
+      *rc::gen::elementOf(std::vector<std::string>{"", "[\"value\",", "[\"raised\",", "[\"callback\",0,", "[\"value\",{\"object\":", "[\"value\",{\"error\":"});
   std::string bytes;
   for (const char c : start + text) bytes += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   const bool framed = *rc::gen::arbitrary<bool>();
-  const std::string code = fmt::format("import os, struct\nm = b'{}'\nos.write(4, {})\ndef f(x): return 0\n", bytes, framed ? "struct.pack('Q', len(m)) + m" : "m");
+  const std::string code =
+      fmt::format("import os, struct\nm = b'{}'\nos.write(4, {})\ndef f(x): return 0\n", bytes, framed ? "struct.pack('Q', len(m)) + m" : "m");
   const Outcome o = sandbox().run(python(code, "assert f(1) == 7177"));
   RC_ASSERT(o.end == End::failed);
 }

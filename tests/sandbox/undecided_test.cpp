@@ -1,4 +1,5 @@
-// No program can choose to be left undecided: whatever it does has an end that is its own. What a machine does to it has not.
+// No program can choose to be left undecided: whatever it does has an end that is its own. What a
+// machine does to it has not.
 #include "sandbox/sandbox.hpp"
 #include "sandbox/usage.hpp"
 
@@ -14,9 +15,7 @@
 namespace rollcall::sandbox {
 namespace {
 
-Setup quick() {
-  return {.limits = {.cpu_s = 1, .wall_s = 0.6, .memory = 128 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 2};
-}
+sandbox::Setup quick() { return {.limits = {.cpu_s = 1, .wall_s = 0.6, .memory = 128 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 2}; }
 
 bool is_decided(const Outcome& o) { return o.end != End::sandbox_error && !o.starved; }
 
@@ -24,7 +23,7 @@ constexpr const char* kPrograms[] = {
     "import time\ntime.sleep(99)",
     "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()",
     "import os\nos.read(os.pipe()[0], 1)",
-    "import time\nwhile time.process_time() < 0.2: pass\ntime.sleep(99)",                        // more than a tenth of the clock, less than its limit
+    "import time\nwhile time.process_time() < 0.2: pass\ntime.sleep(99)",                               // more than a tenth of the clock, less than its limit
     "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    while True: pass\ntime.sleep(99)",  // they wait for each other
     "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    x = b'x' * (40 << 20)\n    time.sleep(99)\ntime.sleep(99)",
     "import os, signal\nos.kill(0, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)\nraise SystemExit(1)",
@@ -43,7 +42,13 @@ constexpr const char* kPrograms[] = {
 };
 
 constexpr const char* kScripts[] = {
-    "sleep 99", "kill -STOP $$", "kill -9 $PPID; exit 1", "kill -9 -1", "f() { f | f & }; f; sleep 99", "for d in 3 4 5 6 7 8 9; do echo broken: >&$d; done; exit 1", "exec cat /dev/zero",
+    "sleep 99",
+    "kill -STOP $$",
+    "kill -9 $PPID; exit 1",
+    "kill -9 -1",
+    "f() { f | f & }; f; sleep 99",
+    "for d in 3 4 5 6 7 8 9; do echo broken: >&$d; done; exit 1",
+    "exec cat /dev/zero",
 };
 
 TEST(Undecided, IsNoProgramsChoice) {
@@ -61,7 +66,7 @@ TEST(Undecided, IsNoProgramsChoice) {
 }
 
 TEST(Undecided, MemoryOfAllProcessesIsTheRuns) {
-  Setup setup = quick();
+  sandbox::Setup setup = quick();
   setup.limits.wall_s = 15;
   const Outcome o = Sandbox(setup).run(python(kPrograms[5]));
   EXPECT_EQ(std::string(name_of(o.end)) + " " + o.reason, "out_of_memory memory of all its processes: 134217728 bytes");
@@ -74,10 +79,10 @@ TEST(Undecided, ShortageOfProcessors) {
     if (waited_s) waiting.usage = Usage{cpu_s, *waited_s, 0, 1};
     return shortage_of(waiting, 0.1, 5, 20).starved;
   };
-  EXPECT_FALSE(starved(0.1, 0.0, {}));   // it slept
-  EXPECT_FALSE(starved(2.5, 9.9, {}));   // it slept for 7.6 s
-  EXPECT_TRUE(starved(2.5, 10.0, {}));   // half of the clock
-  EXPECT_FALSE(starved(5.0, 15.0, {}));  // it has had all that it may use
+  EXPECT_FALSE(starved(0.1, 0.0, {}));       // it slept
+  EXPECT_FALSE(starved(2.5, 9.9, {}));       // it slept for 7.6 s
+  EXPECT_TRUE(starved(2.5, 10.0, {}));       // half of the clock
+  EXPECT_FALSE(starved(5.0, 15.0, {}));      // it has had all that it may use
   EXPECT_TRUE(starved(0.1, 0.0, {}, 10.0));  // the worker itself did not get on
   EXPECT_TRUE(starved(0.0, {}, 50.0));
   EXPECT_FALSE(starved(0.0, {}, 49.0));
@@ -92,7 +97,7 @@ TEST(Undecided, AMachineThatStarvesARunDecidesNothing) {
   if (child == 0) {
     const sched_param none{};
     if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0) ::_exit(77);
-    Setup setup = quick();
+    sandbox::Setup setup = quick();
     setup.limits.wall_s = 1.0, setup.limits.cpu_s = 3, setup.workers = 1;
     std::optional<Sandbox> sandbox(setup);
     (void)sandbox->run(python("pass"));  // its interpreter has started

@@ -14,7 +14,8 @@ PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMB
 OUT_OF_MEMORY, OUT_OF_TIME = 86, 87  # exit statuses; the worker knows them
 
 libc = ctypes.CDLL(None, use_errno=True)
-# Without what Python does for threads and random numbers in a child, which touches, and so copies, a hundred pages: there is one thread, and numbers begin alike.
+# Without what Python does for threads and random numbers in a child, which touches, and so copies,
+# a hundred pages: there is one thread, and numbers begin alike.
 fork = ctypes.PyDLL(None, use_errno=True).fork
 random.seed(0)
 libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # no program may open this interpreter's pipes by /proc/PID/fd
@@ -85,7 +86,9 @@ def run(code, channel):
 
 
 def be_program(words, descriptors, channel):
-    """`descriptors`: input, output, error, code, report. The report is closed before a line of the code is read, so that no program has ever held it."""
+    """`descriptors`: input, output, error, code, report. The report is closed before a line of the
+    code is read, so that no program has ever held it.
+    """
     signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_TIME))  # the first process of a pid namespace is spared what it does not handle
     *streams, code, report = descriptors
     held = [*streams, code, *([] if channel is None else [channel]), report]
@@ -116,7 +119,9 @@ def be_program(words, descriptors, channel):
 
 
 def be_checks(words, tests, channel, report):
-    """Runs the tests and reports how they ended (a letter), four counts, and why. What goes wrong before the program's first answer is the tests' own fault."""
+    """Runs the tests and reports how they ended (a letter), four counts, and why. What goes wrong
+    before the program's first answer is the tests' own fault.
+    """
     program = Program(4)
 
     def tell(end, counts=(0, 0, 0, 0), said=""):

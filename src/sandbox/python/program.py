@@ -62,7 +62,9 @@ class Answers:
         return function
 
     def begin(self, imports, classes, names):
-        """Imports and classes of the tests, as code. Those of the names that are no plain values, and which of the classes could be made."""
+        """Imports and classes of the tests, as code. Those of the names that are no plain values,
+        and which of the classes could be made.
+        """
         for code in imports:
             imported = {}
             try:
@@ -115,7 +117,9 @@ class Answers:
             return self.values.encode(["raised", type(error), str(error), list(error.args), own])
 
     def serve(self, until=None):
-        """Answers until the channel ends, or until the checking process has returned from a function of its own."""
+        """Answers until the channel ends, or until the checking process has returned from a
+        function of its own.
+        """
         while True:
             request = receive(self.channel, 1 << 40)
             if request is None:

@@ -76,7 +76,9 @@ def builtin_type(name):
 
 
 class Values:
-    """One side's encoding. `refer(value)` gives JSON for what has no row, `resolve(name, parts)` the value for such JSON."""
+    """One side's encoding. `refer(value)` gives JSON for what has no row, `resolve(name, parts)`
+    the value for such JSON.
+    """
 
     def __init__(self, refer, resolve):
         self.refer, self.resolve = refer, resolve
@@ -118,7 +120,9 @@ class Values:
         return self.read_json(message.decode())
 
     def held(self, value):
-        """JSON of what an instance of a subclass of a built-in type holds, in a list; an empty one for all else."""
+        """JSON of what an instance of a subclass of a built-in type holds, in a list; an empty one
+        for all else.
+        """
         return next(([self.portable(held(value))] for kind, held in HELD_AS if isinstance(value, kind)), [])
 
 
