@@ -307,7 +307,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
 
   s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});
-  s.bind("sandbox.wall_s", &c.sandbox.wall_s, "wall clock that guards a test [s]; what it ends is undecided", {0.1, 86400});
+  s.bind("sandbox.wall_s", &c.sandbox.wall_s, "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short of processors", {0.1, 86400});
   s.bind("sandbox.memory", &c.sandbox.memory, "address space of each process of a test, such as 512M");
   s.bind("sandbox.output", &c.sandbox.output, "most output of a test, such as 1M");
   s.bind("sandbox.files", &c.sandbox.files, "most a test may write to its /tmp, such as 32M");

@@ -1,4 +1,5 @@
 // Runs the response's code against the tests of its prompt, in the sandbox.
+#include "reward/code_blocks.hpp"
 #include "reward/code_tests.hpp"
 #include "reward/judges.hpp"
 #include "reward/verifier.hpp"
@@ -29,21 +30,24 @@ std::string_view first_exception(std::string_view text) {
 /// What the runs of one response add up to.
 struct Result {
   std::uint32_t tests = 0, passed = 0;
-  bool clock_ended = false;  ///< a run, by its wall clock or its processor time
-  bool unknown = false;      ///< a run whose end is no property of the code: nothing is known of it, or its wall clock ended it
+  std::uint32_t by_program = 0;  ///< checks in which the program compared two objects of its own
+  bool clock_ended = false;      ///< a run, by its wall clock or its processor time
+  bool failed = false;           ///< a run that the code did not pass, whatever became of others
   bool second_tier = false;
-  std::string reason;  ///< of the first test that did not pass, which it names
+  std::string reason;  ///< of the first test that did not pass, which it names: the first that the code failed, where it failed one
 
   /// `good` of `count` tests passed. `test`: which one did not, "test 2 of 5: ", or nothing where none is known. `wanted`: its output, where outputs are compared.
   /// The reason is for whoever reads verdicts; no prompt is made of it.
   void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test, const std::string* wanted = nullptr) {
     tests += count;
     passed += good;
+    by_program += outcome.counts.by_program;
     second_tier = second_tier || outcome.tier == sandbox::Tier::landlock;
     if (good == count) return;
     clock_ended = clock_ended || outcome.end == End::timed_out;
-    unknown = unknown || outcome.end == End::sandbox_error || (outcome.end == End::timed_out && outcome.reason.starts_with("wall clock"));
-    if (!reason.empty()) return;
+    const bool is_unknown = outcome.end == End::sandbox_error || outcome.starved;  // its end is no property of the code
+    if (!reason.empty() && (failed || is_unknown)) return;
+    failed = failed || !is_unknown;
     const bool is_wrong = outcome.end == End::passed && wanted != nullptr;
     reason = test + (is_wrong ? "wrong output" : name_of(outcome.end));
     if (is_wrong) reason += fmt::format(", expected {}, got {}", shown(*wanted), shown(outcome.out));
@@ -51,7 +55,7 @@ struct Result {
     else if (const auto said = first_exception(outcome.err); !said.empty()) reason += ": " + shown(said);
   }
   bool correct() const { return tests > 0 && passed == tests; }
-  bool decided() const { return correct() || !unknown; }
+  bool decided() const { return correct() || failed; }
 };
 
 std::string named(std::size_t test, std::size_t of) { return fmt::format("test {} of {}: ", test, of); }
@@ -59,11 +63,7 @@ std::string named(std::size_t test, std::size_t of) { return fmt::format("test {
 Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const std::string& code) {
   Result result;
   if (!tests.asserts.empty()) {
-    Outcome outcome = sandbox.run(sandbox::python(code, tests.asserts));
-    if (outcome.end == End::passed && outcome.counts.checks == 0) {
-      outcome.end = End::sandbox_error;
-      outcome.reason = "the tests of the prompt check nothing, or are no Python";
-    }
+    const Outcome outcome = sandbox.run(sandbox::python(code, tests.asserts));
     const std::uint32_t count = std::max(1U, outcome.counts.checks);
     const std::uint32_t first = outcome.counts.first_failed;
     result.add(outcome, count, outcome.end == End::passed ? count : std::min(outcome.counts.checks_passed, count - 1), first > 0 ? named(first, count) : "");
@@ -72,7 +72,8 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
     const StdioCase& one = tests.cases[n];
     const auto program = tests.command.empty() ? sandbox::python(code) : sandbox::command(tests.command, {{tests.file, code}});
     const Outcome outcome = sandbox.run(program, one.input);
-    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output) ? 1 : 0, named(n + 1, tests.cases.size()), &one.output);
+    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output, one.tolerance) ? 1 : 0, named(n + 1, tests.cases.size()),
+               &one.output);
   }
   return result;
 }
@@ -81,7 +82,7 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
 
 Score judge_code(const Prompt& prompt, const Response& response) {
   const CodeTests tests = parse_code_tests(prompt.answer);
-  const FoundCode found = find_code(response.answer ? std::string_view(response.answer->text) : response.text, response.finished);
+  const FoundCode found = find_code(response.answer ? std::string_view(response.answer->text) : response.text, response.finished, tests);
   Score score{.components = {0.0, double(found.complete), 0.0}};
   if (!found.complete) {
     score.reason = "no complete code";
@@ -100,6 +101,8 @@ Score judge_code(const Prompt& prompt, const Response& response) {
   score.undecided = !result.decided();
   score.clock_ended = result.clock_ended;
   score.reason = result.reason;
+  if (score.correct && result.by_program > 0)
+    score.reason = fmt::format("{} of {} checks compared two objects of the program", result.by_program, result.tests);
   if (result.second_tier) score.reason += score.reason.empty() ? "second tier: landlock" : " (second tier: landlock)";
   return score;
 }

@@ -1,6 +1,7 @@
 // The tests of a code task, as the reference answer of a prompt states them, and the code within a response.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,10 +10,14 @@ namespace rollcall::reward {
 
 struct StdioCase {
   std::string input, output;
+  std::optional<double> tolerance = std::nullopt;
 };
 
-/// One of: {"type": "stdio", "cases": [{"input", "output"}, ...]}, Python whose output is compared; {"type": "assert", "code": "..."}, Python statements run after
-/// the response's code; {"type": "command", "command": [...], "file": "main.c", "cases": [...]}, any program, with the response's code in that file.
+/// One of: {"type": "stdio", "cases": [{"input", "output"}, ...]}, Python whose output is compared;
+/// {"type": "assert", "code": "..."}, Python statements run after the response's code; {"type":
+/// "command", "command": [...], "file": "main.c", "cases": [...]}, any program, with the response's
+/// code in that file. `"tolerance": t` in a case, or beside the type for all cases without one: how
+/// far numbers of the output may be off (same_output).
 struct CodeTests {
   std::vector<StdioCase> cases;
   std::string asserts;
@@ -23,15 +28,9 @@ struct CodeTests {
 /// Throws InputError: what is wrong with the reference.
 CodeTests parse_code_tests(std::string_view reference);
 
-/// The last fenced block (``` or ~~~, with or without a language) of a response, or the whole of one that has no fence. `complete`: the block was closed, or
-/// there is none and the response finished.
-struct FoundCode {
-  std::string code;
-  bool complete = false;
-};
-FoundCode find_code(std::string_view response, bool finished);
-
-/// Equal but for white space at the ends of lines and of the whole.
-bool same_output(std::string_view got, std::string_view wanted);
+/// Equal but for white space at the ends of lines and of the whole. With a tolerance t, lines are
+/// compared word by word, and numbers a against wanted b by |a - b| <= t max(1, |b|); all else in a
+/// word must be equal, and so must integers that differ by more than t allows only after rounding.
+bool same_output(std::string_view got, std::string_view wanted, std::optional<double> tolerance = std::nullopt);
 
 }  // namespace rollcall::reward

@@ -10,7 +10,7 @@
 namespace rollcall::reward {
 
 struct Response {
-  std::string_view text;                  ///< decoded policy text without special tokens
+  std::string_view text;                  ///< what the policy said, without its end token
   bool finished = false;                  ///< false: the token limit cut it
   std::optional<text::Extracted> answer;  ///< what the extraction found
   bool whole = true;                      ///< the answer is the response as it stands, and has to be spelt as the task asks
@@ -82,10 +82,13 @@ Score judge_continuation(const Prompt& prompt, const Response& response);
 /// or -1. verdict: 1 where it says rightly whether there is a wrong step. distance: |index - error| / steps where both name a step. Score::answer: the index.
 Score judge_error_index(const Prompt& prompt, const Response& response);
 
-/// The reference states tests (code_tests.hpp). correct: all of them pass, run in the sandbox. format: a complete fenced block, or a finished response without any
-/// fence. A third component, passed: the share of tests that pass. Undecided: a wall clock ended a run, or the sandbox failed;
-/// a limit of processor time, memory or output decides, and Score::reason names it. Score::clock_ended: a wall clock or processor time ended a run. An undecided
-/// response has correct = 0. Score::answer: the code.
+/// The reference states tests (code_tests.hpp). correct: all of them pass, run in the sandbox.
+/// format: a complete fenced block, or a finished response without any fence. A third component,
+/// passed: the share of tests that pass. Undecided: no test failed, and of one nothing is known,
+/// since the sandbox failed, the kernel ended a process for want of memory, or the machine starved
+/// it of processors; no program can choose that. Score::reason names the first test that failed, or
+/// the checks in which the program compared objects of its own. Score::clock_ended: a wall clock or
+/// processor time ended a run. An undecided response has correct = 0. Score::answer: the code.
 Score judge_code(const Prompt& prompt, const Response& response);
 
 }  // namespace rollcall::reward

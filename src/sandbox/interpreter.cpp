@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,17 +20,11 @@
 namespace rollcall::sandbox {
 namespace {
 
-#include "sandbox/fork_server.inc"  // kForkServer: the text of fork_server.py
+#include "sandbox/python.inc"  // kForkServer: the text of the files in python/
 
-enum Place { kIn, kOut, kErr, kProgram, kReport, kPlaces };
+enum Place { kIn, kOut, kErr, kProgram, kReport, kTests, kPlaces };  // the last only where there are tests
 constexpr const char* kPython = "/usr/bin/python3";
 constexpr int kServer = 3, kNamespace = 4, kFilter = 5;  // descriptors of the interpreter; those it receives come after these
-
-std::string framed(std::string_view bytes) {
-  Writer out;
-  out.put(bytes);
-  return out.bytes();
-}
 
 /// A file without a name that holds the filter's instructions.
 int filter_file(const std::vector<sock_filter>& filter) {
@@ -89,21 +82,38 @@ void Interpreter::stop() {
 
 namespace {
 
-/// After the code has run: how many checks passed, behind a number that it could not know.
+/// What the process of the checks says at its end; the program never holds what it is written to.
+/// fork_server.py, be_checks().
 struct Report {
-  std::string secret, bytes;
-  bool read(Counts& counts) const {
-    if (bytes.size() != secret.size() + 12 || !bytes.starts_with(secret)) return false;
-    std::memcpy(&counts.checks, bytes.data() + secret.size(), 4);
-    std::memcpy(&counts.checks_passed, bytes.data() + secret.size() + 4, 4);
-    std::memcpy(&counts.first_failed, bytes.data() + secret.size() + 8, 4);
-    return true;
+  char end = 0;  ///< 'e' all ran, 'g' the program was gone before, 't' and 'm' they ran out of time or memory, 'u' they are of no use, 0 nothing was said
+  std::string reason;
+
+  Report(std::string_view bytes, Counts& counts) {
+    std::array<std::uint32_t, 4> numbers{};
+    if (bytes.size() < 1 + sizeof numbers) return;
+    end = bytes.front();
+    std::memcpy(numbers.data(), bytes.data() + 1, sizeof numbers);
+    counts.checks = numbers[0], counts.checks_passed = numbers[1], counts.first_failed = numbers[2], counts.by_program = numbers[3];
+    reason = bytes.substr(1 + sizeof numbers);
   }
 };
 
-std::string fresh_secret() {
-  std::string secret(16, '\0');
-  return ::getrandom(secret.data(), secret.size(), 0) == ssize_t(secret.size()) ? secret : std::string();
+/// `outcome` is how the program ended, which decides where it ended before its checks did. After
+/// them it was killed.
+void judge(Outcome& outcome, const Report& report, const Limits& limits) {
+  const auto settle = [&](End end, std::string reason) { outcome.end = end, outcome.reason = std::move(reason); };
+  const bool was_killed = outcome.exit == 128 + SIGKILL && outcome.end == End::crashed;
+  switch (report.end) {
+    case 'e': outcome.exit = 0; return outcome.counts.checks == outcome.counts.checks_passed ? settle(End::passed, "") : settle(End::failed, report.reason);
+    case 't': return settle(End::timed_out, fmt::format("processor time of the checks: {} s", limits.cpu_s));
+    case 'm': return settle(End::out_of_memory, fmt::format("memory of the checks: {} bytes", limits.memory));
+    case 'u': return settle(End::sandbox_error, report.reason);
+    case 'g':
+      if (outcome.end == End::passed || was_killed) settle(End::failed, report.reason);
+      return;
+    default:  // the program has handed over something that ended them
+      if (outcome.end == End::passed || was_killed) settle(End::failed, "its checks ended before they could report");
+  }
 }
 
 }  // namespace
@@ -113,16 +123,19 @@ Outcome Interpreter::run(const Request& request) {
   if (socket_ < 0) {
     if (const auto problem = start()) return broken(tier, *problem);
   }
-  Pipes<kPlaces> pipes;
-  for (int place = 0; place < kPlaces; ++place) pipes.all[std::size_t(place)] = make_pipe(place == kIn || place == kProgram ? Flow::in : Flow::out);
   const bool checked = !request.program.checks.empty();
-  Report report{fresh_secret(), {}};
-  if (!pipes.complete() || report.secret.empty()) return broken(tier, fmt::format("no pipe or no random number: {}", std::strerror(errno)));
+  const int places = checked ? kPlaces : kTests;
+  Pipes<kPlaces> pipes;
   std::array<int, kPlaces> theirs{};
-  for (int place = 0; place < kPlaces; ++place) theirs[std::size_t(place)] = pipes.all[std::size_t(place)].theirs;
+  for (int place = 0; place < places; ++place) {
+    Pipe& pipe = pipes.all[std::size_t(place)];
+    pipe = make_pipe(place == kIn || place == kProgram || place == kTests ? Flow::in : Flow::out);
+    if (pipe.ours < 0) return broken(tier, fmt::format("no pipe: {}", std::strerror(errno)));
+    theirs[std::size_t(place)] = pipe.theirs;
+  }
   const std::string limits = resource_options(request.limits) + fmt::format("files {}", request.limits.files);
-  std::int64_t pid = -1;
-  if (!send_descriptors(socket_, limits, theirs.data(), kPlaces) || ::recv(socket_, &pid, sizeof pid, MSG_WAITALL) != sizeof pid || pid <= 0) {
+  std::array<std::int64_t, 2> pids{-1, 0};
+  if (!send_descriptors(socket_, limits, theirs.data(), places) || ::recv(socket_, pids.data(), sizeof pids, MSG_WAITALL) != sizeof pids || pids[0] <= 0) {
     stop();
     return broken(tier, "the interpreter is gone");
   }
@@ -130,27 +143,27 @@ Outcome Interpreter::run(const Request& request) {
 
   Outcome outcome;
   outcome.tier = tier;
-  std::string program = framed(request.program.code);
-  program += checked ? '1' : '0';
-  if (checked) program.append(framed(request.program.checks)).append(framed(report.secret));
-  Running running{pid_t(pid), socket_, {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, program}}, {}, owner_};
+  std::string told_by_checks;
+  Running running{pid_t(pids[0]), socket_,       {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {},
+                  owner_,         pid_t(pids[1])};
+  if (checked) running.feeds.push_back({&pipes.all[kTests].ours, request.program.checks});
   const std::size_t most = request.limits.output;
-  running.catches = {{&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}, {&pipes.all[kReport].ours, &report.bytes, 4096}};
+  running.catches = {
+      {&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}, {&pipes.all[kReport].ours, &told_by_checks, 4096}};
+  running.outside = &setup_->outside, running.memory = request.limits.memory;
   std::optional<Ending> told;
   End forced = attend(running, request.limits.wall_s, told);
   if (!told) {
-    ::kill(pid_t(pid), SIGKILL);
+    ::kill(running.pid, SIGKILL);
     stop();
     return broken(tier, "the interpreter is gone");
   }
   if (!drain(running) && forced == End::passed) forced = End::output_limit;
-  if (report.bytes.starts_with("broken: ")) return broken(tier, report.bytes);
-  settle(outcome, request, forced, *told);
-  if (checked && outcome.end == End::passed && !(report.read(outcome.counts) && outcome.counts.checks == outcome.counts.checks_passed)) {
-    outcome.end = End::failed;
-    outcome.reason = "it ended before its checks";
-  } else if (checked) {
-    report.read(outcome.counts);
+  if (told_by_checks.starts_with("broken: ")) return broken(tier, told_by_checks);
+  settle(outcome, request, forced, running.waiting, *told);
+  if (checked) {
+    const Report report(told_by_checks, outcome.counts);
+    if (forced == End::passed) judge(outcome, report, request.limits);
   }
   return outcome;
 }

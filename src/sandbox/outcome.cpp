@@ -23,11 +23,13 @@ bool speaks(const std::string& err, const std::array<const char*, N>& words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return tail.find(word) != std::string_view::npos; });
 }
 
+/// The limit counts in ticks, and what is told as used may be less by some tenths on a virtual
+/// machine.
+bool is_at_limit(const Outcome& outcome, const Limits& limits) { return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000; }
+
 void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
-  // The limit counts in ticks, and what is told as used may be less by some tenths on a virtual machine. A second beyond it ends what ignores SIGXCPU.
-  const bool at_limit = outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;
   outcome.exit = 128 + signal;
-  if (signal == SIGXCPU || (signal == SIGKILL && at_limit)) {
+  if (signal == SIGXCPU || (signal == SIGKILL && is_at_limit(outcome, limits))) {  // a second beyond the limit ends what ignores SIGXCPU
     outcome.end = End::timed_out;
     outcome.reason = fmt::format("processor time: {} s", limits.cpu_s);
   } else if (signal == SIGXFSZ) {
@@ -39,19 +41,26 @@ void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
   }
 }
 
+void settle_forced(Outcome& outcome, const Limits& limits, End forced, const Waiting& waiting) {
+  outcome.end = forced;
+  outcome.exit = 128 + SIGKILL;
+  if (forced == End::output_limit) outcome.reason = fmt::format("output of more than {} bytes", limits.output);
+  if (forced == End::out_of_memory) outcome.reason = fmt::format("memory of all its processes: {} bytes", limits.memory);
+  if (forced != End::timed_out) return;
+  const Shortage shortage = shortage_of(waiting, double(outcome.counts.cpu_us) * 1e-6, double(limits.cpu_s), limits.wall_s);
+  outcome.starved = shortage.starved;
+  outcome.reason =
+      fmt::format("wall clock: {} s; the machine {} short of processors ({})", limits.wall_s, shortage.starved ? "was" : "was not", shortage.source);
+}
+
 }  // namespace
 
-void settle(Outcome& outcome, const Request& request, End forced, const Ending& ending) {
+void settle(Outcome& outcome, const Request& request, End forced, const Waiting& waiting, const Ending& ending) {
   const Limits& limits = request.limits;
   const int status = int(ending.wait_status);
   outcome.counts.cpu_us = std::uint64_t(ending.cpu_us);
   outcome.counts.peak_memory = std::uint64_t(ending.peak_kib) << 10;
-  if (forced != End::passed) {
-    outcome.end = forced;
-    outcome.exit = 128 + SIGKILL;
-    outcome.reason = forced == End::timed_out ? fmt::format("wall clock: {} s", limits.wall_s) : fmt::format("output of more than {} bytes", limits.output);
-    return;
-  }
+  if (forced != End::passed) return settle_forced(outcome, limits, forced, waiting);
   if (WIFSIGNALED(status)) {
     settle_signal(outcome, limits, WTERMSIG(status));
   } else {
@@ -59,7 +68,7 @@ void settle(Outcome& outcome, const Request& request, End forced, const Ending& 
     outcome.end = outcome.exit == 0 ? End::passed : End::failed;
   }
   const bool is_python = request.program.kind == Program::Kind::python;
-  if (is_python && outcome.exit == kOutOfTime) {
+  if (is_python && outcome.exit == kOutOfTime && is_at_limit(outcome, limits)) {
     outcome.end = End::timed_out;
     outcome.reason = fmt::format("processor time: {} s", limits.cpu_s);
     return;

@@ -170,6 +170,7 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   int pid_descriptor = -1;
   if (setup.tier == Tier::landlock) pid_descriptor = int(::syscall(SYS_pidfd_open, child, 0U));  // the pipe closes on exec, long before the end
   Running running{child, pid_descriptor >= 0 ? pid_descriptor : pipes.all[kEnding].ours, {{&pipes.all[kIn].ours, request.input}}, {}, owner};
+  running.outside = &setup.outside, running.memory = request.limits.memory;
   const std::size_t most = request.limits.output;
   running.catches = {{&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}};
   std::optional<Ending> told;
@@ -179,7 +180,7 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   if (!drain(running) && forced == End::passed) forced = End::output_limit;
   if (ending.wait_status == kNotStarted)
     return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)), std::strerror(int(ending.cpu_us))));
-  settle(outcome, request, forced, ending);
+  settle(outcome, request, forced, running.waiting, ending);
   return outcome;
 }
 

@@ -42,12 +42,35 @@ Got read_once(Catch& pipe) {
 
 }  // namespace
 
+namespace {
+
+constexpr double kLook_s = 0.05;  // between looks at a run's processes: memory is filled at some GB/s
+
+/// What the end of a wall clock needs to know; `late_s`: how long this process itself had to wait.
+Waiting waiting_of(const Running& running, double late_s) {
+  Waiting waiting{usage_of(*running.outside, running.pid), late_s, std::nullopt};
+  if (!waiting.usage) waiting.pressure = pressure_of(*running.outside);
+  for (const auto& usage : {waiting.usage, running.checks > 0 ? usage_of(*running.outside, running.checks) : std::nullopt}) {
+    if (usage) waiting.waited_s = std::max(waiting.waited_s, usage->waited_s);
+  }
+  return waiting;
+}
+
+bool is_too_large(const Running& running) {
+  const auto usage = usage_of(*running.outside, running.pid);
+  return usage && usage->processes > 1 && usage->memory > running.memory;
+}
+
+}  // namespace
+
 End attend(Running& running, double wall_s, std::optional<Ending>& told) {
   const Stopwatch since;
   End forced = End::passed;
+  double forced_at = 0.0, looked_at = 0.0, late_s = 0.0;
   const auto force = [&](End why) {
-    if (forced == End::passed) forced = why;
+    if (forced == End::passed) forced = why, forced_at = since.seconds();
     ::kill(running.pid, SIGKILL);
+    if (running.checks > 0 && since.seconds() > forced_at + 1.0) ::kill(running.checks, SIGKILL);
   };
   std::vector<pollfd> waits;
   for (;;) {
@@ -56,9 +79,19 @@ End attend(Running& running, double wall_s, std::optional<Ending>& told) {
     waits.push_back({running.owner, POLLRDHUP, 0});
     for (const Feed& f : running.feeds) waits.push_back({*f.descriptor, POLLOUT, 0});  // poll() passes over closed ones, which are -1
     for (const Catch& c : running.catches) waits.push_back({forced == End::passed ? *c.descriptor : -1, POLLIN, 0});
-    const double left = forced == End::passed ? wall_s - since.seconds() : 1.0;
-    if (left <= 0) force(End::timed_out);
-    if (::poll(waits.data(), waits.size(), int(std::max(0.0, left) * 1e3) + 1) < 0 && errno != EINTR) ::_exit(1);
+    const double now = since.seconds(), left = wall_s - now;
+    if (forced != End::passed) {
+      force(forced);
+    } else if (left <= 0) {
+      running.waiting = waiting_of(running, late_s);
+      force(End::timed_out);
+    } else if (now - looked_at >= kLook_s) {
+      looked_at = now;
+      if (is_too_large(running)) force(End::out_of_memory);
+    }
+    const double patience = std::min(std::max(0.0, forced == End::passed ? left : 1.0), kLook_s), asleep = since.seconds();
+    if (::poll(waits.data(), waits.size(), int(patience * 1e3) + 1) < 0 && errno != EINTR) ::_exit(1);
+    late_s += std::max(0.0, since.seconds() - asleep - patience - kLook_s);
     if (waits[1].revents != 0) ::_exit(0);
     for (std::size_t i = 0; i < running.feeds.size(); ++i) {
       if (waits[2 + i].revents != 0) feed(running.feeds[i]);

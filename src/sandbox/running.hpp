@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sandbox/sandbox.hpp"
+#include "sandbox/usage.hpp"
 
 #include <sys/types.h>
 
@@ -38,7 +39,11 @@ struct Running {
   int ending = -1;  ///< an Ending comes from here, or the end of the file
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;  ///< when this hangs up nobody wants the outcome: the process ends
+  int owner = -1;     ///< when this hangs up nobody wants the outcome: the process ends
+  pid_t checks = -1;  ///< the process that checks it, which ends with it or is killed a second later
+  const Outside* outside = nullptr;
+  std::uint64_t memory = 0;  ///< most bytes that its processes together may hold, where there are several
+  Waiting waiting{};         ///< filled where the wall clock ends it
 };
 
 /// Until the program has ended. What ended it by force, or End::passed where it ended by itself; `told` is filled where an Ending came.

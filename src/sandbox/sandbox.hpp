@@ -38,9 +38,9 @@ using Function = int (*)(std::string_view input, std::string& output);
 struct Program {
   enum class Kind : std::uint8_t { python, command, function };
   Kind kind = Kind::command;
-  std::string code;               ///< python: the source of __main__; forked from a warm interpreter
-  std::string checks;             ///< python: run after the code in its namespace, which is then not __main__; each assert at its top is a test
-  std::vector<std::string> argv;  ///< command: found in /usr/bin and /bin where it has no slash
+  std::string code;    ///< python: the source of __main__; forked from a warm interpreter
+  std::string checks;  ///< python: statements about the code's names, run in a process of their own (python/checks.py); each assert at their top is a test
+  std::vector<std::string> argv;                           ///< command: found in /usr/bin and /bin where it has no slash
   std::vector<std::pair<std::string, std::string>> files;  ///< command: name without a slash, and content, in its working folder
   Function function = nullptr;
 };
@@ -58,6 +58,8 @@ struct Counts {
   std::uint64_t peak_memory = 0;  ///< bytes resident, of its largest process
   std::uint32_t checks = 0, checks_passed = 0;
   std::uint32_t first_failed = 0;  ///< number of the first check that did not pass, from 1; 0 where none failed, or they never ran
+  std::uint32_t by_program =
+      0;  ///< statements of the checks in which the program compared two objects of its own: nothing else can tell whether they are equal
 };
 
 struct Outcome {
@@ -66,7 +68,8 @@ struct Outcome {
   std::string out, err;  ///< up to Limits::output bytes each
   int exit = -1;         ///< exit status; 128 + signal where one ended it
   Counts counts;
-  std::string reason;  ///< what ended it, where that is not its own exit
+  std::string reason;    ///< what ended it, where that is not its own exit
+  bool starved = false;  ///< the wall clock ended it, and it had waited for processors that others used (usage.hpp): no property of the program
 };
 
 const char* name_of(End end);

@@ -60,6 +60,7 @@ template <class Prepare>
   try {
     setup.own_size = address_space();
     setup.memory_events = ::open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
+    setup.outside = look_outside();
     prepare(setup);
     const std::vector<sock_filter> own = worker_calls(setup.tier);
     setup.filter = withheld_calls(setup.tier);

@@ -149,9 +149,9 @@ Request decode_request(std::string_view bytes) {
 
 std::string encode(const Outcome& outcome) {
   Writer out;
-  for (const std::uint64_t value :
-       {std::uint64_t(outcome.end), std::uint64_t(outcome.tier), std::uint64_t(outcome.exit), outcome.counts.cpu_us, outcome.counts.peak_memory,
-        std::uint64_t(outcome.counts.checks), std::uint64_t(outcome.counts.checks_passed), std::uint64_t(outcome.counts.first_failed)})
+  for (const std::uint64_t value : {std::uint64_t(outcome.end), std::uint64_t(outcome.tier), std::uint64_t(outcome.exit), outcome.counts.cpu_us,
+                                    outcome.counts.peak_memory, std::uint64_t(outcome.counts.checks), std::uint64_t(outcome.counts.checks_passed),
+                                    std::uint64_t(outcome.counts.first_failed), std::uint64_t(outcome.counts.by_program), std::uint64_t(outcome.starved)})
     out.put(value);
   for (const std::string* text : {&outcome.out, &outcome.err, &outcome.reason}) out.put(*text);
   return out.bytes();
@@ -168,6 +168,8 @@ Outcome decode_outcome(std::string_view bytes) {
   outcome.counts.checks = std::uint32_t(in.number());
   outcome.counts.checks_passed = std::uint32_t(in.number());
   outcome.counts.first_failed = std::uint32_t(in.number());
+  outcome.counts.by_program = std::uint32_t(in.number());
+  outcome.starved = in.number() != 0;
   for (std::string* text : {&outcome.out, &outcome.err, &outcome.reason}) *text = in.text();
   return outcome;
 }

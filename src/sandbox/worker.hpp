@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sandbox/confinement.hpp"
+#include "sandbox/usage.hpp"
 
 #include <linux/filter.h>
 
@@ -17,6 +18,7 @@ struct WorkerSetup {
   std::uint64_t own_size = 0;         ///< bytes of address space of a worker, which functions of this program begin with
   std::string folder = "/tmp";        ///< where programs work
   int memory_events = -1;             ///< /proc/vmstat, open from before the walls; -1: there is none
+  Outside outside{};
 };
 
 /// How many processes the kernel has ended for want of memory, its own or a control group's, since it started (vm(5): oom_kill); 0 where it does not say.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace rollcall::text {
 namespace {
@@ -48,6 +49,7 @@ StatedToken read_object(const FolderFile& file, const Json& value, const std::st
   StatedToken token{.content = content->get<std::string>()};
   token.special = special == Special::always || flag("special", false);
   token.normalized = flag("normalized", !token.special);  // as AddedToken has it
+  token.follows_special = !value.contains("normalized");
   token.single_word = flag("single_word", false), token.lstrip = flag("lstrip", false), token.rstrip = flag("rstrip", false);
   return token;
 }
@@ -115,6 +117,7 @@ class Merging {
       // Without "__type" transformers cannot read an object of a list; its older versions took it as special.
       const bool always = &file == &map_ || (value[i].is_object() && !value[i].contains("__type"));
       auto token = read_token(file, value[i], fmt::format("{}[{}]", place, i), always ? Special::always : Special::as_stated);
+      if (&file == &map_ || value[i].is_string()) known_extra_.insert(token.content);
       if (std::find(out_.extra.begin(), out_.extra.end(), token) == out_.extra.end()) out_.extra.push_back(std::move(token));
     }
   }
@@ -139,23 +142,25 @@ class Merging {
   void read_older_files() {
     for (const auto& [key, value] : map_.whole().items()) read_name(map_, key, value, found_);
     if (map_.contains(kExtra)) {
-      if (!map_.at(kExtra).is_array()) out_.extra.clear();
+      if (!map_.at(kExtra).is_array()) out_.extra.clear(), known_extra_.clear();
       read_extra(map_, kExtra, map_.at(kExtra));
     }
     if (map_.contains(kOlderExtra)) older_list_ = &map_.at(kOlderExtra), older_file_ = &map_;
     read_added_tokens();
   }
 
-  /// added_tokens.json says a text and an id; what is special is known from the other files.
+  /// added_tokens.json says a text and an id; what is special is known from the other files, as far as tokenizer_config.json says it in plain strings.
   void read_added_tokens() {
     const FolderFile added(folder_, "added_tokens.json");
-    const auto is_special = [&](const std::string& content) {
-      return std::any_of(standard_.begin(), standard_.end(), [&](const auto& entry) { return entry.second && entry.second->content == content; }) ||
-             std::any_of(out_.extra.begin(), out_.extra.end(), [&](const auto& token) { return token.content == content; });
+    const auto names_it = [&](const char* name, const std::string& content) {
+      if (!map_.contains(name)) return config_.at(name) == content;
+      const Json& value = map_.at(name);
+      return value == content || (value.is_object() && value.at("content") == content);
     };
     for (const auto& [content, id] : added.whole().items()) {
       added.check(id.is_number_unsigned(), fmt::format("\"{}\" has no whole number as its id", content));
-      const bool special = is_special(content);
+      const bool special = known_extra_.contains(content) ||
+                           std::any_of(std::begin(kStandard), std::end(kStandard), [&, &content = content](const char* name) { return names_it(name, content); });
       out_.listed[id.get<std::int64_t>()] = {.content = content, .normalized = !special, .special = special};
     }
   }
@@ -189,6 +194,7 @@ class Merging {
   FolderFile map_;                          // empty where added_tokens_decoder makes it mute
   Names standard_;                          // kStandard, as far as they are set
   Names found_, given_;                     // the model's own names: transformers adds those of the class's arguments before those it collects
+  std::set<std::string> known_extra_;       // of extra tokens, those that transformers knows by their texts when it reads added_tokens.json
   bool has_list_ = false;                   // there is a list of extra special tokens, if an empty one
   const Json* older_list_ = nullptr;        // additional_special_tokens, which counts where there is no such list
   const FolderFile* older_file_ = nullptr;  // where it is from

@@ -2,6 +2,7 @@
 #include "view/advantages.hpp"
 
 #include "method/columns.hpp"
+#include "stages/group_training.hpp"
 #include "stages/step_batch.hpp"
 #include "stages/undecided.hpp"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace rollcall::view {
 namespace {
@@ -70,34 +70,34 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
   for (const auto& g : groups) {
     if (needs_greedy_ && !greedy.contains(g.group.id.prompt)) return {};
     batch.groups.push_back(g.group), batch.scores.push_back(g.scores);
+    batch.training.push_back(stages::recorded(g.group.id, g.training));
   }
   const bool drop = config_->reward.undecided == "drop";
   stages::settle_undecided(batch, drop);
   const auto seed = std::uint64_t(config_->run.seed), step = groups.front().step;
   if (config_->task.shuffle_rewards) stages::shuffle_rewards(batch, seed, step);
-  std::vector<std::size_t> all(batch.groups.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  if (all.empty()) return {};
-  auto columns = stages::make_train_batch(batch, all, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;
+  const auto trained = stages::mini_batch(batch, 0, 1);
+  if (trained.empty()) return {};
+  auto columns = stages::make_train_batch(batch, trained, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;
   columns.seed = seed, columns.step = step;
   columns.progress = double(step - 1) / double(std::max<std::int64_t>(config_->train.steps, 1));
+  stages::add_training(columns, batch, trained);
   const auto prepared = objective_->prepare_step(columns);  // advantages are the step's, whatever its updates
   if (!prepared->statistics().empty()) return {};           // which a piece keeps from step to step, and no file has
   const auto values = prepared->token_advantages();
   std::vector<std::vector<double>> by_group(groups.size());
   auto at = values.begin();
-  auto settled = batch.groups.begin();
+  auto next = trained.begin();
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    const bool stays = settled != batch.groups.end() && settled->id == groups[g].group.id;
+    const bool trains = next != trained.end() && batch.groups[*next].id == groups[g].group.id;
     for (std::size_t i = 0; i < groups[g].scores.size(); ++i) {
       const auto count = std::size_t(stages::policy_tokens(groups[g].group.rollouts[i]));
-      const bool has_left = !stays || stages::leaves_the_step(groups[g].scores[i], drop);
-      by_group[g].insert(by_group[g].end(), count, 0.0);  // of what has left the step
-      if (has_left) continue;
+      by_group[g].insert(by_group[g].end(), count, 0.0);  // of what has left the step, and of groups of which nothing trains
+      if (!trains || stages::leaves_the_step(groups[g].scores[i], drop)) continue;
       std::copy_n(at, count, by_group[g].end() - std::ptrdiff_t(count));
       at += std::ptrdiff_t(count);
     }
-    if (stays) ++settled;
+    if (trains) ++next;
   }
   return by_group;
 }

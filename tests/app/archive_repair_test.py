@@ -27,7 +27,8 @@ def verify_names_file_and_column(harness):
 def repair_then_resume_is_the_undisturbed_run(harness):
     """A damaged shard behind the last checkpoint costs nothing; one that the newest checkpoint goes on with costs the steps since the one before. Neither costs a bit."""
     shard = "shards/train-{:06}-00-0000-scored.h5".format
-    for name, path, resumes_from, aside in (("late", shard(5), "train_000004", shard(5)), ("needed", shard(3), "train_000002", "checkpoints/train_000004")):
+    for name, path, resumes_from, aside in (("late", shard(5), "train_000004", shard(5)), ("needed", shard(3), "train_000002", "checkpoints/train_000004"),
+                                           ("decided", "shards/train-000003-00-0000-training.h5", "train_000002", "checkpoints/train_000004")):
         run = stopped(harness, name)
         victim = run / path
         flip(victim, victim.stat().st_size // 2)

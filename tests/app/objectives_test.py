@@ -38,7 +38,8 @@ def same_on_three_ranks(harness):
 def a_step_is_one_whatever_its_updates(harness):
     """Six updates a step: what is remembered moves once, by all rollouts of the step; their figures are of the step, those of updates are told of all."""
     folder = harness.work / "updates"
-    harness.train(folder, *SMALL, *sets(objective__recipe="reinforce", objective__pieces__surrogate="clip", train__mini_batches=2, train__epochs=3, train__lr=1e-2))
+    harness.train(folder, *SMALL, *sets(objective__recipe="reinforce", objective__pieces__surrogate="clip", train__mini_batches=2, train__epochs=3, train__lr=1e-2,
+                                           train__warmup_steps=0))
     lines = [json.loads(line) for line in harness.succeed("archive", "export", folder, "--purpose", "train").splitlines()]
     baseline = 0.0
     for row in metrics(folder):

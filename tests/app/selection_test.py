@@ -142,11 +142,17 @@ def a_run_may_end_by_its_rollouts(harness):
     check(len(metrics(again)) == 4 and result(again)["policy_sha256"] == result(by_rollouts)["policy_sha256"], "trained from, it is another run")
 
 
+def many_prompts(harness):
+    """A run without a warm start of its own, whose examples would be those of its prompts."""
+    return run(harness, "many_prompts", *sets(sft__steps=0), "--init-from", run(harness, "warm"))
+
+
 def stored_prompts_are_found_by_content(harness):
     """With fewer prompts than were stored, and with a file whose lines have been turned round: what a column says of a prompt is that prompt's."""
     fewer = harness.work / "fewer"
-    source = run(harness, "many_prompts")
-    code, out, err, _ = harness.run("train", harness.tiny, *SMALL, *sets(run__dir=fewer, task__train_prompts=16), "--from-archive", source)
+    source = many_prompts(harness)
+    words = sets(run__dir=fewer, task__train_prompts=16, sft__steps=0)
+    code, out, err, _ = harness.run("train", harness.tiny, *SMALL, *words, "--init-from", run(harness, "warm"), "--from-archive", source)
     check(code == 0 and "prompts that the run file does not have" in err, f"{code}\n{out}\n{err}")
     check(result(fewer)["policy_sha256"] == result(source)["policy_sha256"], "GRPO reads no column by prompt, and trains otherwise")
     questions = [{"question": f"{n} {m} ", "answer": str(n), "prior": (n + 1) / 12} for n in range(10) for m in range(3)]
@@ -161,7 +167,7 @@ def stored_prompts_are_found_by_content(harness):
 
 
 def other_sampling_is_named(harness):
-    source = run(harness, "many_prompts")
+    source = many_prompts(harness)
     words = sets(run__dir=harness.work / "cooler", sampling__temperature=0.5, sampling__top_k=3, train__steps=1)
     code, _, err, _ = harness.run("train", harness.tiny, *SMALL, *words, "--from-archive", source)
     check(code == 0 and "sampling.temperature is 0.5, and was 1" in err and "sampling.top_k is 3, and was 0" in err and "max_new_tokens" not in err, err)

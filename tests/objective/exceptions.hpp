@@ -26,5 +26,6 @@ std::vector<Exception> excused_value();
 std::vector<Exception> excused_baselines();
 std::vector<Exception> excused_shaping();
 std::vector<Exception> excused_credit();
+std::vector<Exception> excused_updates();
 
 }  // namespace rollcall::objective::test

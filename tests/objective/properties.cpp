@@ -131,14 +131,6 @@ std::pair<PlainStep, std::vector<std::int64_t>> dealt(const PlainStep& step, std
   return {part, rollouts};
 }
 
-/// Whether an update of these rollouts has the step's advantages and derivatives, `whole` prepared under the same policy.
-bool agrees(const Objective& objective, const PlainStep& step, const std::vector<std::int64_t>& rollouts, const Objective::Prepared& update,
-            const PlainStep& part, const Objective::Prepared& whole) {
-  const Result all = {0, values(objective.evaluate(whole, step.leaf(step.all())).dlogprob), {}, {}, {}};
-  const Column derivative = values(objective.evaluate(update, part.leaf(part.all())).dlogprob);
-  return token_advantages(update) == rearrange(step, token_advantages(whole), rollouts) && near(derivative, rearrange(step, all.derivative, rollouts), 1e-9);
-}
-
 }  // namespace
 
 bool updates_take_what_the_step_says(const Subject& s, const PlainStep& step, std::size_t mini_batches) {
@@ -151,12 +143,14 @@ bool updates_take_what_the_step_says(const Subject& s, const PlainStep& step, st
   auto left = Objective::statistics(*whole), given = step.statistics;
   for (const PlainStep& pass : {step, later(step)}) {
     const auto reference = objective.prepare(pass.columns());
+    const Column advantage = token_advantages(*reference), derivative = values(objective.evaluate(*reference, pass.leaf(pass.all())).dlogprob);
     for (std::size_t m = 0; m < mini_batches; ++m) {
       auto [part, rollouts] = dealt(pass, m, mini_batches);
       if (rollouts.empty()) continue;
       part.statistics = given;
       const auto update = objective.prepare(part.columns(), {whole, rollouts});
-      if (!agrees(objective, pass, rollouts, *update, part, *reference)) return false;
+      const Column own = values(objective.evaluate(*update, part.leaf(part.all())).dlogprob);
+      if (token_advantages(*update) != rearrange(pass, advantage, rollouts) || !near(own, rearrange(pass, derivative, rollouts), 1e-9)) return false;
       for (const auto& [name, value] : Objective::statistics(*update))  // what the updates move
         if (!given.contains(name) || given.at(name) != value) left[name] = given[name] = value;
     }

@@ -1,6 +1,7 @@
 """Templates rendered by Python's jinja2 as transformers drives it: by transformers' own function where it is installed, else by an environment of the same settings."""
 
 import datetime
+import functools
 import json
 
 import jinja2
@@ -59,6 +60,7 @@ def own_environment():
     return environment
 
 
+@functools.lru_cache(maxsize=16)
 def compiled(source):
     try:
         from transformers.utils.chat_template_utils import _cached_compile_jinja_template as compile_template

@@ -1,6 +1,9 @@
-// Damages the tokenizers of the fixtures and lets what still loads tokenize damaged texts: either an InputError or tokens, never anything else.
+// Damages the tokenizers of the fixtures, and the files beside them in folders, and lets what still loads tokenize damaged texts: either an InputError or tokens,
+// never anything else.
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "support/temporary_folder.hpp"
+#include "text/folder_template.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -48,6 +52,14 @@ const std::vector<std::string> kPieces = {"null",
                                           "\"NFKC\"",
                                           "\"Strip\"",
                                           "\\ud800",
+                                          "\"__type\"",
+                                          "\"content\"",
+                                          "\"lstrip\"",
+                                          "\"eos_token\"",
+                                          "\"additional_special_tokens\"",
+                                          "\"added_tokens_decoder\"",
+                                          "\"chat_template\"",
+                                          "-7",
                                           "\xff",
                                           "[[[[[[[[",
                                           "\"prepend\""};
@@ -95,6 +107,43 @@ nlohmann::json slim(nlohmann::json whole) {
   return whole;
 }
 
+/// Folders of files as transformers reads them; one file of each is damaged.
+class Folders {
+ public:
+  explicit Folders(const std::filesystem::path& fixture) {
+    const auto json = nlohmann::json::parse(read_file(fixture));
+    for (const auto& folder : json.at("folders")) {
+      folders_.push_back(folder.at("files"));
+      for (const auto& [name, content] : folders_.back().items()) contents_.push_back(text_of(content));
+    }
+  }
+
+  /// Writes one, and gives the path.
+  std::filesystem::path write(Random& random) const {
+    const auto& files = folders_[below(random, folders_.size())];
+    std::filesystem::remove_all(scratch_.path() / "f");
+    std::size_t damaged = below(random, files.size());
+    for (const auto& [name, content] : files.items()) {
+      const auto path = scratch_.path() / "f" / name;
+      std::filesystem::create_directories(path.parent_path());
+      const bool spare_tokenizer = name == "tokenizer.json" && below(random, 4) != 0;  // the others are what is tried here
+      std::ofstream(path) << (damaged-- == 0 && !spare_tokenizer ? changed(content, random) : text_of(content));
+    }
+    return scratch_.path() / "f";
+  }
+
+ private:
+  static std::string text_of(const nlohmann::json& content) { return content.is_string() ? content.get<std::string>() : content.dump(); }
+  std::string changed(const nlohmann::json& content, Random& random) const {
+    if (content.is_object() && !content.empty() && below(random, 2) == 0) return swap_values(content, random);
+    return damage(text_of(content), random, contents_);
+  }
+
+  std::vector<nlohmann::json> folders_;
+  std::vector<std::string> contents_;
+  rollcall::testing::TemporaryFolder scratch_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -118,10 +167,18 @@ int main(int argc, char** argv) {
   Random random(argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
   const auto runs = std::atoll(argv[2]);
   std::int64_t loaded = 0, tokens = 0;
+  const Folders beside(std::filesystem::path(argv[1]) / "folders.json");
   for (std::int64_t run = 0; run < runs; ++run) {
     const std::size_t i = below(random, files.size());
     try {
-      const auto tokenizer = text::parse_tokenizer_json(below(random, 3) == 0 ? swap_values(trees[i], random) : damage(files[i], random, files), "damaged");
+      std::shared_ptr<const text::Tokenizer> tokenizer;
+      if (below(random, 4) == 0) {
+        const auto folder = beside.write(random);
+        text::read_folder_template(folder);
+        tokenizer = below(random, 2) == 0 ? text::read_text_files(folder).tokenizer : text::read_folder_tokenizer(folder);
+      } else {
+        tokenizer = text::parse_tokenizer_json(below(random, 3) == 0 ? swap_values(trees[i], random) : damage(files[i], random, files), "damaged");
+      }
       ++loaded;
       const std::string given = damage(texts[below(random, texts.size())], random, texts);
       const auto ids = tokenizer->encode_sequence(given);

@@ -79,6 +79,7 @@ std::vector<StatedToken> stated_batch(const StatedTokens& stated, const std::vec
   std::vector<StatedToken> batch;
   const auto push = [&](StatedToken token) {
     token.special = token.special || named.contains(token.content);
+    if (token.follows_special) token.normalized = !token.special, token.follows_special = false;
     batch.push_back(std::move(token));
   };
   for (const auto& [id, token] : listed) push(token);

@@ -14,6 +14,7 @@ namespace rollcall::text::json_tokenizer {
 struct StatedToken {
   std::string content;
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
+  bool follows_special = false;  ///< no file says `normalized`, which then is the opposite of special, however that comes to be
   bool operator==(const StatedToken&) const = default;
 };
 

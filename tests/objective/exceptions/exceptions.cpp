@@ -16,6 +16,7 @@ const std::vector<Exception>& exceptions() {
              excused_baselines,
              excused_shaping,
              excused_credit,
+             excused_updates,
          }) {
       for (auto& exception : part()) joined.push_back(std::move(exception));
     }

@@ -1,0 +1,129 @@
+// No program can choose to be left undecided: whatever it does has an end that is its own. What a
+// machine does to it has not.
+#include "sandbox/sandbox.hpp"
+#include "sandbox/usage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace rollcall::sandbox {
+namespace {
+
+sandbox::Setup quick() { return {.limits = {.cpu_s = 1, .wall_s = 0.6, .memory = 128 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 2}; }
+
+bool is_decided(const Outcome& o) { return o.end != End::sandbox_error && !o.starved; }
+
+constexpr const char* kPrograms[] = {
+    "import time\ntime.sleep(99)",
+    "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()",
+    "import os\nos.read(os.pipe()[0], 1)",
+    "import time\nwhile time.process_time() < 0.2: pass\ntime.sleep(99)",                               // more than a tenth of the clock, less than its limit
+    "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    while True: pass\ntime.sleep(99)",  // they wait for each other
+    "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    x = b'x' * (40 << 20)\n    time.sleep(99)\ntime.sleep(99)",
+    "import os, signal\nos.kill(0, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)\nraise SystemExit(1)",
+    "import os, signal\nos.kill(-1, signal.SIGKILL)",
+    "import os\nfor d in range(3, 99):\n  try: os.write(d, b'broken: x')\n  except OSError: pass\nraise SystemExit(1)",
+    "import os\nos.closerange(0, 99)\nraise SystemExit(1)",
+    "import os\nwhile True: os.fork()",
+    "while True: print('x' * 9999)",
+    "import ctypes\nctypes.string_at(0)",
+    "import os\nos.abort()",
+    "import os\nos._exit(86)",
+    "import os\nos._exit(87)",
+    "import signal\nfor s in range(1, 64):\n  try: signal.signal(s, signal.SIG_IGN)\n  except (OSError, ValueError): pass\nwhile True: pass",
+    "x = bytearray(10**10)",
+    "def f(x): return f(x)\nf(1)",
+};
+
+constexpr const char* kScripts[] = {
+    "sleep 99",
+    "kill -STOP $$",
+    "kill -9 $PPID; exit 1",
+    "kill -9 -1",
+    "f() { f | f & }; f; sleep 99",
+    "for d in 3 4 5 6 7 8 9; do echo broken: >&$d; done; exit 1",
+    "exec cat /dev/zero",
+};
+
+TEST(Undecided, IsNoProgramsChoice) {
+  const Sandbox sandbox(quick());
+  for (const char* code : kPrograms) {
+    const Outcome o = sandbox.run(python(code));
+    EXPECT_TRUE(is_decided(o) && o.end != End::passed) << code << "\n" << name_of(o.end) << " " << o.reason;
+  }
+  for (const char* script : kScripts) {
+    const Outcome o = sandbox.run(command({"sh", "-c", script}));
+    EXPECT_TRUE(is_decided(o) && o.end != End::passed) << script << "\n" << name_of(o.end) << " " << o.reason;
+  }
+  EXPECT_TRUE(is_decided(sandbox.run(python("import time\ndef f(x):\n  time.sleep(99)", "assert f(1) == 1"))));
+  EXPECT_TRUE(is_decided(sandbox.run(python("import os\nos.read(4, 1 << 20)\nos.read(4, 1 << 20)", "assert f(1) == 1"))));
+}
+
+TEST(Undecided, MemoryOfAllProcessesIsTheRuns) {
+  sandbox::Setup setup = quick();
+  setup.limits.wall_s = 15;
+  const Outcome o = Sandbox(setup).run(python(kPrograms[5]));
+  EXPECT_EQ(std::string(name_of(o.end)) + " " + o.reason, "out_of_memory memory of all its processes: 134217728 bytes");
+}
+
+/// By hand, with a limit of 5 s of processor time and a wall clock of 20 s.
+TEST(Undecided, ShortageOfProcessors) {
+  const auto starved = [](double cpu_s, std::optional<double> waited_s, std::optional<double> pressure, double late_s = 0.0) {
+    Waiting waiting{std::nullopt, std::max(late_s, waited_s.value_or(0.0)), pressure};
+    if (waited_s) waiting.usage = Usage{cpu_s, *waited_s, 0, 1};
+    return shortage_of(waiting, 0.1, 5, 20).starved;
+  };
+  EXPECT_FALSE(starved(0.1, 0.0, {}));       // it slept
+  EXPECT_FALSE(starved(2.5, 9.9, {}));       // it slept for 7.6 s
+  EXPECT_TRUE(starved(2.5, 10.0, {}));       // half of the clock
+  EXPECT_FALSE(starved(5.0, 15.0, {}));      // it has had all that it may use
+  EXPECT_TRUE(starved(0.1, 0.0, {}, 10.0));  // the worker itself did not get on
+  EXPECT_TRUE(starved(0.0, {}, 50.0));
+  EXPECT_FALSE(starved(0.0, {}, 49.0));
+  EXPECT_FALSE(starved(0.0, {}, {}));
+  EXPECT_TRUE(shortage_of({}, 2.0, 5, 20).starved);  // where the kernel tells nothing, as ever: a tenth of the clock
+  EXPECT_FALSE(shortage_of({}, 5.0, 5, 20).starved);
+}
+
+/// All processes of the sandbox get what two busy threads a processor leave of it.
+TEST(Undecided, AMachineThatStarvesARunDecidesNothing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const sched_param none{};
+    if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0) ::_exit(77);
+    sandbox::Setup setup = quick();
+    setup.limits.wall_s = 1.0, setup.limits.cpu_s = 3, setup.workers = 1;
+    std::optional<Sandbox> sandbox(setup);
+    (void)sandbox->run(python("pass"));  // its interpreter has started
+    const sched_param normal{};
+    if (::sched_setscheduler(0, SCHED_OTHER, &normal) != 0) ::_exit(77);
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> busy;
+    for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i) {
+      busy.emplace_back([&] {
+        while (!stop) continue;
+      });
+    }
+    const Outcome o = sandbox->run(python("while True: pass"));
+    stop = true;
+    for (auto& thread : busy) thread.join();
+    const bool ok = o.end == End::timed_out && o.starved && o.reason == "wall clock: 1 s; the machine was short of processors (/proc/PID/schedstat)";
+    if (!ok) std::printf("%s %d %s, %.2f s\n", name_of(o.end), o.starved, o.reason.c_str(), double(o.counts.cpu_us) * 1e-6);
+    std::fflush(stdout);
+    sandbox.reset();
+    ::_exit(ok ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "threads of lower or normal priority cannot be made here";
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace rollcall::sandbox
