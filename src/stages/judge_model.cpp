@@ -108,7 +108,7 @@ JudgeModel::JudgeModel(const JudgeSection& section, const std::string& numerics,
   section_.sampling.vocab_size = format_.tokenizer()->vocab_size();
   section_.prompt = question_of(section);
   end_marks_ = end_marks(section_.prompt);
-  opens_thought_ = writes(section) && text::trim(format_.prompt_text("")).ends_with("<think>");
+  opens_thought_ = writes(section) && text::trim(format_.prompt_text(section_.prompt)).ends_with("<think>");
   if (!writes(section)) {
     rewards_.emplace(model::read_reward_model(folder, &kernels, threads));
     return;

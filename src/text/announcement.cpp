@@ -297,7 +297,7 @@ class Announcements {
     std::size_t first = 0;
     for (std::size_t i = end; i-- > at;) {
       if (t_.is(i, Kind::formula)) first = i;
-      else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and") continue;
+      else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and" || words().hedges.begins(t_, i)) continue;
       else break;
     }
     return first;
