@@ -63,7 +63,7 @@ void bind_judge(ConfigSchema& s, JudgeSection& j) {
   s.bind("judge.system", &j.system, "judge: system message; empty: none is given");
   s.bind("judge.assistant_prefix", &j.assistant_prefix, "judge: beginning of what it writes, given with the question");
   s.bind("judge.extract", &j.extract,
-         "judge: how its verdict is found: yes_no, words:GOOD|BAD, first_integer, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
+         "judge: how its verdict is found: yes_no, yes_no_only, words:GOOD|BAD, first_integer, integer_only, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
   s.bind("judge.scale", &j.scale, "judge: lowest and highest verdict, which become 0 and 1");
   s.bind("judge.votes", &j.votes, "judge: verdicts drawn of each answer; the component is the mean of those that can be read", {1, 1024});
   s.bind("judge.temperature", &j.sampling.temperature, "judge: sampling temperature; 0: greedy", {0, 100});
