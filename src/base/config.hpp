@@ -28,8 +28,9 @@ class ConfigSchema {
   /// A key bound several times is one setting: all its variables get the value.
   void bind(std::string key, Target target, std::string meaning, Range range = {}, std::vector<std::string> choices = {});
   enum class Entries { text, typed };
-  /// A table whose keys belong to somebody else (`objective.knobs.*`): collected as text, checked by their owner. Typed entries are kept as they would be
-  /// written in TOML, which for strings, numbers, booleans and lists of them is JSON too: "1.10" stays a string, 1.10 a number.
+  /// A table whose keys belong to somebody else (`objective.knobs.*`): collected as text, checked
+  /// by their owner. Typed entries are kept as they would be written in TOML, which for strings,
+  /// numbers, booleans and lists of them is JSON too: "1.10" stays a string, 1.10 a number.
   void bind_table(std::string key, KeyValues* target, std::string meaning, Entries entries = Entries::text);
 
   /// Reads a TOML file over the current values. Throws ConfigError naming file, line, key and the nearest valid key.
