@@ -270,7 +270,7 @@ class Taker {
       const std::size_t piece = next_piece(at_ + 1);
       if (is_subject(piece)) return end();
       if (is_value(t_, piece)) return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
-      if (found_.weight == Weight::value) return end();
+      return found_.weight == Weight::value ? end() : put(t_.spelt(at_), t_[at_].spaced);  // "Paris or London" is no answer of one place
     }
     for (const std::string_view equal : {"equals", "equal", "is"}) {
       if (word != equal || !is_name()) continue;
