@@ -21,9 +21,6 @@ const AnnouncementWords& words() {
 
 bool is_one_letter(std::string_view word) { return word.size() == 1 && static_cast<unsigned char>(word[0]) < 0x80; }
 
-/// Capitals alone, as names of points or paths are written: "BAD" after "BCD or" is another name.
-bool is_label(std::string_view text) { return !text.empty() && text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos; }
-
 /// The number of a number in words: "twenty-one", "half".
 bool is_number_word(const Tokens& t, std::size_t at) {
   const std::string_view word = t.word(at);
@@ -272,9 +269,8 @@ class Taker {
     if (!words().remarks.begins(t_, at_) && conjunction) {
       const std::size_t piece = next_piece(at_ + 1);
       if (is_subject(piece)) return end();
-      if (is_value(t_, piece) || (is_label(found_.text) && is_label(t_.spelt(piece))))
-        return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
-      if (found_.weight == Weight::value) return end();
+      if (is_value(t_, piece)) return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
+      return found_.weight == Weight::value ? end() : put(t_.spelt(at_), t_[at_].spaced);  // "Paris or London" is no answer of one place
     }
     for (const std::string_view equal : {"equals", "equal", "is"}) {
       if (word != equal || !is_name()) continue;
