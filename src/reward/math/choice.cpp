@@ -31,16 +31,20 @@ std::optional<Choice> choice_of(std::string_view text) {
   bool is_text = false;
   for (const std::string_view wrapper : {"\\textbf{", "\\text{", "\\textrm{", "\\textit{", "\\mathrm{", "\\mathbf{", "\\boxed{", "**"})
     if (text.starts_with(wrapper)) text.remove_prefix(wrapper.size()), is_text = true;
+  bool is_named = false;  // "Option C", which needs no mark behind the letter
+  for (const std::string_view name : {"option ", "choice ", "answer ", "Option ", "Choice ", "Answer "})
+    if (text.starts_with(name)) text.remove_prefix(name.size()), is_named = true;
   const bool is_bracketed = text.starts_with('(');
   if (is_bracketed) text.remove_prefix(1);
-  if (text.size() < 2 || !is_choice(text[0])) return std::nullopt;
+  if (text.empty() || !is_choice(text[0])) return std::nullopt;
   Choice choice{text[0]};
+  if (is_named && (text.size() == 1 || text == std::string{text[0], '}'})) return choice;
   text.remove_prefix(1);
   if (is_text && !is_bracketed && text.starts_with('}')) text.remove_prefix(1);  // \textbf{C}. 5
   if (text.empty() || (is_bracketed ? std::string_view(")") : kMarks).find(text[0]) == std::string_view::npos) return std::nullopt;
   text.remove_prefix(1);
   const std::size_t begin = std::min(text.find_first_not_of(" ~}*\\"), text.size());
-  if (begin == 0 && !text.empty() && !is_text) return std::nullopt;  // (C)5 is a product, C:D a ratio
+  if (begin == 0 && !text.empty() && !is_text) return std::nullopt;                     // (C)5 is a product, C:D a ratio
   if (begin > 0 && text[begin - 1] == '\\' && begin < text.size()) choice.said = '\\';  // of a command; "\ " is a space
   choice.said += text.substr(begin);
   const auto braces = [&](char brace) { return std::count(choice.said.begin(), choice.said.end(), brace); };

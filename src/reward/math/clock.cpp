@@ -23,7 +23,8 @@ std::optional<int> whole_number(const Node& node, int most) {
 
 /// An hour and minutes with what is said behind them; none for what is no time.
 std::optional<Clock> clock_at(int hour, int minutes, const std::string& said) {
-  if (said.empty()) return hour > 24 ? std::nullopt : std::optional(Clock{(hour % 24) * 60 + minutes, hour > 12 || hour == 0 ? Half::by_hour : Half::open, false});
+  if (said.empty())
+    return hour > 24 ? std::nullopt : std::optional(Clock{(hour % 24) * 60 + minutes, hour > 12 || hour == 0 ? Half::by_hour : Half::open, false});
   if (hour < 1 || hour > 12) return std::nullopt;
   const int in_half = (hour % 12) * 60 + minutes;
   if (said == "am" || said == "midnight") return Clock{in_half, Half::by_word, true};

@@ -59,7 +59,7 @@ class Comparison {
   std::optional<Verdict> equation_and_value(const Node& reference, const Node& answer);
   Verdict chain_holds(const Node& chain);
   Verdict solutions(const Node& equation, const Node& answer);
-  std::optional<std::int32_t> degree_of(const Node& equation);
+  std::optional<std::int32_t> solutions_of(const Node& equation);
   // families.cpp
   std::optional<Verdict> families(const Node& reference, const Node& answer);
   bool has_all_values(const Family& of, const Family& in);

@@ -130,8 +130,7 @@ Own own_value(const Node& root, std::int64_t& work) {
 Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer, std::int64_t& work) {
   const Own own = own_value(answer, work);
   if (!own.is_value) return {Answer::different, "it has no value: " + own.problem};
-  if (verdict.open != Open::no)
-    return own.open == Open::valueless ? Verdict{Answer::different, "it has no value that is shown: " + own.problem} : verdict;
+  if (verdict.open != Open::no) return own.open == Open::valueless ? Verdict{Answer::different, "it has no value that is shown: " + own.problem} : verdict;
   const Own other = own_value(reference, work);
   if (other.open != Open::no) return left_open(other.open, other.problem);
   return {Answer::different, "it is not shown to be equal: " + verdict.reason};

@@ -7,7 +7,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr int kTried = 3;       // values of one side, on either side of zero,
+constexpr int kTried = 3;      // values of one side, on either side of zero,
 constexpr int kSearched = 24;  // are looked for among these of the other
 
 std::optional<Family> family_of(const Node& node) {

@@ -87,7 +87,8 @@ Verdict Comparison::solutions(const Node& equation, const Node& answer) {
   for (const Node& item : spread(answer)) {
     const Node& value = value_of(item);
     const bool is_other = &value != &item && item.children[0].kind == Kind::symbol && item.children[0].text != name;
-    if (is_other || value.kind >= Kind::ratio || has_names(value) || infinity_of(value) != 0) return {Answer::different, "an equation, and no value of its variable"};
+    if (is_other || value.kind >= Kind::ratio || has_names(value) || infinity_of(value) != 0)
+      return {Answer::different, "an equation, and no value of its variable"};
     const auto side = [&](std::size_t n) { return values_.form(with_value(equation.children[n], name, value)); };
     const Verdict solves = values_.compare(side(0), side(1));
     if (solves.answer == Answer::different) return {Answer::different, "a value that does not solve the reference's equation"};
@@ -95,14 +96,21 @@ Verdict Comparison::solutions(const Node& equation, const Node& answer) {
     const Form form = values_.form(value);
     if (std::none_of(found.begin(), found.end(), [&](const Form& f) { return values_.compare(f, form).answer == Answer::equal; })) found.push_back(form);
   }
-  const auto degree = degree_of(equation);
-  if (degree && std::size_t(*degree) == found.size()) return {Answer::equal, "all solutions of the equation"};
+  const auto count = solutions_of(equation);
+  if (count && std::size_t(*count) > found.size() && *count <= 2) return {Answer::different, "one of two solutions"};
+  if (count && std::size_t(*count) == found.size()) return {Answer::equal, "all solutions of the equation"};
   return left_open(Open::equation, "what is said solves it, but may not be all");
 }
 
-/// Of a polynomial equation in one variable; none for others.
-std::optional<std::int32_t> Comparison::degree_of(const Node& equation) {
+/// How many real solutions a polynomial equation in one variable has, up to degree two, and above how many it has at most. None for others.
+std::optional<std::int32_t> Comparison::solutions_of(const Node& equation) {
   Algebra& algebra = values_.algebra();
+  std::string variable;
+  if (const auto curve = coefficients(equation.children[0], equation.children[1], variable); curve && curve->size() == 3) {
+    const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
+    const auto roots = values_.sign(algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4)));
+    if (roots) return 1 + *roots;
+  }
   const Form difference = without_poles(algebra.subtract(values_.form(equation.children[0]), values_.form(equation.children[1])));
   const auto variables = algebra.variables_of(difference);
   if (variables.size() != 1) return std::nullopt;

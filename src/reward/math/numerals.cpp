@@ -14,8 +14,8 @@ namespace rollcall::reward::math {
 namespace {
 
 enum class Role {
-  one,      ///< zero to nineteen
-  ten,      ///< twenty to ninety
+  one,  ///< zero to nineteen
+  ten,  ///< twenty to ninety
   hundred,
   scale,    ///< thousand and above
   times,    ///< dozen, pair: multiplies all before it
@@ -23,8 +23,8 @@ enum class Role {
   ordinal,  ///< third, fifth: a part behind "one" or "a" alone, since it counts otherwise
   article,  ///< a, an
   minus,
-  point,    ///< decimal; its digits follow as words
-  link      ///< and
+  point,  ///< decimal; its digits follow as words
+  link    ///< and
 };
 
 struct Word {
@@ -49,8 +49,10 @@ const Words& words() {
       made[name + "s"] = {Role::part, mpq_class(1, below)};
     };
     for (std::size_t n = 0; n < kOrdinals.size(); ++n) add_part(kOrdinals[n], static_cast<unsigned long>(3 + n));
-    for (const auto& [name, below] : {std::pair("twentieth", 20UL), {"hundredth", 100UL}, {"thousandth", 1000UL}, {"millionth", 1000000UL}}) add_part(name, below);
-    for (const auto& [name, below] : {std::pair("half", 2UL), {"halves", 2UL}, {"quarter", 4UL}, {"quarters", 4UL}}) made[name] = {Role::part, mpq_class(1, below)};
+    for (const auto& [name, below] : {std::pair("twentieth", 20UL), {"hundredth", 100UL}, {"thousandth", 1000UL}, {"millionth", 1000000UL}})
+      add_part(name, below);
+    for (const auto& [name, below] : {std::pair("half", 2UL), {"halves", 2UL}, {"quarter", 4UL}, {"quarters", 4UL}})
+      made[name] = {Role::part, mpq_class(1, below)};
     made["hundred"] = made["hundreds"] = {Role::hundred, 100};
     mpq_class size = 1;
     for (const char* name : kScales) size *= 1000, made[name] = {Role::scale, size}, made[std::string(name) + "s"] = {Role::scale, size};

@@ -24,7 +24,8 @@ std::optional<Node> sum_of_units(const Node& first, const Node& second) {
   if (first.kind == Kind::degrees && small->powers == find_unit("minutes")->powers && small->factor <= 60)
     return node(Kind::add, first, node(Kind::degrees, node(Kind::divide, node(Kind::multiply, second.children[0], number(small->factor)), number(3600))));
   const auto large = first.kind == Kind::unit ? find_unit(first.text) : std::nullopt;
-  return large && large->powers == small->powers && large->counted.empty() && large->factor > small->factor ? std::optional(node(Kind::add, first, second)) : std::nullopt;
+  return large && large->powers == small->powers && large->counted.empty() && large->factor > small->factor ? std::optional(node(Kind::add, first, second))
+                                                                                                            : std::nullopt;
 }
 
 }  // namespace

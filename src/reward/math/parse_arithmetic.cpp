@@ -92,7 +92,8 @@ Node Parser::operand(bool may_be_spaced) {
 bool Parser::is_before_number(const Token& token) {
   const Token behind = tokens_.at(token.end);
   if (behind.kind == TokenKind::words) return numeral_at(behind.text).has_value();
-  return behind.kind == TokenKind::number || behind.kind == TokenKind::letter || behind.text == "(" || behind.text == "infty" || behind.text == "frac" || behind.text == "sqrt";
+  return behind.kind == TokenKind::number || behind.kind == TokenKind::letter || behind.text == "(" || behind.text == "infty" || behind.text == "frac" ||
+         behind.text == "sqrt";
 }
 
 /// 1 or -1 at a sign, which may be a word: "negative 5", "5 plus 3". 0 elsewhere.
@@ -110,17 +111,19 @@ bool Parser::take_times(const Node& before) {
 }
 
 bool Parser::take_division() {
-  if (take_command("div")) return true;
-  const Token by = is_words("divided") ? tokens_.at(token_.end) : token_;
-  const bool is_plain = is_words("divided") && tokens_.run(by.begin) == "by";
-  if (!is_plain && !is_words("divided by")) return false;
-  advance_to(is_plain ? by.begin + 2 : token_.end);
-  return true;
+  if (take_command("div") || take_words("divided by")) return true;
+  if (!is_words("divided")) return false;
+  const Token by = tokens_.at(token_.end);
+  const bool is_division = tokens_.run(by.begin) == "by";
+  if (is_division) advance_to(by.begin + 2);
+  return is_division;
 }
 
 /// The half of "5 and a half".
 bool Parser::take_numeral_behind_and(Node& value) {
-  std::string_view rest = is_command("and") ? tokens_.text().substr(token_.end) : token_.kind == TokenKind::words ? std::string_view(token_.text) : std::string_view();
+  std::string_view rest = is_command("and")                 ? tokens_.text().substr(token_.end)
+                          : token_.kind == TokenKind::words ? std::string_view(token_.text)
+                                                            : std::string_view();
   if (is_command("and")) rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   else if (rest.starts_with("and ")) rest.remove_prefix(4);
   else return false;
@@ -165,6 +168,9 @@ Node Parser::product() {
       return all_except();
     } else if (value.kind == Kind::unit && is_sign("/") && (take_unit_sign(value.text), !is_sign("/"))) {  // $3/hour
       value = with_unit(std::move(value));
+    } else if (at_unit_below(value)) {
+      advance();
+      value = with_unit(unit_of(std::move(value), "/"));
     } else if (take_times(value)) {
       value = times(std::move(value), operand(true));
     } else if (const bool is_line = take("/"); is_line || take_division()) {

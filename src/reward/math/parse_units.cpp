@@ -20,10 +20,10 @@ bool is_temperature(std::string_view words) {
 
 /// Applies the first of the words behind a value to it, if it changes values: 5 million, 75 percent. False if it does not.
 bool apply_word(Node& value, std::string& words) {
-  const std::size_t size = std::min(words.find(' '), words.size());
+  const std::size_t size = words.starts_with("per cent") && !words.starts_with("per cents") ? 8 : std::min(words.find(' '), words.size());
   const std::string first = text::lower(words.substr(0, size)), rest(text::trim(std::string_view(words).substr(size)));
   Node& inner = value.kind == Kind::unit ? value.children[0] : value;
-  if (first == "percent" || first == "pct") inner = node(Kind::percent, std::move(inner));
+  if (first == "percent" || first == "per cent" || first == "pct" || first == "%" || first == "\\%") inner = node(Kind::percent, std::move(inner));
   else if (first == "squared" || first == "cubed") inner = node(Kind::power, std::move(inner), number(first == "squared" ? 2 : 3));
   else if (first == "factorial") inner = call("factorial", std::move(inner));
   else if (first == "deg" || first == "degrees" || first == "degree") inner = is_temperature(rest) ? std::move(inner) : node(Kind::degrees, std::move(inner));
@@ -61,7 +61,8 @@ const char* Parser::currency() const {
 
 /// A value with words behind it, the first of which may change it.
 Node Parser::with_words(Node value, std::string words) {
-  while (!words.empty() && apply_word(value, words)) {}
+  while (!words.empty() && apply_word(value, words)) {
+  }
   return words.empty() ? std::move(value) : unit_of(std::move(value), words);
 }
 
@@ -75,6 +76,7 @@ bool Parser::at_unit(const Node& value) {
   const std::string_view run = tokens_.run(token_.begin);
   if (run == "AM" || run == "PM" || run == "am" || run == "pm") return value.kind == Kind::number;
   if (!is_number(value)) return false;
+  if (run == "an" && tokens_.at(token_.begin + run.size()).kind == TokenKind::words) return true;  // half an hour
   if (run.size() > 1) return is_unit(run);
   if (!is_letter_unit(run)) return false;
   saw_letter_unit_ = true;
@@ -104,6 +106,14 @@ std::string Parser::unit_word(const Token& token) const {
   return token.kind == TokenKind::letter && run.empty() ? token.text : std::string(run);  // \text{m}
 }
 
+/// 5/\text{s}, at the line: a unit below it.
+bool Parser::at_unit_below(const Node& value) {
+  if (!is_sign("/") || !is_number(value)) return false;
+  const Token behind = tokens_.at(token_.end);
+  const auto unit = behind.kind == TokenKind::words ? find_unit(behind.text) : std::nullopt;
+  return unit && !unit->powers.empty() && unit->counted.empty();
+}
+
 /// (cm), at the bracket: a unit in brackets behind a value.
 bool Parser::at_bracketed_unit() const {
   const std::string_view rest = tokens_.text().substr(token_.begin);
@@ -128,13 +138,15 @@ Node Parser::with_unit(Node value) {
   for (bool first = true; at_unit_word(first); first = false) {
     std::string words = unit_word(token_);
     advance_to(token_.kind == TokenKind::letter ? std::max(token_.end, token_.begin + words.size()) : token_.end);
-    while (unit.empty() && value.kind != Kind::words && !words.empty() && apply_word(value, words)) {}
+    while (unit.empty() && value.kind != Kind::words && !words.empty() && apply_word(value, words)) {
+    }
     if (words.empty()) continue;
     if (unit.empty()) words = without_time(value, std::move(words));
     if (!unit.empty() && unit.back() != '/') unit += ' ';
     unit += words;
     take_unit_power(unit);
-    if (text::lower(unit).ends_with("of") && token_.kind == TokenKind::letter && token_.text == "a") advance();  // of a cup
+    const std::string article = text::lower(unit).ends_with("of") ? unit_word(token_) : std::string();
+    if (article == "a" || article == "an") advance_to(token_.begin + article.size());  // of a cup
     take_unit_sign(unit);
   }
   if (value.kind != Kind::words) return unit.empty() ? std::move(value) : unit_of(std::move(value), unit);
@@ -144,8 +156,8 @@ Node Parser::with_unit(Node value) {
 
 bool Parser::at_unit_word(bool is_first) {
   if (token_.kind == TokenKind::words && !is_first && token_.text == "to") {  // 12 ways to choose
-    const Token behind = tokens_.at(token_.end);
-    return behind.kind == TokenKind::words && !numeral_at(text::lower(behind.text));
+    const std::string behind = unit_word(tokens_.at(token_.end));
+    return behind.size() > 1 && !numeral_at(behind);
   }
   if (token_.kind == TokenKind::words) return at_factor();
   if (token_.kind != TokenKind::letter) return false;

@@ -39,8 +39,9 @@ mpq_class literal(const std::string& text) {
   return value;
 }
 
-/// Whether words are read once more as plain text: "all real numbers except 1", "negative 5", "5" behind a sign.
+/// Whether words are read once more as plain text: "x = 3 or x = 5", "all real numbers except 1", "negative 5".
 bool begins_formula(std::string_view words) {
+  if (words.find('=') != std::string_view::npos) return true;
   if (words.starts_with("all real") && words.find("except") != std::string_view::npos) return !words.ends_with("except") && !words.ends_with("except for");
   for (const std::string_view opening : {"positive ", "negative ", "minus ", "plus ", "infinity "})
     if (words.starts_with(opening)) return true;
@@ -76,8 +77,17 @@ Node Parser::primary() {
 Node Parser::worded() {
   const std::string text = token_.text, lower = text::lower(text);
   advance();
-  if (const auto numeral = numeral_at(text)) return with_words(number(numeral->value), std::string(text::trim(std::string_view(text).substr(numeral->size))));
+  if (const auto numeral = numeral_at(text)) {
+    const std::string rest(text::trim(std::string_view(text).substr(numeral->size)));
+    const bool is_list = rest.starts_with("or ") || rest.starts_with("and ") || rest.starts_with(",");
+    return is_list ? parse_answer(text, reading_).root : with_words(number(numeral->value), rest);
+  }
   if (auto named = named_by_words(lower)) return *named;
+  std::string_view opening = lower;
+  if (opening.ends_with(" of")) opening.remove_suffix(3);
+  if (opening == "all real") opening = "all reals";
+  if (auto numbers = token_.kind == TokenKind::letter ? named_by_words(opening) : std::nullopt; numbers && numbers->kind == Kind::symbol)
+    return advance(), *numbers;  // all real values of x
   const bool is_formula = lower.find('\\') == std::string::npos && lower.find(' ') != std::string::npos && begins_formula(lower);
   const bool is_value = !lower.empty() && lower[0] >= '0' && lower[0] <= '9' && lower.find('\\') == std::string::npos;
   if (is_formula || is_value || are_single_words(lower)) return parse_answer(text, reading_).root;
@@ -92,6 +102,8 @@ std::optional<Node> Parser::named_by_words(std::string_view words) {
   for (const std::string_view opening : {"the set of ", "all of ", "all ", "any ", "every ", "each ", "the "})
     if (words.starts_with(opening)) words.remove_prefix(opening.size());
   constexpr std::string_view kReal[] = {"real numbers", "reals", "real number", "real values", "real value"};
+  for (const std::string_view ending : {" of x", " x", " of n", " n"})
+    if (words.ends_with(ending)) words.remove_suffix(ending.size());
   if (words == "integers") return symbol("Z");
   return holds(kReal, words) ? std::optional(symbol("R")) : std::nullopt;
 }

@@ -95,6 +95,7 @@ class Parser {
   std::string unit_fraction();
   std::string unit_word(const Token& token) const;
   bool at_bracketed_unit() const;
+  bool at_unit_below(const Node& value);
   Node with_arc(Node degrees);
   // parse_values.cpp
   Node primary();

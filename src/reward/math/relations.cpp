@@ -120,7 +120,8 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   const bool is_label = name_a.kind == Kind::words || name_b.kind == Kind::words;
   if (is_assignment(a) && is_assignment(b) && (is_same(name_a, name_b) || is_label || is_curve)) {
     Verdict verdict = compare(a.children[1], b.children[1]);
-    const bool is_other = is_label && name_a.kind == name_b.kind && name_a.text.find(name_b.text) == std::string::npos && name_b.text.find(name_a.text) == std::string::npos;
+    const bool is_other =
+        is_label && name_a.kind == name_b.kind && name_a.text.find(name_b.text) == std::string::npos && name_b.text.find(name_a.text) == std::string::npos;
     return is_other && verdict.answer == Answer::equal ? Verdict{Answer::different, "the same value under another name"} : verdict;
   }
   const auto flipped = [](char sign) { return sign == '>' ? '<' : sign == 'g' ? 'l' : sign; };

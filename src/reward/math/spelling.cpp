@@ -6,6 +6,7 @@
 #include "text/prose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 
@@ -39,6 +40,8 @@ constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"},
                                     {"ℤ", "\\mathbb{Z}"},
                                     {"…", "\\ldots "},
                                     {"¢", "\\text{ cents}"},
+                                    {"℃", "^\\circ C"},
+                                    {"℉", "^\\circ F"},
                                     {"，", ", "},
                                     {"、", ", "},
                                     {"；", "; "},
@@ -52,7 +55,7 @@ constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"},
                                     {"\xE2\x80\x89", "~"},
                                     {"\xC2\xA0", "~"}};
 /// Commands with one argument that show nothing of the value.
-constexpr std::string_view kDropped[] = {"\\textcolor", "\\color", "\\hspace", "\\vspace", "\\phantom", "\\cancel"};
+constexpr std::string_view kDropped[] = {"\\textcolor", "\\color", "\\hspace", "\\vspace", "\\phantom", "\\cancel", "\\tag"};
 
 template <class Table>
 const Spelling* at_start(const Table& table, std::string_view rest) {
@@ -78,6 +81,7 @@ Piece outside_text(std::string_view rest, char before) {
 
 /// The length of a dropped command with its argument; zero where none begins.
 std::size_t dropped(std::string_view rest) {
+  if (rest.size() < 2 || std::string_view("tchvp").find(rest[1]) == std::string_view::npos) return 0;
   for (const std::string_view command : kDropped) {
     if (!rest.starts_with(command)) continue;
     const std::size_t open = rest.find_first_not_of("* ", command.size());
@@ -102,9 +106,30 @@ std::size_t ordinal(char digit, std::string_view rest) {
 }
 
 /// What announces an answer or hedges a number, and says nothing of its value. In small letters; "\text{" may stand before it.
-constexpr std::string_view kOpenings[] = {"the final answer is", "the answer is", "final answer is", "answer is",  "final answer:", "the answer:", "answer:", "equal to ", "equals ", "approximately ",
-                                          "about ",              "roughly ",      "around ",         "exactly ",   "precisely ",    "a total of ", "only ",   "either ",   "both ",   "答案是",
-                                          "答案为",              "答案：",        "答案:",           "答："};
+constexpr std::string_view kOpenings[] = {"the final answer is",
+                                          "the answer is",
+                                          "final answer is",
+                                          "answer is",
+                                          "final answer:",
+                                          "the answer:",
+                                          "answer:",
+                                          "equal to ",
+                                          "equals ",
+                                          "approximately ",
+                                          "about ",
+                                          "roughly ",
+                                          "around ",
+                                          "exactly ",
+                                          "precisely ",
+                                          "a total of ",
+                                          "only ",
+                                          "either ",
+                                          "both ",
+                                          "答案是",
+                                          "答案为",
+                                          "答案：",
+                                          "答案:",
+                                          "答："};
 constexpr std::string_view kEndings[] = {"is the final answer", "is the answer", "is my answer", "is the solution", "is correct", "in total", "altogether"};
 constexpr std::string_view kTexts[] = {"\\text{", "\\textbf{", "\\mathrm{", "\\textrm{", "\\mbox{"};
 
@@ -124,7 +149,9 @@ std::string_view unquoted(std::string_view text) {
 /// Without one of the openings, within a wrapper of text or not; what is left of the wrapper is kept.
 std::string without_opening(const std::string& text) {
   const std::string_view wrapper = text_at(text);
-  const std::string lower = text::lower(text.substr(wrapper.size()));
+  constexpr std::string_view kInitials = "tTfFaAeErRpPoObB\xE7";
+  if (text.size() <= wrapper.size() || kInitials.find(text[wrapper.size()]) == std::string_view::npos) return text;
+  const std::string lower = text::lower(std::string_view(text).substr(wrapper.size(), 24));
   const auto row = std::find_if(std::begin(kOpenings), std::end(kOpenings), [&](std::string_view o) { return lower.starts_with(o); });
   if (row == std::end(kOpenings)) return text;
   std::string rest = text.substr(wrapper.size() + row->size());
@@ -137,6 +164,7 @@ std::string without_opening(const std::string& text) {
 
 std::string without_ending(std::string text) {
   const bool has_brace = text.ends_with('}');
+  if (text.size() < 8 || std::string_view("rntl").find(text[text.size() - (has_brace ? 2 : 1)]) == std::string_view::npos) return text;
   const std::string lower = text::lower(std::string_view(text).substr(0, text.size() - (has_brace ? 1 : 0)));
   for (const std::string_view ending : kEndings) {
     if (!lower.ends_with(ending) || lower.size() == ending.size()) continue;
@@ -154,6 +182,10 @@ std::string without_ending(std::string text) {
 std::string essential(std::string_view whole) {
   std::string plain(unquoted(whole));
   for (std::size_t size = 0; size != plain.size();) size = plain.size(), plain = without_ending(without_opening(plain));
+  for (const auto& [words, sign] : {std::pair<std::string_view, const char*>(" is equal to ", " = "), {" equals ", " = "}, {" per cent", " percent"}}) {
+    const std::size_t at = plain.find(words);
+    if (at != std::string::npos && !std::string_view(plain).substr(at + words.size()).starts_with('s')) plain.replace(at, words.size(), sign);
+  }
   std::string_view text = plain;
   if (text.starts_with("an ") && text.size() > 6 && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 3) == std::string_view::npos) text.remove_prefix(3);
   const std::size_t at = std::min({text.find("for all"), text.find("for every"), text.find("\\forall")});
@@ -169,7 +201,15 @@ std::string essential(std::string_view whole) {
 
 /// The length of "\pmod{7}", "\pmod 7" or "(mod 7)", and its number; zero for anything else.
 std::size_t modulus(std::string_view rest, std::string& number) {
-  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("\\pmod{", "}"), {"\\pmod ", ""}, {"\\pmod", ""}, {"(\\mod ", ")"}, {"(\\bmod ", ")"}, {"(mod ", ")"}, {"\\bmod ", ""}, {"\\mod ", ""}}) {
+  if (rest.size() < 5 || rest.substr(0, 8).find("mod") == std::string_view::npos) return 0;
+  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("\\pmod{", "}"),
+                                    {"\\pmod ", ""},
+                                    {"\\pmod", ""},
+                                    {"(\\mod ", ")"},
+                                    {"(\\bmod ", ")"},
+                                    {"(mod ", ")"},
+                                    {"\\bmod ", ""},
+                                    {"\\mod ", ""}}) {
     if (!rest.starts_with(open)) continue;
     const std::size_t end = std::min(rest.find_first_not_of("0123456789", open.size()), rest.size());
     if (end == open.size() || !rest.substr(end).starts_with(close)) continue;
@@ -212,6 +252,13 @@ std::size_t greek_unit(std::string_view rest, std::string_view before, std::stri
   return 0;
 }
 
+/// The characters that no spelling below begins with.
+constexpr auto kBeginsNothing = [] {
+  std::array<bool, 256> all{};
+  for (const char c : std::string_view("0123456789+-*/=<>!,|_)[]}bcdefghijlmoquvwxyzBCDEFGHIJKLNOQRSTUVWXYZ")) all[static_cast<unsigned char>(c)] = true;
+  return all;
+}();
+
 }  // namespace
 
 std::string respelt(std::string_view whole) {
@@ -219,6 +266,10 @@ std::string respelt(std::string_view whole) {
   const std::string_view text = essence;
   std::string plain, found;
   for (std::size_t at = 0; at < text.size();) {
+    if (kBeginsNothing[static_cast<unsigned char>(text[at])]) {
+      plain += text[at++];
+      continue;
+    }
     const std::string_view rest = text.substr(at);
     const bool is_ascii = static_cast<unsigned char>(rest[0]) < 0x80;
     if (const auto* row = is_ascii ? nullptr : at_start(kSuperscripts, rest)) {
@@ -229,7 +280,10 @@ std::string respelt(std::string_view whole) {
       plain += "\\text{ mod " + found + "}", at += mod;
     } else if (const std::size_t size = is_ascii && rest[0] != '\\' && rest[0] != 'k' && rest[0] != 'M' ? 0 : greek_unit(rest, plain, found); size > 0) {
       plain += "\\text{ " + found + "}", at += size;
-    } else if (const std::size_t hash = rest.starts_with("\\#") ? 2 : rest[0] == '#' ? 1 : 0; hash > 0 && rest.size() > hash && std::isdigit(static_cast<unsigned char>(rest[hash])) != 0) {
+    } else if (const std::size_t hash = rest.starts_with("\\#") ? 2
+                                        : rest[0] == '#'        ? 1
+                                                                : 0;
+               hash > 0 && rest.size() > hash && std::isdigit(static_cast<unsigned char>(rest[hash])) != 0) {
       at += hash;
     } else if (const std::size_t ending = ordinal(plain.empty() ? ' ' : plain.back(), rest); ending > 0) {
       at += ending;

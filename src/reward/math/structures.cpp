@@ -75,9 +75,15 @@ Verdict any_equal(std::size_t count, std::size_t& at, VerdictOf verdict_of) {
 }
 
 bool says_nothing(const Node& node) {
-  constexpr std::string_view kNothing[] = {"none", "no solution", "no solutions", "empty set", "no real solution", "no real solutions", "the empty set"};
-  return (node.kind == Kind::set && node.children.empty()) ||
-         (node.kind == Kind::words && std::find(std::begin(kNothing), std::end(kNothing), node.text) != std::end(kNothing));
+  if (node.kind != Kind::words) return node.kind == Kind::set && node.children.empty();
+  std::string_view words = node.text;
+  for (const std::string_view opening : {"there are ", "there is ", "the ", "an "})
+    if (words.starts_with(opening)) words.remove_prefix(opening.size());
+  for (const std::string_view ending : {" exists", " exist"})
+    if (words.ends_with(ending)) words.remove_suffix(ending.size());
+  constexpr std::string_view kNothing[] = {"none",     "no solution",  "no solutions", "empty set", "null set", "no real solution", "no real solutions",
+                                           "no roots", "no real roots"};
+  return std::find(std::begin(kNothing), std::end(kNothing), words) != std::end(kNothing);
 }
 
 }  // namespace
@@ -234,7 +240,8 @@ Verdict Comparison::unordered(const std::vector<Node>& a, const std::vector<Node
   Verdict all{Answer::equal, "the same items"};
   for (std::size_t n = 0; n < a.size(); ++n) {
     std::size_t at = 0;
-    Verdict found = any_equal(b.size(), at, [&](std::size_t m) { return repetitions_count && is_matched[m] ? Verdict{Answer::different} : compare(a[n], b[m]); });
+    Verdict found =
+        any_equal(b.size(), at, [&](std::size_t m) { return repetitions_count && is_matched[m] ? Verdict{Answer::different} : compare(a[n], b[m]); });
     if (found.answer == Answer::different) return {Answer::different, fmt::format("item {} of the reference is missing", n + 1)};
     if (found.answer == Answer::equal) is_matched[at] = true;
     else all = graver(std::move(all), std::move(found));
@@ -265,6 +272,7 @@ Verdict Comparison::matrices(const Node& a, const Node& b) {
 
 /// Percents and degrees may be left out on one side; where both have them they count.
 Verdict Comparison::scalars(const Node& a, const Node& b) {
+  if (a.kind == Kind::number && b.kind == Kind::number) return compare_numbers(*a.value, *b.value);
   if (infinity_of(a) != 0 || infinity_of(b) != 0) {
     const bool equal = infinity_of(a) == infinity_of(b);
     return {equal ? Answer::equal : Answer::different, equal ? "the same infinity" : "an infinite and another value"};

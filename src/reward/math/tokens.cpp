@@ -30,12 +30,13 @@ constexpr Spelling kUnicode[] = {
 };
 
 /// Commands that only lay out, and change nothing.
-constexpr std::string_view kLayout[] = {"left",      "right",    "big",         "Big",       "bigg",         "Bigg",      "bigl",  "bigr",
-                                        "Bigl",      "Bigr",     "biggl",       "biggr",     "displaystyle", "textstyle", "quad",  "qquad",
-                                        "limits",    "nolimits", "scriptstyle", "middle",    "rm",           "bf",        "it",    "hfill",
-                                        "thinspace", "enspace",  "mathord",     "mathstrut", "blacksquare",  "checkmark", "square",
-                                        "tiny",      "small",    "large",       "Large",     "LARGE",        "huge",      "Huge",  "normalsize",
-                                        "scriptsize", "footnotesize", "scriptscriptstyle", "sf", "tt", "sl", "sc", "mathsurround", "allowbreak", "nobreak"};
+constexpr std::string_view kLayout[] = {"left",        "right",     "big",    "Big",        "bigg",         "Bigg",         "bigl",
+                                        "bigr",        "Bigl",      "Bigr",   "biggl",      "biggr",        "displaystyle", "textstyle",
+                                        "quad",        "qquad",     "limits", "nolimits",   "scriptstyle",  "middle",       "rm",
+                                        "bf",          "it",        "hfill",  "thinspace",  "enspace",      "mathord",      "mathstrut",
+                                        "blacksquare", "checkmark", "square", "tiny",       "small",        "large",        "Large",
+                                        "LARGE",       "huge",      "Huge",   "normalsize", "scriptsize",   "footnotesize", "scriptscriptstyle",
+                                        "sf",          "tt",        "sl",     "sc",         "mathsurround", "allowbreak",   "nobreak"};
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {
@@ -99,14 +100,16 @@ constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan", "cot", "sec", 
                                            "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil",   "cis"};
 constexpr std::string_view kPlainWords[] = {"sqrt",  "cbrt",   "pi",      "and",    "or",   "inf",  "infinity", "infty", "oo",    "theta", "alpha", "beta",
                                             "gamma", "lambda", "degrees", "degree", "asin", "acos", "atan",     "frac",  "union", "lg",    "infty"};
-constexpr std::string_view kUnitWords[] = {"mm",  "cm",  "dm",   "km",  "nm",  "ft",  "yd",  "mi",  "mg",  "kg",   "ml",    "mL",     "cL",     "dL",  "kL",  "lb",  "lbs", "oz",    "hr",   "hrs",
-                                           "ms",  "ns",  "kW",   "mW",  "MW",  "GW",  "Hz",  "kHz", "MHz", "GHz",  "THz",   "mph",    "kmh",    "kph", "min", "sec", "in",  "inch",  "inches", "rad",
-                                           "kJ",  "MJ",  "GJ",   "mJ",  "kN",  "MN",  "kPa", "MPa", "kV",  "mV",   "mA",    "kWh",    "eV",     "keV", "MeV", "GeV", "kB",  "KB",    "MB",   "GB", "sq", "cu",
-                                           "TB",  "mol", "kcal", "cal", "atm", "psi", "rpm", "pm",  "deg", "yr",   "yrs",   "gal",    "square", "cubic", "cents", "hours", "miles", "USD", "mod"};
-constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one",
-                                            "two", "six", "ten", "dne", "DNE",  "No",  "Yes", "The", "All", "mon",  "sun",
-                                            "tue", "wed", "thu", "fri", "sat",  "Mon", "Sun", "if",  "of",  "to",   "per", "any", "set", "sum", "can", "has", "was", "are", "its", "for", "out", "old", "new", "few"};
-constexpr std::string_view kLetterUnits = "mgshLlNJWVK";
+constexpr std::string_view kUnitWords[] = {"mm",  "cm",  "dm",  "km",  "nm",     "ft",    "yd",    "mi",    "mg",    "kg",   "ml",     "mL",  "cL",  "dL",
+                                           "kL",  "lb",  "lbs", "oz",  "hr",     "hrs",   "ms",    "ns",    "kW",    "mW",   "MW",     "GW",  "Hz",  "kHz",
+                                           "MHz", "GHz", "THz", "mph", "kmh",    "kph",   "min",   "sec",   "in",    "inch", "inches", "rad", "kJ",  "MJ",
+                                           "GJ",  "mJ",  "kN",  "MN",  "kPa",    "MPa",   "kV",    "mV",    "mA",    "kWh",  "eV",     "keV", "MeV", "GeV",
+                                           "kB",  "KB",  "MB",  "GB",  "sq",     "cu",    "TB",    "mol",   "kcal",  "cal",  "atm",    "psi", "rpm", "pm",
+                                           "deg", "yr",  "yrs", "gal", "square", "cubic", "cents", "hours", "miles", "USD",  "mod"};
+constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two", "six", "ten", "dne", "DNE",
+                                            "No",  "Yes", "The", "All", "mon",  "sun", "tue", "wed", "thu", "fri",  "sat", "Mon", "Sun", "if",  "of",  "to",
+                                            "per", "any", "set", "sum", "can",  "has", "was", "are", "its", "for",  "out", "old", "new", "few"};
+constexpr std::string_view kLetterUnits = "mgshLlNJWVKA";
 constexpr std::string_view kTextCommands[] = {"text",         "textbf",     "textit", "textrm", "mbox",   "hbox",   "mathrm", "emph",
                                               "operatorname", "textnormal", "texttt", "textsf", "textup", "textsl", "textsc", "textmd"};
 

@@ -129,9 +129,9 @@ struct PrefixRow {
 
 /// SI brochure, table 7.
 inline constexpr PrefixRow kPrefixes[] = {
-    {"Y", "yotta", 24}, {"Z", "zetta", 21}, {"E", "exa", 18},    {"P", "peta", 15},   {"T", "tera", 12},       {"G", "giga", 9},    {"M", "mega", 6},
-    {"k K", "kilo", 3}, {"h", "hecto", 2},  {"da", "deca", 1},   {"d", "deci", -1},   {"c", "centi", -2},      {"m", "milli", -3},  {"µ μ u", "micro", -6},
-    {"n", "nano", -9},  {"p", "pico", -12}, {"f", "femto", -15}, {"a", "atto", -18},  {"z", "zepto", -21},     {"y", "yocto", -24},
+    {"Y", "yotta", 24}, {"Z", "zetta", 21}, {"E", "exa", 18},    {"P", "peta", 15},  {"T", "tera", 12},   {"G", "giga", 9},    {"M", "mega", 6},
+    {"k K", "kilo", 3}, {"h", "hecto", 2},  {"da", "deca", 1},   {"d", "deci", -1},  {"c", "centi", -2},  {"m", "milli", -3},  {"µ μ u", "micro", -6},
+    {"n", "nano", -9},  {"p", "pico", -12}, {"f", "femto", -15}, {"a", "atto", -18}, {"z", "zepto", -21}, {"y", "yocto", -24},
 };
 
 }  // namespace rollcall::reward::math

@@ -16,11 +16,14 @@ namespace rollcall::reward::math {
 namespace {
 
 /// Words that change what is said of a value, so that no unit or thing has them.
-constexpr std::string_view kChanging[] = {"plus",  "minus",  "less",   "than", "over",    "under",    "above",     "below", "divided", "multiplied", "by",  "not",   "no",
-                                          "non",   "except", "but",    "if",   "unless",  "or",       "either",    "nor",   "is",      "are",        "was", "were",  "isn't",
-                                          "wrong", "false",  "unknown", "least", "most",   "maybe",    "perhaps",   "possibly", "probably", "incorrect", "remainder", "root", "power",
-                                          "percent", "mod", "modulo", "infinity", "without", "factorial", "never", "cannot", "can't", "don't", "won't", "aren't", "wasn't", "impossible"};
-constexpr std::string_view kFillers[] = {"a", "an", "the", "of", "and", "to", "from", "for", "at", "on", "with", "such", "total", "altogether", "all", "exactly", "only", "about"};
+constexpr std::string_view kChanging[] = {"plus",       "minus",   "less",  "than",    "over",  "under",   "above",    "below",     "divided",
+                                          "multiplied", "by",      "not",   "no",      "non",   "except",  "but",      "if",        "unless",
+                                          "or",         "either",  "nor",   "is",      "are",   "was",     "were",     "isn't",     "wrong",
+                                          "false",      "unknown", "least", "most",    "maybe", "perhaps", "possibly", "probably",  "incorrect",
+                                          "remainder",  "root",    "power", "percent", "mod",   "modulo",  "infinity", "without",   "factorial",
+                                          "never",      "cannot",  "can't", "don't",   "won't", "aren't",  "wasn't",   "impossible"};
+constexpr std::string_view kFillers[] = {"a",  "an",   "the",  "of",    "and",        "to",  "from",    "for",  "at",
+                                         "on", "with", "such", "total", "altogether", "all", "exactly", "only", "about"};
 
 using Entries = std::unordered_map<std::string, Unit>;
 
@@ -46,7 +49,8 @@ const Unit* single(const Table& table, std::string_view word) {
 
 /// The part of a counted thing's name that its forms share: goat of goats, bo of box and boxes, stor of stories.
 std::string stem_of(std::string word) {
-  constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {{"men", "man"}, {"women", "woman"}, {"children", "child"}, {"people", "person"}, {"mice", "mouse"}, {"geese", "goose"}};
+  constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {{"men", "man"},       {"women", "woman"}, {"children", "child"},
+                                                                          {"people", "person"}, {"mice", "mouse"},  {"geese", "goose"}};
   for (const auto& [plural, one] : kIrregular)
     if (word == plural) return stem_of(std::string(one));
   for (const std::string_view ending : {"ies", "ie", "es", "s", "y", "e"}) {
@@ -60,10 +64,17 @@ std::string stem_of(std::string word) {
 /// In plain text: "kg \cdot m/s^{2}" without TeX.
 std::string plain(std::string_view words) {
   constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
-      {"\\cdot", " "}, {"\\times", " "},  {"\\text", ""}, {"\\mathrm", ""}, {"\\rm", ""}, {"\\mu", "µ"},  {"\\Omega", "Ω"}, {"\\degree", "°"}, {"^\\circ", "°"}, {"\\,", " "}, {"\\ ", " "}, {"\\;", " "}, {"\\:", " "},
-      {"\\!", ""},     {"\\%", "percent"}, {"⋅", " "},     {"·", " "},       {"×", " "},   {"\xE2\x88\x92", "-"}, {"~", " "},       {"*", " "},  {"$", ""},   {"{", ""},  {"}", ""},  {".", ""},  {",", " "}};
+      {"\\cdot", " "},  {"\\times", " "}, {"\\text", ""},        {"\\mathrm", ""}, {"\\rm", ""}, {"\\mu", "µ"}, {"\\Omega", "Ω"},   {"\\degree", "°"},
+      {"^\\circ", "°"}, {"\\,", " "},     {"\\ ", " "},          {"\\;", " "},     {"\\:", " "}, {"\\!", ""},   {"\\%", "percent"}, {"⋅", " "},
+      {"·", " "},       {"×", " "},       {"\xE2\x88\x92", "-"}, {"~", " "},       {"*", " "},   {"$", ""},     {"{", ""},          {"}", ""},
+      {".", ""},        {",", " "}};
   std::string text;
   while (!words.empty()) {
+    if (std::isalnum(static_cast<unsigned char>(words[0])) != 0 || words[0] == ' ') {
+      text += words[0];
+      words.remove_prefix(1);
+      continue;
+    }
     const auto row = std::find_if(std::begin(kSpellings), std::end(kSpellings), [&](const auto& s) { return words.starts_with(s.first); });
     const bool is_known = row != std::end(kSpellings);
     if (is_known) text += row->second;
@@ -121,7 +132,7 @@ class UnitReader {
 
   /// Two words that are one unit; none for others.
   std::string_view compound(std::string_view first, std::string_view second) const {
-    constexpr std::array<std::string_view, 3> kRows[] = {{"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},  {"nautical", "mile", "nmi"},
+    constexpr std::array<std::string_view, 3> kRows[] = {{"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},    {"nautical", "mile", "nmi"},
                                                          {"metric", "ton", "t"},     {"light", "year", "ly"}, {"fl", "ounce", "floz"}};
     for (const auto& [left, right, unit] : kRows)
       if (first == left && (second == right || second == std::string(right) + "s")) return unit;
@@ -146,7 +157,7 @@ class UnitReader {
     }
     if (lower == "mod") return take_modulus();
     const bool is_preposition = lower == "in" && !next.empty() && !single(table_, next) && next != "per";
-    if (is_preposition || std::find(std::begin(kFillers), std::end(kFillers), lower) != std::end(kFillers)) return true;
+    if (is_preposition || (word != "A" && std::find(std::begin(kFillers), std::end(kFillers), lower) != std::end(kFillers))) return true;
     if (std::find(std::begin(kChanging), std::end(kChanging), lower) != std::end(kChanging)) return false;
     const int power = this->power() * std::exchange(next_power_, 1);
     if (power == 0) return false;
@@ -159,7 +170,8 @@ class UnitReader {
 
   /// 5 (mod 7), which is no other number but of another kind than 5 (mod 8).
   bool take_modulus() {
-    const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size()), end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());
+    const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size()),
+                      end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());
     Unit residue;
     residue.counted["modulo " + text_.substr(begin, end - begin)] = 1;
     at_ = end;

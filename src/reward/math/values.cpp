@@ -61,13 +61,15 @@ Form Values::call(const Node& node) {
   return algebra_.call(node.text, arguments);
 }
 
+Verdict compare_numbers(const mpq_class& a, const mpq_class& b) {
+  if (a == b) return {Answer::equal, "the same number"};
+  const double by = mpq_class(b - a).get_d();
+  return {Answer::different, by == 0 ? "the numbers differ by less than a double shows" : fmt::format("the numbers differ by {:.3g}", by)};
+}
+
 Verdict Values::compare(const Form& a, const Form& b) {
   const auto x = rational(a), y = rational(b);
-  if (x && y) {
-    if (*x == *y) return {Answer::equal, "the same number"};
-    const double by = mpq_class(*y - *x).get_d();
-    return {Answer::different, by == 0 ? "the numbers differ by less than a double shows" : fmt::format("the numbers differ by {:.3g}", by)};
-  }
+  if (x && y) return compare_numbers(*x, *y);
   if (algebra_.same(a, b)) return {Answer::equal, "the same canonical form"};
   const Form difference = algebra_.subtract(a, b);
   if (is_zero(difference)) return {Answer::equal, "the same canonical form"};

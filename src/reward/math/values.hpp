@@ -7,6 +7,8 @@
 
 namespace rollcall::reward::math {
 
+Verdict compare_numbers(const mpq_class& a, const mpq_class& b);
+
 /// Compares forms of one Algebra. Throws NoVerdict where a limit is reached.
 class Values {
  public:
