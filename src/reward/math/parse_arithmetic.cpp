@@ -1,7 +1,10 @@
 // The parser's arithmetic: sums, products, powers, and what stands behind a value.
+#include "reward/math/numerals.hpp"
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
+#include "text/answer_text.hpp"
+#include "text/prose.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -44,7 +47,7 @@ Node Parser::terms() {
   Node total = signed_product();
   Terms all;
   for (;;) {
-    if (is_sign("+") || is_sign("-")) {
+    if (sign_here() != 0) {
       if (all.empty()) all.push_back(std::move(total));
       all.push_back(signed_product());
     } else if (is_command("pm") || is_command("mp")) {
@@ -62,7 +65,7 @@ Node Parser::terms() {
 
 Node Parser::signed_product() {
   bool negative = false;
-  while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+  for (int sign = sign_here(); sign != 0; sign = sign_here()) negative ^= sign < 0, advance();
   if (is_command("pm") || is_command("mp")) {
     std::string sign = token_.text;
     advance();
@@ -74,19 +77,69 @@ Node Parser::signed_product() {
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
 
-/// A sign, where it stands behind an operator: 2 * -3.
-Node Parser::signed_factor() {
+/// A factor behind an operator, with its sign, which may be a mixed number: 2 * -3, 2 \times 1\frac{1}{2}, and 2 * 1 1/2 where it may be spaced.
+Node Parser::operand(bool may_be_spaced) {
   bool negative = false;
   while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+  const bool is_whole = is_integer(token_);
   Node value = factor();
+  const bool is_mixed = is_whole && value.kind == Kind::number && (is_command("frac") || (may_be_spaced && token_.kind == TokenKind::number && token_.spaced));
+  if (is_mixed && !at_unit(value)) value = mixed(std::move(value));
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+}
+
+/// Whether what follows a token is, or begins, a value: words are operators and signs there, and things that are counted elsewhere.
+bool Parser::is_before_number(const Token& token) {
+  const Token behind = tokens_.at(token.end);
+  if (behind.kind == TokenKind::words) return numeral_at(behind.text).has_value();
+  return behind.kind == TokenKind::number || behind.kind == TokenKind::letter || behind.text == "(" || behind.text == "infty" || behind.text == "frac" ||
+         behind.text == "sqrt";
+}
+
+/// 1 or -1 at a sign, which may be a word: "negative 5", "5 plus 3". 0 elsewhere.
+int Parser::sign_here() {
+  if (token_.kind == TokenKind::sign) return token_.text == "+" ? 1 : token_.text == "-" ? -1 : 0;
+  if (token_.kind != TokenKind::words) return 0;
+  const std::string word = text::lower(token_.text);
+  const int sign = word == "plus" || word == "positive" ? 1 : word == "minus" || word == "negative" ? -1 : 0;
+  return sign != 0 && is_before_number(token_) ? sign : 0;
+}
+
+bool Parser::take_times(const Node& before) {
+  if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(before)) return true;
+  return is_words("times") && is_before_number(token_) && take_words("times");
+}
+
+bool Parser::take_division() {
+  if (take_command("div") || take_words("divided by")) return true;
+  if (!is_words("divided")) return false;
+  const Token by = tokens_.at(token_.end);
+  const bool is_division = tokens_.run(by.begin) == "by";
+  if (is_division) advance_to(by.begin + 2);
+  return is_division;
+}
+
+/// The half of "5 and a half".
+bool Parser::take_numeral_behind_and(Node& value) {
+  std::string_view rest = is_command("and")                 ? tokens_.text().substr(token_.end)
+                          : token_.kind == TokenKind::words ? std::string_view(token_.text)
+                                                            : std::string_view();
+  if (is_command("and")) rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  else if (rest.starts_with("and ")) rest.remove_prefix(4);
+  else return false;
+  const auto part = numeral_at(rest);
+  if (!part || part->value <= 0 || part->value >= 1) return false;
+  value = node(Kind::add, std::move(value), number(part->value));
+  if (is_command("and")) return advance_to(std::size_t(rest.data() - tokens_.text().data()) + part->size), true;
+  token_.text = text::trim(rest.substr(part->size));
+  return true;
 }
 
 bool Parser::at_factor() const {
   switch (token_.kind) {
     case TokenKind::number:
     case TokenKind::letter: return true;
-    case TokenKind::words: return token_.text != "and" && token_.text != "or" && token_.text != "to";
+    case TokenKind::words: return token_.text != "and" && token_.text != "or" && token_.text != "to" && token_.text != "plus" && token_.text != "minus";
     case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
     case TokenKind::command: {
       constexpr std::string_view kOthers[] = {"and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
@@ -113,11 +166,20 @@ Node Parser::product() {
     count_node();
     if (value.kind == Kind::words && value.text.starts_with("all real") && (value.text.ends_with("except") || value.text.ends_with("except for"))) {
       return all_except();
-    } else if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(value)) {
-      value = times(std::move(value), signed_factor());
-    } else if (take("/") || take_command("div")) {
-      value = node(Kind::divide, std::move(value), signed_factor());
-    } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
+    } else if (value.kind == Kind::unit && is_sign("/") && (take_unit_sign(value.text), !is_sign("/"))) {  // $3/hour
+      value = with_unit(std::move(value));
+    } else if (at_unit_below(value)) {
+      advance();
+      value = with_unit(unit_of(std::move(value), "/"));
+    } else if (take_times(value)) {
+      value = times(std::move(value), operand(true));
+    } else if (const bool is_line = take("/"); is_line || take_division()) {
+      value = node(Kind::divide, std::move(value), operand(!is_line));
+    } else if (value.kind == Kind::degrees && token_.kind == TokenKind::number) {
+      value = with_arc(std::move(value));
+    } else if (value.kind == Kind::number && take_numeral_behind_and(value)) {
+      after_number = false;
+    } else if (only_integer && value.kind == Kind::number && ((is_command("frac") && !at_unit(value)) || (token_.kind == TokenKind::number && token_.spaced))) {
       value = mixed(std::move(value));
     } else if (value.kind == Kind::words && token_.kind == TokenKind::number) {  // June 20
       value.text += ' ' + token_.text;
@@ -219,8 +281,9 @@ Node Parser::factor() {
   for (;;) {
     count_node();
     if (take_degree(is_literal)) {
-      const bool is_celsius = token_.text == "C", is_name = token_.text.size() == 1 && (token_.kind == TokenKind::letter || token_.kind == TokenKind::words);
-      if (is_name && (is_celsius || token_.text == "F")) {
+      const std::string scale = token_.kind == TokenKind::letter || token_.kind == TokenKind::words ? unit_word(token_) : std::string();
+      const bool is_celsius = scale == "C" || text::lower(scale) == "celsius";
+      if (is_celsius || scale == "F" || text::lower(scale) == "fahrenheit") {
         advance();
         return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
       }
@@ -265,7 +328,8 @@ Node Parser::with_index(Node value, const std::string& digits) {
   if (index.starts_with("\\text")) index = index.substr(5);
   if (value.kind == Kind::symbol) return symbol(value.text + "_" + index);
   if (auto chosen = choices(value, index)) return *chosen;
-  int base = find_number(index).value_or(0);
+  const auto word = find_numeral(index);
+  int base = word && word->get_den() == 1 && *word <= 36 ? int(word->get_num().get_si()) : 0;
   const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), base);
   const bool is_word = base > 0 && end == index.data();
   if (digits.empty() || (!is_word && (error != std::errc{} || end != index.data() + index.size())) || base < 2 || base > 36)

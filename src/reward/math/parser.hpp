@@ -65,7 +65,12 @@ class Parser {
   Node sum();
   Node terms();
   Node signed_product();
-  Node signed_factor();
+  Node operand(bool may_be_spaced);
+  int sign_here();
+  bool take_times(const Node& before);
+  bool take_division();
+  bool is_before_number(const Token& token);
+  bool take_numeral_behind_and(Node& value);
   bool at_factor() const;
   Node product();
   Node mixed(Node whole);
@@ -82,13 +87,20 @@ class Parser {
   // parse_units.cpp
   bool at_unit(const Node& value);
   Node with_unit(Node value);
-  static Node with_words(Node value, const std::string& words);
+  static Node with_words(Node value, std::string words);
   const char* currency() const;
-  bool at_unit_word(bool is_first) const;
+  bool at_unit_word(bool is_first);
   void take_unit_power(std::string& unit);
+  void take_unit_sign(std::string& unit);
+  std::string unit_fraction();
+  std::string unit_word(const Token& token) const;
+  bool at_bracketed_unit() const;
+  bool at_unit_below(const Node& value);
+  Node with_arc(Node degrees);
   // parse_values.cpp
   Node primary();
   Node worded();
+  static std::optional<Node> named_by_words(std::string_view words);
   Node all_except();
   Node decimal();
   std::string period(const std::string& places);
@@ -110,7 +122,7 @@ class Parser {
   Reading reading_;
   Token token_;
   int depth_ = 0, bars_ = 0, brackets_ = 0;
-  std::size_t nodes_ = 0;
+  std::size_t nodes_ = 0, unit_fraction_end_ = 0;
   bool saw_logarithm_ = false, saw_letter_unit_ = false, saw_period_ = false, in_condition_ = false;
 };
 
