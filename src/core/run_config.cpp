@@ -320,7 +320,8 @@ ConfigSchema bind(RunConfig& c) {
 
 namespace {
 
-/// What a variable in quotes was for the versions that wrote all of them so: a number, a boolean or a list where it reads as one.
+/// What a variable in quotes was for the versions that wrote all of them so: a number, a boolean or
+/// a list where it reads as one.
 std::string as_older_versions(const std::string& quoted) {
   std::string text;
   ConfigSchema::KeyValues typed;

@@ -88,7 +88,7 @@ def nothing_to_train_is_no_step(harness):
 
 def training_from_the_archive_is_the_same_training(harness):
     for several, kind in ((SEVERAL, ""), ([], "_once")):
-        for name, words in POLICIES.items():
+        for name, words in POLICIES.items() if several else [("pods", POLICIES["pods"])]:
             original = run(harness, name + kind, *several, *words)
             again = run(harness, f"{name}{kind}_again", *several, *words, "--from-archive", original)
             check(result(again)["policy_sha256"] == result(original)["policy_sha256"], f"{name}{kind}: other weights than the run that sampled")
