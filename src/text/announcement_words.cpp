@@ -1,4 +1,4 @@
-// The tables; jobs/announcements.md shows what they read.
+// The tables; jobs/announcements.md shows what they read. (long: a table)
 #include "text/announcement_words.hpp"
 
 #include "text/prose.hpp"
