@@ -12,7 +12,8 @@ struct Choice {
   std::string said{};  ///< what follows the label; may be empty
 };
 
-/// The choice that a text begins with: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)". None without a label, and where the text names several choices.
+/// The choice that a text begins with: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)". None
+/// without a label, and where the text names several choices.
 std::optional<Choice> choice_of(std::string_view text);
 
 }  // namespace rollcall::reward::math

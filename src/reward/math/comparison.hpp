@@ -35,7 +35,8 @@ class Comparison {
   explicit Comparison(std::int64_t part = 1) : values_(part) {}
   /// Equal where that is shown, and all that either side divides by is shown to be no zero.
   Verdict verdict(const Node& reference, const Node& answer);
-  /// Equal where all values in it can be computed and are defined. Different, or an exception, where something else stands in the place of a number.
+  /// Equal where all values in it can be computed and are defined. Different, or an exception,
+  /// where something else stands in the place of a number.
   Verdict has_value(const Node& node);
   std::int64_t work() { return values_.work() + values_.algebra().budget().spent(); }
 
@@ -96,7 +97,8 @@ std::set<std::string> names_of(const Node& node);
 /// Whether a plus-minus stands within its arithmetic; its two values.
 bool has_two_signs(const Node& node);
 std::vector<Node> both_signs(const Node& node);
-/// The items of a list or a set, or the one value that another thing is, with both values of each plus-minus.
+/// The items of a list or a set, or the one value that another thing is, with both values of each
+/// plus-minus.
 std::vector<Node> spread(const Node& node);
 int infinity_of(const Node& node);  ///< 1, -1, or 0 for what is finite
 

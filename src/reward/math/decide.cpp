@@ -41,8 +41,8 @@ bool are_shuffled_letters(std::string a, std::string b) {
   return a == b;
 }
 
-/// Whether letters are a product, whose order is free, rather than a word or a name (dog, IV, ABC): small ones without a vowel, or the first of the alphabet
-/// in their order.
+/// Whether letters are a product, whose order is free, rather than a word or a name (dog, IV, ABC):
+/// small ones without a vowel, or the first of the alphabet in their order.
 bool is_product_of_letters(std::string_view a, std::string_view b) {
   const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
   const bool is_first = a.find_first_not_of("abcdef") == std::string_view::npos && (std::is_sorted(a.begin(), a.end()) || std::is_sorted(b.begin(), b.end()));
@@ -103,11 +103,10 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
   return verdict;
 }
 
-/// What a text has by itself, whatever it is compared with.
+/// What a text is by itself, whatever it is compared with.
 struct Own {
-  bool is_value = true;   ///< false: words, sets or infinities where numbers should be, a division by zero
-  Open open = Open::no;   ///< why nothing can be compared with it; no: it can
-  std::string problem{};  ///< in words
+  bool is_value = true;                                  ///< false: words, sets or infinities where numbers should be, a division by zero
+  Verdict verdict{Answer::equal, "it can be compared"};  ///< or why nothing can be compared with it
 };
 
 Own own_value(const Node& root, std::int64_t& work) {
@@ -115,28 +114,31 @@ Own own_value(const Node& root, std::int64_t& work) {
   Comparison comparison(kPart);
   Own own;
   try {
-    Verdict verdict = comparison.has_value(root);
-    if (verdict.answer == Answer::equal) verdict = comparison.verdict(root, root);  // what cannot be compared with itself cannot be with anything
-    if (verdict.answer != Answer::equal) own = {verdict.answer != Answer::different, verdict.open == Open::no ? Open::valueless : verdict.open, verdict.reason};
+    own.verdict = comparison.has_value(root);
+    own.is_value = own.verdict.answer != Answer::different;
+    // What cannot be compared with itself cannot be with anything.
+    if (own.verdict.answer == Answer::equal) own.verdict = comparison.verdict(root, root);
   } catch (const NoVerdict& e) {
-    const bool is_costly = e.cause == NoVerdict::Cause::exhausted;
-    own = {is_costly, is_costly ? Open::costly : Open::valueless, e.what()};
+    own.is_value = e.cause == NoVerdict::Cause::exhausted;
+    own.verdict = left_open(own.is_value ? Open::costly : Open::valueless, e.what());
   }
+  if (own.verdict.answer != Answer::equal && own.verdict.open == Open::no) own.verdict = left_open(Open::valueless, own.verdict.reason);
   work += comparison.work();
   return own;
 }
 
-/// Undecided for the reference's sake alone. What else is not decided is the answer's own doing, and so no answer to the question.
+/// Undecided for the reference's sake alone. What else is not decided is the answer's own doing.
 Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer, std::int64_t& work) {
-  const Own own = own_value(answer, work);
-  if (!own.is_value) return {Answer::different, "it has no value: " + own.problem};
-  if (verdict.open != Open::no) return own.open == Open::valueless ? Verdict{Answer::different, "it has no value that is shown: " + own.problem} : verdict;
-  const Own other = own_value(reference, work);
-  if (other.open != Open::no) return left_open(other.open, other.problem);
-  return {Answer::different, "it is not shown to be equal: " + verdict.reason};
+  const Own given = own_value(answer, work);
+  const bool is_nothing = !given.is_value || (verdict.open != Open::no && given.verdict.open == Open::valueless);
+  if (is_nothing) return {Answer::different, "the answer has no value that can be computed: " + verdict.reason};
+  if (verdict.open != Open::no) return verdict;
+  const Own wanted = own_value(reference, work);
+  return wanted.verdict.answer == Answer::equal ? Verdict{Answer::different, "it is not shown to be equal: " + verdict.reason} : wanted.verdict;
 }
 
-/// By value alone, without the labels of choices. `reference_letter` is the letter that the reference is, if it is one.
+/// By value alone, without the labels of choices. `reference_letter` is the letter that the
+/// reference is, if it is one.
 Decision decide_values(std::string_view reference, std::string_view answer, char& reference_letter) {
   Decision decision;
   const std::string bare_reference = bare(reference), bare_answer = bare(answer);
@@ -170,7 +172,8 @@ Decision decide_values(std::string_view reference, std::string_view answer, char
   return decision;
 }
 
-/// Where one side names a choice and says it: the letters count where both name one, and otherwise what is said. None where no choice is named.
+/// Where one side names a choice and says it: the letters count where both name one, and otherwise
+/// what is said. None where no choice is named.
 std::optional<Decision> by_choice(std::string_view reference, std::string_view answer, char reference_letter) {
   const auto wanted = choice_of(reference), given = choice_of(answer);
   const auto by_letter = [](bool is_same) { return Decision{{is_same ? Answer::equal : Answer::different, is_same ? "the same choice" : "another choice"}}; };

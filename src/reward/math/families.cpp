@@ -54,7 +54,8 @@ bool Comparison::has_all_values(const Family& of, const Family& in) {
   });
 }
 
-/// The parameter's name is free. Two formulas have the same values where the first values of each are values of the other, which is a proof for linear ones.
+/// The parameter's name is free. Two formulas have the same values where the first values of each
+/// are values of the other, which is a proof for linear ones.
 std::optional<Verdict> Comparison::families(const Node& reference, const Node& answer) {
   auto a = family_of(reference), b = family_of(answer);
   if (!a && !b) return std::nullopt;

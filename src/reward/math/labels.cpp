@@ -80,7 +80,8 @@ std::optional<Verdict> Comparison::equation_and_value(const Node& reference, con
   return Verdict{Answer::different, "an equation that is not solved"};
 }
 
-/// Whether the answer's values solve an equation in one variable. They are all of its solutions where it is a polynomial one and they are as many as its degree.
+/// Whether the answer's values solve an equation in one variable. They are all of its solutions
+/// where it is a polynomial one and they are as many as its degree.
 Verdict Comparison::solutions(const Node& equation, const Node& answer) {
   const std::string name = *names_of(equation).begin();
   std::vector<Form> found;
@@ -102,7 +103,8 @@ Verdict Comparison::solutions(const Node& equation, const Node& answer) {
   return left_open(Open::equation, "what is said solves it, but may not be all");
 }
 
-/// How many real solutions a polynomial equation in one variable has, up to degree two, and above how many it has at most. None for others.
+/// How many real solutions a polynomial equation in one variable has, up to degree two, and above
+/// how many it has at most. None for others.
 std::optional<std::int32_t> Comparison::solutions_of(const Node& equation) {
   Algebra& algebra = values_.algebra();
   std::string variable;

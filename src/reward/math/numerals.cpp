@@ -72,7 +72,8 @@ struct Place {
   std::size_t end = 0;  ///< of the word in the text
 };
 
-/// The words from the beginning on, apart by single spaces or hyphens, up to the first that is none of a number.
+/// The words from the beginning on, apart by single spaces or hyphens, up to the first that is none
+/// of a number.
 std::vector<Place> places(std::string_view text) {
   std::vector<Place> all;
   constexpr std::size_t kMost = 24;

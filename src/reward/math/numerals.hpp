@@ -1,4 +1,5 @@
-// Numbers in English words: forty-two, one hundred and five, two and a half, three quarters, half a dozen, 1.5 million.
+// Numbers in English words: forty-two, one hundred and five, two and a half, three quarters, half a
+// dozen, 1.5 million.
 #pragma once
 
 #include <gmpxx.h>
@@ -20,7 +21,8 @@ std::optional<Numeral> numeral_at(std::string_view text);
 /// The number that all of a text says in words; none for others.
 std::optional<mpq_class> find_numeral(std::string_view text);
 
-/// What a number is multiplied by where this word stands behind it: hundred, million, dozen, pair, half, thirds. None for others.
+/// What a number is multiplied by where this word stands behind it: hundred, million, dozen, pair,
+/// half, thirds. None for others.
 std::optional<mpq_class> find_multiplier(std::string_view word);
 
 }  // namespace rollcall::reward::math

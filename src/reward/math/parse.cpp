@@ -17,7 +17,8 @@ Node exactly(std::vector<Node> sides, std::string signs) {
   return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
 }
 
-/// 2 hours and 30 minutes, 1 degree and 30 minutes: a smaller unit of the same kind. None for others.
+/// 2 hours and 30 minutes, 1 degree and 30 minutes: a smaller unit of the same kind. None for
+/// others.
 std::optional<Node> sum_of_units(const Node& first, const Node& second) {
   const auto small = second.kind == Kind::unit ? find_unit(second.text) : std::nullopt;
   if (!small) return std::nullopt;

@@ -18,7 +18,8 @@ bool is_temperature(std::string_view words) {
   return words == "C" || words == "F";
 }
 
-/// Applies the first of the words behind a value to it, if it changes values: 5 million, 75 percent. False if it does not.
+/// Applies the first of the words behind a value to it, if it changes values: 5 million, 75
+/// percent. False if it does not.
 bool apply_word(Node& value, std::string& words) {
   const std::size_t size = words.starts_with("per cent") && !words.starts_with("per cents") ? 8 : std::min(words.find(' '), words.size());
   const std::string first = text::lower(words.substr(0, size)), rest(text::trim(std::string_view(words).substr(size)));
@@ -39,7 +40,8 @@ std::string without_time(const Node& value, std::string unit) {
   return unit == "pm" && !is_hour ? "picometers" : unit;
 }
 
-/// Between the braces at `at` and without the braces; empty, and `at` unchanged, where there is no group.
+/// Between the braces at `at` and without the braces; empty, and `at` unchanged, where there is no
+/// group.
 std::string_view group_at(std::string_view text, std::size_t& at) {
   while (at < text.size() && text[at] == ' ') ++at;
   const std::size_t end = at < text.size() && text[at] == '{' ? group_end(text, at) : std::string_view::npos;
@@ -83,7 +85,8 @@ bool Parser::at_unit(const Node& value) {
   return reading_.letter_units;
 }
 
-/// \frac{\text{m}}{\text{s}^2}, at the command: its unit; empty for other fractions. Plain letters are units in the reading of letters alone.
+/// \frac{\text{m}}{\text{s}^2}, at the command: its unit; empty for other fractions. Plain letters
+/// are units in the reading of letters alone.
 std::string Parser::unit_fraction() {
   std::size_t at = token_.end;
   const std::string top(group_at(tokens_.text(), at)), bottom(group_at(tokens_.text(), at));
@@ -99,7 +102,8 @@ std::string Parser::unit_fraction() {
   return unit;
 }
 
-/// What a token says as a word of a unit: words, or the run of letters that begins there; empty for other tokens.
+/// What a token says as a word of a unit: words, or the run of letters that begins there; empty for
+/// other tokens.
 std::string Parser::unit_word(const Token& token) const {
   if (token.kind == TokenKind::words) return token.text;
   const std::string_view run = token.kind == TokenKind::letter ? tokens_.run(token.begin) : std::string_view();
@@ -121,7 +125,8 @@ bool Parser::at_bracketed_unit() const {
   return close != std::string_view::npos && close > 2 && is_unit(rest.substr(1, close - 1));
 }
 
-/// The words behind a value, with what belongs to them: cm^2, square units, km/h, N\cdot m. Words that change the value are applied: 5 million, 75 percent.
+/// The words behind a value, with what belongs to them: cm^2, square units, km/h, N\cdot m. Words
+/// that change the value are applied: 5 million, 75 percent.
 Node Parser::with_unit(Node value) {
   if (const char* name = currency()) return advance(), unit_of(std::move(value), name);
   if (is_command("frac")) {
@@ -204,7 +209,8 @@ void Parser::take_unit_sign(std::string& unit) {
   if (is_line) unit += '/';
 }
 
-/// 1^\circ 30' 15'', at the number behind the degrees: minutes and seconds of arc. Nothing else may follow degrees.
+/// 1^\circ 30' 15'', at the number behind the degrees: minutes and seconds of arc. Nothing else may
+/// follow degrees.
 Node Parser::with_arc(Node degrees) {
   Node total = std::move(degrees.children[0]);
   while (token_.kind == TokenKind::number) {

@@ -39,7 +39,8 @@ mpq_class literal(const std::string& text) {
   return value;
 }
 
-/// Whether words are read once more as plain text: "x = 3 or x = 5", "all real numbers except 1", "negative 5".
+/// Whether words are read once more as plain text: "x = 3 or x = 5", "all real numbers except 1",
+/// "negative 5".
 bool begins_formula(std::string_view words) {
   if (words.find('=') != std::string_view::npos) return true;
   if (words.starts_with("all real") && words.find("except") != std::string_view::npos) return !words.ends_with("except") && !words.ends_with("except for");

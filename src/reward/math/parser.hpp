@@ -65,21 +65,22 @@ class Parser {
   Node sum();
   Node terms();
   Node signed_product();
-  Node operand(bool may_be_spaced);
-  int sign_here();
-  bool take_times(const Node& before);
-  bool take_division();
-  bool is_before_number(const Token& token);
-  bool take_numeral_behind_and(Node& value);
   bool at_factor() const;
   Node product();
-  Node mixed(Node whole);
   Node exponent();
   bool take_degree(bool behind_literal);
   Node factor();
-  bool take_letter_for_times(const Node& before);
   bool take_digits_in_brackets(std::string& digits);
   Node with_index(Node value, const std::string& digits);
+  // parse_operators.cpp
+  bool is_before_number(const Token& token);
+  int sign_here();
+  bool take_times(const Node& before);
+  bool take_letter_for_times(const Node& before);
+  bool take_division();
+  bool take_numeral_behind_and(Node& value);
+  Node operand(bool may_be_spaced);
+  Node mixed(Node whole);
   // parse_choices.cpp
   Node letter();
   Node prescript();

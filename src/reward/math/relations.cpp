@@ -109,6 +109,8 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   char sign_a = a.text[0], sign_b = b.text[0];
   if (sign_a == 'i' || sign_b == 'i') return sign_a == sign_b ? compare(a.children[1], b.children[1]) : Verdict{Answer::different, "another relation"};
   const Node &name_a = a.children[0], &name_b = b.children[0];
+  const bool is_equation = sign_a == '=' && !is_assignment(a) && names_of(a).size() == 1 && name_a.kind < Kind::words && a.children[1].kind < Kind::words;
+  if (is_equation && is_assignment(b) && name_b.kind == Kind::symbol && !has_names(b.children[1])) return solutions(a, b);
   if (is_assignment(a) && is_assignment(b))
     if (const auto value = with_argument_of(a, b)) return compare(a.children[1], *value);
   if (sign_a == '=' && sign_b == '=' && name_a.kind == Kind::bracketed && is_same(name_a, name_b)) return compare(a.children[1], b.children[1]);

@@ -56,13 +56,15 @@ std::optional<Node> point_of(const Node& node) {
   return is_named && node.children[1].kind == Kind::bracketed ? std::optional(node.children[1]) : std::nullopt;
 }
 
-/// Of two parts' verdicts, neither of them different, that of the whole: what the reference leaves open counts less than what the answer does.
+/// Of two parts' verdicts, neither of them different, that of the whole: what the reference leaves
+/// open counts less than what the answer does.
 Verdict graver(Verdict a, Verdict b) {
   const auto weight = [](const Verdict& v) { return v.answer == Answer::equal ? 0 : v.open != Open::no ? 1 : 2; };
   return weight(b) > weight(a) ? b : a;
 }
 
-/// The first of `count` verdicts that is equal, its place in `at`; where there is none, undecided if any is.
+/// The first of `count` verdicts that is equal, its place in `at`; where there is none, undecided
+/// if any is.
 template <class VerdictOf>
 Verdict any_equal(std::size_t count, std::size_t& at, VerdictOf verdict_of) {
   Verdict open{Answer::different, {}};
@@ -171,7 +173,8 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
   return a.kind == Kind::ratio || b.kind == Kind::ratio ? ratios(a, b) : scalars(a, b);
 }
 
-/// Proportional parts; two parts are also their quotient. A reference that may be a time of day is no other ratio for sure.
+/// Proportional parts; two parts are also their quotient. A reference that may be a time of day is
+/// no other ratio for sure.
 Verdict Comparison::ratios(const Node& a, const Node& b) {
   const auto is_clock = [](const Node& n) { return n.text == "clock"; };
   if (a.kind != b.kind) {
@@ -208,8 +211,9 @@ Verdict Comparison::words(const Node& a, const Node& b) {
   return plain(a) == plain(b) ? Verdict{Answer::equal, "the same words"} : Verdict{Answer::different, "other words"};
 }
 
-/// A list that is written with commas alone may stand for a tuple, and so do values with names of their own; otherwise order does not count. A value that is said
-/// several times is that value; several values, of which one may be right, are not.
+/// A list that is written with commas alone may stand for a tuple, and so do values with names of
+/// their own; otherwise order does not count. A value that is said several times is that value;
+/// several values, of which one may be right, are not.
 Verdict Comparison::lists(const Node& a, const Node& b) {
   const bool is_choice = a.text == "or" || b.text == "or";
   const auto named_a = is_choice ? std::nullopt : named_values(a), named_b = is_choice ? std::nullopt : named_values(b);

@@ -334,7 +334,8 @@ std::size_t Tokens::word_end(std::size_t at) const {
   return second.size() > 1 && is_unit(run(at)) && is_unit(second) ? end + 1 + second.size() : end;
 }
 
-/// A run of letters: a word that means something, words of a text, or the first of several variables.
+/// A run of letters: a word that means something, words of a text, or the first of several
+/// variables.
 Token Tokens::word(std::size_t at) const {
   const std::string_view run = this->run(at);
   const std::size_t end = at + run.size();

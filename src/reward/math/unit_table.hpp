@@ -17,8 +17,9 @@ struct UnitRow {
   const char* offset = "0";  ///< of its zero, in the base unit
 };
 
-/// Base units and derived ones: the SI brochure (9th edition, 2019), tables 2 to 8; the international yard and pound agreement (1959) and NIST Handbook 44, appendix C,
-/// for customary units of the United States.
+/// Base units and derived ones: the SI brochure (9th edition, 2019), tables 2 to 8; the
+/// international yard and pound agreement (1959) and NIST Handbook 44, appendix C, for customary
+/// units of the United States.
 inline constexpr UnitRow kUnits[] = {
     // Base units, and what is counted in a unit of its own.
     {"m", "meter metre", "=length", "1", Prefixes::all},

@@ -37,7 +37,8 @@ const Unit* entry(const Entries& entries, std::string_view name) {
   return row == entries.end() ? nullptr : &row->second;
 }
 
-/// A symbol as it is written, a name in any case with or without the plural's s, a symbol in small letters.
+/// A symbol as it is written, a name in any case with or without the plural's s, a symbol in small
+/// letters.
 const Unit* single(const Table& table, std::string_view word) {
   if (const Unit* unit = entry(table.symbols, word)) return unit;
   const std::string lower = text::lower(word);
@@ -47,7 +48,8 @@ const Unit* single(const Table& table, std::string_view word) {
   return lower == word ? nullptr : entry(table.symbols, lower);
 }
 
-/// The part of a counted thing's name that its forms share: goat of goats, bo of box and boxes, stor of stories.
+/// The part of a counted thing's name that its forms share: goat of goats, bo of box and boxes,
+/// stor of stories.
 std::string stem_of(std::string word) {
   constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {{"men", "man"},       {"women", "woman"}, {"children", "child"},
                                                                           {"people", "person"}, {"mice", "mouse"},  {"geese", "goose"}};
@@ -196,7 +198,8 @@ Unit scaled(Unit unit, int exponent) {
 
 std::vector<std::string_view> parts_of(std::string_view text) { return text.empty() ? std::vector<std::string_view>{} : text::split(text, " "); }
 
-/// A unit under its own names, which win over those that are made of a prefix and another unit: min, pm.
+/// A unit under its own names, which win over those that are made of a prefix and another unit:
+/// min, pm.
 void add(Table& all, const UnitRow& row, const Unit& unit) {
   for (const std::string_view symbol : parts_of(row.symbols)) all.symbols.insert_or_assign(std::string(symbol), unit);
   for (const std::string_view name : parts_of(row.names)) all.names.insert_or_assign(std::string(name), unit);

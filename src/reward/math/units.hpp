@@ -21,8 +21,9 @@ struct Unit {
   std::string dimension() const;  ///< "length/time^2"
 };
 
-/// cm, kJ, square feet, km/h, miles per hour, kg m/s^2, J/(kg K), goats. Symbols of SI are told apart by case where it matters. Words that are no unit known
-/// here count what stands before them. None for words that may change the value: "less", "or", "is not".
+/// cm, kJ, square feet, km/h, miles per hour, kg m/s^2, J/(kg K), goats. Symbols of SI are told
+/// apart by case where it matters. Words that are no unit known here count what stands before them.
+/// None for words that may change the value: "less", "or", "is not".
 std::optional<Unit> find_unit(std::string_view words);
 
 /// Whether one symbol or name, with its prefix, is a unit of the table.

@@ -18,7 +18,8 @@ class Values {
   Verdict compare(const Form& a, const Form& b);
   /// The sign of a constant: -1, 0, 1; none where it is not real or not decided.
   std::optional<int> sign(const Form& a);
-  /// Equal where a constant is computed to some precision, a function at enough points, and where other values can be told from it within the limits.
+  /// Equal where a constant is computed to some precision, a function at enough points, and where
+  /// other values can be told from it within the limits.
   Verdict computed(const Form& form);
   /// Whether it is shown to be no zero: equal where it is, different where it is shown to be zero. A function: at all points where it is computed.
   Verdict is_not_zero(const Form& form);

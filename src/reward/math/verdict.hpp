@@ -10,7 +10,8 @@ namespace rollcall::reward::math {
 
 enum class Answer { equal, different, undecided };
 
-/// Why a verdict is undecided. Each names the reference, so that no answer can choose to be undecided: what an answer alone leaves open is a wrong answer.
+/// Why a verdict is undecided. Each names the reference, so that no answer can choose to be
+/// undecided: what an answer alone leaves open is a wrong answer.
 enum class Open {
   no,          ///< it is decided; while a comparison goes on, it is not known yet whose fault it is
   unread,      ///< the reference cannot be read

@@ -1,5 +1,6 @@
-// Answers of random tokens against references of every kind: a verdict is undecided for a reason of the list alone, and for those that the reference gives rise to.
-// usage: undecided_fuzz RUNS [FIRST]     run N depends on N alone; 100000 is the long form
+// Answers of random tokens against references of every kind: a verdict is undecided for a reason of
+// the list alone, and for those that the reference gives rise to. usage: undecided_fuzz RUNS
+// [FIRST]     run N depends on N alone; 100000 is the long form
 #include "base/random.hpp"
 #include "reward/math/decide.hpp"
 
@@ -82,8 +83,9 @@ const std::vector<Reference>& references() {
       {"x^2<4"},
       {"x+y<1"},
       {"x<1 \\text{ or } x>3"},
-      {"x^2=4", {Open::equation}},
-      {"x^5+x=3", {Open::equation}},
+      {"x^2=4"},
+      {"x^3=8", {Open::equation}},
+      {"x^5+x=34", {Open::equation}},
       {"x^3<8", {Open::inequality}},
       {"\\sin x>0", {Open::inequality}},
       {"3:2"},
@@ -210,6 +212,9 @@ constexpr std::string_view kTokens[] = {"0",
                                         "A. ",
                                         " mod 7",
                                         "\\begin{pmatrix}1&2\\end{pmatrix}",
+                                        "6:60",
+                                        "\\sqrt{|x|}",
+                                        "\\ln|x|",
                                         "(x+1)^{999}",
                                         "((5!)!)!",
                                         "\\sqrt[999]{2}",
@@ -230,7 +235,8 @@ class Draws {
 
 std::string_view token(Draws& draw) { return kTokens[draw.below(std::size(kTokens))]; }
 
-/// Tokens alone, or the reference with some put in or behind it, so that what is nearly right is tried as well.
+/// Tokens alone, or the reference with some put in or behind it, so that what is nearly right is
+/// tried as well.
 std::string random_answer(Draws& draw, std::string_view reference) {
   std::string text;
   if (draw.below(3) != 0) {
