@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -62,7 +63,8 @@ std::vector<double> shared_advantages(const StepBatch& batch, const std::vector<
   for (const std::size_t g : groups)
     for (const Rollout& rollout : batch.groups[g].rollouts) {
       const auto end = at + policy_tokens(rollout);
-      const bool differ = std::any_of(at, end, [&](double value) { return value != *at; });
+      const auto same = [&](double value) { return value == *at || (std::isnan(value) && std::isnan(*at)); };  // NaN: nothing of its group trains
+      const bool differ = !std::all_of(at, end, same);
       if (differ) return std::vector<double>(rollouts_of(batch, groups), kNone);
       shared.push_back(at == end ? kNone : *at);
       at = end;

@@ -88,7 +88,7 @@ def nothing_to_train_is_no_step(harness):
 
 def training_from_the_archive_is_the_same_training(harness):
     for several, kind in ((SEVERAL, ""), ([], "_once")):
-        for name, words in POLICIES.items():
+        for name, words in POLICIES.items() if several else [("pods", POLICIES["pods"])]:
             original = run(harness, name + kind, *several, *words)
             again = run(harness, f"{name}{kind}_again", *several, *words, "--from-archive", original)
             check(result(again)["policy_sha256"] == result(original)["policy_sha256"], f"{name}{kind}: other weights than the run that sampled")
@@ -161,7 +161,7 @@ def stored_prompts_are_found_by_content(harness):
         path = harness.work / f"{order}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in (questions if order == "forth" else questions[::-1])))
         words = sets(task__name="jsonl", task__file=path, task__train_prompts=30, task__prior_key="prior", task__answer_marker="", text__tokenizer="byte", sft__steps=0,
-                     task__validation_prompts=0, task__heldout_prompts=0, objective__recipe="v0-5")
+                     task__validation_prompts=0, objective__recipe="v0-5")
         ends[order] = run(harness, order, *words) if order == "forth" else run(harness, order, *words, "--from-archive", ends["forth"])
     check(result(ends["back"])["policy_sha256"] == result(ends["forth"])["policy_sha256"], "a column by prompt fell on another prompt")
 

@@ -62,6 +62,7 @@ TEST(StepRecord, AnAdvantageIsARolloutsOnlyIfItsTokensAgree) {
   EXPECT_TRUE(std::isnan(shared[4])) << "it has no token";
   EXPECT_EQ(shared[5], 5.0);
   for (const double value : shared_advantages(batch, {0, 1}, {1, 1, 2, 3, 3, 4, 4, 5, 6})) EXPECT_TRUE(std::isnan(value)) << "one a token: no rollout has one";
+  EXPECT_EQ(shared_advantages(batch, {0, 1}, {kNone, kNone, 2, 3, 3, 4, 4, 5, 5})[1], 2.0) << "a row may have none for what does not train";
   std::vector<double> all(6, kNone);
   put_advantages(batch, {1}, {7, 8, 9}, all);
   EXPECT_TRUE(std::isnan(all[2]));

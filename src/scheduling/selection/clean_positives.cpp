@@ -31,7 +31,6 @@ std::vector<std::uint8_t> CleanPositivesSelection::choose(const GroupReport& rep
 }
 
 std::vector<GroupTraining> CleanPositivesSelection::select(const StepRequest&, const std::vector<GroupReport>& reports) {
-  if (std::none_of(reports.begin(), reports.end(), informative)) return {};
   std::vector<GroupTraining> groups;
   for (const GroupReport& report : reports) {
     groups.push_back({.id = report.id, .weight = 1.0, .keep = informative(report) ? choose(report) : std::vector<std::uint8_t>(report.rewards.size(), 0)});

@@ -8,7 +8,7 @@ namespace rollcall::scheduling {
 /// m = round(clean_share n), wrong and right ones in proportion (halves to even) but at least clean_least of each kind where there are as many. Wrong ones by
 /// sample number: a uniform choice. Right ones by largest reward, so that what a reward takes from a right answer (a missing format, length) makes it unclean;
 /// equal ones by sample number. Groups whose rewards do not differ leave the step (arXiv:2508.20722 and its released code, which adds the share of tool calls
-/// that fail to the penalty). Where none differ, everything trains, with advantages of zero.
+/// that fail to the penalty). Where none differ, nothing trains.
 class CleanPositivesSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;

@@ -19,7 +19,6 @@ std::vector<GroupTraining> InformativeSelection::select(const StepRequest& reque
   for (const GroupReport& report : reports) {
     if (informative(report)) usable.emplace_back(stream.bits(std::uint64_t(report.id.draw) << 32 | report.id.prompt.value), report.id);
   }
-  if (usable.empty()) return {};
   std::sort(usable.begin(), usable.end());
   std::set<GroupId> trains;
   for (const auto& [_, id] : usable) {

@@ -5,8 +5,7 @@
 
 namespace rollcall::scheduling {
 
-/// More informative groups than the step's prompts: a random choice of as many trains. None at all: every group trains, with advantages of zero, since a step
-/// without rollouts is no step.
+/// More informative groups than the step's prompts: a random choice of as many trains. None at all: nothing trains, and the step makes no update.
 class InformativeSelection final : public Selection {
  public:
   explicit InformativeSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}

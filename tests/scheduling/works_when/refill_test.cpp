@@ -43,7 +43,7 @@ TEST(Dapo, StopsAtItsCapAndWhereNoPromptIsLeft) {
   EXPECT_EQ(capped->hard_cap(request), 96);
   const auto played = play(*capped, request, dead);
   EXPECT_EQ(played.training.drawn, 96);
-  EXPECT_EQ(played.training.trained, 96);  // nothing teaches: all train, with advantages of zero
+  EXPECT_EQ(played.training.trained, 0);  // nothing teaches, so nothing trains
   const auto small = make_policy({"dapo"}, {}, prompt_table(10, 1), 1);
   EXPECT_EQ(play(*small, request, dead).training.drawn, 40);  // ten prompts, four rollouts each
 }
