@@ -23,14 +23,14 @@ struct Response {
 Score judge_exact_match(const Prompt& prompt, const Response& response);
 
 /// correct: the answer is the reference integer, or quotient "r" remainder for a division, in its one canonical spelling (no leading zero, no plus,
-/// no "-0"), which one found within a longer response is brought into first (1,050. is 1050). format: complete and so spelt. Score::answer: the canonical text.
+/// no "-0") but for thousands commas and U+2212; one found within a longer response is brought into it first (1,050. is 1050). format: complete and so spelt. Score::answer: the canonical text.
 Score judge_integer_answer(const Prompt& prompt, const Response& response);
 
 /// The reference is "3 5 7 25=40". correct: the answer is an expression (expression.hpp) of exactly that value, each given number used at most as
 /// often as given and no other. format: complete and an expression. Score::answer: its value, where the numbers were used rightly.
 Score judge_countdown_expression(const Prompt& prompt, const Response& response);
 
-/// correct: the answer equals the reference after normalisation (text/answer_text.hpp: 1,050.00 is 1050).
+/// correct: the answer equals the reference after normalisation (text/answer_text.hpp: 1,050.00 is 1050), marks around a number and remarks behind it aside.
 /// format, graded so that an untrained policy's rollouts differ: the mean of the share of printable text, of having finished (0 or 1) and of giving a
 /// non-empty answer (0 or 1). Score::answer: the normalised answer.
 Score judge_marked_answer(const Prompt& prompt, const Response& response);

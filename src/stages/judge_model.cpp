@@ -108,7 +108,7 @@ JudgeModel::JudgeModel(const JudgeSection& section, const std::string& numerics,
   section_.sampling.vocab_size = format_.tokenizer()->vocab_size();
   section_.prompt = question_of(section);
   end_marks_ = end_marks(section_.prompt);
-  opens_thought_ = writes(section) && text::trim(format_.prompt_text("")).ends_with("<think>");
+  opens_thought_ = writes(section) && text::trim(format_.prompt_text(section_.prompt)).ends_with("<think>");
   if (!writes(section)) {
     rewards_.emplace(model::read_reward_model(folder, &kernels, threads));
     return;
@@ -143,9 +143,7 @@ std::string JudgeModel::said_by(std::span<const std::int32_t> tokens) const {
 /// A rule that takes the first verdict needs no word behind it.
 model::StopRules JudgeModel::stop_rules() const {
   return [this, ends = stages::stop_rules(format_, section_.sampling.stop)]() -> model::StopRule {
-    return [this, end = ends()](std::span<const std::int32_t> said) {
-      return end(said) || (reader_->takes_first() && reader_->read(said_by(said), false));
-    };
+    return [this, end = ends()](std::span<const std::int32_t> said) { return end(said) || (reader_->takes_first() && reader_->read(said_by(said), false)); };
   };
 }
 

@@ -47,6 +47,7 @@ class JudgeModel {
   /// prompt, response or reference spell out are left out of them, so that no answer can end its turn and speak for the judge. So is what the prompt has right
   /// behind {response} ("Reference answer:"): no answer can end its place and give a reference of its own.
   std::vector<std::int32_t> tokens(const Question& question) const;
+  bool opens_thought() const { return opens_thought_; }  ///< the prompt ends in <think>: up to its end nothing that is said is a verdict
   JudgeKey key(std::span<const std::int32_t> tokens) const;
 
   /// What it decodes with, and whom it tells of progress; no bit depends on either.
@@ -69,7 +70,7 @@ class JudgeModel {
   std::uint64_t seed_;
   text::PromptFormat format_;
   std::vector<std::string> end_marks_;  ///< of an answer's place in the prompt
-  bool opens_thought_ = false;          ///< the prompt ends in <think>
+  bool opens_thought_ = false;
   std::optional<reward::VerdictReader> reader_;
   std::optional<model::Policy> judge_;  ///< one of the two
   std::optional<model::RewardModel> rewards_;

@@ -1,4 +1,4 @@
-// From the end backwards: the last announcement of a value, else of words; then whether it was taken back.
+// From the end backwards: the last announcement of a value, else of words; then whether it was taken back. (long: one grammar whose rules call each other)
 #include "text/announcement.hpp"
 
 #include "text/candidate.hpp"
@@ -33,7 +33,8 @@ std::size_t sentence_begin(const Tokens& t, std::size_t at) {
 class Announcements {
  public:
   explicit Announcements(const Tokens& tokens) : t_(tokens) {
-    for (std::size_t i = 0; i + 1 < t_.size() && !asks_; ++i) asks_ = t_.is(i + 1, Kind::colon) && (t_.word(i) == "q" || t_.word(i) == "question") && begins_line(i);
+    for (std::size_t i = 0; i + 1 < t_.size() && !asks_; ++i)
+      asks_ = t_.is(i + 1, Kind::colon) && (t_.word(i) == "q" || t_.word(i) == "question") && begins_line(i);
   }
 
   std::optional<Candidate> last() const {
@@ -89,7 +90,9 @@ class Announcements {
   std::string_view join(std::size_t at) const {
     if (label(words().answers.behind(t_, at)) > 1) return ", ";
     std::size_t first = at;
-    while (first > 0 && at - first < kMostBefore && (t_.is(first - 1, Kind::mark) || t_.is(first - 1, Kind::comma) || (t_.is(first - 1, Kind::word) && words().modifiers.begins(t_, first - 1)))) --first;
+    while (first > 0 && at - first < kMostBefore &&
+           (t_.is(first - 1, Kind::mark) || t_.is(first - 1, Kind::comma) || (t_.is(first - 1, Kind::word) && words().modifiers.begins(t_, first - 1))))
+      --first;
     const std::string_view word = first > 0 ? t_.word(first - 1) : std::string_view();
     for (const std::string_view other : {"or", "alternatively", "maybe", "perhaps", "possibly", "otherwise"})
       if (word == other) return " or ";
@@ -125,7 +128,9 @@ class Announcements {
     for (std::size_t words_left = 4; at > 0; --at) {
       if (t_.is(at - 1, Kind::line)) return true;
       const bool plain = t_.is(at - 1, Kind::word) && words().modifiers.begins(t_, at - 1) && words_left-- > 0;
-      if (!plain && !t_.is(at - 1, Kind::mark) && !t_.is(at - 1, Kind::bullet) && !t_.is(at - 1, Kind::ornament) && !t_.is(at - 1, Kind::hashes) && !t_.is(at - 1, Kind::quote)) return false;
+      if (!plain && !t_.is(at - 1, Kind::mark) && !t_.is(at - 1, Kind::bullet) && !t_.is(at - 1, Kind::ornament) && !t_.is(at - 1, Kind::hashes) &&
+          !t_.is(at - 1, Kind::quote))
+        return false;
     }
     return true;
   }
@@ -156,13 +161,16 @@ class Announcements {
     if (words().denials.begins(t_, behind)) return announced_at(t_, behind, t_.size());
     if (t_.is(behind, Kind::stop) && t_.spelt(behind) == "?") return is_value(t_, behind + 1) ? taken(t_, behind + 1, t_.size()) : Candidate{};
     if (begins_line(at) && t_.is(behind, Kind::line)) return value_or_line(behind);  // a heading
-    if (const std::size_t value = t_.word(behind) == "of" ? behind + 1 : behind; is_value(t_, value) && !t_.is(value, Kind::word) && !t_.is(value, Kind::open)) {
-      Candidate direct = taken(t_, value, t_.size());  // giving the answer 42
+    if (const std::size_t value = t_.word(behind) == "of" ? behind + 1 : behind;
+        is_value(t_, value) && !t_.is(value, Kind::word) && !t_.is(value, Kind::open)) {
+      Candidate direct = taken(t_, value, t_.size());                               // giving the answer 42
       if (t_.is(direct.end, Kind::stop) && t_.spelt(direct.end) == "?") return {};  // is the answer 42?
       if (direct.end >= t_.size() || t_.is(direct.end, Kind::line) || t_.is(direct.end, Kind::stop)) return direct;
     }
     if (begins_line(at) && is_value(t_, behind) && !t_.is(behind, Kind::open)) return taken(t_, behind, t_.size());  // Ans 42
-    if (!words().fillers.begins(t_, behind) && !t_.is(behind, Kind::open) && !t_.is(behind, Kind::comma) && !t_.is(behind, Kind::number) && !t_.is(behind, Kind::formula)) return {};
+    if (!words().fillers.begins(t_, behind) && !t_.is(behind, Kind::open) && !t_.is(behind, Kind::comma) && !t_.is(behind, Kind::number) &&
+        !t_.is(behind, Kind::formula))
+      return {};
     const std::size_t end = std::min({sentence_end(t_, behind), behind + kMostFiller, t_.size()});
     for (std::size_t i = behind + 1; i < end; ++i) {
       if (words().denials.begins(t_, i)) return announced_at(t_, i, t_.size());
@@ -199,15 +207,17 @@ class Announcements {
   /// "42 is the answer", "6 * 7 = 42, which is our answer".
   Candidate before(std::size_t at, std::size_t behind) const {
     const std::string_view next = t_.word(behind);
-    const bool closes = behind >= t_.size() || t_.is(behind, Kind::stop) || t_.is(behind, Kind::line) || t_.is(behind, Kind::comma) || t_.is(behind, Kind::ornament) || next == "to" ||
-                        next == "for" || next == "of" || next == "because" || next == "since" || next == "as" || next == "here" || next == "and" || next == "we" || next == "that";
+    const bool closes = behind >= t_.size() || t_.is(behind, Kind::stop) || t_.is(behind, Kind::line) || t_.is(behind, Kind::comma) ||
+                        t_.is(behind, Kind::ornament) || next == "to" || next == "for" || next == "of" || next == "because" || next == "since" ||
+                        next == "as" || next == "here" || next == "and" || next == "we" || next == "that";
     if (!closes) return {};
     const std::size_t least = at > kMostBefore ? at - kMostBefore : 0;
     std::size_t verb = at;
     for (; verb > least; --verb) {
       const std::string_view word = t_.word(verb - 1);
       if (word == "is" || word == "are" || word == "as" || word == "be" || ends_with(word, "'s")) break;
-      const bool modifies = t_.is(verb - 1, Kind::mark) || words().modifiers.begins(t_, verb - 1) || word == "therefore" || word == "indeed" || word == "thus" || word == "hence" || word == "clearly";
+      const bool modifies = t_.is(verb - 1, Kind::mark) || words().modifiers.begins(t_, verb - 1) || word == "therefore" || word == "indeed" ||
+                            word == "thus" || word == "hence" || word == "clearly";
       if (!modifies) return {};
     }
     if (verb <= least) return {};
@@ -233,7 +243,9 @@ class Announcements {
     bool concludes = false;
     for (std::size_t before = t_.size() + 1; before != at;) {
       before = at;
-      while (at < end && (t_.is(at, Kind::comma) || t_.is(at, Kind::bullet) || t_.is(at, Kind::mark) || t_.is(at, Kind::ornament) || t_.is(at, Kind::colon) || t_.is(at, Kind::arrow))) ++at;
+      while (at < end && (t_.is(at, Kind::comma) || t_.is(at, Kind::bullet) || t_.is(at, Kind::mark) || t_.is(at, Kind::ornament) || t_.is(at, Kind::colon) ||
+                          t_.is(at, Kind::arrow)))
+        ++at;
       if (const std::size_t next = words().concluding.behind(t_, at); next != at) at = next, concludes = true;
     }
     if (at >= end || words().premises.begins(t_, at)) return {};
@@ -253,7 +265,7 @@ class Announcements {
   bool is_sum(std::size_t at, std::size_t end) const {
     std::size_t numbers = 0;
     for (; at < end && !t_.is(at, Kind::equals); ++at) {
-      if (t_.is(at, Kind::word) && (t_.word(at).size() > 1 || numbers > 0) ) return numbers > 0 && last_equals(at, end) > 0;
+      if (t_.is(at, Kind::word) && (t_.word(at).size() > 1 || numbers > 0)) return numbers > 0 && last_equals(at, end) > 0;
       if (t_.is(at, Kind::formula) || t_.is(at, Kind::command) || t_.is(at, Kind::word)) return false;
       numbers += t_.is(at, Kind::number) ? 1 : 0;
     }
@@ -270,11 +282,15 @@ class Announcements {
     return 0;
   }
   /// Whether a name of one letter stands before the equals sign at `i`.
-  bool is_named(std::size_t i, std::size_t at) const { return i > at && t_.is(i, Kind::equals) && t_.is(i - 1, Kind::word) && t_.spelt(i - 1).size() <= 2 && is_value(t_, i - 1); }
+  bool is_named(std::size_t i, std::size_t at) const {
+    return i > at && t_.is(i, Kind::equals) && t_.is(i - 1, Kind::word) && t_.spelt(i - 1).size() <= 2 && is_value(t_, i - 1);
+  }
   std::size_t first_named(std::size_t at, std::size_t name) const {
     for (std::size_t i = name; i-- > at + 1;) {
       if (t_.is(i, Kind::equals) && is_named(i, at)) name = i - 1;
-      else if (!(t_.is(i, Kind::number) || t_.is(i, Kind::comma) || t_.is(i, Kind::dash) || t_.is(i, Kind::sign) || t_.is(i, Kind::word) || t_.is(i, Kind::command))) break;
+      else if (!(t_.is(i, Kind::number) || t_.is(i, Kind::comma) || t_.is(i, Kind::dash) || t_.is(i, Kind::sign) || t_.is(i, Kind::word) ||
+                 t_.is(i, Kind::command)))
+        break;
       if (t_.is(i, Kind::word) && t_.word(i).size() > 2 && t_.word(i) != "and") break;
     }
     return name;
@@ -286,7 +302,8 @@ class Announcements {
       if (behind == i || behind >= end) continue;
       std::size_t value = behind;
       int leads = 0;
-      for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads) before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
+      for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads)
+        before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
       if (value < end && is_value(t_, value) && !words().denials.begins(t_, behind)) return value;
     }
     return 0;
@@ -297,7 +314,9 @@ class Announcements {
     std::size_t first = 0;
     for (std::size_t i = end; i-- > at;) {
       if (t_.is(i, Kind::formula)) first = i;
-      else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and") continue;
+      else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and" ||
+               words().hedges.begins(t_, i))
+        continue;
       else break;
     }
     return first;
@@ -364,7 +383,8 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
     const std::size_t behind = words().corrections.behind(t, at);
     const bool is_correction = behind != at;
     int again = 0;
-    for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again) before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+    for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again)
+      before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     const bool concludes = is_correction || words().concluding.begins(t, at) || t.word(at) == "it" || t.word(at) == "it's" || retracted;
     Candidate found = concludes ? reader.concluded(at, s->end) : Candidate{};
     if (found.weight == Weight::value && !(is_correction && t.is(at, Kind::word) && !retracted && t.word(at) == "let")) other = std::move(found);

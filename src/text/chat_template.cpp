@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "text/jinja/characters.hpp"
 #include "text/jinja/renderer.hpp"
+#include "text/template_messages.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -105,7 +106,7 @@ ChatTemplate::Rendering ChatTemplate::run(const nlohmann::ordered_json& variable
     for (const char* name : {"messages", "tools", "documents"}) renderer.set(name, none());
     renderer.set("add_generation_prompt", boolean(false));
     for (const auto& [name, value] : variables.items()) {
-      if (renderer.mentions(name)) renderer.set(name, value_of(renderer.context(), value, 1));
+      if (renderer.mentions(name)) renderer.set(name, value_of(renderer.context(), name == "messages" ? template_messages(value) : value, 1));
     }
     std::string text = renderer.run();
     return {std::move(text), renderer.context().clock_read};

@@ -27,7 +27,9 @@ class ChatTemplate {
 
   /// `variables`: an object (messages, tools, add_generation_prompt, bos_token, ...), each a global of the template. Rendering follows transformers'
   /// sandbox: trim_blocks and lstrip_blocks on, a tojson without HTML escapes, raise_exception, strftime_now, the loop controls break and continue. As there,
-  /// messages, tools and documents are none and add_generation_prompt is false unless given. SOURCE_DATE_EPOCH in the environment sets strftime_now's moment.
+  /// messages, tools and documents are none and add_generation_prompt is false unless given, and
+  /// messages are read as by template_messages(). SOURCE_DATE_EPOCH in the environment sets
+  /// strftime_now's moment.
   /// Throws InputError with line and column: a wrong operation, the template's own raise_exception, or a limit reached.
   std::string render(const nlohmann::ordered_json& variables, const TemplateLimits& limits = {}) const;
   /// Whether the text depends on when it is rendered: strftime_now is called.

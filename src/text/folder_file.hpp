@@ -19,7 +19,8 @@ class FolderFile {
   using Json = nlohmann::ordered_json;  // keys in the order of the file: templates print objects, and new tokens get ids in order
 
   FolderFile() = default;  ///< an empty object
-  /// An empty object where the file is not there. Throws InputError for what is no JSON object or nested too deeply.
+  /// An empty object where the file is not there. Throws InputError for what is no JSON object or
+  /// nested too deeply.
   FolderFile(const std::filesystem::path& folder, const char* name);
 
   bool exists() const { return exists_; }

@@ -16,7 +16,8 @@ using Json = FolderFile::Json;
 using ByName = std::map<std::string, std::string>;
 constexpr const char *kDefault = "default", *kToolUse = "tool_use";
 
-/// The templates in files of their own; where there are any, transformers does not look at tokenizer_config.json.
+/// The templates in files of their own; where there are any, transformers does not look at
+/// tokenizer_config.json.
 ByName read_files(const std::filesystem::path& folder) {
   ByName found;
   const auto main = folder / "chat_template.jinja", more = folder / "additional_chat_templates";

@@ -20,8 +20,9 @@ using Names = std::vector<std::pair<std::string, std::optional<StatedToken>>>;
 
 constexpr const char* kOwnNames = "model_specific_special_tokens";
 constexpr const char* kStandard[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
-/// Classes of transformers that build their ByteLevel pre-tokenizer with the add_prefix_space of tokenizer_config.json.
-constexpr const char* kTakesPrefixSpace[] = {"GPT2Tokenizer",    "RobertaTokenizer",    "LongformerTokenizer", "BartTokenizer",   "GPTNeoXTokenizer",
+/// Classes of transformers that build their ByteLevel pre-tokenizer with the add_prefix_space of
+/// tokenizer_config.json.
+constexpr const char* kTakesPrefixSpace[] = {"GPT2Tokenizer",    "RobertaTokenizer",    "LongformerTokenizer", "BartTokenizer",  "GPTNeoXTokenizer",
                                              "CodeGenTokenizer", "BlenderbotTokenizer", "CohereTokenizer",     "Qwen2Tokenizer", "DebertaTokenizer"};
 
 bool is_standard(const std::string& key) {
@@ -114,7 +115,8 @@ class Merging {
     if (value.is_object()) return read_extra_names(file, place, value);
     file.check(value.is_array(), fmt::format("{} is neither a list of tokens nor an object of named ones", place));
     for (std::size_t i = 0; i < value.size(); ++i) {
-      // Without "__type" transformers cannot read an object of a list; its older versions took it as special.
+      // Without "__type" transformers cannot read an object of a list; its older versions took it
+      // as special.
       const bool always = &file == &map_ || (value[i].is_object() && !value[i].contains("__type"));
       auto token = read_token(file, value[i], fmt::format("{}[{}]", place, i), always ? Special::always : Special::as_stated);
       if (&file == &map_ || value[i].is_string()) known_extra_.insert(token.content);
@@ -149,7 +151,8 @@ class Merging {
     read_added_tokens();
   }
 
-  /// added_tokens.json says a text and an id; what is special is known from the other files, as far as tokenizer_config.json says it in plain strings.
+  /// added_tokens.json says a text and an id; what is special is known from the other files, as far
+  /// as tokenizer_config.json says it in plain strings.
   void read_added_tokens() {
     const FolderFile added(folder_, "added_tokens.json");
     const auto names_it = [&](const char* name, const std::string& content) {
@@ -159,8 +162,8 @@ class Merging {
     };
     for (const auto& [content, id] : added.whole().items()) {
       added.check(id.is_number_unsigned(), fmt::format("\"{}\" has no whole number as its id", content));
-      const bool special = known_extra_.contains(content) ||
-                           std::any_of(std::begin(kStandard), std::end(kStandard), [&, &content = content](const char* name) { return names_it(name, content); });
+      const bool special = known_extra_.contains(content) || std::any_of(std::begin(kStandard), std::end(kStandard),
+                                                                         [&, &content = content](const char* name) { return names_it(name, content); });
       out_.listed[id.get<std::int64_t>()] = {.content = content, .normalized = !special, .special = special};
     }
   }

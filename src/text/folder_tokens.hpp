@@ -1,4 +1,5 @@
-// The tokens that a model folder states beside tokenizer.json: tokenizer_config.json, special_tokens_map.json, added_tokens.json.
+// The tokens that a model folder states beside tokenizer.json: tokenizer_config.json,
+// special_tokens_map.json, added_tokens.json.
 #pragma once
 
 #include "text/folder_file.hpp"
@@ -10,9 +11,10 @@
 
 namespace rollcall::text {
 
-/// Read in the order of transformers' PreTrainedTokenizerBase.from_pretrained (5.x): where tokenizer_config.json has added_tokens_decoder, the two older files are
-/// not looked at. `config` is the folder's tokenizer_config.json. A special token that is an object need not say "__type". Throws InputError naming the file
-/// and the fault.
+/// Read in the order of transformers' PreTrainedTokenizerBase.from_pretrained (5.x): where
+/// tokenizer_config.json has added_tokens_decoder, the two older files are not looked at. `config`
+/// is the folder's tokenizer_config.json. A special token that is an object need not say "__type".
+/// Throws InputError naming the file and the fault.
 json_tokenizer::StatedTokens read_stated_tokens(const std::filesystem::path& folder, const FolderFile& config);
 
 /// bos_token and kin by name, as templates read them.

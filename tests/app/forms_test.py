@@ -8,7 +8,7 @@ FORMS = {"boxed": "\nPut the final answer in \\boxed{}.\n", "hashes": "\nEnd wit
          "think_opened": "\nThink up to </think>, then answer within <answer> and </answer>.\n"}
 MARKS = {"boxed": (), "hashes": ("####",), "think_opened": ("</think>", "<answer>", "</answer>")}
 WIDE = sets(task__forms=json.dumps(list(FORMS)), objective__recipe="prompt-augmentation-grpo", model__max_position_embeddings=160, sampling__max_new_tokens=32, task__format_weight=1,
-            sft__steps=60, task__train_prompts=16, train__steps=6, eval__samples=1, eval__pass_k=1, eval__before="false", archive__pack_every=2)
+            sft__steps=80, task__train_prompts=16, train__steps=6, eval__samples=1, eval__pass_k=1, eval__before="false", archive__pack_every=2)
 THINK = sets(task__forms='["think"]', model__max_position_embeddings=160, sampling__max_new_tokens=48, sft__steps=150, sft__batch_size=16, task__heldout_prompts=16, train__steps=0,
              eval__samples=16, eval__pass_k=1, eval__before="false", eval__after="true")
 

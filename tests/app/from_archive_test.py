@@ -83,7 +83,7 @@ def steps_without_a_checkpoint_are_left_out(harness):
         return harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=harness.work / folder, train__steps=steps), "--from-archive", source, *words)
 
     def scores(folder):
-        return [row["critic/score/mean"] for row in metrics(harness.work / folder)]
+        return [(row["critic/score/mean"], row["response_length/mean"]) for row in metrics(harness.work / folder)]
 
     check(train("of_four", 4)[0] == 0 and len(set(scores("of_four"))) == 4, f"{scores('of_four')}")
     shutil.rmtree(source / "checkpoints/train_000004")

@@ -5,14 +5,14 @@ import statistics
 from harness import check, main, metrics, result, sets
 
 # A constant rate: another number of steps is another cosine, and the halves of a run must be the whole.
-SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="false", checkpoint__every=2, train__min_lr_ratio=1, critic__min_lr_ratio=1)
+SMALL = sets(sft__steps=20, train__steps=4, eval__before="false", eval__after="false", checkpoint__every=2, train__min_lr_ratio=1)
 # What each row below needs that a plain run does not have.
 MOVING = sets(objective__pieces__regularizer="kl", objective__knobs__kl_coef=0.5, reference__decay=0.5)
 NOVEL = sets(objective__recipe="g2rl")
 # Of known columns a leaf holds 65,536 tokens: the objective is evaluated in two.
 LARGE = sets(
     train__steps=1, train__prompts_per_step=1024, train__rollouts_per_prompt=20, checkpoint__every=1)
-CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0)
+CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0, critic__min_lr_ratio=1)
 
 
 def same_on_three_ranks(harness):

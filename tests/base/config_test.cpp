@@ -23,6 +23,7 @@ struct Values {
   std::vector<std::string> words;
   std::int64_t loose = 1;  // outside every section
   ConfigSchema::KeyValues knobs;
+  ConfigSchema::KeyValues typed;
   bool operator==(const Values&) const = default;
 };
 
@@ -36,6 +37,7 @@ ConfigSchema bind(Values& v) {
   s.bind("train.deep.counts", &v.counts, "numbers");
   s.bind("train.deep.words", &v.words, "texts");
   s.bind_table("paths.knobs", &v.knobs, "somebody else's");
+  s.bind_table("paths.typed", &v.typed, "of any type", ConfigSchema::Entries::typed);
   s.bind("loose", &v.loose, "no section");
   return s;
 }
@@ -132,6 +134,31 @@ TEST(Config, WrongTypesSayWhatIsWanted) {
   Values v;
   bind(v).load_text("train.rate = 2", "integers are numbers too");
   EXPECT_EQ(v.rate, 2.0);
+}
+
+using KeyValues = ConfigSchema::KeyValues;
+
+TEST(Config, TypedEntriesKeepTheirType) {
+  Values v;
+  bind(v).load_text("[paths.typed]\na = \"1.10\"\nb = 1.10\nc = \"2026\"\nd = 2026\ne = \"true\"\nf = true\ng = [\"1\", 1, 2.0, [false]]\nh = \"null\"\n",
+                    "file");
+  const KeyValues wanted{{"a", "\"1.10\""}, {"b", "1.1"}, {"c", "\"2026\""}, {"d", "2026"}, {"e", "\"true\""}, {"f", "true"}, {"g", "[\"1\", 1, 2.0, [false]]"},
+                         {"h", "\"null\""}};
+  EXPECT_EQ(v.typed, wanted);
+  Values back;
+  bind(back).load_text(bind(v).to_toml(), "copy");
+  EXPECT_EQ(back.typed, wanted);
+}
+
+TEST(Config, TypedEntriesKeepTheirTypeInSet) {
+  EXPECT_EQ(after_set("paths.typed.v=\"1.10\"").typed, (KeyValues{{"v", "\"1.10\""}}));
+  EXPECT_EQ(after_set("paths.typed={v = \"1.10\"}").typed, (KeyValues{{"v", "\"1.10\""}}));
+  EXPECT_EQ(after_set("paths.typed.v=7").typed, (KeyValues{{"v", "7"}}));
+  EXPECT_EQ(after_set("paths.typed.v=false").typed, (KeyValues{{"v", "false"}}));
+  EXPECT_EQ(after_set("paths.typed.v=1 Jan 2026").typed, (KeyValues{{"v", "\"1 Jan 2026\""}})) << "a bare word";
+  EXPECT_EQ(after_set("paths.typed.v=2026-07-01").typed, (KeyValues{{"v", "\"2026-07-01\""}})) << "no key is a date";
+  expect_in("paths.typed.v is not a finite number", set_refusal("paths.typed.v=inf"));
+  expect_in("a date or a time goes in quotes", refusal("paths.typed.v = 2026-07-01"));
 }
 
 TEST(Config, KnobsMayBeLists) {

@@ -90,6 +90,20 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
   }
 }
 
+TEST(RunConfig, VariablesOfOlderRunsAreOfTheTypeThatTheyHad) {
+  const testing::TemporaryFolder folder;
+  const std::string body = "[text.variables]\n%enable_thinking = \"false\"\nmood = \"calm\"\nversion = \"1.10\"\nwords = \"[1, 2]\"\n";
+  const auto file = [&](const std::string& comment) {
+    std::string text = body;
+    return folder.write("config.toml", text.replace(text.find('%'), 1, comment));
+  };
+  using KeyValues = ConfigSchema::KeyValues;
+  EXPECT_EQ(read_run_config(file("")).text.variables,
+            (KeyValues{{"enable_thinking", "\"false\""}, {"mood", "\"calm\""}, {"version", "\"1.10\""}, {"words", "\"[1, 2]\""}}));
+  EXPECT_EQ(read_run_config(file("# variables of the chat template, for example enable_thinking = false\n")).text.variables,
+            (KeyValues{{"enable_thinking", "false"}, {"mood", "\"calm\""}, {"version", "1.1"}, {"words", "[1, 2]"}}));
+}
+
 struct Refused {
   std::vector<std::string> settings;
   std::string says;

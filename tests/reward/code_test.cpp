@@ -94,7 +94,8 @@ RC_GTEST_PROP(FindCode, TakesAnyMarks, ()) {
 
 RC_GTEST_PROP(FindCode, FindsWhatWasFenced, (std::string code)) {
   std::erase_if(code, [](char c) { return c == '`'; });
-  RC_ASSERT(found("text\n```python\n" + code + "\n```\n") == "+" + code + "\n");
+  const auto blocks = code_blocks("text\n```python\n" + code + "\n```\n");
+  RC_ASSERT(blocks.size() == 1 && blocks[0].closed && blocks[0].language == "python" && blocks[0].code == code + "\n");
 }
 
 /// The same within a list item or a block quote.
@@ -104,7 +105,8 @@ RC_GTEST_PROP(FindCode, FindsWhatWasFencedInAContainer, ()) {
       *rc::gen::elementOf(std::vector<std::pair<std::string, std::string>>{{"- ", "  "}, {"12. ", "    "}, {"> ", "> "}, {"> * ", ">   "}});
   std::string text = first + "```\n", code;
   for (const auto& line : lines) text += others + line + "\n", code += line + "\n";
-  RC_ASSERT(found(text + others + "```\n") == "+" + code);
+  const auto blocks = code_blocks(text + others + "```\n");
+  RC_ASSERT(blocks.size() == 1 && blocks[0].closed && blocks[0].code == code);
 }
 
 TEST(SameOutput, WhiteSpaceAtTheEndsOfLines) {

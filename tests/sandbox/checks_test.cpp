@@ -98,7 +98,8 @@ constexpr const char* kForged[][2] = {
      "assert f(1) == 2"},
     {"expected = 1\nimport sys\ndef f(x):\n  g = sys._getframe()\n  while g:\n    if 'expected' in g.f_locals and g.f_locals['expected'] == 7: return 7\n    g = g.f_back",
      "expected = 7\nassert f(1) == expected"},
-    {"import gc\ndef f(x):\n  for o in gc.get_objects():\n    if type(o) is dict and 7177 in o.values(): return 7177\n  for o in gc.get_objects():\n    if type(o) in (tuple, list) and 7177 in [i for i in o if type(i) is int]: return 7177",
+    {"import gc\nhit = lambda v: type(v) is int and v - 7000 == 177\ndef f(x):\n  for o in gc.get_objects():\n    for v in list(o.values()) if type(o) is dict else o "
+     "if type(o) in (tuple, list) else []:\n      if hit(v): return v\n  return 0",
      "assert f(1) == 7177"},
     {"def check(c): pass\ndef f(x): return 0", "def check(candidate):\n  assert candidate(1) == 2\ncheck(f)"},
     {"def f(x): raise SystemExit(0)", "assert f(1) == 2"},
@@ -139,7 +140,7 @@ RC_GTEST_PROP(Checks, NoBytesAreAVerdict, ()) {
   for (const char c : start + text) bytes += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   const bool framed = *rc::gen::arbitrary<bool>();
   const std::string code =
-      fmt::format("import os, struct\nm = b'{}'\nos.write(4, {})\ndef f(x): return 0\n", bytes, framed ? "struct.pack('Q', len(m)) + m" : "m");
+      fmt::format("import os, struct\nm = b'{}'\nos.write(4, {})\ndef f(x): return 0\n", bytes, framed ? "struct.pack('Q', len(m)) + m" : "m.ljust(8)");
   const Outcome o = sandbox().run(python(code, "assert f(1) == 7177"));
   RC_ASSERT(o.end == End::failed);
 }

@@ -137,6 +137,17 @@ TEST(ChatTemplate, WhatTransformersAlwaysPassesIsDefined) {
   EXPECT_EQ(render("{{ tools }}", {{"tools", {1}}}), "[1]");
 }
 
+TEST(ChatTemplate, MessagesAreReadAsTransformersPassesThem) {
+  const Json call = {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array({1})}};
+  EXPECT_EQ(render("{{ messages[0].content is defined }}[{{ messages[0].content }}]{{ messages[0] }}", {{"messages", Json::array({call})}}),
+            "False[]{'role': 'assistant', 'tool_calls': [1]}");
+  const auto shown = [](const Json& message) { return render("{{ messages[0] }}", {{"messages", Json::array({message})}}); };
+  EXPECT_EQ(shown({{"role", "a"}, {"reasoning", "r"}}), "{'thinking': 'r', 'role': 'a', 'reasoning': 'r', 'reasoning_content': 'r'}");
+  EXPECT_EQ(shown({{"reasoning_content", "c"}, {"thinking", "t"}}), "{'thinking': 't', 'reasoning_content': 'c'}");
+  EXPECT_EQ(shown({{"reasoning_content", nullptr}, {"thinking", "t"}}), "{'thinking': 't', 'reasoning_content': 't'}");
+  EXPECT_EQ(render("{{ messages }}", {{"messages", "no list"}}), "no list");
+}
+
 TEST(ChatTemplate, VariablesMayBeAnyJson) {
   EXPECT_NE(message_of("{{ x }}", {{"x", "\xC3"}}).find("is not UTF-8"), std::string::npos);
   EXPECT_NE(message_of("{{ x }}", {{"x", std::uint64_t(1) << 63}}).find("beyond 64 bits"), std::string::npos);

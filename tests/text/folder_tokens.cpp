@@ -1,5 +1,5 @@
-// Reads the tokens of model folders in bulk for comparisons: a line in is {"folder", "texts", "tokens"}, a line out {"ids", "templates", "decoded",
-// "variables"} or {"error"}.
+// Reads the tokens of model folders in bulk for comparisons: a line in is {"folder", "texts",
+// "tokens"}, a line out {"ids", "templates", "decoded", "variables"} or {"error"}.
 #include "base/error.hpp"
 #include "text/folder_template.hpp"
 #include "text/text_files.hpp"
@@ -28,7 +28,8 @@ int main() {
       const auto tokenizer = rollcall::text::read_folder_tokenizer(folder);
       Json ids = Json::array(), decoded = Json::array();
       for (const std::string text : given.at("texts")) ids.push_back(tokenizer->encode(text));
-      for (std::int32_t id = 0; id < given.at("tokens"); ++id) decoded.push_back(tokenizer->decode(std::span(&id, 1), rollcall::text::Tokenizer::Special::skip));
+      for (std::int32_t id = 0; id < given.at("tokens"); ++id)
+        decoded.push_back(tokenizer->decode(std::span(&id, 1), rollcall::text::Tokenizer::Special::skip));
       const auto found = rollcall::text::read_folder_template(folder);
       const Json templates = found.origin.empty() ? Json::array() : Json{chosen(found, false), chosen(found, true)};
       told = {{"ids", ids}, {"templates", templates}, {"decoded", decoded}, {"variables", found.special_tokens}};

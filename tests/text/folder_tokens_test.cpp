@@ -1,4 +1,5 @@
-// Tokens, variables and templates of folders that state them in many files, against what transformers' AutoTokenizer said (fixtures/folders.json).
+// Tokens, variables and templates of folders that state them in many files, against what
+// transformers' AutoTokenizer said (fixtures/folders.json).
 #include "text/folder_tokens.hpp"
 
 #include "base/error.hpp"

@@ -73,8 +73,28 @@ def compiled(source):
     return template
 
 
+def messages_as_passed(messages):
+    """What apply_chat_template makes of messages first, by transformers' own functions where they are there (5.24)."""
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return messages
+    try:
+        from transformers.utils.chat_template_utils import _alias_reasoning_fields, _normalize_chat_messages
+    except ImportError:
+        pass
+    else:
+        return _alias_reasoning_fields(_normalize_chat_messages(messages))
+    passed = []
+    for message in messages:
+        kept = {key: value for key, value in message.items() if value is not None}
+        thought = next((kept[name] for name in ("reasoning_content", "thinking", "reasoning") if name in kept), None)
+        passed.append(kept if thought is None else {"thinking": thought, **kept, "reasoning_content": thought})
+    return passed
+
+
 def rendered(source, variables):
     """{"output": text} or {"error": message}."""
+    if "messages" in variables:
+        variables = {**variables, "messages": messages_as_passed(variables["messages"])}
     try:
         return {"output": compiled(source).render(**{"messages": None, "tools": None, "documents": None, "add_generation_prompt": False, **variables})}
     except (Exception, RecursionError) as error:  # a template may fail in any way

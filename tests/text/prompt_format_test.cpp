@@ -228,8 +228,11 @@ TEST(PromptFormat, TellsOfATurnsEndThatIsNoEndToken) {
 
 std::string learnt_text(const PromptFormat& f, const Supervised& example) {
   std::string text;
-  for (const auto& [first, last] : example.learnt)
-    text += "[" + f.tokenizer()->decode(std::span(example.tokens).subspan(std::size_t(first), std::size_t(last - first)), Tokenizer::Special::keep) + "]";
+  for (const auto& [first, last] : example.learnt) {
+    text += '[';
+    text += f.tokenizer()->decode(std::span(example.tokens).subspan(std::size_t(first), std::size_t(last - first)), Tokenizer::Special::keep);
+    text += ']';
+  }
   return text;
 }
 

@@ -1,5 +1,6 @@
 """Cases of the comparison with jinja2: templates of many families (families/*.jinja) over conversations, and one small template for every row of the tables.
-ROLLCALL_CHAT_TEMPLATES adds real templates: folders or files, apart by colons."""
+ROLLCALL_CHAT_TEMPLATES adds real templates: files, or folders with any below them, apart by colons. The long form is every template of two packages:
+`pip install --no-deps --target FOLDER trl axolotl`, then FOLDER."""
 
 import copy
 import itertools
@@ -50,7 +51,7 @@ TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_to
 
 def template_files():
     for place in [pathlib.Path(__file__).parent / "families", *map(pathlib.Path, filter(None, os.environ.get("ROLLCALL_CHAT_TEMPLATES", "").split(":")))]:
-        yield from sorted(place.glob("*.jinja")) if place.is_dir() else [place]
+        yield from sorted(place.rglob("*.jinja")) if place.is_dir() else [place]
 
 
 def family_cases():

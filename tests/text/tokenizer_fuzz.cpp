@@ -1,5 +1,5 @@
-// Damages the tokenizers of the fixtures, and the files beside them in folders, and lets what still loads tokenize damaged texts: either an InputError or tokens,
-// never anything else.
+// Damages the tokenizers of the fixtures, and the files beside them in folders, and lets what still
+// loads tokenize damaged texts: either an InputError or tokens, never anything else.
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "support/temporary_folder.hpp"

@@ -52,6 +52,11 @@ def module_of_the_program(name, root=False):
     return ast.Call(ast.Name("__module__", ast.Load()), [ast.Constant(name), ast.Constant(root)], [])
 
 
+def run_coroutine(value, **words):
+    """asyncio.run, also of what the program's coroutines are here."""
+    return importlib.import_module("asyncio").run(awaited(value), **words)
+
+
 class Prepared(ast.NodeTransformer):
     """Statements of the tests, where modules of the program's process are the program's, and
     comparisons remember both sides.
@@ -84,6 +89,8 @@ class Prepared(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id == "sys" and node.attr in OF_SYS:
             node.value = module_of_the_program("sys")
+        if isinstance(node.value, ast.Name) and node.value.id in self.local and node.attr == "run":
+            return ast.Name("__run__", ast.Load())
         return node
 
     def visit_Assert(self, node):
@@ -164,7 +171,7 @@ class Checks:
         words = Vocabulary(self.body)
         self.prepared = Prepared(words.has_coroutines)
         self.names = Names(self.program, words.shadowed)
-        self.names.update({name: importlib.import_module(name) for name in words.pure}, __compare__=self.compare, __module__=self.program.module)
+        self.names.update({name: importlib.import_module(name) for name in words.pure}, __compare__=self.compare, __run__=run_coroutine, __module__=self.program.module)
         handed = [node for node in self.body if is_handed_over(node)]
         imports = [node for node in self.body if isinstance(node, IMPORTS) and getattr(node, "module", None) != "solution"]
         code = [[marshal.dumps(code_of(node)) for node in part] for part in (imports, handed)]

@@ -67,7 +67,8 @@ std::vector<StatedToken> read_list(const Field& root, ByFileId& by_id) {
   return tokens;
 }
 
-/// What transformers adds to the tokens of tokenizer.json: all that is listed by id, then what is named special and is no added token yet.
+/// What transformers adds to the tokens of tokenizer.json: all that is listed by id, then what is
+/// named special and is no added token yet.
 std::vector<StatedToken> stated_batch(const StatedTokens& stated, const std::vector<StatedToken>& of_json, const ByFileId& by_id) {
   ByFileId listed = stated.listed;
   if (!stated.has_decoder)

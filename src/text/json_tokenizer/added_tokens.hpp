@@ -40,8 +40,9 @@ class TokenFinder {
 
 class AddedTokens {
  public:
-  /// The tokens of tokenizer.json, then those that are stated beside it, of which the later one's flags count. Ids are given as the library gives them: that of
-  /// the model's token with the same text, else the next free one; the ids in the files only repeat them.
+  /// The tokens of tokenizer.json, then those that are stated beside it, of which the later one's
+  /// flags count. Ids are given as the library gives them: that of the model's token with the same
+  /// text, else the next free one; the ids in the files only repeat them.
   AddedTokens(const Field& root, const Vocabulary& vocabulary, const std::vector<NormalizerStep>& normalizer, const StatedTokens& stated = {});
   AddedTokens(const AddedTokens&) = delete;
   AddedTokens& operator=(const AddedTokens&) = delete;
@@ -55,9 +56,9 @@ class AddedTokens {
   const AddedToken* find(std::int32_t id) const;
   std::optional<std::int32_t> find(const std::string& content) const;
   bool is_special(const std::string& text) const { return special_.contains(text); }
-  std::int32_t end() const;                                     ///< largest id + 1, of those that have a row
-  bool appends() const { return appends_; }                     ///< a token is stated that tokenizer.json does not have
-  const std::string& stated() const { return stated_; }         ///< what the files beside tokenizer.json change, for fingerprints; empty: nothing
+  std::int32_t end() const;                              ///< largest id + 1, of those that have a row
+  bool appends() const { return appends_; }              ///< a token is stated that tokenizer.json does not have
+  const std::string& stated() const { return stated_; }  ///< what the files beside tokenizer.json change, for fingerprints; empty: nothing
 
  private:
   using Batch = std::vector<StatedToken>;

@@ -49,8 +49,8 @@ bool apply_prefix_space(Document& document, const StatedTokens& stated) {
   for (const Json* byte : bytes) puts = puts || byte->value("add_prefix_space", Json()) == true;
   if (puts == *stated.prefix_space) return false;
   if (!stated.takes_prefix_space || !is_only_bytes || bytes.empty())
-    refuse(document.origin, fmt::format("it puts {} before a text, and add_prefix_space in tokenizer_config.json is {}", puts ? "a space" : "no space",
-                                        *stated.prefix_space));
+    refuse(document.origin,
+           fmt::format("it puts {} before a text, and add_prefix_space in tokenizer_config.json is {}", puts ? "a space" : "no space", *stated.prefix_space));
   for (Json* byte : bytes) (*byte)["add_prefix_space"] = *stated.prefix_space;
   return true;
 }

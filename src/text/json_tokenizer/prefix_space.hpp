@@ -6,8 +6,9 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Where the two differ and the folder's tokenizer_class is one that takes the setting, the ByteLevel pre-tokenizers of `document` get it; true: they were changed.
-/// Any other difference is refused: transformers itself follows the one file or the other, by version and class.
+/// Where the two differ and the folder's tokenizer_class is one that takes the setting, the
+/// ByteLevel pre-tokenizers of `document` get it; true: they were changed. Any other difference is
+/// refused: transformers itself follows the one file or the other, by version and class.
 bool apply_prefix_space(Document& document, const StatedTokens& stated);
 
 }  // namespace rollcall::text::json_tokenizer
