@@ -120,7 +120,9 @@ JudgeModel::JudgeModel(const JudgeSection& section, const std::string& numerics,
 std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto& tokenizer = *format_.tokenizer();
   const auto plain = [&](const std::string& said) { return text::without_special(tokenizer, said); };
-  const Question clean{plain(question.prompt), text::without_special(tokenizer, question.response, end_marks_), plain(question.answer)};
+  // A chat template reads UTF-8 alone, and an answer may be any bytes.
+  const std::string response = text::valid_utf8(text::without_special(tokenizer, question.response, end_marks_));
+  const Question clean{plain(question.prompt), response, plain(question.answer)};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
   return format_.conversation_tokens({{text::message("user", clean.prompt), text::message("assistant", clean.response)}});
 }
