@@ -236,7 +236,7 @@ TEST(Config, AKeyBoundTwiceIsOneSetting) {
 TEST(Config, DescribeAndKeysListEverything) {
   Values v;
   const ConfigSchema s = bind(v);
-  EXPECT_EQ(s.keys().size(), 9U);
+  EXPECT_EQ(s.keys().size(), 10U);
   for (const auto& key : s.keys()) expect_in(key, s.describe());
 }
 

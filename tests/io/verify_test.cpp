@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace rollcall::io::test {
 namespace {
@@ -125,6 +126,12 @@ TEST(Verify, ScoresOfAnEarlierMinorVersionAreReadAndPacked) {
   EXPECT_NE(archive_sha256(run), content);
 }
 
+/// Columns of a step of which nobody noted what it trained on.
+TrainingColumns unrecorded(std::size_t rollouts) {
+  const std::vector<double> none(rollouts, std::numeric_limits<double>::quiet_NaN());
+  return {std::vector<std::uint8_t>(rollouts, TrainingColumns::kUnrecorded), none, none};
+}
+
 /// Every checksum is right, but the groups stand as a shard has them: by falling prompt.
 TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
   const RunFolder run;
@@ -138,7 +145,8 @@ TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
     }
     Attributes attributes = identity_attributes(identity(), "archive", Purpose::train);
     for (const char* name : {"first_step", "last_step"}) attributes.emplace_back(name, std::uint64_t{4});
-    const auto columns = views(keys, rollouts, scores);
+    const TrainingColumns training = unrecorded(s.shard.groups[0].rollouts.size() + s.shard.groups[1].rollouts.size());
+    const auto columns = views(keys, rollouts, scores, training);
     writing(run.path() / "x.h5", [&] {
       write_tables(run.path() / "x.h5", columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
     });
@@ -168,7 +176,8 @@ TEST(Verify, AFileOfANewerSchemaIsNoDamage) {
   for (const char* name : {"first_step", "last_step"}) attributes.emplace_back(name, std::uint64_t{4});
   const auto write_as = [&](std::int32_t major) {
     attributes[0].second = major;
-    const auto columns = views(keys, rollouts, scores);
+    const TrainingColumns training = unrecorded(s.shard.groups[0].rollouts.size());
+    const auto columns = views(keys, rollouts, scores, training);
     writing(run.path() / "x.h5", [&] {
       write_tables(run.path() / "x.h5", columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
     });
