@@ -1,6 +1,8 @@
 // rollcall template: a conversation through a chat template, as the model will see it.
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
+#include "base/visible.hpp"
 #include "text/chat_template.hpp"
 #include "text/folder_template.hpp"
 
@@ -9,7 +11,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace rollcall::app {
@@ -29,7 +30,7 @@ struct ExactReader : nlohmann::detail::json_sax_dom_parser<Json> {
 };
 
 Json read_variables() {
-  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  const std::string text = read_all(std::cin);
   require_end_of_input();
   Json variables;
   ExactReader reader(variables, false);
@@ -51,7 +52,7 @@ ExitCode render(const std::filesystem::path& path) {
   }
   const Json variables = text::with_special_tokens(read_variables(), found);
   const bool tools = variables.contains("tools") && !variables["tools"].is_null();
-  std::cout << text::ChatTemplate(found.for_tools(tools), found.origin).render(variables) << std::flush;
+  std::cout << for_standard_output(text::ChatTemplate(found.for_tools(tools), found.origin).render(variables)) << std::flush;
   return ExitCode::done;
 }
 
