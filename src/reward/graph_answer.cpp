@@ -105,7 +105,8 @@ constexpr const char* kNoCycle[] = {"none", "none.", "no cycle", "no cycle.", "t
 /// Any cycle of three nodes or more, its first node repeated at the end or not; "none" where there is none.
 Marks cycle(const Graph& g, std::string_view text) {
   const std::string low = text::lower(text::trim(text));
-  if (std::any_of(std::begin(kNoCycle), std::end(kNoCycle), [&](const char* no) { return low == no; })) return {true, g.none, double(g.none), "there is a cycle"};
+  if (std::any_of(std::begin(kNoCycle), std::end(kNoCycle), [&](const char* no) { return low == no; }))
+    return {true, g.none, double(g.none), "there is a cycle"};
   auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes, and not none"};
   if (walk->size() > 1 && walk->front() == walk->back()) walk->pop_back();

@@ -20,7 +20,8 @@ bool is_canonical_integer(std::string_view s) {
 /// Without thousands commas, and with an ASCII minus: how people write integers. Anything else stays, and is then no canonical integer.
 std::string without_commas(const std::string& s) {
   const std::string number = text::normal_answer(s);
-  const bool is_grouped = s.find(',') != std::string::npos && s.find('.') == std::string::npos && s.find('+') == std::string::npos && s.find('$') == std::string::npos && s.front() != '0';
+  const bool is_grouped = s.find(',') != std::string::npos && s.find('.') == std::string::npos && s.find('+') == std::string::npos &&
+                          s.find('$') == std::string::npos && s.front() != '0';
   return is_grouped || s.starts_with("\xE2\x88\x92") ? number : s;
 }
 

@@ -73,13 +73,13 @@ Found first_integer(std::string_view given, bool finished) {
     while (end < said.size() && is_digit(said[end])) digits += said[end++];
     for (const bool short_first = digits.size() <= 3; short_first && is_group(said, end); end += 4) digits += said.substr(end + 1, 3);  // 1,050
     const bool open_end = end == said.size() || (end + 1 == said.size() && (said[end] == '.' || said[end] == ','));  // of "7." may become 7.5
-    if (!finished && open_end) return std::nullopt;  // a digit may follow
+    if (!finished && open_end) return std::nullopt;                                                                  // a digit may follow
     if (is_in_word(said, at, end)) {
       at = end - 1;
       continue;
     }
     const bool fraction_behind = end + 1 < said.size() && said[end] == '.' && is_digit(said[end + 1]), fraction_before = at > 0 && said[at - 1] == '.';
-    if (fraction_behind || fraction_before) return std::nullopt;  // 7.5 and .5 are no whole numbers
+    if (fraction_behind || fraction_before) return std::nullopt;          // 7.5 and .5 are no whole numbers
     if (const std::size_t dash = minus_at(said.substr(end)); dash > 0) {  // 1-10 is a scale
       if (!finished && end + dash >= said.size()) return std::nullopt;
       const std::size_t second = end + dash, last = std::min(said.find_first_not_of("0123456789", second), said.size());

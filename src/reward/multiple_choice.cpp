@@ -64,7 +64,8 @@ bool says_option(std::string_view text, std::size_t option, const std::vector<st
   const std::string low = text::lower(text);
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string known = text::lower(text::trim(options[i]));
-    const bool begins = !known.empty() && low.starts_with(known) && low.size() > known.size() && std::string_view(".,;").find(low[known.size()]) != std::string_view::npos;
+    const bool begins =
+        !known.empty() && low.starts_with(known) && low.size() > known.size() && std::string_view(".,;").find(low[known.size()]) != std::string_view::npos;
     if (begins && known.size() > longest) longest = known.size(), best = i;
   }
   return best == option;

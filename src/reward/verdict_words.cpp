@@ -18,16 +18,19 @@ using text::Tokens;
 constexpr std::size_t kClause = 7;  // words before a verdict that may turn it round
 
 struct Words {
-  Phrases denials{"not", "never", "cannot", "hardly", "neither", "nor", "without", "far from", "nowhere near", "no longer", "fails to be", "anything but", "barely", "scarcely", "by no means"};
+  Phrases denials{"not",          "never",     "cannot",      "hardly",       "neither", "nor",      "without",    "far from",
+                  "nowhere near", "no longer", "fails to be", "anything but", "barely",  "scarcely", "by no means"};
   Phrases no_denials{"not only", "not just", "not merely", "not simply", "not to mention"};
   Phrases qualified{"partly", "partially", "almost", "nearly", "mostly", "somewhat", "half", "close to", "largely", "roughly", "approximately"};
   Phrases supposed{"if", "whether", "would be", "could be", "might be", "may be", "to be", "should be", "must be", "were", "unless", "suppose", "assuming"};
-  Phrases reported{"claims", "claim", "says", "pretends", "asks", "say", "reply", "write", "writes", "wrote",
-                   "output", "answer with", "respond with", "instructs", "demands", "wants me"};
-  Phrases names{"answer", "answers", "value", "result", "solution", "response", "option", "choice", "number", "one", "index", "approach", "method", "reasoning", "steps", "form", "format", "final"};
+  Phrases reported{"claims", "claim", "says",   "pretends",    "asks",         "say",       "reply",   "write",
+                   "writes", "wrote", "output", "answer with", "respond with", "instructs", "demands", "wants me"};
+  Phrases names{"answer", "answers", "value",    "result", "solution",  "response", "option", "choice", "number",
+                "one",    "index",   "approach", "method", "reasoning", "steps",    "form",   "format", "final"};
   Phrases verbs{"is", "are", "was", "would", "should", "must", "has", "to", "for", "of", "and", "but"};
-  Phrases of_no{"error", "errors", "mistake", "mistakes", "problem", "problems", "issue", "issues", "difference", "differences", "doubt", "reason", "way", "answer", "reference", "one", "longer", "matter", "need",
-                "contradiction", "discrepancy", "discrepancies", "disagreement", "final", "further", "explanation", "other", "step", "steps", "flaw", "flaws"};
+  Phrases of_no{"error",        "errors", "mistake", "mistakes",    "problem", "problems", "issue",  "issues", "difference",    "differences", "doubt",
+                "reason",       "way",    "answer",  "reference",   "one",     "longer",   "matter", "need",   "contradiction", "discrepancy", "discrepancies",
+                "disagreement", "final",  "further", "explanation", "other",   "step",     "steps",  "flaw",   "flaws"};
 };
 const Words& words() {
   static const Words all;

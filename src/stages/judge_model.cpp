@@ -143,9 +143,7 @@ std::string JudgeModel::said_by(std::span<const std::int32_t> tokens) const {
 /// A rule that takes the first verdict needs no word behind it.
 model::StopRules JudgeModel::stop_rules() const {
   return [this, ends = stages::stop_rules(format_, section_.sampling.stop)]() -> model::StopRule {
-    return [this, end = ends()](std::span<const std::int32_t> said) {
-      return end(said) || (reader_->takes_first() && reader_->read(said_by(said), false));
-    };
+    return [this, end = ends()](std::span<const std::int32_t> said) { return end(said) || (reader_->takes_first() && reader_->read(said_by(said), false)); };
   };
 }
 

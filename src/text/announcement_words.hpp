@@ -23,32 +23,32 @@ class Phrases {
 };
 
 struct AnnouncementWords {
-  Phrases answers;      ///< what is announced
-  Phrases results;      ///< likewise, where no answer is
-  Phrases options;      ///< likewise, and a letter may follow: "option B is correct"
-  Phrases whole;        ///< languages that write noun and verb as one word
-  Phrases modifiers;    ///< between an article and "answer"
-  Phrases supposed;     ///< before "the answer is": it is not said to be so
-  Phrases fillers;      ///< begin what may stand between "the answer" and "is"
-  Phrases copulas;      ///< "is" and its like
-  Phrases denials;      ///< "is not"
-  Phrases leads;        ///< between "is" and the answer
-  Phrases remarks;      ///< begin what is no part of the answer any more
-  Phrases reasons;      ///< those remarks in which further values are none of the answer
-  Phrases about;        ///< say how the answer is, not what it is
-  Phrases comparisons;  ///< behind a value: it says how the answer is after all ("3 more than 39", "90% sure")
-  Phrases hedges;       ///< between "or" and a further answer
+  Phrases answers;          ///< what is announced
+  Phrases results;          ///< likewise, where no answer is
+  Phrases options;          ///< likewise, and a letter may follow: "option B is correct"
+  Phrases whole;            ///< languages that write noun and verb as one word
+  Phrases modifiers;        ///< between an article and "answer"
+  Phrases supposed;         ///< before "the answer is": it is not said to be so
+  Phrases fillers;          ///< begin what may stand between "the answer" and "is"
+  Phrases copulas;          ///< "is" and its like
+  Phrases denials;          ///< "is not"
+  Phrases leads;            ///< between "is" and the answer
+  Phrases remarks;          ///< begin what is no part of the answer any more
+  Phrases reasons;          ///< those remarks in which further values are none of the answer
+  Phrases about;            ///< say how the answer is, not what it is
+  Phrases comparisons;      ///< behind a value: it says how the answer is after all ("3 more than 39", "90% sure")
+  Phrases hedges;           ///< between "or" and a further answer
   Phrases second_thoughts;  ///< before a further answer, in the same sentence or at the beginning of the next
-  Phrases concluding;   ///< begin a sentence that concludes
-  Phrases premises;     ///< begin a sentence that does not
-  Phrases verbs;        ///< before the value in a sentence that concludes
-  Phrases corrections;  ///< begin a sentence that takes back what was said before
-  Phrases retractions;  ///< say within it that it was wrong
-  Phrases doubts;       ///< the writer does not know
-  Phrases approvals;    ///< behind a subject: "B is correct"
-  Phrases meaningful;   ///< words before a value that are part of it
-  Phrases numbers;      ///< in words
-  Phrases functions;    ///< names of mathematics that are several letters long
+  Phrases concluding;       ///< begin a sentence that concludes
+  Phrases premises;         ///< begin a sentence that does not
+  Phrases verbs;            ///< before the value in a sentence that concludes
+  Phrases corrections;      ///< begin a sentence that takes back what was said before
+  Phrases retractions;      ///< say within it that it was wrong
+  Phrases doubts;           ///< the writer does not know
+  Phrases approvals;        ///< behind a subject: "B is correct"
+  Phrases meaningful;       ///< words before a value that are part of it
+  Phrases numbers;          ///< in words
+  Phrases functions;        ///< names of mathematics that are several letters long
 };
 const AnnouncementWords& announcement_words();
 

@@ -73,7 +73,8 @@ std::string normal_answer(std::string_view answer) {
   constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212, which models write for a minus as often as not
   const std::string_view given = trim(answer);
   const std::size_t minus = given.starts_with(kMinus) ? 0 : given.starts_with("$") && given.substr(1).starts_with(kMinus) ? 1 : std::string_view::npos;
-  const std::string ascii = minus == std::string_view::npos ? std::string(given) : std::string(given.substr(0, minus)).append("-").append(given.substr(minus + kMinus.size()));
+  const std::string ascii =
+      minus == std::string_view::npos ? std::string(given) : std::string(given.substr(0, minus)).append("-").append(given.substr(minus + kMinus.size()));
   const std::string_view text = ascii;
   std::string_view s = text;
   const bool negative = s.starts_with('-') || s.starts_with("$-");

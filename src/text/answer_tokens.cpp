@@ -39,22 +39,26 @@ struct Range {
 
 /// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter; what is missing below is a sign.
 constexpr Range kCharacters[] = {
-    {'!', '!', Kind::stop},          {'"', '"', Kind::quote},       {'$', '$', Kind::currency},    {'(', '(', Kind::open},          {')', ')', Kind::close},
-    {',', ',', Kind::comma},         {'-', '-', Kind::dash},        {'.', '.', Kind::stop},        {':', ':', Kind::colon},         {';', ';', Kind::semicolon},
-    {'=', '=', Kind::equals},        {'?', '?', Kind::stop},        {'[', '[', Kind::open},        {']', ']', Kind::close},         {'`', '`', Kind::mark},
-    {'{', '{', Kind::open},          {'}', '}', Kind::close},       {0xA2, 0xA5, Kind::currency},  {0xAB, 0xAB, Kind::quote},       {0xBB, 0xBB, Kind::quote},
-    {0xD7, 0xD7, Kind::sign},        {0xF7, 0xF7, Kind::sign},      {0x2010, 0x2011, Kind::dash},  {0x2012, 0x2015, Kind::dash},    {0x2018, 0x201F, Kind::quote},
-    {0x2020, 0x2021, Kind::sign},    {0x2022, 0x2023, Kind::bullet},  // then the ellipsis and what is like it
-    {0x2024, 0x2026, Kind::stop},    {0x2030, 0x2038, Kind::sign},  {0x2039, 0x203A, Kind::quote}, {0x203C, 0x203D, Kind::stop},    {0x203E, 0x2079, Kind::sign},
-    {0x207A, 0x208E, Kind::sign},    {0x20A0, 0x20CF, Kind::currency}, {0x2100, 0x214F, Kind::sign}, {0x2150, 0x218F, Kind::sign},  {0x2190, 0x2191, Kind::sign},
-    {0x2192, 0x2192, Kind::arrow},   {0x2193, 0x21D1, Kind::sign},  {0x21D2, 0x21D2, Kind::arrow}, {0x21D3, 0x220D, Kind::sign},    {0x220E, 0x220E, Kind::ornament},
-    {0x220F, 0x2233, Kind::sign},    {0x2234, 0x2234, Kind::arrow},    {0x2235, 0x223B, Kind::sign},    {0x223C, 0x223C, Kind::equals}, {0x223D, 0x2242, Kind::sign}, {0x2243, 0x224D, Kind::equals},  {0x224E, 0x2260, Kind::sign},
-    {0x2261, 0x2261, Kind::equals},  {0x2262, 0x23FF, Kind::sign},  {0x2400, 0x25FF, Kind::ornament}, {0x2600, 0x27BF, Kind::ornament}, {0x27C0, 0x27F5, Kind::sign},
-    {0x27F6, 0x27F6, Kind::arrow},   {0x27F7, 0x27F8, Kind::sign},  {0x27F9, 0x27F9, Kind::arrow}, {0x27FA, 0x2AFF, Kind::sign},    {0x2B00, 0x2BFF, Kind::ornament},
-    {0x3001, 0x3001, Kind::comma},   {0x3002, 0x3002, Kind::stop},  {0x3008, 0x300B, Kind::quote}, {0x300C, 0x300F, Kind::quote},   {0x3010, 0x3010, Kind::open},
-    {0x3011, 0x3011, Kind::close},   {0xFE00, 0xFE0F, Kind::ornament}, {0xFF01, 0xFF01, Kind::stop}, {0xFF08, 0xFF08, Kind::open},  {0xFF09, 0xFF09, Kind::close},
-    {0xFF0C, 0xFF0C, Kind::comma},   {0xFF0D, 0xFF0D, Kind::sign},  {0xFF0E, 0xFF0E, Kind::stop},    {0xFF10, 0xFF19, Kind::number},  {0xFF1A, 0xFF1A, Kind::colon},   {0xFF1B, 0xFF1B, Kind::semicolon},
-    {0xFF1D, 0xFF1D, Kind::equals},  {0xFF1F, 0xFF1F, Kind::stop},  {0xFFFD, 0xFFFD, Kind::sign},  {0x1F000, 0x1FBFF, Kind::ornament}};
+    {'!', '!', Kind::stop},           {'"', '"', Kind::quote},          {'$', '$', Kind::currency},       {'(', '(', Kind::open},
+    {')', ')', Kind::close},          {',', ',', Kind::comma},          {'-', '-', Kind::dash},           {'.', '.', Kind::stop},
+    {':', ':', Kind::colon},          {';', ';', Kind::semicolon},      {'=', '=', Kind::equals},         {'?', '?', Kind::stop},
+    {'[', '[', Kind::open},           {']', ']', Kind::close},          {'`', '`', Kind::mark},           {'{', '{', Kind::open},
+    {'}', '}', Kind::close},          {0xA2, 0xA5, Kind::currency},     {0xAB, 0xAB, Kind::quote},        {0xBB, 0xBB, Kind::quote},
+    {0xD7, 0xD7, Kind::sign},         {0xF7, 0xF7, Kind::sign},         {0x2010, 0x2011, Kind::dash},     {0x2012, 0x2015, Kind::dash},
+    {0x2018, 0x201F, Kind::quote},    {0x2020, 0x2021, Kind::sign},     {0x2022, 0x2023, Kind::bullet},  // then the ellipsis and what is like it
+    {0x2024, 0x2026, Kind::stop},     {0x2030, 0x2038, Kind::sign},     {0x2039, 0x203A, Kind::quote},    {0x203C, 0x203D, Kind::stop},
+    {0x203E, 0x2079, Kind::sign},     {0x207A, 0x208E, Kind::sign},     {0x20A0, 0x20CF, Kind::currency}, {0x2100, 0x214F, Kind::sign},
+    {0x2150, 0x218F, Kind::sign},     {0x2190, 0x2191, Kind::sign},     {0x2192, 0x2192, Kind::arrow},    {0x2193, 0x21D1, Kind::sign},
+    {0x21D2, 0x21D2, Kind::arrow},    {0x21D3, 0x220D, Kind::sign},     {0x220E, 0x220E, Kind::ornament}, {0x220F, 0x2233, Kind::sign},
+    {0x2234, 0x2234, Kind::arrow},    {0x2235, 0x223B, Kind::sign},     {0x223C, 0x223C, Kind::equals},   {0x223D, 0x2242, Kind::sign},
+    {0x2243, 0x224D, Kind::equals},   {0x224E, 0x2260, Kind::sign},     {0x2261, 0x2261, Kind::equals},   {0x2262, 0x23FF, Kind::sign},
+    {0x2400, 0x25FF, Kind::ornament}, {0x2600, 0x27BF, Kind::ornament}, {0x27C0, 0x27F5, Kind::sign},     {0x27F6, 0x27F6, Kind::arrow},
+    {0x27F7, 0x27F8, Kind::sign},     {0x27F9, 0x27F9, Kind::arrow},    {0x27FA, 0x2AFF, Kind::sign},     {0x2B00, 0x2BFF, Kind::ornament},
+    {0x3001, 0x3001, Kind::comma},    {0x3002, 0x3002, Kind::stop},     {0x3008, 0x300B, Kind::quote},    {0x300C, 0x300F, Kind::quote},
+    {0x3010, 0x3010, Kind::open},     {0x3011, 0x3011, Kind::close},    {0xFE00, 0xFE0F, Kind::ornament}, {0xFF01, 0xFF01, Kind::stop},
+    {0xFF08, 0xFF08, Kind::open},     {0xFF09, 0xFF09, Kind::close},    {0xFF0C, 0xFF0C, Kind::comma},    {0xFF0D, 0xFF0D, Kind::sign},
+    {0xFF0E, 0xFF0E, Kind::stop},     {0xFF10, 0xFF19, Kind::number},   {0xFF1A, 0xFF1A, Kind::colon},    {0xFF1B, 0xFF1B, Kind::semicolon},
+    {0xFF1D, 0xFF1D, Kind::equals},   {0xFF1F, 0xFF1F, Kind::stop},     {0xFFFD, 0xFFFD, Kind::sign},     {0x1F000, 0x1FBFF, Kind::ornament}};
 
 bool is_wide_space(char32_t c) { return c == 0xA0 || (c >= 0x2000 && c <= 0x200D) || c == 0x202F || c == 0x2060 || c == 0x3000 || c == 0xFEFF; }
 
@@ -109,7 +113,8 @@ class Scanner {
   void number() {
     std::size_t end = at_;
     while (end < s_.size() && (is_digit(s_[end]) || ((s_[end] == '.' || s_[end] == ',') && is_digit(at(end + 1))))) ++end;
-    const bool is_item = begins_line() && end - at_ <= 2 && (at(end) == '.' || at(end) == ')') && follows_space(end + 1) && at(end + 1) != '\n' && end + 1 < s_.size();
+    const bool is_item =
+        begins_line() && end - at_ <= 2 && (at(end) == '.' || at(end) == ')') && follows_space(end + 1) && at(end + 1) != '\n' && end + 1 < s_.size();
     const bool counts = is_item && (s_.substr(at_, end - at_) == "1" || listed_);  // a list begins with 1: "42. It is" is none
     if (is_item && counts) listed_ = true, take(Kind::bullet, end + 1);
     else take(Kind::number, end);
@@ -175,7 +180,9 @@ class Scanner {
     const auto is_operand = [](char c) { return is_letter(c) || is_digit(c) || c == ')' || c == '('; };
     if (s_[at_] == '*' && end == at_ + 1 && begins_line() && is_space(behind)) return take(Kind::bullet, end);
     const bool within = is_operand(before) && is_operand(behind), between = is_space(before) && is_space(behind);
-    const bool arithmetic = s_[at_] == '~' ? end == at_ + 1 : s_[at_] == '_' ? within : (between && end == at_ + 1) || (is_digit(before) && is_digit(behind)) || (within && end == at_ + 1);
+    const bool arithmetic = s_[at_] == '~'   ? end == at_ + 1
+                            : s_[at_] == '_' ? within
+                                             : (between && end == at_ + 1) || (is_digit(before) && is_digit(behind)) || (within && end == at_ + 1);
     take(arithmetic ? Kind::sign : Kind::mark, end);
   }
 

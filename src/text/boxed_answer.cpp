@@ -70,8 +70,9 @@ bool hedges(std::string_view word) {
   return is_one_of(word, {"or", "maybe", "perhaps", "possibly", "might", "may", "could", "alternatively", "either", "otherwise", "oder", "ou"});
 }
 bool concludes(std::string_view word) {
-  return is_one_of(word, {"so", "therefore", "thus", "hence", "answer", "is", "get", "gives", "give", "which", "rather", "not", "wait", "no", "actually", "correct", "times", "plus", "minus",
-                          "instead", "becomes", "equals", "then", "obtain", "we", "yields", "finally", "total", "sum", "to", "from", "than"});
+  return is_one_of(word, {"so",   "therefore", "thus", "hence",    "answer",  "is",    "get",  "gives", "give",    "which",   "rather",
+                          "not",  "wait",      "no",   "actually", "correct", "times", "plus", "minus", "instead", "becomes", "equals",
+                          "then", "obtain",    "we",   "yields",   "finally", "total", "sum",  "to",    "from",    "than"});
 }
 
 /// How two boxes with this between them are joined; empty where they are not pieces of one answer.
@@ -92,7 +93,8 @@ std::string_view joint(std::string_view between) {
     or_word = or_word || hedges(word);
     and_word = and_word || is_one_of(word, {"and", "und", "et"});
     concluding = concluding || concludes(word) || t.is(i, Kind::arrow) || (t.is(i, Kind::equals) && !(i > 0 && t.is(i - 1, Kind::word)));
-    const bool mark = t.is(i, Kind::comma) || t.is(i, Kind::semicolon) || t.is(i, Kind::line) || t.is(i, Kind::bullet) || t.is(i, Kind::equals) || t.is(i, Kind::open) || t.is(i, Kind::close) || t.is(i, Kind::mark);
+    const bool mark = t.is(i, Kind::comma) || t.is(i, Kind::semicolon) || t.is(i, Kind::line) || t.is(i, Kind::bullet) || t.is(i, Kind::equals) ||
+                      t.is(i, Kind::open) || t.is(i, Kind::close) || t.is(i, Kind::mark);
     is_list = is_list && (mark || label || part || is_one_of(word, {"and", "or", "und", "oder", "et", "ou"}));
   }
   if (or_word && !(concluding && !is_one_of(t.word(t.size() - 1), {"or", "maybe", "perhaps", "possibly", "be"}) && !is_list)) return " or ";

@@ -8,66 +8,14 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostTokens = 300;   // of an answer
-constexpr std::size_t kMostSkipped = 8;    // words before the value of an announcement: "the ordered pair (3, 5)"
-constexpr int kMostLeads = 12;             // phrases that lead in, one behind the other
-constexpr std::size_t kMostNested = 6;     // signs and brackets before a value
-constexpr std::size_t kMostSecond = 40;    // tokens in which a further answer is looked for
+constexpr std::size_t kMostTokens = 300;  // of an answer
+constexpr std::size_t kMostSkipped = 8;   // words before the value of an announcement: "the ordered pair (3, 5)"
+constexpr int kMostLeads = 12;            // phrases that lead in, one behind the other
+constexpr std::size_t kMostSecond = 40;   // tokens in which a further answer is looked for
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
   return all;
-}
-
-bool is_one_letter(std::string_view word) { return word.size() == 1 && static_cast<unsigned char>(word[0]) < 0x80; }
-
-/// The number of a number in words: "twenty-one", "half".
-bool is_number_word(const Tokens& t, std::size_t at) {
-  const std::string_view word = t.word(at);
-  if (word == "one" || word == "half" || word == "minus" || word == "negative") {
-    const std::string_view next = t.word(at + 1);
-    for (const std::string_view verb : {"of", "can", "could", "might", "may", "must", "should", "has", "gets", "that", "would", "way", "thing", "is", "signs", "sign"})
-      if (next == verb) return false;
-    if (word == "minus" || word == "negative") return is_value(t, at + 1);
-  }
-  if (words().numbers.begins(t, at)) return true;
-  const std::size_t hyphen = word.find('-');
-  return hyphen != std::string_view::npos && word.substr(hyphen - 1, 3) != "y-o" && hyphen >= 3 && word.substr(hyphen - 2, 2) == "ty";
-}
-
-/// "a" before a word, "A" at the beginning of a sentence, "I".
-bool is_article(const Tokens& t, std::size_t at) {
-  const std::string_view spelt = t.spelt(at), next = t.word(at + 1);
-  if ((spelt != "a" && spelt != "A" && spelt != "I") || next.empty() || !t.is_spaced(at + 1) || next == "and" || next == "or") return false;
-  if (spelt != "A") return true;
-  return (at == 0 || t.is(at - 1, Kind::stop) || t.is(at - 1, Kind::line)) && !words().remarks.begins(t, at + 1);
-}
-
-bool is_value_within(const Tokens& t, std::size_t at, std::size_t depth) {
-  while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament)) ++at;
-  if (at >= t.size() || depth > kMostNested) return false;
-  const std::string_view spelt = t.spelt(at);
-  switch (t[at].kind) {
-    case Kind::number:
-    case Kind::formula: return true;
-    case Kind::command: return true;
-    case Kind::currency:
-    case Kind::open: return is_value_within(t, at + 1, depth + 1) || (t.is(at, Kind::open) && t.is(at + 1, Kind::close)) || (t.is(at, Kind::currency) && t.is(at + 1, Kind::stop) && t.is(at + 2, Kind::number));
-    case Kind::dash: return spelt == "-" && (!t.is_spaced(at + 1) || t.is(at + 1, Kind::number)) && is_value_within(t, at + 1, depth + 1);
-    case Kind::stop: return spelt == "." && t.is(at + 1, Kind::number) && !t.is_spaced(at + 1);
-    case Kind::sign:
-      for (const std::string_view alone : {"∞", "∅", "ℝ", "ℕ", "ℤ", "π", "½", "¼", "¾", "⅓", "⅔"})
-        if (spelt == alone) return true;
-      return is_value_within(t, at + 1, depth + 1);
-    case Kind::word: break;
-    default: return false;
-  }
-  if (is_one_letter(t.word(at))) return !is_article(t, at);
-  if (t.is(at + 1, Kind::equals) && spelt.size() <= 3) return true;
-  if (t.is(at + 1, Kind::open) && !t.is_spaced(at + 1) && spelt.size() <= 2) return true;
-  if (spelt.size() <= 3 && spelt.find_first_of("0123456789") != std::string_view::npos) return true;  // x1
-  if (spelt.size() <= 4 && spelt.find_first_not_of("IVX") == std::string_view::npos) return true;  // II
-  return words().functions.begins(t, at) || is_number_word(t, at) || spelt == "π" || spelt == "½";
 }
 
 class Taker {
@@ -91,7 +39,8 @@ class Taker {
     joined_ = false;
     if (begun() && spaced && found_.text.back() != ' ') found_.text += ' ';
     for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool wide = text.substr(i, 2) == "\xEF\xBC" && i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0x81;  // U+FF01 to U+FF3F are ASCII, only wider
+      const bool wide =
+          text.substr(i, 2) == "\xEF\xBC" && i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0x81;  // U+FF01 to U+FF3F are ASCII, only wider
       found_.text += wide ? char(static_cast<unsigned char>(text[i + 2]) - 0x60) : text[i];
       i += wide ? 2 : 0;
     }
@@ -121,7 +70,8 @@ class Taker {
   }
   bool is_name() const {  // what was taken so far is the name of a value: x, AB, f(2)
     const std::string_view name = found_.text;
-    return !name.empty() && name.size() <= 8 && name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_()0123456789 ") == std::string_view::npos &&
+    return !name.empty() && name.size() <= 8 &&
+           name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_()0123456789 ") == std::string_view::npos &&
            !(name[0] >= '0' && name[0] <= '9') && name.find(' ') == std::string_view::npos;
   }
 
@@ -146,7 +96,7 @@ class Taker {
       case Kind::ornament: begun() ? end() : void(++at_); break;
       case Kind::formula: formula(token); break;
       case Kind::word: word(); break;
-      default: spelt == "|" && begun() && token.spaced && t_.is_spaced(at_ + 1) ? end() : put(spelt, token.spaced); break;  // a table's bar
+      default: spelt == "|" && begun() && token.spaced&& t_.is_spaced(at_ + 1) ? end() : put(spelt, token.spaced); break;  // a table's bar
     }
   }
 
@@ -169,7 +119,7 @@ class Taker {
   void stop(std::string_view spelt) {
     const bool spaced = t_.is_spaced(at_ + 1) || t_.is(at_ + 1, Kind::line) || at_ + 1 >= t_.size();
     const bool joined = !spaced && (t_.is(at_ + 1, Kind::number) || t_.is(at_ + 1, Kind::stop));
-    if (spelt == "." && joined && t_.is(at_ + 1, Kind::number)) return put(spelt, t_[at_].spaced);  // .5
+    if (spelt == "." && joined && t_.is(at_ + 1, Kind::number)) return put(spelt, t_[at_].spaced);       // .5
     if (spelt == "." && joined && found_.text.find('.') != std::string::npos) return put(spelt, false);  // 0.333...
     if (spelt == "." && begun() && at_ > 0 && t_.is(at_ - 1, Kind::stop) && found_.text.ends_with("..")) return put(spelt, false);
     if (spelt == "." && !spaced && t_.is(at_ + 1, Kind::word) && at_ > 0 && t_.is(at_ - 1, Kind::word)) return put(spelt, false);  // p.m.
@@ -205,7 +155,8 @@ class Taker {
 
   void colon() {
     if (!begun()) return void(++at_);
-    const bool ratio = t_.is(at_ - 1, Kind::number) && is_value(t_, at_ + 1), choice = found_.text.size() <= 3 && found_.text.find_first_of("ABCDEFGHIJ") != std::string::npos;
+    const bool ratio = t_.is(at_ - 1, Kind::number) && is_value(t_, at_ + 1),
+               choice = found_.text.size() <= 3 && found_.text.find_first_of("ABCDEFGHIJ") != std::string::npos;
     ratio || choice || depth_ > 0 ? put(t_.spelt(at_), t_[at_].spaced) : end();
   }
 
@@ -280,7 +231,7 @@ class Taker {
       return;
     }
     const auto& ends = found_.weight == Weight::text ? words().reasons : words().remarks;  // "no solution for any x" is one answer
-    const bool denial = found_.weight == Weight::text && word == "not";                     // "does not exist"
+    const bool denial = found_.weight == Weight::text && word == "not";                    // "does not exist"
     if (!denial && (words().second_thoughts.begins(t_, at_) || ends.begins(t_, at_))) return end();
     if (word == "equals" || word == "equal") return end();
     if (static_cast<unsigned char>(word[0]) >= 0xE3 && found_.weight == Weight::value) return end();  // a script without spaces: です
@@ -309,7 +260,8 @@ std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t 
   const std::size_t end = std::min({sentence_end(t, first.end), limit, t.size(), first.end + kMostSecond});
   const auto piece = [&](std::size_t at) {
     int hedges = 0;
-    for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges) before = at, at = words().hedges.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+    for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges)
+      before = at, at = words().hedges.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     return is_value(t, at) ? at : t.size();
   };
   const bool reason = words().reasons.begins(t, t.is(first.end, Kind::comma) ? skip_marks(t, first.end + 1) : first.end);
@@ -322,22 +274,6 @@ std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t 
 }
 
 }  // namespace
-
-std::size_t skip_marks(const Tokens& t, std::size_t at) {
-  while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament)) ++at;
-  return at;
-}
-
-bool is_value(const Tokens& tokens, std::size_t at) { return is_value_within(tokens, at, 0); }
-
-std::size_t sentence_end(const Tokens& t, std::size_t at) {
-  for (; at < t.size(); ++at) {
-    if (t.is(at, Kind::line)) return at;
-    const bool closes = at + 1 >= t.size() || t.is_spaced(at + 1) || t.is(at + 1, Kind::line) || t.is(at + 1, Kind::mark) || t.is(at + 1, Kind::quote) || t.is(at + 1, Kind::close);
-    if (t.is(at, Kind::stop) && (closes || static_cast<unsigned char>(t.spelt(at)[0]) >= 0x80)) return at;
-  }
-  return at;
-}
 
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
   Taker taker(tokens, at, limit);
@@ -358,7 +294,8 @@ namespace {
 /// "substituted into", "shown in": what was done to the answer.
 bool is_done(const Tokens& t, std::size_t at) {
   if (t.word(at).size() < 4 || !t.word(at).ends_with("ed")) return false;
-  for (const std::string_view next : {"by", "in", "into", "with", "from", "using", "to", "above", "below", "on", "at", "as", "out", "through", "via", "here", "for"})
+  for (const std::string_view next :
+       {"by", "in", "into", "with", "from", "using", "to", "above", "below", "on", "at", "as", "out", "through", "via", "here", "for"})
     if (t.word(at + 1) == next) return true;
   return false;
 }
@@ -378,8 +315,9 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   int leads = 0;
   for (std::size_t before = t.size() + 1; before != at && at < limit && leads < kMostLeads; ++leads) {
     before = at;
-    while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament) || t.is(at, Kind::colon) || t.is(at, Kind::bullet) || t.is(at, Kind::hashes) ||
-           t.is(at, Kind::arrow) || t.is(at, Kind::equals) || t.is(at, Kind::comma) || (t.is(at, Kind::line) && ++lines <= 4) || (t.is(at, Kind::sign) && t.spelt(at) == "~"))
+    while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament) || t.is(at, Kind::colon) || t.is(at, Kind::bullet) ||
+           t.is(at, Kind::hashes) || t.is(at, Kind::arrow) || t.is(at, Kind::equals) || t.is(at, Kind::comma) || (t.is(at, Kind::line) && ++lines <= 4) ||
+           (t.is(at, Kind::sign) && t.spelt(at) == "~"))
       ++at;
     const bool article = t.spelt(at) == "A" || (t.spelt(at) == "a" && !(t.is_spaced(at + 1) && (t.is(at + 1, Kind::word) || t.is(at + 1, Kind::number))));
     if (is_value(t, at) && (article || !words().leads.begins(t, at))) break;
@@ -395,12 +333,14 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   const std::size_t denied = words().denials.behind(t, at);
   if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // not 41 but 42
     for (std::size_t i = at; i < std::min(sentence_end(t, at), limit); ++i)
-      if (t.word(i) == "but" || t.word(i) == "rather") return is_value(t, words().leads.behind(t, i + 1)) ? taken(t, words().leads.behind(t, i + 1), limit) : Candidate{};
+      if (t.word(i) == "but" || t.word(i) == "rather")
+        return is_value(t, words().leads.behind(t, i + 1)) ? taken(t, words().leads.behind(t, i + 1), limit) : Candidate{};
     return {};
   }
   for (std::size_t i = at; i < std::min(at + kMostSkipped, limit); ++i) {  // the ordered pair (3, 5)
     const bool plain = t.is(i, Kind::word) && !words().meaningful.begins(t, i) && !words().remarks.begins(t, i);
-    if (i > at && (t.is(i, Kind::number) || t.is(i, Kind::formula) || t.is(i, Kind::command) || (t.is(i, Kind::open) && is_value(t, i)))) return taken(t, i, limit);
+    if (i > at && (t.is(i, Kind::number) || t.is(i, Kind::formula) || t.is(i, Kind::command) || (t.is(i, Kind::open) && is_value(t, i))))
+      return taken(t, i, limit);
     if (i > at && t.word(i).size() == 1 && t.spelt(i)[0] >= 'A' && t.spelt(i)[0] <= 'Z' && is_value(t, i)) return taken(t, i, limit);
     if (!plain && !t.is(i, Kind::mark)) break;
   }

@@ -183,7 +183,8 @@ constexpr Row kRows[] = {
     {{"gsm8k_flexible", "the last thing like a number, nearly as lm-evaluation-harness's flexible-extract", true}, gsm8k_flexible},
     {{"boxed", "what the boxes of the last sentence with \\boxed{...} hold", false}, boxed},
     {{"answer_tag", "what the last <answer>...</answer> holds", false}, answer_tag},
-    {{"math_answer", "the last \\boxed{...}; else <answer>, the last announcement (jobs/announcements.md), the last formula, or a short last line", false}, math_answer},
+    {{"math_answer", "the last \\boxed{...}; else <answer>, the last announcement (jobs/announcements.md), the last formula, or a short last line", false},
+     math_answer},
     {{"final_line", "the last line of a response that ended by itself", false}, final_line},
     {{"marker", "the rest of the line behind the last task.answer_marker", false}, nullptr},
 };

@@ -15,8 +15,26 @@ std::string square(const std::string& family, const std::string& answer) {
 std::string say(const std::string& reference, const std::string& response) { return verdict(judged("graph", reference, response)); }
 
 TEST(GraphAnswer, AnySpellingOfNodes) {
-  for (const char* path : {"BCD", "B-C-D", "B -> C -> D", "[B, C, D]", "B,A,D", "BAD", "B→C→D", "B ⇒ C ⇒ D", "B — C — D", "['B', 'C', 'D']", "[\"B\", \"C\", \"D\"]", "“B”, “C”, “D”", "B => C => D",
-                           "$B \\to C \\to D$", "\\boxed{B \\rightarrow C \\rightarrow D}", "\\text{B} \\to \\text{C} \\to \\text{D}", "The answer is B → C → D.", "The path is B-C-D.", "**B-C-D**", "B-C-D."})
+  for (const char* path : {"BCD",
+                           "B-C-D",
+                           "B -> C -> D",
+                           "[B, C, D]",
+                           "B,A,D",
+                           "BAD",
+                           "B→C→D",
+                           "B ⇒ C ⇒ D",
+                           "B — C — D",
+                           "['B', 'C', 'D']",
+                           "[\"B\", \"C\", \"D\"]",
+                           "“B”, “C”, “D”",
+                           "B => C => D",
+                           "$B \\to C \\to D$",
+                           "\\boxed{B \\rightarrow C \\rightarrow D}",
+                           "\\text{B} \\to \\text{C} \\to \\text{D}",
+                           "The answer is B → C → D.",
+                           "The path is B-C-D.",
+                           "**B-C-D**",
+                           "B-C-D."})
     EXPECT_EQ(say(square("shortest_path", "\"BD\""), path).substr(0, 5), "1 1 1") << path;
 }
 

@@ -118,7 +118,8 @@ TEST(JsonSchema, EveryKeywordHandWorked) {
     EXPECT_FALSE(meets(c.schema, c.bad)) << c.schema << c.bad;
   }
   EXPECT_TRUE(meets(R"({"minLength": 2, "minimum": 3, "minItems": 9})", "true"));  // what concerns other types is met
-  for (const char* other : {"5", "\"x\"", "[1]", "null", "true"}) EXPECT_TRUE(meets(R"({"required": ["a"], "properties": {"a": {"type": "null"}}, "additionalProperties": false})", other)) << other;
+  for (const char* other : {"5", "\"x\"", "[1]", "null", "true"})
+    EXPECT_TRUE(meets(R"({"required": ["a"], "properties": {"a": {"type": "null"}}, "additionalProperties": false})", other)) << other;
   EXPECT_TRUE(meets(R"({"items": {"required": ["id"]}})", "[1, {\"id\": 2}]"));
   EXPECT_FALSE(meets(R"({"items": {"required": ["id"]}})", "[1, {\"ib\": 2}]"));
 }

@@ -83,8 +83,8 @@ TEST(JudgeVerdict, AWordIsReadInItsClause) {
 
 /// Where generation ends at the first verdict, more words would not have changed it.
 TEST(JudgeVerdict, AVerdictThatIsReadEarlyStays) {
-  for (const char* said : {"The correct answer is 42, so it is incorrect.", "yes or no? No, it is not.", "Yes, or so I think.", "It says \"yes\" here. No.", "<think>yes</think> no.", "Correct answer: 41. Incorrect.",
-                           "No mistakes. Yes."})
+  for (const char* said : {"The correct answer is 42, so it is incorrect.", "yes or no? No, it is not.", "Yes, or so I think.", "It says \"yes\" here. No.",
+                           "<think>yes</think> no.", "Correct answer: 41. Incorrect.", "No mistakes. Yes."})
     for (const char* rule : {"yes_no", "words:correct|incorrect"}) {
       const VerdictReader reader(rule, 0, 1);
       const auto whole = reader.read(said, true);
@@ -100,10 +100,14 @@ TEST(JudgeVerdict, StrictRulesWantTheVerdictAlone) {
   EXPECT_FALSE(yes_no.takes_first() || integer.takes_first());
   for (const char* yes : {"yes", "Yes.", " **YES**\n", "\"Yes\"", "<think>no</think>\nyes"}) EXPECT_EQ(yes_no.read(yes, true), Found(1.0)) << yes;
   EXPECT_EQ(yes_no.read("No!", true), Found(0.0));
-  for (const char* none : {"", "Yes, it is", "yes yes", "yes or no", "<think>yes</think>", "not yes", "Yes?"}) EXPECT_EQ(yes_no.read(none, true), kNone) << none;
+  for (const char* none : {"", "Yes, it is", "yes yes", "yes or no", "<think>yes</think>", "not yes", "Yes?"})
+    EXPECT_EQ(yes_no.read(none, true), kNone) << none;
   EXPECT_EQ(yes_no.read("yes", false), kNone) << "more may follow";
   EXPECT_EQ(integer.read("5", true), Found(0.75));
-  EXPECT_EQ(integer.read("\xE2\x88\x92" "10.", true), Found(0.0));
+  EXPECT_EQ(integer.read("\xE2\x88\x92"
+                         "10.",
+                         true),
+            Found(0.0));
   for (const char* none : {"", "5/10", "5.0", "score 5", "11", "--5", "5 6"}) EXPECT_EQ(integer.read(none, true), kNone) << none;
 }
 
@@ -135,7 +139,10 @@ TEST(JudgeVerdict, NumbersStandOnTheirScale) {
   EXPECT_EQ(tag.read("<score>1</score> no: <score> -0.5 </score>.", false), Found(0.25));
   EXPECT_EQ(tag.read("<score>high</score>", true), kNone);
   EXPECT_EQ(tag.read("<score>1", true), kNone);
-  EXPECT_EQ(tag.read("<score>\xE2\x88\x92" "1</score>", true), Found(0.0));
+  EXPECT_EQ(tag.read("<score>\xE2\x88\x92"
+                     "1</score>",
+                     true),
+            Found(0.0));
   EXPECT_EQ(tag.read("<score>.5</score>", true), Found(0.75));
   EXPECT_EQ(tag.read("<think><score>1</score></think>", true), kNone);
   for (const char* said : {"<score>--1</score>", "<score>+</score>"}) EXPECT_EQ(tag.read(said, true), kNone) << said;
@@ -150,7 +157,10 @@ TEST(JudgeVerdict, AnIndexOfNoMistakeIsSound) {
   EXPECT_EQ(reader.read("All is right: \\boxed{-1}", true), Found(1.0));
   EXPECT_EQ(reader.read("\\boxed{-1}? Paragraph 2 is wrong. \\boxed{2}", true), Found(0.0));
   EXPECT_EQ(reader.read("\\boxed{0}", true), Found(0.0));
-  EXPECT_EQ(reader.read("\\boxed{\xE2\x88\x92" "1}", true), Found(1.0));
+  EXPECT_EQ(reader.read("\\boxed{\xE2\x88\x92"
+                        "1}",
+                        true),
+            Found(1.0));
   EXPECT_EQ(reader.read("\\boxed{\\text{-1}}", true), Found(1.0));
   EXPECT_EQ(reader.read("\\boxed{2} or \\boxed{-1}", true), kNone) << "two indices are none";
   for (const char* said : {"\\boxed{-2}", "\\boxed{1.5}", "\\boxed{none}", "-1", "\\boxed{"}) EXPECT_EQ(reader.read(said, true), kNone) << said;

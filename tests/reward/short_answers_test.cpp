@@ -14,11 +14,29 @@ TEST(MultipleChoice, HandWorked) {
   for (const char* good : {"B", "b", "(B)", "B)", "B.", " B:\n", "B) twelve", "B. Twelve", "(b) twelve.", "twelve", "The answer is B.", "Answer: (B)",
                            "option B", "**B**", "\\boxed{B}", "$B$", "The answer is **B**.", "B - twelve", "**(B) twelve**"})
     EXPECT_EQ(say(good), "1 1 | B") << good;
-  for (const char* good : {"\\boxed{\\text{B}}", "\\boxed{\\textbf{(B)}}", "$\\textbf{(B)}\\ twelve$", "The correct option is B.", "Option B is correct.", "B is correct.", "I choose (B).", "So the answer is B, since 12 is even.",
-                           "The answer is \"B\".", "A is wrong, so B.", "<think>A?</think>B", "First A. Wait, that is wrong. The answer is B.", "B because it is even", "**Answer:** B", "The answer is option B", "### Answer\n\nB",
-                           "\\boxed{B}", "The answer is \\boxed{\\mathrm{B}}.", "B) twelve, as computed", "Let us see. 11 is odd. The answer is twelve."})
+  for (const char* good : {"\\boxed{\\text{B}}",
+                           "\\boxed{\\textbf{(B)}}",
+                           "$\\textbf{(B)}\\ twelve$",
+                           "The correct option is B.",
+                           "Option B is correct.",
+                           "B is correct.",
+                           "I choose (B).",
+                           "So the answer is B, since 12 is even.",
+                           "The answer is \"B\".",
+                           "A is wrong, so B.",
+                           "<think>A?</think>B",
+                           "First A. Wait, that is wrong. The answer is B.",
+                           "B because it is even",
+                           "**Answer:** B",
+                           "The answer is option B",
+                           "### Answer\n\nB",
+                           "\\boxed{B}",
+                           "The answer is \\boxed{\\mathrm{B}}.",
+                           "B) twelve, as computed",
+                           "Let us see. 11 is odd. The answer is twelve."})
     EXPECT_EQ(say(good), "1 1 | B") << good;
-  for (const char* hedge : {"\\boxed{B} or \\boxed{C}", "The answer is B or C.", "The answer is B. Or maybe C.", "B, C", "B and C", "Option B is not correct.", "The answer is not B.", "\\boxed{B, C}", "B. 11"})
+  for (const char* hedge : {"\\boxed{B} or \\boxed{C}", "The answer is B or C.", "The answer is B. Or maybe C.", "B, C", "B and C", "Option B is not correct.",
+                            "The answer is not B.", "\\boxed{B, C}", "B. 11"})
     EXPECT_EQ(say(hedge).substr(0, 2), "0 ") << hedge;
   EXPECT_EQ(say("D"), "0 1 | D");
   EXPECT_EQ(say("11"), "0 1 | A");
@@ -47,7 +65,8 @@ TEST(WordOrder, HandWorked) {
 
 TEST(KnightsKnaves, HandWorked) {
   const auto say = [](std::string_view response) { return verdict(judged("knights_knaves", "KNK", response)); };
-  for (const char* good : {"KNK", "knk", "A is a knight, B is a knave, C is a knight.", "B knave; A and C are knights", "A=knight B=knave C=knight", "So A and C are both knights, but B is a knave.", "Therefore, A is a knight, C is also a knight, and B is a knave."})
+  for (const char* good : {"KNK", "knk", "A is a knight, B is a knave, C is a knight.", "B knave; A and C are knights", "A=knight B=knave C=knight",
+                           "So A and C are both knights, but B is a knave.", "Therefore, A is a knight, C is also a knight, and B is a knave."})
     EXPECT_EQ(say(good), "1 1 1 | KNK") << good;
   EXPECT_EQ(say("KKK"), "0 1 0.667 | KKK");
   EXPECT_EQ(say("NKN"), "0 1 0 | NKN");
@@ -78,10 +97,15 @@ TEST(Quantity, HandWorked) {
   constexpr const char* kReference = R"({"value": "2500", "unit": ["m", "metre", "metres"]})";
   const auto say = [](std::string_view response) { return verdict(judged("quantity", kReference, response)); };
   for (const char* good : {"2500", "2,500 m", "2500.0m", "5000/2 metres", " +2500 Metres."}) EXPECT_EQ(say(good), "1 1 1 | 2500") << good;
-  for (const char* good : {"2 500 m", "2\xE2\x80\xAF" "500 m", "$2500\\text{ m}$", "\\boxed{2\\,500~\\mathrm{m}}", "The answer is 2500 m.", "It is 2,500 metres.", "**2500 m**", "<answer>2500 m</answer>",
-                           "The distance is 2500 m, as shown."})
+  for (const char* good : {"2 500 m",
+                           "2\xE2\x80\xAF"
+                           "500 m",
+                           "$2500\\text{ m}$", "\\boxed{2\\,500~\\mathrm{m}}", "The answer is 2500 m.", "It is 2,500 metres.", "**2500 m**",
+                           "<answer>2500 m</answer>", "The distance is 2500 m, as shown."})
     EXPECT_EQ(say(good), "1 1 1 | 2500") << good;
-  for (const char* hedge : {"2500 m or 3000 m", "The answer is 2500 m or 3000 m.", "25,00 m", "2 50 m", "25 00 m", "2500 m, or maybe 2400 m", "The answer is not 2500 m."}) EXPECT_EQ(judged("quantity", kReference, hedge).components[0], 0.0) << hedge;
+  for (const char* hedge :
+       {"2500 m or 3000 m", "The answer is 2500 m or 3000 m.", "25,00 m", "2 50 m", "25 00 m", "2500 m, or maybe 2400 m", "The answer is not 2500 m."})
+    EXPECT_EQ(judged("quantity", kReference, hedge).components[0], 0.0) << hedge;
   EXPECT_EQ(say("2499 m"), "0 1 1 | 2499");  // 0.9996
   EXPECT_EQ(say("2000 m"), "0 1 0.8 | 2000");
   EXPECT_EQ(say("-2500"), "0 1 0 | -2500");

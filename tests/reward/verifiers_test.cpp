@@ -77,8 +77,14 @@ TEST(IntegerAnswer, HandWorked) {
   EXPECT_EQ(verdict(judge("integer_answer", "7", std::string(5000, '7'))), "01 " + std::string(5000, '7'));  // nothing overflows
   EXPECT_EQ(verdict(judge("integer_answer", "7", "7", false)), "00 ");
   EXPECT_EQ(verdict(judge("integer_answer", "1234567", "1,234,567")), "11 1234567");
-  EXPECT_EQ(verdict(judge("integer_answer", "-42", "\xE2\x88\x92" "42")), "11 -42");
-  EXPECT_EQ(verdict(judge("integer_answer", "42", "\xE2\x88\x92" "42")), "01 -42");
+  EXPECT_EQ(verdict(judge("integer_answer", "-42",
+                          "\xE2\x88\x92"
+                          "42")),
+            "11 -42");
+  EXPECT_EQ(verdict(judge("integer_answer", "42",
+                          "\xE2\x88\x92"
+                          "42")),
+            "01 -42");
 }
 
 TEST(IntegerAnswer, DivisionIsQuotientRRemainder) {
@@ -123,8 +129,13 @@ TEST(MarkedAnswer, HandWorked) {
   EXPECT_FALSE(correct("18"));
   EXPECT_FALSE(correct("####"));
   EXPECT_FALSE(correct("#### 180"));
-  for (const char* same : {"#### **18**", "#### $18$", "#### 18 (see above)", "#### 18!", "#### \\boxed{18}", "#### 18, as shown", "<think>#### 17</think>#### 18"}) EXPECT_TRUE(correct(same)) << same;
-  for (const char* other : {"#### 17 or 18", "#### 18 or 17", "#### 18, 17", "#### 18 and 17", "#### 18 apples", "#### \xE2\x88\x92" "18"}) EXPECT_FALSE(correct(other)) << other;
+  for (const char* same :
+       {"#### **18**", "#### $18$", "#### 18 (see above)", "#### 18!", "#### \\boxed{18}", "#### 18, as shown", "<think>#### 17</think>#### 18"})
+    EXPECT_TRUE(correct(same)) << same;
+  for (const char* other : {"#### 17 or 18", "#### 18 or 17", "#### 18, 17", "#### 18 and 17", "#### 18 apples",
+                            "#### \xE2\x88\x92"
+                            "18"})
+    EXPECT_FALSE(correct(other)) << other;
   EXPECT_FALSE(correct("#### 18", false));           // "180" may have been cut
   EXPECT_TRUE(correct("#### 18\nand then", false));  // the answer's line had ended
   EXPECT_EQ(judge("marked_answer", "1050", "#### 1,050").answer, "1050");

@@ -53,15 +53,15 @@ TEST(Announcement, EveryRowOfThePage) {
 
 TEST(Announcement, ATruncatedResponseHasAnAnswerWhereItVisiblyEnds) {
   for (const auto& [response, answer] : std::vector<std::pair<const char*, const char*>>{{"The answer is 42. And", "42"},
-                                                                                      {"The answer is 42", "(cut) 42"},
-                                                                                      {"The answer is 42.", "(cut) 42"},
-                                                                                      {"Answer: 42\nSo", "42"},
-                                                                                      {"The answer is $42$", "(cut) 42"},
-                                                                                      {"The answer is 42. Wait, the answer is 4", "(cut) 4"},
-                                                                                      {"so x = 4. Then we", "(cut) x = 4"},
-                                                                                      {"\\boxed{42} and", "42"},
-                                                                                      {"<answer>42</answer>", "42"},
-                                                                                      {"\\boxed{4", "(cut) \\boxed{4"}})
+                                                                                         {"The answer is 42", "(cut) 42"},
+                                                                                         {"The answer is 42.", "(cut) 42"},
+                                                                                         {"Answer: 42\nSo", "42"},
+                                                                                         {"The answer is $42$", "(cut) 42"},
+                                                                                         {"The answer is 42. Wait, the answer is 4", "(cut) 4"},
+                                                                                         {"so x = 4. Then we", "(cut) x = 4"},
+                                                                                         {"\\boxed{42} and", "42"},
+                                                                                         {"<answer>42</answer>", "42"},
+                                                                                         {"\\boxed{4", "(cut) \\boxed{4"}})
     EXPECT_EQ(found(response, false), answer) << response;
 }
 
@@ -69,10 +69,16 @@ TEST(Announcement, ATruncatedResponseHasAnAnswerWhereItVisiblyEnds) {
 RC_GTEST_PROP(Announcement, LeadsMarksAndRemarksChangeNothing, ()) {
   const auto one_of = [](std::vector<std::string> all) { return *rc::gen::elementOf(std::move(all)); };
   const std::string number = std::to_string(*rc::gen::inRange(2, 100000));
-  const std::string begin = one_of({"The answer is ", "So the final answer is ", "**Answer:** ", "Answer: ", "Thus, our answer is ", "Hence the correct answer is ", "### Final Answer\n\n", "Final answer - "});
-  const std::string lead = begin.ends_with("is ") ? one_of({"", "exactly ", "therefore ", "simply ", "equal to ", "given by ", "of course ", "a total of ", "approximately ", "indeed "}) : "";
-  const auto [open, close] = *rc::gen::element(std::pair("", ""), std::pair("**", "**"), std::pair("*", "*"), std::pair("`", "`"), std::pair("\"", "\""), std::pair("$", "$"), std::pair("\\(", "\\)"), std::pair("“", "”"));
-  const std::string behind = one_of({"", ".", "!", ", as shown above.", " (see above).", " because it is.", "; done.", " — nice!", ", which is even.", " since we checked.", " ✓", ". I hope it is correct.", ".\n\nThe answer is verified.", " in total."});
+  const std::string begin = one_of({"The answer is ", "So the final answer is ", "**Answer:** ", "Answer: ", "Thus, our answer is ",
+                                    "Hence the correct answer is ", "### Final Answer\n\n", "Final answer - "});
+  const std::string lead =
+      begin.ends_with("is ")
+          ? one_of({"", "exactly ", "therefore ", "simply ", "equal to ", "given by ", "of course ", "a total of ", "approximately ", "indeed "})
+          : "";
+  const auto [open, close] = *rc::gen::element(std::pair("", ""), std::pair("**", "**"), std::pair("*", "*"), std::pair("`", "`"), std::pair("\"", "\""),
+                                               std::pair("$", "$"), std::pair("\\(", "\\)"), std::pair("“", "”"));
+  const std::string behind = one_of({"", ".", "!", ", as shown above.", " (see above).", " because it is.", "; done.", " — nice!", ", which is even.",
+                                     " since we checked.", " ✓", ". I hope it is correct.", ".\n\nThe answer is verified.", " in total."});
   const std::string response = "We add 17 and 4 first.\n\n" + begin + lead + open + number + close + behind;
   RC_ASSERT(found(response) == number);
 }
@@ -90,9 +96,10 @@ RC_GTEST_PROP(Announcement, AHedgeStaysAHedge, ()) {
 
 /// Nothing that is said about an answer replaces it.
 TEST(Announcement, WhatIsSaidAboutAnAnswerIsNone) {
-  for (const char* about : {"The answer is confirmed by substituting back.", "The answer is correct.", "The answer is rounded to 2 decimal places.", "This answer is larger than 40.",
-                            "If the answer is 7, tell me.", "One might think the answer is 41.", "The answer is 100% correct.", "My confidence in this answer is 90%.",
-                            "A common wrong answer is 41.", "The answer is a multiple of 7.", "The answer is shown above.", "Please note the answer is not 41."})
+  for (const char* about : {"The answer is confirmed by substituting back.", "The answer is correct.", "The answer is rounded to 2 decimal places.",
+                            "This answer is larger than 40.", "If the answer is 7, tell me.", "One might think the answer is 41.",
+                            "The answer is 100% correct.", "My confidence in this answer is 90%.", "A common wrong answer is 41.",
+                            "The answer is a multiple of 7.", "The answer is shown above.", "Please note the answer is not 41."})
     EXPECT_EQ(found(fmt::format("The answer is 42. {}", about)), "42") << about;
 }
 
@@ -108,15 +115,63 @@ TEST(Thoughts, AreNotSaid) {
   EXPECT_FALSE(ends_in_thought("<think>a</think>"));
 }
 
-const std::vector<std::string> kPieces = {"The answer is ", "answer", " is ", "42", "$", "$$", "\\(", "\\)", "\\boxed{", "}", "{", "\\frac", "\\begin{x}", "\\end{x}", "**", "*", "`", "\"", "'", "(", ")", "\n", "\n- ", "1. ", "####",
-                                          ", ", " or ", " and ", ". ", "Wait, ", "not ", "but ", "which is ", "<think>", "</think>", "<answer>", "</answer>", "because ", "x = ", "≈", "—", "答案是", "\xFF", "\xE2", "🎉", "~~", "if ", "so ", "of "};
+const std::vector<std::string> kPieces = {"The answer is ",
+                                          "answer",
+                                          " is ",
+                                          "42",
+                                          "$",
+                                          "$$",
+                                          "\\(",
+                                          "\\)",
+                                          "\\boxed{",
+                                          "}",
+                                          "{",
+                                          "\\frac",
+                                          "\\begin{x}",
+                                          "\\end{x}",
+                                          "**",
+                                          "*",
+                                          "`",
+                                          "\"",
+                                          "'",
+                                          "(",
+                                          ")",
+                                          "\n",
+                                          "\n- ",
+                                          "1. ",
+                                          "####",
+                                          ", ",
+                                          " or ",
+                                          " and ",
+                                          ". ",
+                                          "Wait, ",
+                                          "not ",
+                                          "but ",
+                                          "which is ",
+                                          "<think>",
+                                          "</think>",
+                                          "<answer>",
+                                          "</answer>",
+                                          "because ",
+                                          "x = ",
+                                          "≈",
+                                          "—",
+                                          "答案是",
+                                          "\xFF",
+                                          "\xE2",
+                                          "🎉",
+                                          "~~",
+                                          "if ",
+                                          "so ",
+                                          "of "};
 
 /// Any bytes: the same answer twice, no longer than what was said, and in time that grows with the length alone.
 TEST(Announcement, TakesAnyBytesInLinearTime) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 10000; ++run) {
     std::string text;
-    for (std::size_t pieces = random() % 40; pieces > 0; --pieces) text += random() % 6 == 0 ? std::string(1, char(random())) : kPieces[random() % kPieces.size()];
+    for (std::size_t pieces = random() % 40; pieces > 0; --pieces)
+      text += random() % 6 == 0 ? std::string(1, char(random())) : kPieces[random() % kPieces.size()];
     const std::string answer = found(text);
     ASSERT_EQ(answer, found(text)) << text;
     ASSERT_LE(answer.size(), 4 * text.size() + 64) << text;
