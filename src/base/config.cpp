@@ -245,7 +245,8 @@ void ConfigSchema::set(std::string_view assignment) {
     return;
   }
   const toml::node_view node = parsed.at_path(key);
-  if (node.is_date() || node.is_time() || node.is_date_time()) return load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // no key is of that type
+  if (node.is_date() || node.is_time() || node.is_date_time())
+    return load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // no key is of that type
   Reader{*this, origin}.table(parsed, "");
 }
 

@@ -62,8 +62,9 @@ void bind_judge(ConfigSchema& s, JudgeSection& j) {
   s.bind("judge.prompt", &j.prompt, "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees with the reference");
   s.bind("judge.system", &j.system, "judge: system message; empty: none is given");
   s.bind("judge.assistant_prefix", &j.assistant_prefix, "judge: beginning of what it writes, given with the question");
-  s.bind("judge.extract", &j.extract,
-         "judge: how its verdict is found: yes_no, yes_no_only, words:GOOD|BAD, first_integer, integer_only, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
+  s.bind(
+      "judge.extract", &j.extract,
+      "judge: how its verdict is found: yes_no, yes_no_only, words:GOOD|BAD, first_integer, integer_only, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
   s.bind("judge.scale", &j.scale, "judge: lowest and highest verdict, which become 0 and 1");
   s.bind("judge.votes", &j.votes, "judge: verdicts drawn of each answer; the component is the mean of those that can be read", {1, 1024});
   s.bind("judge.temperature", &j.sampling.temperature, "judge: sampling temperature; 0: greedy", {0, 100});
@@ -307,7 +308,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
 
   s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});
-  s.bind("sandbox.wall_s", &c.sandbox.wall_s, "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short of processors", {0.1, 86400});
+  s.bind("sandbox.wall_s", &c.sandbox.wall_s, "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short of processors",
+         {0.1, 86400});
   s.bind("sandbox.memory", &c.sandbox.memory, "address space of each process of a test, such as 512M");
   s.bind("sandbox.output", &c.sandbox.output, "most output of a test, such as 1M");
   s.bind("sandbox.files", &c.sandbox.files, "most a test may write to its /tmp, such as 32M");

@@ -133,7 +133,9 @@ Outcome Interpreter::run(const Request& request) {
     if (pipe.ours < 0) return broken(tier, fmt::format("no pipe: {}", std::strerror(errno)));
     theirs[std::size_t(place)] = pipe.theirs;
   }
-  const std::string limits = resource_options(request.limits) + fmt::format("files {}", request.limits.files);
+  Feed tests{&pipes.all[kTests].ours, request.program.checks};
+  if (checked) feed(tests);  // what a pipe holds is there before the interpreter looks
+  const std::string limits = resource_options(request.limits) + fmt::format("files {} {}", request.limits.files, tests.rest.empty() ? "whole" : "part");
   std::array<std::int64_t, 2> pids{-1, 0};
   if (!send_descriptors(socket_, limits, theirs.data(), places) || ::recv(socket_, pids.data(), sizeof pids, MSG_WAITALL) != sizeof pids || pids[0] <= 0) {
     stop();
@@ -146,7 +148,7 @@ Outcome Interpreter::run(const Request& request) {
   std::string told_by_checks;
   Running running{pid_t(pids[0]), socket_,       {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {},
                   owner_,         pid_t(pids[1])};
-  if (checked) running.feeds.push_back({&pipes.all[kTests].ours, request.program.checks});
+  if (checked) running.feeds.push_back(tests);
   const std::size_t most = request.limits.output;
   running.catches = {
       {&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}, {&pipes.all[kReport].ours, &told_by_checks, 4096}};

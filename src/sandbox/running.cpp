@@ -13,9 +13,7 @@
 #include <csignal>
 
 namespace rollcall::sandbox {
-namespace {
 
-/// Writes what the pipe takes; closes it when nothing is left or nobody reads.
 void feed(Feed& feed) {
   const ssize_t written = feed.rest.empty() ? 0 : ::write(*feed.descriptor, feed.rest.data(), feed.rest.size());
   if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -24,6 +22,8 @@ void feed(Feed& feed) {
     close_descriptor(*feed.descriptor);
   }
 }
+
+namespace {
 
 enum class Got { some, nothing, too_much };
 

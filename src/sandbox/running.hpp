@@ -27,6 +27,8 @@ struct Feed {
   std::string_view rest;
 };
 
+void feed(Feed& feed);  ///< writes what the pipe takes; closes it when nothing is left or nobody reads
+
 /// A pipe out of it and what came, never more than `most` bytes.
 struct Catch {
   int* descriptor = nullptr;

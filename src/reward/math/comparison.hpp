@@ -4,6 +4,8 @@
 #include "reward/math/units.hpp"
 #include "reward/math/values.hpp"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace rollcall::reward::math {
@@ -15,11 +17,16 @@ struct Stretch {
 };
 using Region = std::vector<Stretch>;
 
-/// A value with what stands behind it.
+/// A value with its unit.
 struct Quantity {
   Form value;
-  std::string words{};
-  std::optional<Unit> unit{};  ///< none for words that are no unit known here
+  Unit unit{};
+};
+
+/// A formula with a parameter that is any integer.
+struct Family {
+  Node formula;
+  std::string parameter, domain;  ///< "Z" or "N"
 };
 
 class Comparison {
@@ -28,7 +35,8 @@ class Comparison {
   explicit Comparison(std::int64_t part = 1) : values_(part) {}
   /// Equal where that is shown, and all that either side divides by is shown to be no zero.
   Verdict verdict(const Node& reference, const Node& answer);
-  /// Equal where all values in it can be computed and are defined.
+  /// Equal where all values in it can be computed and are defined. Different, or an exception,
+  /// where something else stands in the place of a number.
   Verdict has_value(const Node& node);
   std::int64_t work() { return values_.work() + values_.algebra().budget().spent(); }
 
@@ -42,6 +50,8 @@ class Comparison {
   Verdict words(const Node& a, const Node& b);
   Verdict lists(const Node& a, const Node& b);
   Verdict ratios(const Node& a, const Node& b);
+  // clock.cpp
+  std::optional<Verdict> clocks(const Node& reference, const Node& answer);
   // quantities.cpp
   Quantity quantity(const Node& node);
   Quantity sum(const Node& node);
@@ -49,8 +59,11 @@ class Comparison {
   // labels.cpp
   std::optional<Verdict> equation_and_value(const Node& reference, const Node& answer);
   Verdict chain_holds(const Node& chain);
+  Verdict solutions(const Node& equation, const Node& answer);
+  std::optional<std::int32_t> solutions_of(const Node& equation);
   // families.cpp
   std::optional<Verdict> families(const Node& reference, const Node& answer);
+  bool has_all_values(const Family& of, const Family& in);
   // relations.cpp
   Verdict relations(const Node& a, const Node& b);
   Verdict proportional(const Form& a, const Form& b, bool sign_counts);
@@ -80,9 +93,13 @@ bool is_assignment(const Node& node);  ///< x = ..., f(x) = ...: a name on the l
 const Node& value_of(const Node& node);
 bool is_region(const Node& node);  ///< certainly an interval, a union or an inequality, no tuple
 bool has_names(const Node& node);  ///< of variables
+std::set<std::string> names_of(const Node& node);
 /// Whether a plus-minus stands within its arithmetic; its two values.
 bool has_two_signs(const Node& node);
 std::vector<Node> both_signs(const Node& node);
+/// The items of a list or a set, or the one value that another thing is, with both values of each
+/// plus-minus.
+std::vector<Node> spread(const Node& node);
 int infinity_of(const Node& node);  ///< 1, -1, or 0 for what is finite
 
 }  // namespace rollcall::reward::math

@@ -1,6 +1,7 @@
 // Reads both texts in each way they can be read, and compares.
 #include "reward/math/decide.hpp"
 
+#include "reward/math/choice.hpp"
 #include "reward/math/comparison.hpp"
 #include "text/answer_text.hpp"
 
@@ -31,7 +32,7 @@ std::string bare(std::string_view text) {
   return kept;
 }
 
-/// Whether both are the same letters in another order, three or more or capital: products, or the names of things.
+/// Whether both are the same letters in another order, three or more or capital.
 bool are_shuffled_letters(std::string a, std::string b) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (a == b || a.size() != b.size() || a.size() < 2 || !std::all_of(a.begin(), a.end(), is_letter)) return false;
@@ -40,23 +41,12 @@ bool are_shuffled_letters(std::string a, std::string b) {
   return a == b;
 }
 
-/// The letter of an answer that names a choice and says it: "C. 5", "(C) 5", "\textbf{(C)}\ 5"; 0 for all others, and where there are several.
-char choice_of(std::string_view text) {
-  bool is_text = false;
-  for (const std::string_view wrapper : {"\\textbf{", "\\text{", "\\textrm{", "\\mathrm{", "\\mathbf{"})
-    if (text.starts_with(wrapper)) text.remove_prefix(wrapper.size()), is_text = true;
-  const bool is_bracketed = text.starts_with('(');
-  if (is_bracketed) text.remove_prefix(1);
-  if (text.size() < 3 || text[0] < 'A' || text[0] > 'J' || std::string_view(is_bracketed ? ")" : ").:").find(text[1]) == std::string_view::npos) return 0;
-  const char letter = text[0];
-  text.remove_prefix(2);
-  const std::size_t said = std::min(text.find_first_not_of(" ~}"), text.size());
-  const std::string_view rest = text.substr(said);
-  if ((said == 0 && !is_text) || rest.empty() ||
-      (std::isdigit(static_cast<unsigned char>(rest[0])) == 0 && std::string_view("\\-$.").find(rest[0]) == std::string_view::npos))
-    return 0;
-  const bool is_one = rest.find("and") == std::string_view::npos && rest.find("or") == std::string_view::npos && rest.find(',') == std::string_view::npos;
-  return is_one ? letter : 0;
+/// Whether letters are a product, whose order is free, rather than a word or a name (dog, IV, ABC):
+/// small ones without a vowel, or the first of the alphabet in their order.
+bool is_product_of_letters(std::string_view a, std::string_view b) {
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  const bool is_first = a.find_first_not_of("abcdef") == std::string_view::npos && (std::is_sorted(a.begin(), a.end()) || std::is_sorted(b.begin(), b.end()));
+  return std::all_of(a.begin(), a.end(), is_small) && (is_first || a.find_first_of("aeiou") == std::string_view::npos);
 }
 
 /// One text in one reading: its tree, or why there is none.
@@ -100,7 +90,7 @@ Read read(std::string_view text, const Reading& reading, std::array<bool, 4>& ma
 }
 
 Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) {
-  if (!reference.root) return {Answer::undecided, "the reference: " + reference.problem};
+  if (!reference.root) return left_open(Open::unread, reference.problem);
   if (!answer.root) return {Answer::different, "it cannot be read: " + answer.problem};
   Comparison comparison;
   Verdict verdict;
@@ -113,30 +103,53 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
   return verdict;
 }
 
-/// Why a text has no value of its own, whatever it is compared with; empty where it has one.
-std::string own_problem(const Node& root, std::int64_t& work) {
-  constexpr std::int64_t kPart = 4;  // of what a comparison may cost
+/// What a text is by itself, whatever it is compared with.
+struct Own {
+  bool is_value = true;                                  ///< false: words, sets or infinities where numbers should be, a division by zero
+  Verdict verdict{Answer::equal, "it can be compared"};  ///< or why nothing can be compared with it
+};
+
+Own own_value(const Node& root, std::int64_t& work) {
+  constexpr std::int64_t kPart = 16;  // of what a comparison may cost
   Comparison comparison(kPart);
-  std::string problem;
+  Own own;
   try {
-    if (const Verdict verdict = comparison.has_value(root); verdict.answer != Answer::equal) problem = verdict.reason;
+    own.verdict = comparison.has_value(root);
+    own.is_value = own.verdict.answer != Answer::different;
+    // What cannot be compared with itself cannot be with anything.
+    if (own.verdict.answer == Answer::equal) own.verdict = comparison.verdict(root, root);
   } catch (const NoVerdict& e) {
-    problem = e.what();
+    own.is_value = e.cause == NoVerdict::Cause::exhausted;
+    own.verdict = left_open(own.is_value ? Open::costly : Open::valueless, e.what());
   }
+  if (own.verdict.answer != Answer::equal && own.verdict.open == Open::no) own.verdict = left_open(Open::valueless, own.verdict.reason);
   work += comparison.work();
-  return problem;
+  return own;
 }
 
-}  // namespace
+/// Undecided for the reference's sake alone. What else is not decided is the answer's own doing.
+Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer, std::int64_t& work) {
+  const Own given = own_value(answer, work);
+  const bool is_nothing = !given.is_value || (verdict.open != Open::no && given.verdict.open == Open::valueless);
+  if (is_nothing) return {Answer::different, "the answer has no value that can be computed: " + verdict.reason};
+  if (verdict.open != Open::no) return verdict;
+  const Own wanted = own_value(reference, work);
+  return wanted.verdict.answer == Answer::equal ? Verdict{Answer::different, "it is not shown to be equal: " + verdict.reason} : wanted.verdict;
+}
 
-Decision decide(std::string_view reference, std::string_view answer) {
+/// By value alone, without the labels of choices. `reference_letter` is the letter that the
+/// reference is, if it is one.
+Decision decide_values(std::string_view reference, std::string_view answer, char& reference_letter) {
   Decision decision;
   const std::string bare_reference = bare(reference), bare_answer = bare(answer);
   if (bare_answer.empty() && !bare_reference.empty()) return {{Answer::different, "an empty answer"}, 0};
   if (bare_reference == bare_answer) return {{Answer::equal, "the same text"}, 0};
-  if (reference.size() > kLongestAnswer) return {{Answer::undecided, "a reference longer than is read"}, 0};
+  if (reference.size() > kLongestAnswer) return {left_open(Open::unread, "it is longer than is read"), 0};
   if (answer.size() > kLongestAnswer) return {{Answer::different, "an answer longer than is read"}, 0};
-  if (are_shuffled_letters(bare_reference, bare_answer)) return {{Answer::undecided, "the same letters in another order"}, 0};
+  if (are_shuffled_letters(bare_reference, bare_answer)) {
+    const bool is_equal = is_product_of_letters(bare_reference, bare_answer);
+    return {{is_equal ? Answer::equal : Answer::different, is_equal ? "the same product" : "the same letters in another order"}, 0};
+  }
   std::optional<Verdict> first;
   Read first_reference, first_answer;
   std::array<bool, 4> may_differ{};
@@ -152,16 +165,37 @@ Decision decide(std::string_view reference, std::string_view answer) {
     if (is_equal) break;
   }
   decision.verdict = std::move(*first);
-  const bool is_letter = first_reference.root && first_reference.root->kind == Kind::symbol && first_reference.root->text.size() == 1;
-  if (const char choice = is_letter && decision.verdict.answer != Answer::equal ? choice_of(answer) : char(0); choice != 0) {
-    const bool is_same = first_reference.root->text[0] == choice;
-    return {{is_same ? Answer::equal : Answer::different, is_same ? "the same choice" : "another choice"}, decision.work};
-  }
-  if (decision.verdict.answer != Answer::undecided || !first_reference.root || !first_answer.root) return decision;
-  const std::string problem = own_problem(*first_answer.root, decision.work);
-  if (!problem.empty() && own_problem(*first_reference.root, decision.work).empty())
-    decision.verdict = {Answer::different, "it has no value that is shown: " + problem};
+  if (first_reference.root && first_reference.root->kind == Kind::symbol && first_reference.root->text.size() == 1)
+    reference_letter = first_reference.root->text[0];
+  if (decision.verdict.answer == Answer::undecided && first_reference.root && first_answer.root)
+    decision.verdict = settled(decision.verdict, *first_reference.root, *first_answer.root, decision.work);
   return decision;
+}
+
+/// Where one side names a choice and says it: the letters count where both name one, and otherwise
+/// what is said. None where no choice is named.
+std::optional<Decision> by_choice(std::string_view reference, std::string_view answer, char reference_letter) {
+  const auto wanted = choice_of(reference), given = choice_of(answer);
+  const auto by_letter = [](bool is_same) { return Decision{{is_same ? Answer::equal : Answer::different, is_same ? "the same choice" : "another choice"}}; };
+  char letter = 0;
+  if (given && reference_letter != 0) return by_letter(reference_letter == given->letter);
+  if (wanted && given) return by_letter(wanted->letter == given->letter);
+  if (wanted && bare(answer) == std::string(1, wanted->letter)) return by_letter(true);
+  if (wanted && !wanted->said.empty()) return decide_values(wanted->said, answer, letter);
+  if (given && !given->said.empty()) return decide_values(reference, given->said, letter);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Decision decide(std::string_view reference, std::string_view answer) {
+  char reference_letter = 0;
+  Decision decision = decide_values(reference, answer, reference_letter);
+  if (decision.verdict.answer == Answer::equal) return decision;
+  auto chosen = by_choice(reference, answer, reference_letter);
+  if (!chosen) return decision;
+  chosen->work += decision.work;
+  return *chosen;
 }
 
 std::string reference_problem(std::string_view reference) {

@@ -2,13 +2,13 @@
 #include "reward/math/comparison.hpp"
 #include "reward/math/tree.hpp"
 
+#include <algorithm>
+
 namespace rollcall::reward::math {
 namespace {
 
-struct Family {
-  Node formula;
-  std::string parameter, domain;
-};
+constexpr int kTried = 3;      // values of one side, on either side of zero,
+constexpr int kSearched = 24;  // are looked for among these of the other
 
 std::optional<Family> family_of(const Node& node) {
   if (node.kind != Kind::list) return std::nullopt;
@@ -18,25 +18,60 @@ std::optional<Family> family_of(const Node& node) {
   if (domain.kind != Kind::symbol || (domain.text != "Z" && domain.text != "N")) return std::nullopt;
   Node formula = node;
   formula.children.pop_back();
-  if (formula.children.size() == 1) formula = Node(formula.children[0]);
+  if (formula.children.size() == 1) formula = Node(value_of(formula.children[0]));
   if (!mentions(formula, condition.children[0].text)) return std::nullopt;
   return Family{std::move(formula), condition.children[0].text, domain.text};
 }
 
+/// A formula beside `other` that leaves out what its only name is.
+std::optional<Family> like(const Family& other, const Node& node) {
+  const Node& formula = value_of(node);
+  const auto names = names_of(formula);
+  return names.size() == 1 ? std::optional(Family{formula, *names.begin(), other.domain}) : std::nullopt;
+}
+
+std::vector<Node> values_at(const Family& family, long n) {
+  std::vector<Node> values;
+  for (const Node& item : spread(with_value(family.formula, family.parameter, number(n)))) values.push_back(value_of(item));
+  return values;
+}
+
+std::vector<Node> values_near_zero(const Family& family, int n) {
+  std::vector<Node> all;
+  const bool is_natural = family.domain == "N";  // whose first value is 0 or 1, so that 0 is not asked for
+  for (int k = is_natural ? (n == kTried ? 1 : 0) : -n; k <= (is_natural ? 2 * n : n); ++k)
+    for (Node& value : values_at(family, k)) all.push_back(std::move(value));
+  return all;
+}
+
 }  // namespace
 
-/// The parameter's name is free. Other formulas may give the same values, which is not decided.
+bool Comparison::has_all_values(const Family& of, const Family& in) {
+  const auto searched = values_near_zero(of, kSearched);
+  const auto tried = values_near_zero(in, kTried);
+  return std::all_of(tried.begin(), tried.end(), [&](const Node& value) {
+    return std::any_of(searched.begin(), searched.end(), [&](const Node& other) { return compare(other, value).answer == Answer::equal; });
+  });
+}
+
+/// The parameter's name is free. Two formulas have the same values where the first values of each
+/// are values of the other, which is a proof for linear ones.
 std::optional<Verdict> Comparison::families(const Node& reference, const Node& answer) {
-  const auto a = family_of(reference), b = family_of(answer);
+  auto a = family_of(reference), b = family_of(answer);
   if (!a && !b) return std::nullopt;
-  if (!a) return compare(reference, b->formula);
-  if (!b && !has_names(answer)) return Verdict{Answer::different, "a value, and a formula with a parameter"};
-  if (!b && mentions(answer, a->parameter)) return compare(a->formula, answer);
-  if (!b) return Verdict{Answer::undecided, "a formula, and one with a parameter"};
-  if (b->parameter != a->parameter && mentions(b->formula, a->parameter)) return Verdict{Answer::undecided, "formulas with several parameters"};
-  const Verdict verdict = compare(a->formula, renamed(b->formula, b->parameter, a->parameter));
-  if (verdict.answer == Answer::equal && a->domain == b->domain) return verdict;
-  return Verdict{Answer::undecided, "formulas with a parameter, which may give the same values"};
+  if (!a) a = like(*b, reference);
+  if (!b) b = like(*a, answer);
+  if (!a) return has_names(reference) ? compare(reference, b->formula) : Verdict{Answer::different, "a formula with a parameter"};
+  if (!b) return Verdict{Answer::different, "a formula with a parameter, and another thing"};
+  const bool is_renamed = b->parameter != a->parameter && !mentions(b->formula, a->parameter);
+  const Node formula = is_renamed ? with_value(b->formula, b->parameter, symbol(a->parameter)) : b->formula;
+  if (a->domain == b->domain && (is_renamed || b->parameter == a->parameter) && compare(a->formula, formula).answer == Answer::equal)
+    return Verdict{Answer::equal, "the same formula"};
+  auto names = names_of(a->formula);
+  names.merge(names_of(b->formula));
+  const bool is_constant = std::all_of(names.begin(), names.end(), [&](const std::string& name) { return name == a->parameter || name == b->parameter; });
+  if (is_constant && has_all_values(*a, *b) && has_all_values(*b, *a)) return Verdict{Answer::equal, "formulas with the same values"};
+  return Verdict{Answer::different, "a formula with other values"};
 }
 
 }  // namespace rollcall::reward::math

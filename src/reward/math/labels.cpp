@@ -1,5 +1,6 @@
 // Equations that state a value: x = 5, m + n = 17, \sqrt{25} = 5.
 #include "reward/math/comparison.hpp"
+#include "reward/math/tree.hpp"
 
 #include <algorithm>
 #include <set>
@@ -12,12 +13,6 @@ bool is_name(const Node& node) { return node.kind == Kind::symbol && node.text !
 void note_names(const Node& node, std::set<std::string>& names) {
   if (is_name(node)) names.insert(node.text);
   for (const Node& child : node.children) note_names(child, names);
-}
-
-std::set<std::string> names_of(const Node& node) {
-  std::set<std::string> names;
-  note_names(node, names);
-  return names;
 }
 
 bool is_function_name(const std::string& name) { return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos; }
@@ -49,6 +44,12 @@ bool is_equation(const Node& node) { return node.kind == Kind::relation && node.
 
 }  // namespace
 
+std::set<std::string> names_of(const Node& node) {
+  std::set<std::string> names;
+  note_names(node, names);
+  return names;
+}
+
 bool has_names(const Node& node) { return is_name(node) || std::any_of(node.children.begin(), node.children.end(), has_names); }
 
 /// Whether the sides of a chain of equations are equal, but for a first one that may name the others: 5 = 2 + 3 = 6 states nothing.
@@ -74,13 +75,55 @@ std::optional<Verdict> Comparison::equation_and_value(const Node& reference, con
   if (left.kind < Kind::words && !has_names(left)) return with(is_name(right) ? left : right);
   if (is_assignment(equation) || (is_label(left, right) && (is_answer || left.kind >= Kind::words))) return with(right);
   const bool is_scalar = left.kind < Kind::words && right.kind < Kind::words;
-  if (!is_answer) {
-    if (is_scalar && names_of(equation).size() == 1) return Verdict{Answer::undecided, "equations are not solved"};
-    return Verdict{Answer::different, "an equation and none"};
-  }
+  if (!is_answer) return is_scalar && names_of(equation).size() == 1 ? solutions(equation, answer) : Verdict{Answer::different, "an equation and none"};
   if (is_scalar && values_.compare(values_.form(left), values_.form(right)).answer == Answer::equal) return with(right);  // an identity
-  if (with(right).answer == Answer::equal) return Verdict{Answer::undecided, "an equation, or a value with its name"};
   return Verdict{Answer::different, "an equation that is not solved"};
+}
+
+/// Whether the answer's values solve an equation in one variable. They are all of its solutions
+/// where it is a polynomial one and they are as many as its degree.
+Verdict Comparison::solutions(const Node& equation, const Node& answer) {
+  const std::string name = *names_of(equation).begin();
+  std::vector<Form> found;
+  for (const Node& item : spread(answer)) {
+    const Node& value = value_of(item);
+    const bool is_other = &value != &item && item.children[0].kind == Kind::symbol && item.children[0].text != name;
+    if (is_other || value.kind >= Kind::ratio || has_names(value) || infinity_of(value) != 0)
+      return {Answer::different, "an equation, and no value of its variable"};
+    const auto side = [&](std::size_t n) { return values_.form(with_value(equation.children[n], name, value)); };
+    const Verdict solves = values_.compare(side(0), side(1));
+    if (solves.answer == Answer::different) return {Answer::different, "a value that does not solve the reference's equation"};
+    if (solves.answer == Answer::undecided) return solves;
+    const Form form = values_.form(value);
+    if (std::none_of(found.begin(), found.end(), [&](const Form& f) { return values_.compare(f, form).answer == Answer::equal; })) found.push_back(form);
+  }
+  const auto count = solutions_of(equation);
+  if (count && std::size_t(*count) > found.size() && *count <= 2) return {Answer::different, "one of two solutions"};
+  if (count && std::size_t(*count) == found.size()) return {Answer::equal, "all solutions of the equation"};
+  return left_open(Open::equation, "what is said solves it, but may not be all");
+}
+
+/// How many real solutions a polynomial equation in one variable has, up to degree two, and above
+/// how many it has at most. None for others.
+std::optional<std::int32_t> Comparison::solutions_of(const Node& equation) {
+  Algebra& algebra = values_.algebra();
+  std::string variable;
+  if (const auto curve = coefficients(equation.children[0], equation.children[1], variable); curve && curve->size() == 3) {
+    const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
+    const auto roots = values_.sign(algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4)));
+    if (roots) return 1 + *roots;
+  }
+  const Form difference = without_poles(algebra.subtract(values_.form(equation.children[0]), values_.form(equation.children[1])));
+  const auto variables = algebra.variables_of(difference);
+  if (variables.size() != 1) return std::nullopt;
+  std::int32_t degree = 0;
+  for (const Term& term : difference.top) {
+    for (const Factor& f : term.factors) {
+      if (f.atom == variables[0] && f.exponent.den == 1) degree = std::max(degree, f.exponent.num);
+      else if (!algebra.variables_of(algebra.atom_form(f.atom)).empty()) return std::nullopt;
+    }
+  }
+  return degree;
 }
 
 }  // namespace rollcall::reward::math

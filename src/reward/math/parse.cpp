@@ -4,6 +4,8 @@
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
 
+#include <cctype>
+
 namespace rollcall::reward::math {
 namespace {
 
@@ -15,11 +17,16 @@ Node exactly(std::vector<Node> sides, std::string signs) {
   return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
 }
 
-/// 2 hours and 30 minutes: a smaller unit of the same kind.
-bool continues(const Node& first, const Node& second) {
-  if (first.kind != Kind::unit || second.kind != Kind::unit) return false;
-  const auto large = find_unit(first.text), small = find_unit(second.text);
-  return large && small && large->powers == small->powers && large->factor > small->factor;
+/// 2 hours and 30 minutes, 1 degree and 30 minutes: a smaller unit of the same kind. None for
+/// others.
+std::optional<Node> sum_of_units(const Node& first, const Node& second) {
+  const auto small = second.kind == Kind::unit ? find_unit(second.text) : std::nullopt;
+  if (!small) return std::nullopt;
+  if (first.kind == Kind::degrees && small->powers == find_unit("minutes")->powers && small->factor <= 60)
+    return node(Kind::add, first, node(Kind::degrees, node(Kind::divide, node(Kind::multiply, second.children[0], number(small->factor)), number(3600))));
+  const auto large = first.kind == Kind::unit ? find_unit(first.text) : std::nullopt;
+  return large && large->powers == small->powers && large->counted.empty() && large->factor > small->factor ? std::optional(node(Kind::add, first, second))
+                                                                                                            : std::nullopt;
 }
 
 }  // namespace
@@ -52,7 +59,8 @@ Node Parser::items() {
     if (at_close() && !all.empty()) break;
     all.push_back(relation());
   } while (at_separator());
-  if (all.size() == 2 && word == "and" && continues(all[0], all[1])) return with(Kind::add, std::move(all));
+  if (all.size() == 2 && word == "and")
+    if (auto sum = sum_of_units(all[0], all[1])) return std::move(*sum);
   return all.size() == 1 ? std::move(all[0]) : with(Kind::list, std::move(all), std::move(word));
 }
 
@@ -90,7 +98,8 @@ Node Parser::ratio() {
   Node first = sum();
   const auto take_colon = [&] { return take(":") || take_words("to"); };
   if (in_condition_ || !(is_sign(":") || is_words("to"))) return first;
-  if (first.kind == Kind::words && take(":")) return exactly({std::move(first), join()}, "=");
+  const bool is_label = first.kind == Kind::words && std::isdigit(static_cast<unsigned char>(first.text.back())) == 0;  // no hour, as in "noon 12:30"
+  if (is_label && take(":")) return exactly({std::move(first), join()}, "=");
   bool is_clock = first.kind == Kind::number && first.value->get_den() == 1;
   std::string minutes;
   std::vector<Node> parts;

@@ -1,7 +1,9 @@
 // The parser's arithmetic: sums, products, powers, and what stands behind a value.
+#include "reward/math/numerals.hpp"
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
+#include "text/prose.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -9,12 +11,6 @@
 
 namespace rollcall::reward::math {
 namespace {
-
-Node mixed_with(Node whole, Node fraction) {
-  const auto part = [&](std::size_t n) { return fraction.children[n].kind == Kind::number ? fraction.children[n].value : std::nullopt; };
-  const bool is_part = fraction.kind == Kind::divide && part(0) && part(1) && *part(0) > 0 && *part(0) < *part(1);
-  return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
-}
 
 using Terms = std::vector<Node>;
 
@@ -44,7 +40,7 @@ Node Parser::terms() {
   Node total = signed_product();
   Terms all;
   for (;;) {
-    if (is_sign("+") || is_sign("-")) {
+    if (sign_here() != 0) {
       if (all.empty()) all.push_back(std::move(total));
       all.push_back(signed_product());
     } else if (is_command("pm") || is_command("mp")) {
@@ -62,7 +58,7 @@ Node Parser::terms() {
 
 Node Parser::signed_product() {
   bool negative = false;
-  while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
+  for (int sign = sign_here(); sign != 0; sign = sign_here()) negative ^= sign < 0, advance();
   if (is_command("pm") || is_command("mp")) {
     std::string sign = token_.text;
     advance();
@@ -74,19 +70,11 @@ Node Parser::signed_product() {
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
 
-/// A sign, where it stands behind an operator: 2 * -3.
-Node Parser::signed_factor() {
-  bool negative = false;
-  while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
-  Node value = factor();
-  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
-}
-
 bool Parser::at_factor() const {
   switch (token_.kind) {
     case TokenKind::number:
     case TokenKind::letter: return true;
-    case TokenKind::words: return token_.text != "and" && token_.text != "or" && token_.text != "to";
+    case TokenKind::words: return token_.text != "and" && token_.text != "or" && token_.text != "to" && token_.text != "plus" && token_.text != "minus";
     case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
     case TokenKind::command: {
       constexpr std::string_view kOthers[] = {"and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
@@ -113,11 +101,20 @@ Node Parser::product() {
     count_node();
     if (value.kind == Kind::words && value.text.starts_with("all real") && (value.text.ends_with("except") || value.text.ends_with("except for"))) {
       return all_except();
-    } else if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(value)) {
-      value = times(std::move(value), signed_factor());
-    } else if (take("/") || take_command("div")) {
-      value = node(Kind::divide, std::move(value), signed_factor());
-    } else if (only_integer && value.kind == Kind::number && (is_command("frac") || (token_.kind == TokenKind::number && token_.spaced))) {
+    } else if (value.kind == Kind::unit && is_sign("/") && (take_unit_sign(value.text), !is_sign("/"))) {  // $3/hour
+      value = with_unit(std::move(value));
+    } else if (at_unit_below(value)) {
+      advance();
+      value = with_unit(unit_of(std::move(value), "/"));
+    } else if (take_times(value)) {
+      value = times(std::move(value), operand(true));
+    } else if (const bool is_line = take("/"); is_line || take_division()) {
+      value = node(Kind::divide, std::move(value), operand(!is_line));
+    } else if (value.kind == Kind::degrees && token_.kind == TokenKind::number) {
+      value = with_arc(std::move(value));
+    } else if (value.kind == Kind::number && take_numeral_behind_and(value)) {
+      after_number = false;
+    } else if (only_integer && value.kind == Kind::number && ((is_command("frac") && !at_unit(value)) || (token_.kind == TokenKind::number && token_.spaced))) {
       value = mixed(std::move(value));
     } else if (value.kind == Kind::words && token_.kind == TokenKind::number) {  // June 20
       value.text += ' ' + token_.text;
@@ -144,19 +141,6 @@ Node Parser::product() {
   }
 }
 
-/// 3 1/2 and 3\frac{1}{2} are sums; 3\frac{x}{2} and 3\frac{5}{2} are products.
-Node Parser::mixed(Node whole) {
-  if (is_command("frac")) {
-    Node fraction = factor();
-    if (fraction.kind == Kind::percent) return node(Kind::percent, mixed_with(std::move(whole), std::move(fraction.children[0])));
-    return mixed_with(std::move(whole), std::move(fraction));
-  }
-  Node numerator = primary();
-  if (!take("/") || !is_integer(token_)) unreadable("two numbers side by side");
-  Node denominator = primary();
-  return node(Kind::add, std::move(whole), node(Kind::divide, std::move(numerator), std::move(denominator)));
-}
-
 Node Parser::exponent() {
   Level level(depth_);
   if (is_sign("{")) {
@@ -170,15 +154,6 @@ Node Parser::exponent() {
   while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
   Node value = factor();
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
-}
-
-/// The x of 3 x 10^5.
-bool Parser::take_letter_for_times(const Node& before) {
-  if (before.kind != Kind::number || token_.kind != TokenKind::letter || token_.text != "x") return false;
-  const Token ten = tokens_.at(token_.end);
-  const bool is_times = ten.kind == TokenKind::number && ten.text == "10" && tokens_.at(ten.end).text == "^";
-  if (is_times) advance();
-  return is_times;
 }
 
 /// "^\circ" and "^{\circ}" at the caret; "^o" too behind a literal.
@@ -219,8 +194,9 @@ Node Parser::factor() {
   for (;;) {
     count_node();
     if (take_degree(is_literal)) {
-      const bool is_celsius = token_.text == "C", is_name = token_.text.size() == 1 && (token_.kind == TokenKind::letter || token_.kind == TokenKind::words);
-      if (is_name && (is_celsius || token_.text == "F")) {
+      const std::string scale = token_.kind == TokenKind::letter || token_.kind == TokenKind::words ? unit_word(token_) : std::string();
+      const bool is_celsius = scale == "C" || text::lower(scale) == "celsius";
+      if (is_celsius || scale == "F" || text::lower(scale) == "fahrenheit") {
         advance();
         return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
       }
@@ -265,7 +241,8 @@ Node Parser::with_index(Node value, const std::string& digits) {
   if (index.starts_with("\\text")) index = index.substr(5);
   if (value.kind == Kind::symbol) return symbol(value.text + "_" + index);
   if (auto chosen = choices(value, index)) return *chosen;
-  int base = find_number(index).value_or(0);
+  const auto word = find_numeral(index);
+  int base = word && word->get_den() == 1 && *word <= 36 ? int(word->get_num().get_si()) : 0;
   const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), base);
   const bool is_word = base > 0 && end == index.data();
   if (digits.empty() || (!is_word && (error != std::errc{} || end != index.data() + index.size())) || base < 2 || base > 36)

@@ -7,8 +7,8 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::string_view kWrappers[] = {"mathbf", "mathit",    "mathcal", "mathbb", "boldsymbol", "bm",
-                                          "mathsf", "underline", "boxed",   "fbox",   "mathfrak",   "displaylimits"};
+constexpr std::string_view kWrappers[] = {"mathbf", "mathit", "mathcal",  "mathbb",        "boldsymbol", "bm",  "mathsf",     "underline",
+                                          "boxed",  "fbox",   "mathfrak", "displaylimits", "mathtt",     "pmb", "mathnormal", "ensuremath"};
 /// Each makes another name of a name.
 constexpr std::pair<std::string_view, std::string_view> kAccents[] = {{"bar", "bar"},     {"overline", "bar"},      {"hat", "hat"}, {"widehat", "hat"},
                                                                       {"tilde", "tilde"}, {"widetilde", "tilde"},   {"dot", "dot"}, {"ddot", "ddot"},

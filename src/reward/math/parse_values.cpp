@@ -1,7 +1,9 @@
 // The parser's values: literals, names, words, and what stands in brackets.
+#include "reward/math/numerals.hpp"
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
+#include "text/answer_text.hpp"
 #include "text/prose.hpp"
 
 #include <charconv>
@@ -37,6 +39,16 @@ mpq_class literal(const std::string& text) {
   return value;
 }
 
+/// Whether words are read once more as plain text: "x = 3 or x = 5", "all real numbers except 1",
+/// "negative 5".
+bool begins_formula(std::string_view words) {
+  if (words.find('=') != std::string_view::npos) return true;
+  if (words.starts_with("all real") && words.find("except") != std::string_view::npos) return !words.ends_with("except") && !words.ends_with("except for");
+  for (const std::string_view opening : {"positive ", "negative ", "minus ", "plus ", "infinity "})
+    if (words.starts_with(opening)) return true;
+  return false;
+}
+
 /// Words with commas or "and" between them, one each: \text{A, C}.
 bool are_single_words(std::string text) {
   if (const std::size_t at = text.find(" and "); at != std::string::npos) text.replace(at, 5, 1, ',');
@@ -66,12 +78,35 @@ Node Parser::primary() {
 Node Parser::worded() {
   const std::string text = token_.text, lower = text::lower(text);
   advance();
-  const std::size_t first = lower.find(' ');
-  if (const auto value = find_number(lower)) return number(*value);
-  if (const auto value = find_number(lower.substr(0, first))) return with_words(number(*value), lower.substr(first + 1));
+  if (const auto numeral = numeral_at(text)) {
+    const std::string rest(text::trim(std::string_view(text).substr(numeral->size)));
+    const bool is_list = rest.starts_with("or ") || rest.starts_with("and ") || rest.starts_with(",");
+    return is_list ? parse_answer(text, reading_).root : with_words(number(numeral->value), rest);
+  }
+  if (auto named = named_by_words(lower)) return *named;
+  std::string_view opening = lower;
+  if (opening.ends_with(" of")) opening.remove_suffix(3);
+  if (opening == "all real") opening = "all reals";
+  if (auto numbers = token_.kind == TokenKind::letter ? named_by_words(opening) : std::nullopt; numbers && numbers->kind == Kind::symbol)
+    return advance(), *numbers;  // all real values of x
+  const bool is_formula = lower.find('\\') == std::string::npos && lower.find(' ') != std::string::npos && begins_formula(lower);
   const bool is_value = !lower.empty() && lower[0] >= '0' && lower[0] <= '9' && lower.find('\\') == std::string::npos;
-  if (is_value || are_single_words(lower)) return parse_answer(text, reading_).root;
+  if (is_formula || is_value || are_single_words(lower)) return parse_answer(text, reading_).root;
   return {Kind::words, lower, {}, {}};
+}
+
+/// What has a sign of its own: all real numbers, negative infinity. None for other words.
+std::optional<Node> Parser::named_by_words(std::string_view words) {
+  const bool is_negative = words == "negative infinity" || words == "minus infinity";
+  if (is_negative) return node(Kind::negate, Node{Kind::infinity});
+  if (words == "infinity" || words == "positive infinity" || words == "plus infinity") return Node{Kind::infinity};
+  for (const std::string_view opening : {"the set of ", "all of ", "all ", "any ", "every ", "each ", "the "})
+    if (words.starts_with(opening)) words.remove_prefix(opening.size());
+  constexpr std::string_view kReal[] = {"real numbers", "reals", "real number", "real values", "real value"};
+  for (const std::string_view ending : {" of x", " x", " of n", " n"})
+    if (words.ends_with(ending)) words.remove_suffix(ending.size());
+  if (words == "integers") return symbol("Z");
+  return holds(kReal, words) ? std::optional(symbol("R")) : std::nullopt;
 }
 
 /// All numbers but those that follow.
@@ -192,8 +227,11 @@ Node Parser::group() {
 /// What the condition of {x | ...} says, which is all where x is any number.
 Node Parser::condition(const Node& element) {
   const bool is_real = element.kind == Kind::relation && element.text == "i" && element.children[1].kind == Kind::symbol && element.children[1].text == "R";
-  if ((is_real ? element.children[0] : element).kind != Kind::symbol) unsupported("a set of other things than the numbers of a condition");
-  return items();
+  if ((is_real ? element.children[0] : element).kind == Kind::symbol) return items();
+  Node inside = items();
+  const bool is_parameter = inside.kind == Kind::relation && inside.text == "i" && mentions(element, inside.children[0].text);
+  if (!is_parameter || (inside.children[1].text != "Z" && inside.children[1].text != "N")) unsupported("a set of other things than the numbers of a condition");
+  return with(Kind::list, {element, std::move(inside)});
 }
 
 Node Parser::set() {

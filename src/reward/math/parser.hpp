@@ -65,16 +65,22 @@ class Parser {
   Node sum();
   Node terms();
   Node signed_product();
-  Node signed_factor();
   bool at_factor() const;
   Node product();
-  Node mixed(Node whole);
   Node exponent();
   bool take_degree(bool behind_literal);
   Node factor();
-  bool take_letter_for_times(const Node& before);
   bool take_digits_in_brackets(std::string& digits);
   Node with_index(Node value, const std::string& digits);
+  // parse_operators.cpp
+  bool is_before_number(const Token& token);
+  int sign_here();
+  bool take_times(const Node& before);
+  bool take_letter_for_times(const Node& before);
+  bool take_division();
+  bool take_numeral_behind_and(Node& value);
+  Node operand(bool may_be_spaced);
+  Node mixed(Node whole);
   // parse_choices.cpp
   Node letter();
   Node prescript();
@@ -82,13 +88,20 @@ class Parser {
   // parse_units.cpp
   bool at_unit(const Node& value);
   Node with_unit(Node value);
-  static Node with_words(Node value, const std::string& words);
+  static Node with_words(Node value, std::string words);
   const char* currency() const;
-  bool at_unit_word(bool is_first) const;
+  bool at_unit_word(bool is_first);
   void take_unit_power(std::string& unit);
+  void take_unit_sign(std::string& unit);
+  std::string unit_fraction();
+  std::string unit_word(const Token& token) const;
+  bool at_bracketed_unit() const;
+  bool at_unit_below(const Node& value);
+  Node with_arc(Node degrees);
   // parse_values.cpp
   Node primary();
   Node worded();
+  static std::optional<Node> named_by_words(std::string_view words);
   Node all_except();
   Node decimal();
   std::string period(const std::string& places);
@@ -110,7 +123,7 @@ class Parser {
   Reading reading_;
   Token token_;
   int depth_ = 0, bars_ = 0, brackets_ = 0;
-  std::size_t nodes_ = 0;
+  std::size_t nodes_ = 0, unit_fraction_end_ = 0;
   bool saw_logarithm_ = false, saw_letter_unit_ = false, saw_period_ = false, in_condition_ = false;
 };
 

@@ -5,27 +5,38 @@
 #include <fmt/format.h>
 
 namespace rollcall::reward::math {
+namespace {
+
+/// A number without a unit, or in "square units".
+bool is_general(const Unit& unit) { return (unit.powers.empty() && unit.counted.empty()) || unit.powers.contains("unit"); }
+
+Unit unit_behind(const Node& node) {
+  auto unit = find_unit(node.text);
+  if (!unit) unreadable("words behind a value that may change it");
+  if (node.children[0].kind == Kind::degrees) unit = unit->times(Unit{{{"angle", 1}}});  // degrees per second
+  return *unit;
+}
+
+}  // namespace
 
 /// 1 hour + 30 minutes: in the units of the first part.
 Quantity Comparison::sum(const Node& node) {
   Quantity total = quantity(node.children[0]);
   for (std::size_t n = 1; n < node.children.size(); ++n) {
     const Quantity part = quantity(node.children[n]);
-    const bool is_same_kind = total.unit && part.unit && total.unit->powers == part.unit->powers;
-    if (!is_same_kind && (total.words != part.words || total.words.empty())) unreadable("a sum of values with other units");
-    const mpq_class ratio = is_same_kind ? mpq_class(part.unit->factor / total.unit->factor) : mpq_class(1);
-    total.value = values_.algebra().add(total.value, values_.algebra().scale(part.value, ratio));
+    if (total.unit.powers != part.unit.powers || total.unit.counted != part.unit.counted) unreadable("a sum of values with other units");
+    total.value = values_.algebra().add(total.value, values_.algebra().scale(part.value, mpq_class(part.unit.factor / total.unit.factor)));
   }
   return total;
 }
 
 Quantity Comparison::quantity(const Node& node) {
-  if (!has_unit(node)) return {values_.form(node), {}, Unit{}};
+  if (!has_unit(node)) return {values_.form(node), {}};
   Algebra& algebra = values_.algebra();
   switch (node.kind) {
     case Kind::unit:
       if (has_unit(node.children[0])) unreadable("a unit behind another");
-      return {values_.form(node.children[0]), node.text, find_unit(node.text)};
+      return {values_.form(node.children[0]), unit_behind(node)};
     case Kind::negate: {
       Quantity value = quantity(node.children[0]);
       value.value = algebra.negate(value.value);
@@ -36,13 +47,10 @@ Quantity Comparison::quantity(const Node& node) {
     case Kind::divide: {
       Quantity all = quantity(node.children[0]);
       for (std::size_t n = 1; n < node.children.size(); ++n) {
-        const bool below = node.kind == Kind::divide;
+        const bool is_below = node.kind == Kind::divide;
         const Quantity next = quantity(node.children[n]);
-        if ((!all.unit && !next.words.empty()) || (!next.unit && !all.words.empty()) || (!next.unit && below))
-          unreadable("units that are not known, multiplied");
-        all.value = below ? algebra.divide(all.value, next.value) : algebra.multiply(all.value, next.value);
-        all.unit = all.unit && next.unit ? std::optional(all.unit->times(next.unit->raised(below ? -1 : 1))) : std::nullopt;
-        all.words += next.words;
+        all.value = is_below ? algebra.divide(all.value, next.value) : algebra.multiply(all.value, next.value);
+        all.unit = all.unit.times(next.unit.raised(is_below ? -1 : 1));
       }
       return all;
     }
@@ -50,18 +58,15 @@ Quantity Comparison::quantity(const Node& node) {
   }
 }
 
-/// A unit may be left out on one side; where both have one it counts. Unknown words behind a value are no unit: they may say that it is another.
+/// A unit may be left out on one side; where both have one it counts, and so does what is counted.
 Verdict Comparison::quantities(const Node& reference, const Node& answer) {
   const Quantity a = quantity(reference), b = quantity(answer);
-  const auto is_general = [](const Quantity& q) { return q.unit && (q.unit->powers.empty() || q.unit->powers.contains("unit")); };  // "square units"
-  if (a.unit && b.unit && !is_general(a) && !is_general(b)) {
-    if (a.unit->powers != b.unit->powers) return {Answer::different, fmt::format("a unit of {} instead of {}", b.unit->dimension(), a.unit->dimension())};
-    return values_.compare(values_.algebra().scale(a.value, a.unit->factor), values_.algebra().scale(b.value, b.unit->factor));
-  }
-  Verdict verdict = values_.compare(a.value, b.value);
-  if (verdict.answer == Answer::equal && !b.unit && a.words != b.words) return {Answer::undecided, "words behind the value that are no known unit"};
-  if (verdict.answer == Answer::equal && !a.unit && !b.words.empty() && a.words != b.words) return {Answer::undecided, "other words behind the same value"};
-  return verdict;
+  if (is_general(a.unit) || is_general(b.unit)) return values_.compare(a.value, b.value);
+  if (a.unit.powers != b.unit.powers) return {Answer::different, fmt::format("a unit of {} instead of {}", b.unit.dimension(), a.unit.dimension())};
+  if (!may_count_the_same(a.unit, b.unit)) return {Answer::different, fmt::format("{} counted instead of {}", b.unit.dimension(), a.unit.dimension())};
+  Algebra& algebra = values_.algebra();
+  const auto in_base = [&](const Quantity& q) { return algebra.add(algebra.scale(q.value, q.unit.factor), constant(q.unit.offset)); };
+  return values_.compare(in_base(a), in_base(b));
 }
 
 }  // namespace rollcall::reward::math

@@ -30,7 +30,7 @@ std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
   };
   if (!is_call(name) || !is_call(other) || name.children[0].text != other.children[0].text) return std::nullopt;
   const std::string &from = name.children[1].text, &to = other.children[1].text;
-  return from == to || mentions(equation.children[1], to) ? std::nullopt : std::optional(renamed(equation.children[1], from, to));
+  return from == to || mentions(equation.children[1], to) ? std::nullopt : std::optional(with_value(equation.children[1], from, symbol(to)));
 }
 
 }  // namespace
@@ -109,8 +109,11 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   char sign_a = a.text[0], sign_b = b.text[0];
   if (sign_a == 'i' || sign_b == 'i') return sign_a == sign_b ? compare(a.children[1], b.children[1]) : Verdict{Answer::different, "another relation"};
   const Node &name_a = a.children[0], &name_b = b.children[0];
+  const bool is_equation = sign_a == '=' && !is_assignment(a) && names_of(a).size() == 1 && name_a.kind < Kind::words && a.children[1].kind < Kind::words;
+  if (is_equation && is_assignment(b) && name_b.kind == Kind::symbol && !has_names(b.children[1])) return solutions(a, b);
   if (is_assignment(a) && is_assignment(b))
     if (const auto value = with_argument_of(a, b)) return compare(a.children[1], *value);
+  if (sign_a == '=' && sign_b == '=' && name_a.kind == Kind::bracketed && is_same(name_a, name_b)) return compare(a.children[1], b.children[1]);
   const auto is_y = [](const Node& n) { return n.kind == Kind::symbol && n.text == "y"; };
   const auto is_f_of_x = [](const Node& n) {
     return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].text == "f" && n.children[1].text == "x";
@@ -119,8 +122,9 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   const bool is_label = name_a.kind == Kind::words || name_b.kind == Kind::words;
   if (is_assignment(a) && is_assignment(b) && (is_same(name_a, name_b) || is_label || is_curve)) {
     Verdict verdict = compare(a.children[1], b.children[1]);
-    const bool is_other = !is_same(name_a, name_b) && name_a.kind == name_b.kind;
-    return is_other && verdict.answer == Answer::equal ? Verdict{Answer::undecided, "the same value under another name"} : verdict;
+    const bool is_other =
+        is_label && name_a.kind == name_b.kind && name_a.text.find(name_b.text) == std::string::npos && name_b.text.find(name_a.text) == std::string::npos;
+    return is_other && verdict.answer == Answer::equal ? Verdict{Answer::different, "the same value under another name"} : verdict;
   }
   const auto flipped = [](char sign) { return sign == '>' ? '<' : sign == 'g' ? 'l' : sign; };
   const auto difference = [&](const Node& n, char sign) {

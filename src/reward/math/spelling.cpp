@@ -2,8 +2,11 @@
 #include "reward/math/spelling.hpp"
 
 #include "reward/math/tokens.hpp"
+#include "reward/math/units.hpp"
+#include "text/prose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 
@@ -30,11 +33,15 @@ constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"},
                                     {"•", "\\cdot "},
                                     {"“", " "},
                                     {"”", " "},
+                                    {"″", "''"},
+                                    {"’", "'"},
                                     {"∖", "\\setminus "},
                                     {"ℝ", "\\mathbb{R}"},
                                     {"ℤ", "\\mathbb{Z}"},
                                     {"…", "\\ldots "},
                                     {"¢", "\\text{ cents}"},
+                                    {"℃", "^\\circ C"},
+                                    {"℉", "^\\circ F"},
                                     {"，", ", "},
                                     {"、", ", "},
                                     {"；", "; "},
@@ -48,7 +55,7 @@ constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"},
                                     {"\xE2\x80\x89", "~"},
                                     {"\xC2\xA0", "~"}};
 /// Commands with one argument that show nothing of the value.
-constexpr std::string_view kDropped[] = {"\\textcolor", "\\color", "\\hspace", "\\vspace", "\\phantom", "\\cancel"};
+constexpr std::string_view kDropped[] = {"\\textcolor", "\\color", "\\hspace", "\\vspace", "\\phantom", "\\cancel", "\\tag"};
 
 template <class Table>
 const Spelling* at_start(const Table& table, std::string_view rest) {
@@ -74,6 +81,7 @@ Piece outside_text(std::string_view rest, char before) {
 
 /// The length of a dropped command with its argument; zero where none begins.
 std::size_t dropped(std::string_view rest) {
+  if (rest.size() < 2 || std::string_view("tchvp").find(rest[1]) == std::string_view::npos) return 0;
   for (const std::string_view command : kDropped) {
     if (!rest.starts_with(command)) continue;
     const std::size_t open = rest.find_first_not_of("* ", command.size());
@@ -97,42 +105,105 @@ std::size_t ordinal(char digit, std::string_view rest) {
   return ends ? at : 0;
 }
 
-/// Without "for all x" behind a single formula, which says what is meant anyway, and without the article before a single word.
-std::string_view essential(std::string_view text) {
-  if (text.starts_with("an ") && text.size() > 6 && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 3) == std::string_view::npos) text.remove_prefix(3);
-  const std::size_t at = std::min({text.find("for all"), text.find("for every"), text.find("\\forall")});
-  if (at == std::string_view::npos) return text;
-  const std::string_view clause = text.substr(at);
-  if (clause.find_first_of(",;") != std::string_view::npos || clause.find("and") != std::string_view::npos || clause.find(" or") != std::string_view::npos)
-    return text;
-  std::string_view formula = text.substr(0, at);
-  for (const std::string_view opening : {" ", "\\text{", " "})
-    while (formula.ends_with(opening)) formula.remove_suffix(opening.size());
-  return formula.empty() || formula.ends_with('{') ? text : formula;
+/// The length of "\pmod{7}", "\pmod 7" or "(mod 7)", and its number; zero for anything else.
+std::size_t modulus(std::string_view rest, std::string& number) {
+  if (rest.size() < 5 || rest.substr(0, 8).find("mod") == std::string_view::npos) return 0;
+  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("\\pmod{", "}"),
+                                    {"\\pmod ", ""},
+                                    {"\\pmod", ""},
+                                    {"(\\mod ", ")"},
+                                    {"(\\bmod ", ")"},
+                                    {"(mod ", ")"},
+                                    {"\\bmod ", ""},
+                                    {"\\mod ", ""}}) {
+    if (!rest.starts_with(open)) continue;
+    const std::size_t end = std::min(rest.find_first_not_of("0123456789", open.size()), rest.size());
+    if (end == open.size() || !rest.substr(end).starts_with(close)) continue;
+    number = rest.substr(open.size(), end - open.size());
+    return end + close.size();
+  }
+  return 0;
 }
+
+/// Whether a text ends in an abbreviation that a period may stand behind: 6 sq. ft.
+bool ends_in_unit(std::string_view text) {
+  std::size_t begin = text.size();
+  while (begin > 0 && std::isalpha(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
+  const std::string_view word = text.substr(begin);
+  return word.size() > 1 && begin > 0 && text[begin - 1] != '\\' && (word == "sq" || word == "cu" || is_unit(word));
+}
+
+/// The symbol of a unit with a Greek letter behind a number: 5 \mu m, 5 kΩ, 5\,\mathrm{k}\Omega.
+/// Its length and its text; zero for anything else.
+std::size_t greek_unit(std::string_view rest, std::string_view before, std::string& unit) {
+  while (!before.empty() && std::string_view(" ~\\,").find(before.back()) != std::string_view::npos) before.remove_suffix(1);
+  if (before.empty() || std::isdigit(static_cast<unsigned char>(before.back())) == 0) return 0;
+  for (const std::string_view ohm : {"Ω", "\xE2\x84\xA6", "\\Omega", "kΩ", "MΩ", "k\\Omega", "M\\Omega"}) {
+    if (!rest.starts_with(ohm)) continue;
+    unit = (ohm[0] == 'k' || ohm[0] == 'M' ? std::string(1, ohm[0]) : std::string()) + "Ω";
+    return ohm.size();
+  }
+  for (const std::string_view micro : {"µ", "μ", "\\mu"}) {
+    if (!rest.starts_with(micro)) continue;
+    std::size_t at = micro.size();
+    while (at < rest.size() && rest[at] == ' ') ++at;
+    const std::string_view wrapper = text_wrapper(rest.substr(at));
+    const std::size_t begin = at + wrapper.size();
+    std::size_t end = begin;
+    while (end < rest.size() && std::isalpha(static_cast<unsigned char>(rest[end])) != 0) ++end;
+    unit = "µ";
+    unit += rest.substr(begin, end - begin);
+    if (end == begin || !is_unit(unit) || (!wrapper.empty() && !rest.substr(end).starts_with('}'))) continue;
+    return end + (wrapper.empty() ? 0 : 1);
+  }
+  return 0;
+}
+
+/// The characters that no spelling below begins with.
+constexpr auto kBeginsNothing = [] {
+  std::array<bool, 256> all{};
+  for (const char c : std::string_view("0123456789+-*/=<>!,|_)[]}bcdefghijlmoquvwxyzBCDEFGHIJKLNOQRSTUVWXYZ")) all[static_cast<unsigned char>(c)] = true;
+  return all;
+}();
 
 }  // namespace
 
 std::string respelt(std::string_view whole) {
-  const std::string_view text = essential(whole);
-  std::string plain;
+  const std::string essence = essential(whole);
+  const std::string_view text = essence;
+  std::string plain, found;
   for (std::size_t at = 0; at < text.size();) {
+    if (kBeginsNothing[static_cast<unsigned char>(text[at])]) {
+      plain += text[at++];
+      continue;
+    }
     const std::string_view rest = text.substr(at);
     const bool is_ascii = static_cast<unsigned char>(rest[0]) < 0x80;
     if (const auto* row = is_ascii ? nullptr : at_start(kSuperscripts, rest)) {
       plain += "^{";
       for (; row != nullptr; row = at_start(kSuperscripts, text.substr(at))) plain += row->to, at += row->from.size();
       plain += '}';
+    } else if (const std::size_t mod = rest[0] == '(' || rest[0] == '\\' ? modulus(rest, found) : 0; mod > 0) {
+      plain += "\\text{ mod " + found + "}", at += mod;
+    } else if (const std::size_t size = is_ascii && rest[0] != '\\' && rest[0] != 'k' && rest[0] != 'M' ? 0 : greek_unit(rest, plain, found); size > 0) {
+      plain += "\\text{ " + found + "}", at += size;
+    } else if (const std::size_t hash = rest.starts_with("\\#") ? 2
+                                        : rest[0] == '#'        ? 1
+                                                                : 0;
+               hash > 0 && rest.size() > hash && std::isdigit(static_cast<unsigned char>(rest[hash])) != 0) {
+      at += hash;
     } else if (const std::size_t ending = ordinal(plain.empty() ? ' ' : plain.back(), rest); ending > 0) {
       at += ending;
     } else if (const auto* character = is_ascii ? nullptr : at_start(kCharacters, rest)) {
       plain += character->to, at += character->from.size();
     } else if (Piece piece = outside_text(rest, plain.empty() ? ' ' : plain.back()); piece.size > 0) {
       plain += piece.to, at += piece.size;
-    } else if (rest.substr(1).starts_with(".m.") && (rest[0] == 'a' || rest[0] == 'p')) {
-      plain += rest[0], plain += 'm', at += 4;
-    } else if (const std::size_t size = rest[0] == '\\' ? dropped(rest) : 0; size > 0) {
-      plain += ' ', at += size;
+    } else if ((rest.substr(1).starts_with(".m.") || rest.substr(1).starts_with(".M.")) && std::string_view("apAP").find(rest[0]) != std::string_view::npos) {
+      plain += rest[0], plain += rest[2], at += 4;
+    } else if (rest[0] == '.' && ends_in_unit(plain) && (rest.size() == 1 || std::isdigit(static_cast<unsigned char>(rest[1])) == 0)) {
+      ++at;
+    } else if (const std::size_t shown_not = rest[0] == '\\' ? dropped(rest) : 0; shown_not > 0) {
+      plain += ' ', at += shown_not;
     } else {
       plain += rest[0], ++at;
     }

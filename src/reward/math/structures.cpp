@@ -12,22 +12,6 @@ namespace {
 
 constexpr const char* kKinds = "an expression of another kind";
 
-/// The items of a list, with both values of each plus-minus.
-std::vector<Node> spread(const Node& node) {
-  std::vector<Node> items;
-  const auto take = [&](const Node& item) {
-    const Node& value = value_of(item);
-    if (!has_two_signs(value)) return items.push_back(item);
-    for (Node& one : both_signs(value)) items.push_back(std::move(one));
-  };
-  if (node.kind == Kind::list || node.kind == Kind::set) {
-    for (const Node& item : node.children) take(item);
-  } else {
-    take(node);
-  }
-  return items;
-}
-
 bool has_several(const Node& node) {
   return node.kind == Kind::list || node.kind == Kind::set || has_two_signs(node) || (node.kind == Kind::relation && has_two_signs(value_of(node)));
 }
@@ -72,13 +56,55 @@ std::optional<Node> point_of(const Node& node) {
   return is_named && node.children[1].kind == Kind::bracketed ? std::optional(node.children[1]) : std::nullopt;
 }
 
+/// Of two parts' verdicts, neither of them different, that of the whole: what the reference leaves
+/// open counts less than what the answer does.
+Verdict graver(Verdict a, Verdict b) {
+  const auto weight = [](const Verdict& v) { return v.answer == Answer::equal ? 0 : v.open != Open::no ? 1 : 2; };
+  return weight(b) > weight(a) ? b : a;
+}
+
+/// The first of `count` verdicts that is equal, its place in `at`; where there is none, undecided
+/// if any is.
+template <class VerdictOf>
+Verdict any_equal(std::size_t count, std::size_t& at, VerdictOf verdict_of) {
+  Verdict open{Answer::different, {}};
+  for (at = 0; at < count; ++at) {
+    Verdict verdict = verdict_of(at);
+    if (verdict.answer == Answer::equal) return verdict;
+    if (verdict.answer == Answer::undecided) open = open.answer == Answer::undecided ? graver(std::move(open), std::move(verdict)) : std::move(verdict);
+  }
+  return open;
+}
+
 bool says_nothing(const Node& node) {
-  constexpr std::string_view kNothing[] = {"none", "no solution", "no solutions", "empty set", "no real solution", "no real solutions", "the empty set"};
-  return (node.kind == Kind::set && node.children.empty()) ||
-         (node.kind == Kind::words && std::find(std::begin(kNothing), std::end(kNothing), node.text) != std::end(kNothing));
+  if (node.kind != Kind::words) return node.kind == Kind::set && node.children.empty();
+  std::string_view words = node.text;
+  for (const std::string_view opening : {"there are ", "there is ", "the ", "an "})
+    if (words.starts_with(opening)) words.remove_prefix(opening.size());
+  for (const std::string_view ending : {" exists", " exist"})
+    if (words.ends_with(ending)) words.remove_suffix(ending.size());
+  constexpr std::string_view kNothing[] = {"none",     "no solution",  "no solutions", "empty set", "null set", "no real solution", "no real solutions",
+                                           "no roots", "no real roots"};
+  return std::find(std::begin(kNothing), std::end(kNothing), words) != std::end(kNothing);
 }
 
 }  // namespace
+
+/// The items of a list, with both values of each plus-minus.
+std::vector<Node> spread(const Node& node) {
+  std::vector<Node> items;
+  const auto take = [&](const Node& item) {
+    const Node& value = value_of(item);
+    if (!has_two_signs(value)) return items.push_back(item);
+    for (Node& one : both_signs(value)) items.push_back(std::move(one));
+  };
+  if (node.kind == Kind::list || node.kind == Kind::set) {
+    for (const Node& item : node.children) take(item);
+  } else {
+    take(node);
+  }
+  return items;
+}
 
 int infinity_of(const Node& node) {
   if (node.kind == Kind::infinity) return 1;
@@ -95,9 +121,14 @@ Verdict Comparison::verdict(const Node& reference, const Node& answer) {
 Verdict Comparison::has_value(const Node& node) {
   Verdict all{Answer::equal, "it has a value"};
   if (node.kind == Kind::words || infinity_of(node) != 0) return all;
+  if (node.kind == Kind::ratio) {
+    for (const Node& part : node.children)
+      if (part.kind >= Kind::ratio || infinity_of(part) != 0) return {Answer::different, "a ratio of what are no numbers"};
+    if (node.text.empty() && node.children.size() == 2) return has_value(with(Kind::divide, node.children));
+  }
   if (node.kind < Kind::ratio) {
     for (const Node& one : has_two_signs(node) ? both_signs(node) : std::vector<Node>{node})
-      if (!values_.is_computed(quantity(one).value)) return {Answer::different, "a value that is not defined, or not computed"};
+      if (Verdict value = values_.computed(quantity(one).value); value.answer != Answer::equal) return value;
     return values_.all_is_defined();
   }
   for (const Node& child : node.children)
@@ -107,6 +138,7 @@ Verdict Comparison::has_value(const Node& node) {
 
 Verdict Comparison::compare(const Node& reference, const Node& answer) {
   if (says_nothing(reference) && says_nothing(answer)) return {Answer::equal, "both say that there is nothing"};
+  if (auto verdict = clocks(reference, answer)) return *verdict;
   if (reference.kind == Kind::words || answer.kind == Kind::words) return words(reference, answer);
   if (auto verdict = families(reference, answer)) return *verdict;
   if (reference.kind == Kind::bracketed)
@@ -128,7 +160,7 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
       Verdict verdict = relations(reference, answer);
       if (verdict.answer != Answer::different || !is_unsolved || !right) return verdict;
     }
-    if (is_unsolved) return {Answer::undecided, "inequalities that are not linear are not solved"};
+    if (is_unsolved && names_of(a).size() == 1 && (right || is_region(b))) return left_open(Open::inequality);
     return {Answer::different, is_region(b) && !right && b.kind == Kind::relation ? "an inequality that is not solved" : kKinds};
   }
   if (const auto scaled_a = scaled_matrix(a), scaled_b = scaled_matrix(b); scaled_a || scaled_b) return compare(scaled_a.value_or(a), scaled_b.value_or(b));
@@ -141,17 +173,15 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
   return a.kind == Kind::ratio || b.kind == Kind::ratio ? ratios(a, b) : scalars(a, b);
 }
 
-/// Proportional parts; two parts are also their quotient. What may be a time of day is the same time.
+/// Proportional parts; two parts are also their quotient. A reference that may be a time of day is
+/// no other ratio for sure.
 Verdict Comparison::ratios(const Node& a, const Node& b) {
   const auto is_clock = [](const Node& n) { return n.text == "clock"; };
   if (a.kind != b.kind) {
     const Node& ratio = a.kind == Kind::ratio ? a : b;
-    const Node &other = a.kind == Kind::ratio ? b : a, &minutes = ratio.children[1];
-    const bool is_full_hour = is_clock(ratio) && minutes.kind == Kind::unit && minutes.text == other.text && minutes.children[0].value == mpq_class(0);
-    if (is_full_hour) return compare(ratio.children[0], other.children[0]);  // 5:00 PM and 5 PM
     if (ratio.children.size() != 2 || is_clock(ratio)) return {Answer::different, kKinds};
     const Verdict verdict = values_.compare(values_.form(a), values_.form(b));
-    return verdict.answer == Answer::equal && !ratio.text.empty() ? Verdict{Answer::undecided, "a ratio, or a time of day"} : verdict;
+    return verdict.answer == Answer::equal && &ratio == &a && !a.text.empty() ? left_open(Open::clock) : verdict;
   }
   if (is_clock(a) || is_clock(b)) return in_order(a.children, b.children);
   if (a.children.size() != b.children.size()) return {Answer::different, "a ratio of other parts"};
@@ -165,7 +195,7 @@ Verdict Comparison::ratios(const Node& a, const Node& b) {
     Verdict part = values_.compare(algebra.multiply(values_.form(a.children[n]), first_b), algebra.multiply(values_.form(b.children[n]), first_a));
     if (part.answer != Answer::equal) return part;
   }
-  return a.text.empty() || b.text.empty() ? Verdict{Answer::equal, "the same ratio"} : Verdict{Answer::undecided, "the same ratio, or other times of day"};
+  return a.text.empty() || b.text.empty() ? Verdict{Answer::equal, "the same ratio"} : left_open(Open::clock);
 }
 
 Verdict Comparison::words(const Node& a, const Node& b) {
@@ -181,12 +211,16 @@ Verdict Comparison::words(const Node& a, const Node& b) {
   return plain(a) == plain(b) ? Verdict{Answer::equal, "the same words"} : Verdict{Answer::different, "other words"};
 }
 
-/// A list that is written with commas alone may stand for a tuple, and so do values with names of their own; otherwise order does not count.
+/// A list that is written with commas alone may stand for a tuple, and so do values with names of
+/// their own; otherwise order does not count. A value that is said several times is that value;
+/// several values, of which one may be right, are not.
 Verdict Comparison::lists(const Node& a, const Node& b) {
-  const auto named_a = named_values(a), named_b = named_values(b);
-  const bool is_tuple = (a.kind == Kind::bracketed && b.kind == Kind::list) || (b.kind == Kind::bracketed && a.kind == Kind::list);
+  const bool is_choice = a.text == "or" || b.text == "or";
+  const auto named_a = is_choice ? std::nullopt : named_values(a), named_b = is_choice ? std::nullopt : named_values(b);
+  const bool is_tuple = !is_choice && ((a.kind == Kind::bracketed && b.kind == Kind::list) || (b.kind == Kind::bracketed && a.kind == Kind::list));
   if (is_tuple || (named_a.has_value() != named_b.has_value() && a.kind == b.kind))
     return in_order(named_a ? *named_a : a.children, named_b ? *named_b : b.children);
+  if (b.kind == Kind::list && !has_several(a)) return in_order(std::vector<Node>(b.children.size(), a), b.children);
   if (is_structure(a) && !has_several(a)) return {Answer::different, kKinds};
   if (is_structure(b) && !has_several(b)) return {Answer::different, kKinds};
   return unordered(spread(a), spread(b), a.kind != Kind::set && b.kind != Kind::set);
@@ -198,7 +232,7 @@ Verdict Comparison::in_order(const std::vector<Node>& a, const std::vector<Node>
   for (std::size_t n = 0; n < a.size(); ++n) {
     const Verdict part = compare(a[n], b[n]);
     if (part.answer == Answer::different) return {Answer::different, fmt::format("part {}: {}", n + 1, part.reason)};
-    if (part.answer == Answer::undecided) all = {Answer::undecided, fmt::format("part {}: {}", n + 1, part.reason)};
+    if (part.answer == Answer::undecided) all = graver(all, {Answer::undecided, fmt::format("part {}: {}", n + 1, part.reason), part.open});
   }
   return all;
 }
@@ -207,30 +241,23 @@ Verdict Comparison::unordered(const std::vector<Node>& a, const std::vector<Node
   if (a.size() > kMostItems || b.size() > kMostItems) exhausted("more items than are compared without order");
   if (repetitions_count && a.size() != b.size()) return {Answer::different, fmt::format("{} items instead of {}", b.size(), a.size())};
   std::vector<bool> is_matched(b.size(), false);
-  bool undecided = false;
+  Verdict all{Answer::equal, "the same items"};
   for (std::size_t n = 0; n < a.size(); ++n) {
-    bool found = false, open = false;
-    for (std::size_t m = 0; m < b.size() && !found; ++m) {
-      if (repetitions_count && is_matched[m]) continue;
-      const Answer answer = compare(a[n], b[m]).answer;
-      found = answer == Answer::equal;
-      open |= answer == Answer::undecided;
-      if (found) is_matched[m] = true;
-    }
-    if (!found && !open) return {Answer::different, fmt::format("item {} of the reference is missing", n + 1)};
-    undecided |= !found;
+    std::size_t at = 0;
+    Verdict found =
+        any_equal(b.size(), at, [&](std::size_t m) { return repetitions_count && is_matched[m] ? Verdict{Answer::different} : compare(a[n], b[m]); });
+    if (found.answer == Answer::different) return {Answer::different, fmt::format("item {} of the reference is missing", n + 1)};
+    if (found.answer == Answer::equal) is_matched[at] = true;
+    else all = graver(std::move(all), std::move(found));
   }
   for (std::size_t m = 0; m < b.size() && !repetitions_count; ++m) {
     if (is_matched[m]) continue;
-    bool found = false;
-    for (std::size_t n = 0; n < a.size() && !found; ++n) {
-      const Answer answer = compare(a[n], b[m]).answer;
-      found = answer == Answer::equal;
-      undecided |= answer == Answer::undecided;
-    }
-    if (!found && !undecided) return {Answer::different, fmt::format("item {} is none of the reference", m + 1)};
+    std::size_t at = 0;
+    Verdict found = any_equal(a.size(), at, [&](std::size_t n) { return compare(a[n], b[m]); });
+    if (found.answer == Answer::different) return {Answer::different, fmt::format("item {} is none of the reference", m + 1)};
+    if (found.answer == Answer::undecided) all = graver(std::move(all), std::move(found));
   }
-  return undecided ? Verdict{Answer::undecided, "some items are not decided"} : Verdict{Answer::equal, "the same items"};
+  return all;
 }
 
 /// A column or a row may be written as a tuple.
@@ -249,12 +276,13 @@ Verdict Comparison::matrices(const Node& a, const Node& b) {
 
 /// Percents and degrees may be left out on one side; where both have them they count.
 Verdict Comparison::scalars(const Node& a, const Node& b) {
+  if (a.kind == Kind::number && b.kind == Kind::number) return compare_numbers(*a.value, *b.value);
   if (infinity_of(a) != 0 || infinity_of(b) != 0) {
     const bool equal = infinity_of(a) == infinity_of(b);
     return {equal ? Answer::equal : Answer::different, equal ? "the same infinity" : "an infinite and another value"};
   }
-  if (a.kind == Kind::based && b.kind == Kind::number && *b.value != *a.value && b.value == mpq_class(mpz_class(a.text, 10), 1))
-    return {Answer::undecided, "the digits without their base"};
+  if (mpz_class digits; a.kind == Kind::based && b.kind == Kind::number && digits.set_str(a.text, 10) == 0 && b.value == mpq_class(digits))
+    return {Answer::equal, "the digits without their base, which the question states"};
   const auto is_marked = [](const Node& n) { return n.kind == Kind::percent || n.kind == Kind::degrees; };
   if (is_marked(a) && is_marked(b)) return a.kind == b.kind ? scalars(a.children[0], b.children[0]) : values_.compare(values_.form(a), values_.form(b));
   Verdict verdict = quantities(a, b);

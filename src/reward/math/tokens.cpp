@@ -2,7 +2,9 @@
 #include "reward/math/tokens.hpp"
 
 #include "reward/math/limits.hpp"
+#include "reward/math/numerals.hpp"
 #include "reward/math/units.hpp"
+#include "text/prose.hpp"
 
 #include <array>
 #include <cctype>
@@ -28,10 +30,13 @@ constexpr Spelling kUnicode[] = {
 };
 
 /// Commands that only lay out, and change nothing.
-constexpr std::string_view kLayout[] = {"left",      "right",    "big",         "Big",       "bigg",         "Bigg",      "bigl",  "bigr",
-                                        "Bigl",      "Bigr",     "biggl",       "biggr",     "displaystyle", "textstyle", "quad",  "qquad",
-                                        "limits",    "nolimits", "scriptstyle", "middle",    "rm",           "bf",        "it",    "hfill",
-                                        "thinspace", "enspace",  "mathord",     "mathstrut", "blacksquare",  "checkmark", "square"};
+constexpr std::string_view kLayout[] = {"left",        "right",     "big",    "Big",        "bigg",         "Bigg",         "bigl",
+                                        "bigr",        "Bigl",      "Bigr",   "biggl",      "biggr",        "displaystyle", "textstyle",
+                                        "quad",        "qquad",     "limits", "nolimits",   "scriptstyle",  "middle",       "rm",
+                                        "bf",          "it",        "hfill",  "thinspace",  "enspace",      "mathord",      "mathstrut",
+                                        "blacksquare", "checkmark", "square", "tiny",       "small",        "large",        "Large",
+                                        "LARGE",       "huge",      "Huge",   "normalsize", "scriptsize",   "footnotesize", "scriptscriptstyle",
+                                        "sf",          "tt",        "sl",     "sc",         "mathsurround", "allowbreak",   "nobreak"};
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {
@@ -95,14 +100,18 @@ constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan", "cot", "sec", 
                                            "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil",   "cis"};
 constexpr std::string_view kPlainWords[] = {"sqrt",  "cbrt",   "pi",      "and",    "or",   "inf",  "infinity", "infty", "oo",    "theta", "alpha", "beta",
                                             "gamma", "lambda", "degrees", "degree", "asin", "acos", "atan",     "frac",  "union", "lg",    "infty"};
-constexpr std::string_view kUnitWords[] = {"mm",  "cm",     "dm",    "km",    "ft",    "yd",    "mi",  "mg",  "kg",  "ml", "mL",   "lb",
-                                           "oz",  "hr",     "ms",    "kW",    "Hz",    "mph",   "kmh", "min", "sec", "in", "inch", "inches",
-                                           "rad", "square", "cubic", "cents", "hours", "miles", "USD", "deg", "yr",  "gal"};
-constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one",
-                                            "two", "six", "ten", "dne", "DNE",  "No",  "Yes", "The", "All", "mon",  "sun",
-                                            "tue", "wed", "thu", "fri", "sat",  "Mon", "Sun", "if",  "of",  "to",   "per"};
-constexpr std::string_view kLetterUnits = "mgshLlNJWVK";
-constexpr std::string_view kTextCommands[] = {"text", "textbf", "textit", "textrm", "mbox", "hbox", "mathrm", "operatorname", "textnormal", "texttt", "textsf"};
+constexpr std::string_view kUnitWords[] = {"mm",  "cm",  "dm",  "km",  "nm",     "ft",    "yd",    "mi",    "mg",    "kg",   "ml",     "mL",  "cL",  "dL",
+                                           "kL",  "lb",  "lbs", "oz",  "hr",     "hrs",   "ms",    "ns",    "kW",    "mW",   "MW",     "GW",  "Hz",  "kHz",
+                                           "MHz", "GHz", "THz", "mph", "kmh",    "kph",   "min",   "sec",   "in",    "inch", "inches", "rad", "kJ",  "MJ",
+                                           "GJ",  "mJ",  "kN",  "MN",  "kPa",    "MPa",   "kV",    "mV",    "mA",    "kWh",  "eV",     "keV", "MeV", "GeV",
+                                           "kB",  "KB",  "MB",  "GB",  "sq",     "cu",    "TB",    "mol",   "kcal",  "cal",  "atm",    "psi", "rpm", "pm",
+                                           "deg", "yr",  "yrs", "gal", "square", "cubic", "cents", "hours", "miles", "USD",  "mod"};
+constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two", "six", "ten", "dne", "DNE",
+                                            "No",  "Yes", "The", "All", "mon",  "sun", "tue", "wed", "thu", "fri",  "sat", "Mon", "Sun", "if",  "of",  "to",
+                                            "per", "any", "set", "sum", "can",  "has", "was", "are", "its", "for",  "out", "old", "new", "few"};
+constexpr std::string_view kLetterUnits = "mgshLlNJWVKA";
+constexpr std::string_view kTextCommands[] = {"text",         "textbf",     "textit", "textrm", "mbox",   "hbox",   "mathrm", "emph",
+                                              "operatorname", "textnormal", "texttt", "textsf", "textup", "textsl", "textsc", "textmd"};
 
 std::string_view same(std::string_view name) {
   const auto row = std::find_if(std::begin(kSameCommand), std::end(kSameCommand), [&](const Spelling& s) { return s.from == name; });
@@ -143,7 +152,7 @@ std::size_t group_end(std::string_view text, std::size_t at) {
 std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
   while (at < text_.size()) {
     const std::string_view rest = text_.substr(at);
-    if (is_space(rest[0])) ++at, spaced = true;
+    if (is_space(rest[0]) || rest == "\\") ++at, spaced = true;  // of a "\ " that was trimmed there is but the backslash
     else if (rest.size() > 1 && rest[0] == '\\' && (std::string_view(",;:!> ").find(rest[1]) != std::string_view::npos)) at += 2, spaced = true;
     else if (rest.starts_with("\xC2\xA0")) at += 2, spaced = true;
     else if (rest[0] == '\\' && rest.size() > 1 && is_letter(rest[1])) {
@@ -241,11 +250,15 @@ Token Tokens::backslash(std::size_t at) {
   std::string content = trimmed(text_.substr(open + 1, close - open - 2));
   if (content.size() > 2 && content.front() == '(' && content.back() == ')') content = content.substr(1, content.size() - 2);
   std::size_t before = at;
-  while (before > 0 && (is_space(text_[before - 1]) || text_[before - 1] == '\\' || text_[before - 1] == ',')) --before;
-  const bool is_behind_value = before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '}' || text_[before - 1] == '/');
-  const bool is_unit = is_behind_value && is_letter_unit(content);
-  if (content.size() == 1 && is_letter(content[0]) && !is_unit) return {TokenKind::letter, content, at, close, false};
-  if (is_function(same(content)) || content == "and" || content == "or" || content == "pi") return named(content, at, close);
+  for (bool is_blank = true; is_blank && before > 0;) {
+    const std::string_view mark = before > 1 ? text_.substr(before - 2, 2) : std::string_view();
+    const bool is_mark = mark == "\\," || mark == "\\ " || mark == "\\;" || mark == "\\!";
+    is_blank = is_mark || is_space(text_[before - 1]);
+    before -= is_mark ? 2 : is_blank ? 1 : 0;
+  }
+  const bool is_unit_letter = is_behind_value(before) && is_unit(content);
+  if (content.size() == 1 && is_letter(content[0]) && !is_unit_letter) return {TokenKind::letter, content, at, close, false};
+  if (is_function(same(content)) || content == "and" || content == "or" || content == "pi" || content == "infinity") return named(content, at, close);
   return {TokenKind::words, content, at, close, false};
 }
 
@@ -297,15 +310,40 @@ bool is_glued(std::string_view run) {
 
 }  // namespace
 
-/// A run of letters: a word that means something, a word of a text, or the first of several variables.
+namespace {
+
+/// Whether three letters behind a number are a word (5 elk) rather than a product (5 abc).
+bool is_short_word(std::string_view run) {
+  const auto [least, most] = std::minmax_element(run.begin(), run.end());
+  return run.size() == 3 && *least >= 'a' && *most <= 'z' && *most - *least > 2 && run.find_first_of("aeiou") != std::string_view::npos;
+}
+
+}  // namespace
+
+/// Whether a number, or what may end one, stands before `at`, with or without white space between.
+bool Tokens::is_behind_value(std::size_t at) const {
+  while (at > 0 && is_space(text_[at - 1])) --at;
+  return at > 0 && (is_digit(text_[at - 1]) || text_[at - 1] == '/' || text_[at - 1] == '}');
+}
+
+/// The end of a word, or of two with a hyphen that are units both: kilowatt-hours.
+std::size_t Tokens::word_end(std::size_t at) const {
+  const std::size_t end = at + run(at).size();
+  if (end >= text_.size() || text_[end] != '-') return end;
+  const std::string_view second = run(end + 1);
+  return second.size() > 1 && is_unit(run(at)) && is_unit(second) ? end + 1 + second.size() : end;
+}
+
+/// A run of letters: a word that means something, words of a text, or the first of several
+/// variables.
 Token Tokens::word(std::size_t at) const {
   const std::string_view run = this->run(at);
   const std::size_t end = at + run.size();
+  const auto words = [&](std::size_t last) { return Token{TokenKind::words, std::string(text_.substr(at, last - at)), at, last, false}; };
+  const bool is_article = (run == "a" || run == "A") && end < text_.size() && text_[end] == ' ';
+  if (run.size() == 1 && !is_article) return {TokenKind::letter, std::string(run), at, end, false};
+  if (const auto numeral = numeral_at(text_.substr(at))) return words(at + numeral->size);
   if (run.size() == 1) return {TokenKind::letter, std::string(run), at, end, false};
-  if (end < text_.size() && (text_[end] == '-' || text_[end] == ' ')) {  // twenty-five
-    const std::string_view both = text_.substr(at, run.size() + 1 + this->run(end + 1).size());
-    if (find_number(both)) return {TokenKind::words, std::string(both), at, at + both.size(), false};
-  }
   if (run == "union") return {TokenKind::command, "cup", at, end, false};
   if (is_function(same(run)) || holds(kPlainWords, run)) return named(run, at, end);
   if (is_glued(run)) {
@@ -313,14 +351,8 @@ Token Tokens::word(std::size_t at) const {
     return size > 0 ? named(run.substr(0, size), at, at + size) : Token{TokenKind::letter, std::string(1, run[0]), at, at + 1, false};
   }
   const bool is_after_digit = at > 0 && is_digit(text_[at - 1]);
-  if ((run.size() > 3 || holds(kShortWords, run)) && !(is_after_digit && !find_unit(run) && !find_multiplier(run) && run != "percent"))
-    return {TokenKind::words, std::string(run), at, end, false};
-  if (is_unit_word(run) && at > 0) {
-    std::size_t before = at;
-    while (before > 0 && is_space(text_[before - 1])) --before;
-    if (before > 0 && (is_digit(text_[before - 1]) || text_[before - 1] == '/' || text_[before - 1] == '}'))
-      return {TokenKind::words, std::string(run), at, end, false};
-  }
+  if ((run.size() > 3 || holds(kShortWords, run)) && !(is_after_digit && !is_unit(run) && run != "percent")) return words(word_end(at));
+  if (is_behind_value(at) && (is_unit_word(run) || (!is_after_digit && is_short_word(run)))) return words(word_end(at));
   for (const std::string_view function : {"ln", "pi"})
     if (run.starts_with(function)) return named(function, at, at + function.size());
   return {TokenKind::letter, std::string(1, text_[at]), at, at + 1, false};

@@ -42,6 +42,8 @@ class Tokens {
   Token number(std::size_t at);
   Token backslash(std::size_t at);
   Token word(std::size_t at) const;
+  std::size_t word_end(std::size_t at) const;
+  bool is_behind_value(std::size_t at) const;
   std::size_t thousands_end(std::size_t at, std::string& digits);
 
   std::string_view text_;

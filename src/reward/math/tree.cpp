@@ -58,9 +58,9 @@ bool mentions(const Node& node, const std::string& name) {
   return std::any_of(node.children.begin(), node.children.end(), [&](const Node& child) { return mentions(child, name); });
 }
 
-Node renamed(Node node, const std::string& from, const std::string& to) {
-  if (node.kind == Kind::symbol && node.text == from) node.text = to;
-  for (Node& child : node.children) child = renamed(std::move(child), from, to);
+Node with_value(Node node, const std::string& name, const Node& value) {
+  if (node.kind == Kind::symbol && node.text == name) return value;
+  for (Node& child : node.children) child = with_value(std::move(child), name, value);
   return node;
 }
 

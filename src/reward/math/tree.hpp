@@ -47,8 +47,8 @@ std::optional<Node> choices(const Node& base, const std::string& index);
 /// The matrix that [[1,2],[3,4]] is; none for anything else.
 std::optional<Node> matrix_of_rows(const Node& node);
 bool mentions(const Node& node, const std::string& name);
-/// With another name for a variable.
-Node renamed(Node node, const std::string& from, const std::string& to);
+/// With a value, or another name, in the place of a variable.
+Node with_value(Node node, const std::string& name, const Node& value);
 
 inline bool has_unit(const Node& node) {
   return node.kind == Kind::unit || (node.kind <= Kind::degrees && std::any_of(node.children.begin(), node.children.end(), has_unit));

@@ -1,113 +1,236 @@
-// The table of units.
+// Reads units: words and symbols with prefixes and powers, above and below a line.
 #include "reward/math/units.hpp"
 
+#include "reward/math/numerals.hpp"
+#include "reward/math/unit_table.hpp"
+#include "text/prose.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
+#include <unordered_map>
+#include <vector>
 
 namespace rollcall::reward::math {
 namespace {
 
-struct Row {
-  std::string_view names;  // between spaces
-  const char* dimension;
-  long numerator, denominator;  // of the factor; exact by definition (SI; international yard and pound agreement, 1959)
+/// Words that change what is said of a value, so that no unit or thing has them.
+constexpr std::string_view kChanging[] = {"plus",       "minus",   "less",  "than",    "over",  "under",   "above",    "below",     "divided",
+                                          "multiplied", "by",      "not",   "no",      "non",   "except",  "but",      "if",        "unless",
+                                          "or",         "either",  "nor",   "is",      "are",   "was",     "were",     "isn't",     "wrong",
+                                          "false",      "unknown", "least", "most",    "maybe", "perhaps", "possibly", "probably",  "incorrect",
+                                          "remainder",  "root",    "power", "percent", "mod",   "modulo",  "infinity", "without",   "factorial",
+                                          "never",      "cannot",  "can't", "don't",   "won't", "aren't",  "wasn't",   "impossible"};
+constexpr std::string_view kFillers[] = {"a",  "an",   "the",  "of",    "and",        "to",  "from",    "for",  "at",
+                                         "on", "with", "such", "total", "altogether", "all", "exactly", "only", "about"};
+
+using Entries = std::unordered_map<std::string, Unit>;
+
+/// With every prefix that a unit takes.
+struct Table {
+  Entries symbols, names;
 };
 
-constexpr Row kRows[] = {
-    {" mm millimeter millimetre ", "length", 1, 1000},
-    {" cm centimeter centimetre ", "length", 1, 100},
-    {" dm decimeter ", "length", 1, 10},
-    {" m meter metre ", "length", 1, 1},
-    {" km kilometer kilometre ", "length", 1000, 1},
-    {" in inch inches ", "length", 254, 10000},
-    {" ft foot feet ", "length", 3048, 10000},
-    {" yd yard ", "length", 9144, 10000},
-    {" mi mile ", "length", 1609344, 1000},
-    {" mg milligram ", "mass", 1, 1000000},
-    {" g gram ", "mass", 1, 1000},
-    {" kg kilogram ", "mass", 1, 1},
-    {" lb pound ", "mass", 45359237, 100000000},
-    {" oz ounce ", "mass", 28349523125, 1000000000000},
-    {" ms millisecond ", "time", 1, 1000},
-    {" s sec second ", "time", 1, 1},
-    {" min minute ", "time", 60, 1},
-    {" h hr hour ", "time", 3600, 1},
-    {" day ", "time", 86400, 1},
-    {" week ", "time", 604800, 1},
-    {" month ", "month", 1, 1},
-    {" year yr ", "month", 12, 1},
-    {" ml milliliter millilitre ", "volume", 1, 1000},
-    {" l liter litre ", "volume", 1, 1},
-    {" gallon gal ", "gallon", 1, 1},
-    {" quart ", "gallon", 1, 4},
-    {" dollar usd ", "money", 1, 1},
-    {" cent ", "money", 1, 100},
-    {" euro ", "euros", 1, 1},
-    {" yen ", "yens", 1, 1},
-    {" j joule ", "energy", 1, 1},
-    {" n newton ", "force", 1, 1},
-    {" w watt ", "power", 1, 1},
-    {" kw kilowatt ", "power", 1000, 1},
-    {" v volt ", "voltage", 1, 1},
-    {" k kelvin ", "temperature", 1, 1},
-    {" hz hertz ", "frequency", 1, 1},
-    {" pa pascal ", "pressure", 1, 1},
-    {" ohm ", "resistance", 1, 1},
-    {" amp ampere ", "current", 1, 1},
-    {" unit ", "unit", 1, 1},
-    {" celsius ", "celsius", 1, 1},
-    {" fahrenheit ", "fahrenheit", 1, 1},
-    {" am ", "before noon", 1, 1},
-    {" pm ", "after noon", 1, 1},
-};
+const Unit* entry(const Entries& entries, std::string_view name) {
+  const auto row = entries.find(std::string(name));
+  return row == entries.end() ? nullptr : &row->second;
+}
 
-/// Things that are counted; in the plural they end in s unless the table says otherwise.
-constexpr std::string_view kCounted =
-    " apple orange banana egg cookie cake pie pizza slice piece cup bottle box boxes bag book page pencil pen card coin ticket toy ball marble block tile "
-    "student teacher child children boy girl man men woman women person people friend player team game class classes school house room car bus buses bike train "
-    "truck boat plane animal dog cat bird fish chicken cow horse sheep rabbit tree flower plant seed leaf leaves shirt dress dresses shoe pair hat sock ribbon "
-    "bead stamp sticker photo picture song letter word line point side edge face vertex vertices angle triangle square rectangle circle diagonal digit integer "
-    "number root solution way step time trip lap mark question problem test vote member worker employee customer guest visitor passenger seat chair table row "
-    "column group item object thing part share stick stone rock bolt nail jar can pack packet package basket bucket glass glasses plate bowl spoon candle "
-    "candy candies sandwich sandwiches burger cupcake muffin donut crayon marker eraser notebook magazine newspaper newspapers story stories path subset "
-    "permutation combination arrangement sequence function value ";
+/// A symbol as it is written, a name in any case with or without the plural's s, a symbol in small
+/// letters.
+const Unit* single(const Table& table, std::string_view word) {
+  if (const Unit* unit = entry(table.symbols, word)) return unit;
+  const std::string lower = text::lower(word);
+  if (const Unit* unit = entry(table.names, lower)) return unit;
+  if (lower.size() > 3 && lower.back() == 's')
+    if (const Unit* unit = entry(table.names, std::string_view(lower).substr(0, lower.size() - 1))) return unit;
+  return lower == word ? nullptr : entry(table.symbols, lower);
+}
 
-std::string normal(std::string_view words) {
+/// The part of a counted thing's name that its forms share: goat of goats, bo of box and boxes,
+/// stor of stories.
+std::string stem_of(std::string word) {
+  constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {{"men", "man"},       {"women", "woman"}, {"children", "child"},
+                                                                          {"people", "person"}, {"mice", "mouse"},  {"geese", "goose"}};
+  for (const auto& [plural, one] : kIrregular)
+    if (word == plural) return stem_of(std::string(one));
+  for (const std::string_view ending : {"ies", "ie", "es", "s", "y", "e"}) {
+    if (!word.ends_with(ending) || word.size() < ending.size() + 3 || (ending == "s" && word.ends_with("ss"))) continue;
+    word.resize(word.size() - ending.size());
+    break;
+  }
+  return word;
+}
+
+/// In plain text: "kg \cdot m/s^{2}" without TeX.
+std::string plain(std::string_view words) {
+  constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
+      {"\\cdot", " "},  {"\\times", " "}, {"\\text", ""},        {"\\mathrm", ""}, {"\\rm", ""}, {"\\mu", "µ"}, {"\\Omega", "Ω"},   {"\\degree", "°"},
+      {"^\\circ", "°"}, {"\\,", " "},     {"\\ ", " "},          {"\\;", " "},     {"\\:", " "}, {"\\!", ""},   {"\\%", "percent"}, {"⋅", " "},
+      {"·", " "},       {"×", " "},       {"\xE2\x88\x92", "-"}, {"~", " "},       {"*", " "},   {"$", ""},     {"{", ""},          {"}", ""},
+      {".", ""},        {",", " "}};
   std::string text;
-  for (const char c : words)
-    if (!(c == ' ' && (text.empty() || text.back() == ' ')) && c != '.') text += char(std::tolower(static_cast<unsigned char>(c)));
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  for (const std::string_view article : {"of the ", "of a ", "of an ", "of "})  // three quarters of a cup
-    if (text.starts_with(article)) text.erase(0, article.size());
+  while (!words.empty()) {
+    if (std::isalnum(static_cast<unsigned char>(words[0])) != 0 || words[0] == ' ') {
+      text += words[0];
+      words.remove_prefix(1);
+      continue;
+    }
+    const auto row = std::find_if(std::begin(kSpellings), std::end(kSpellings), [&](const auto& s) { return words.starts_with(s.first); });
+    const bool is_known = row != std::end(kSpellings);
+    if (is_known) text += row->second;
+    else text += words[0];
+    words.remove_prefix(is_known ? row->first.size() : 1);
+  }
   return text;
 }
 
-std::optional<Unit> simple(std::string_view word) {
-  for (const std::size_t cut : {std::size_t(0), std::size_t(1)}) {  // plural
-    if (cut == 1 && (word.size() < 3 || word.back() != 's')) break;
-    const std::string stem(word.substr(0, word.size() - cut)), key = ' ' + stem + ' ';
-    const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.names.find(key) != std::string_view::npos; });
-    if (row != std::end(kRows)) {
-      mpq_class factor(row->numerator, row->denominator);
-      factor.canonicalize();
-      return Unit{{{row->dimension, 1}}, factor};
+/// Reads the units of one text.
+class UnitReader {
+ public:
+  UnitReader(const Table& table, std::string_view words) : table_(table), text_(plain(words)) {}
+
+  std::optional<Unit> all() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '/') is_below_ = true, ++at_;
+      else if (c == ' ' || c == '-' || c == '(') ++at_;
+      else if (c == ')' && text_.substr(at_ + 1, 1) != "^") ++at_;
+      else if (!take_word()) return std::nullopt;
     }
-    if (kCounted.find(key) != std::string_view::npos) return Unit{{{"count of " + stem, 1}}, 1};
+    if (next_power_ != 1) return std::nullopt;
+    if (factors_ > 1 || is_below_) unit_.offset = 0;
+    return unit_;
   }
-  return std::nullopt;
+
+ private:
+  static bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80 || c == '\''; }
+
+  std::string_view word_at(std::size_t at) const {
+    while (at < text_.size() && (text_[at] == ' ' || text_[at] == '-')) ++at;
+    std::size_t end = at;
+    while (end < text_.size() && is_letter(text_[end])) ++end;
+    return std::string_view(text_).substr(at, end - at);
+  }
+
+  /// The power behind a word: ^2, ^-1, and the digit of cm2. 1 without one, 0 for what is none.
+  int power() {
+    const bool has_caret = at_ < text_.size() && text_[at_] == '^';
+    if (has_caret) ++at_;
+    const bool is_negative = has_caret && at_ < text_.size() && text_[at_] == '-';
+    if (is_negative) ++at_;
+    const bool is_digit = at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
+    if (!is_digit) return has_caret ? 0 : 1;
+    const int value = text_[at_++] - '0';
+    if (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_])) != 0) return 0;
+    return is_negative ? -value : value;
+  }
+
+  void add(const Unit& unit, int power) {
+    last_ = unit.raised(is_below_ ? -power : power);
+    unit_ = factors_++ == 0 && power == 1 && !is_below_ ? unit : unit_.times(last_);
+  }
+
+  /// Two words that are one unit; none for others.
+  std::string_view compound(std::string_view first, std::string_view second) const {
+    constexpr std::array<std::string_view, 3> kRows[] = {{"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},    {"nautical", "mile", "nmi"},
+                                                         {"metric", "ton", "t"},     {"light", "year", "ly"}, {"fl", "ounce", "floz"}};
+    for (const auto& [left, right, unit] : kRows)
+      if (first == left && (second == right || second == std::string(right) + "s")) return unit;
+    return {};
+  }
+
+  bool take_word() {
+    const std::string word(word_at(at_));
+    if (word.empty()) return false;
+    at_ += word.size();
+    const std::string lower = text::lower(word);
+    const std::string_view next = word_at(at_);
+    if (lower == "per") return is_below_ = true;
+    if ((lower == "square" || lower == "sq" || lower == "cubic" || lower == "cu") && !next.empty()) return next_power_ = lower[0] == 's' ? 2 : 3, true;
+    if ((lower == "squared" || lower == "cubed") && factors_ > 0) {
+      for (int n = lower == "squared" ? 1 : 2; n > 0; --n) unit_ = unit_.times(last_);
+      return true;
+    }
+    if (const std::string_view unit = compound(lower, text::lower(next)); !unit.empty()) {
+      at_ = std::size_t(next.data() - text_.data()) + next.size();
+      return add(*single(table_, unit), 1), true;
+    }
+    if (lower == "mod") return take_modulus();
+    const bool is_preposition = lower == "in" && !next.empty() && !single(table_, next) && next != "per";
+    if (is_preposition || (word != "A" && std::find(std::begin(kFillers), std::end(kFillers), lower) != std::end(kFillers))) return true;
+    if (std::find(std::begin(kChanging), std::end(kChanging), lower) != std::end(kChanging)) return false;
+    const int power = this->power() * std::exchange(next_power_, 1);
+    if (power == 0) return false;
+    if (const Unit* unit = single(table_, word)) return add(*unit, power), true;
+    if (numeral_at(lower)) return false;
+    Unit thing;
+    thing.counted[stem_of(lower)] = 1;
+    return add(thing, power), true;
+  }
+
+  /// 5 (mod 7), which is no other number but of another kind than 5 (mod 8).
+  bool take_modulus() {
+    const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size()),
+                      end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());
+    Unit residue;
+    residue.counted["modulo " + text_.substr(begin, end - begin)] = 1;
+    at_ = end;
+    return end > begin ? (add(residue, 1), true) : false;
+  }
+
+  const Table& table_;
+  std::string text_;
+  std::size_t at_ = 0;
+  int next_power_ = 1, factors_ = 0;
+  bool is_below_ = false;
+  Unit unit_, last_;
+};
+
+Unit scaled(Unit unit, int exponent) {
+  mpz_class power;
+  mpz_ui_pow_ui(power.get_mpz_t(), 10, unsigned(std::abs(exponent)));
+  if (exponent > 0) unit.factor *= power;
+  else unit.factor /= power;
+  return unit;
 }
 
-/// The power behind a name, which loses it: m^2, s^{-1}.
-int take_power(std::string& name) {
-  const std::size_t caret = name.find('^');
-  if (caret == std::string::npos) return 1;
-  const std::string digits = name.substr(caret + 1);
-  name.resize(caret);
-  int power = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), power);
-  return error == std::errc{} && end == digits.data() + digits.size() && std::abs(power) < 10 ? power : 0;
+std::vector<std::string_view> parts_of(std::string_view text) { return text.empty() ? std::vector<std::string_view>{} : text::split(text, " "); }
+
+/// A unit under its own names, which win over those that are made of a prefix and another unit:
+/// min, pm.
+void add(Table& all, const UnitRow& row, const Unit& unit) {
+  for (const std::string_view symbol : parts_of(row.symbols)) all.symbols.insert_or_assign(std::string(symbol), unit);
+  for (const std::string_view name : parts_of(row.names)) all.names.insert_or_assign(std::string(name), unit);
+  if (row.prefixes == Prefixes::none) return;
+  for (const PrefixRow& prefix : kPrefixes) {
+    const Unit multiple = scaled(unit, prefix.exponent);
+    for (const std::string_view mark : parts_of(prefix.symbols))
+      for (const std::string_view symbol : parts_of(row.symbols)) all.symbols.emplace(std::string(mark).append(symbol), multiple);
+    for (const std::string_view name : parts_of(row.names)) all.names.emplace(std::string(prefix.name).append(name), multiple);
+  }
+}
+
+const Table& table() {
+  static const Table made = [] {
+    Table all;
+    for (const UnitRow& row : kUnits) {
+      const bool is_base = row.base.starts_with('=');
+      Unit unit = is_base ? Unit{{{std::string(row.base.substr(1)), 1}}} : UnitReader(all, row.base).all().value();
+      mpq_class factor(row.factor), offset(row.offset);
+      factor.canonicalize(), offset.canonicalize();
+      unit.factor *= factor, unit.offset = offset;
+      add(all, row, unit);
+    }
+    return all;
+  }();
+  return made;
+}
+
+void multiply(std::map<std::string, int>& powers, const std::map<std::string, int>& by) {
+  for (const auto& [name, power] : by)
+    if ((powers[name] += power) == 0) powers.erase(name);
 }
 
 }  // namespace
@@ -115,83 +238,40 @@ int take_power(std::string& name) {
 Unit Unit::raised(int power) const {
   Unit result;
   for (const auto& [name, own] : powers) result.powers[name] = own * power;
+  for (const auto& [name, own] : counted) result.counted[name] = own * power;
   for (int n = 0; n < std::abs(power); ++n) result.factor *= factor;
   if (power < 0) result.factor = 1 / result.factor;
   return result;
 }
 
 Unit Unit::times(const Unit& other) const {
-  Unit result{powers, factor * other.factor};
-  for (const auto& [name, power] : other.powers) {
-    result.powers[name] += power;
-    if (result.powers[name] == 0) result.powers.erase(name);
-  }
+  Unit result{powers, counted, factor * other.factor};
+  multiply(result.powers, other.powers);
+  multiply(result.counted, other.counted);
   return result;
 }
 
 std::string Unit::dimension() const {
   std::string above, below;
-  for (const auto& [name, power] : powers) {
-    std::string& to = power > 0 ? above : below;
-    to += (power > 0 ? (above.empty() ? "" : " ") : "/") + name + (std::abs(power) > 1 ? '^' + std::to_string(std::abs(power)) : "");
-  }
+  for (const auto* map : {&powers, &counted})
+    for (const auto& [name, power] : *map) {
+      std::string& to = power > 0 ? above : below;
+      to += (power > 0 ? (above.empty() ? "" : " ") : "/") + name + (std::abs(power) > 1 ? '^' + std::to_string(std::abs(power)) : "");
+    }
   return above + below;
 }
 
-std::optional<Unit> find_unit(std::string_view words) {
-  std::string text = normal(words);
-  for (const auto& [name, meaning] : {std::pair("mph", "mi/h"), {"kmh", "km/h"}, {"kph", "km/h"}})
-    if (text == name) text = meaning;
-  Unit all;
-  bool below = false;
-  int next_power = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(" /", at), text.size());
-    std::string name = text.substr(at, end - at);
-    at = end + (end < text.size() && text[end] == ' ' ? 1 : 0);
-    if (name == "per" || (name.empty() && end < text.size() && text[end] == '/')) {
-      if (below) return std::nullopt;
-      below = true;
-      at += name.empty() ? 1 : 0;
-    } else if (name == "square" || name == "cubic" || name == "sq") {
-      next_power = name == "cubic" ? 3 : 2;
-      if (at >= text.size()) return simple(name);
-    } else {
-      const int power = take_power(name) * next_power;
-      const auto unit = simple(name);
-      if (!unit || power == 0) return std::nullopt;
-      all = all.times(unit->raised(below ? -power : power));
-      next_power = 1;
-    }
-  }
-  return text.empty() ? std::nullopt : std::optional(all);
-}
+std::optional<Unit> find_unit(std::string_view words) { return UnitReader(table(), words).all(); }
 
-std::optional<mpq_class> find_multiplier(std::string_view word) {
-  constexpr std::pair<std::string_view, const char*> kMultipliers[] = {
-      {"hundred", "100"}, {"thousand", "1000"}, {"million", "1000000"}, {"billion", "1000000000"}, {"trillion", "1000000000000"},
-      {"dozen", "12"},    {"half", "1/2"},      {"halves", "1/2"},      {"third", "1/3"},          {"thirds", "1/3"},
-      {"quarter", "1/4"}, {"quarters", "1/4"},  {"fourths", "1/4"},     {"fifths", "1/5"},         {"tenths", "1/10"}};
-  for (const auto& [name, value] : kMultipliers)
-    if (name == word) return mpq_class(value);
-  return std::nullopt;
-}
+bool is_unit(std::string_view word) { return single(table(), word) != nullptr; }
 
-std::optional<int> find_number(std::string_view words) {
-  constexpr std::string_view kSmall[] = {"zero", "one",    "two",    "three",    "four",     "five",    "six",     "seven",     "eight",    "nine",
-                                         "ten",  "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-  constexpr std::string_view kTens[] = {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"};
-  const auto place = [](const auto& names, std::string_view name) {
-    const auto at = std::find(std::begin(names), std::end(names), name);
-    return at == std::end(names) ? std::nullopt : std::optional(int(at - std::begin(names)));
-  };
-  const std::string text = normal(words);
-  if (const auto small = place(kSmall, text)) return small;
-  const std::size_t cut = std::min(text.find_first_of("- "), text.size());
-  const auto tens = place(kTens, std::string_view(text).substr(0, cut));
-  if (!tens || cut == text.size()) return tens ? std::optional(20 + 10 * *tens) : std::nullopt;
-  const auto ones = place(kSmall, std::string_view(text).substr(cut + 1));
-  return ones && *ones > 0 && *ones < 10 ? std::optional(20 + 10 * *tens + *ones) : std::nullopt;
+bool may_count_the_same(const Unit& a, const Unit& b) {
+  const bool is_first_longer = a.counted.size() > b.counted.size();
+  const auto &some = is_first_longer ? b.counted : a.counted, &more = is_first_longer ? a.counted : b.counted;
+  return std::all_of(some.begin(), some.end(), [&](const auto& thing) {
+    const auto row = more.find(thing.first);
+    return row != more.end() && row->second == thing.second;
+  });
 }
 
 }  // namespace rollcall::reward::math

@@ -61,13 +61,15 @@ Form Values::call(const Node& node) {
   return algebra_.call(node.text, arguments);
 }
 
+Verdict compare_numbers(const mpq_class& a, const mpq_class& b) {
+  if (a == b) return {Answer::equal, "the same number"};
+  const double by = mpq_class(b - a).get_d();
+  return {Answer::different, by == 0 ? "the numbers differ by less than a double shows" : fmt::format("the numbers differ by {:.3g}", by)};
+}
+
 Verdict Values::compare(const Form& a, const Form& b) {
   const auto x = rational(a), y = rational(b);
-  if (x && y) {
-    if (*x == *y) return {Answer::equal, "the same number"};
-    const double by = mpq_class(*y - *x).get_d();
-    return {Answer::different, by == 0 ? "the numbers differ by less than a double shows" : fmt::format("the numbers differ by {:.3g}", by)};
-  }
+  if (x && y) return compare_numbers(*x, *y);
   if (algebra_.same(a, b)) return {Answer::equal, "the same canonical form"};
   const Form difference = algebra_.subtract(a, b);
   if (is_zero(difference)) return {Answer::equal, "the same canonical form"};
@@ -96,16 +98,20 @@ Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& diff
   const bool real_only = !algebra_.has_imaginary(a) && !algebra_.has_imaginary(b);
   const SamplePoints points(algebra_, variables, {difference, {{{}, 1}}});
   int agreeing = 0, undefined_at = 0;
+  bool reference_has_more = false;
   for (int k = 0; k < points.count() && !(points.is_spare(k) && agreeing >= kFewestPoints); ++k) {
     const Point point = points.at(k);
     const auto [size, value] = size_at(point, difference, real_only);
     if (size == Size::not_zero) return {Answer::different, fmt::format("the values differ by {} at point {}", value, k)};
     agreeing += size == Size::zero ? 1 : 0;
-    undefined_at += size == Size::unknown && points.is_generic(k) ? 1 : 0;
+    if (size != Size::unknown || !points.is_generic(k)) continue;
+    ++undefined_at;
+    reference_has_more = reference_has_more || is_defined_at(point, a, real_only);
   }
   if (agreeing < kFewestPoints) return {Answer::undecided, "the values could not be computed at enough points"};
   if (undefined_at > 0 && has_steps(algebra_, a) != has_steps(algebra_, b))
-    return {Answer::undecided, "the values agree where both are defined, and only there"};
+    return has_steps(algebra_, b) && !reference_has_more ? left_open(Open::wider)
+                                                         : Verdict{Answer::undecided, "the values agree where both are defined, and only there"};
   return {Answer::equal, fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
 }
 
@@ -142,14 +148,28 @@ Verdict Values::is_not_zero(const Form& form) {
   return {others == 0 && zeros >= kFewestPoints ? Answer::different : Answer::undecided, "a division by what is, or may be, zero"};
 }
 
-bool Values::is_computed(const Form& form) {
-  if (rational(form)) return true;
+bool Values::is_defined_at(const Point& point, const Form& form, bool real_only) {
+  return Evaluation(algebra_, point, kPrecisions[0], real_only, evaluations_).value(form).has_value();
+}
+
+Verdict Values::computed(const Form& form) {
+  const Verdict fine{Answer::equal, "it is computed"};
+  if (rational(form)) return fine;
   const auto variables = algebra_.variables_of(form);
-  if (variables.empty()) return size_at({}, form.top, false).first != Size::unknown;
+  if (variables.empty()) {
+    if (size_at({}, form.top, false).first == Size::unknown) return left_open(Open::valueless);
+    const Point nowhere;
+    Evaluation evaluation(algebra_, nowhere, kPrecisions[0], false, evaluations_);
+    evaluation.value(form);
+    const auto separation = separation_bits(algebra_, form.top);
+    const long needed = separation.value_or(kAgreement + 2 * coefficient_bits(algebra_, form.top) + 2 * evaluation.reach());
+    const bool is_costly = needed > (separation ? kPrecisions.back() : kMostBitsOfFunctions);
+    return is_costly ? left_open(Open::costly, fmt::format("{} bits tell it from other values", needed)) : fine;
+  }
   const SamplePoints points(algebra_, variables, form);
-  int computed = 0;
-  for (int k = 0; k < points.count() && computed < kFewestPoints; ++k) computed += size_at(points.at(k), form.top, false).first != Size::unknown ? 1 : 0;
-  return computed >= kFewestPoints;
+  int found = 0;
+  for (int k = 0; k < points.count() && found < kFewestPoints; ++k) found += size_at(points.at(k), form.top, false).first != Size::unknown ? 1 : 0;
+  return found >= kFewestPoints ? fine : left_open(Open::valueless);
 }
 
 Verdict Values::all_is_defined() {

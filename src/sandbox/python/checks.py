@@ -26,6 +26,10 @@ class Unusable(Exception):
     """The tests themselves cannot be run, whatever the program is."""
 
 
+class HandedOver(BaseException):
+    """Another process goes on with these checks."""
+
+
 class Names(dict):
     """The tests' global names. What they do not define is the program's, and may change with each
     call.
@@ -128,7 +132,8 @@ class Vocabulary:
         called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         self.pure = (self.loaded & PURE) - bound - called
         self.wanted = {name for name in self.loaded - self.pure if not hasattr(builtins, name)}
-        names_it = self.wanted - bound or any(isinstance(node, ast.ImportFrom) and node.module == "solution" for node in nodes)
+        self.foreign = self.wanted - bound
+        names_it = self.foreign or any(isinstance(node, ast.ImportFrom) and node.module == "solution" for node in nodes)
         self.shadowed = set() if names_it else self.innermost(nodes)
 
     @staticmethod
@@ -151,36 +156,83 @@ def shown(value):
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
-class Checks:
-    """The tests of a prompt against one program. Each assert at the top is a test; another
-    statement that fails is one that did not pass, and ends the list.
-    """
+PLAIN = (ast.Assert, ast.Compare, ast.Call, ast.Name, ast.Load, ast.Store, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.unaryop, ast.BoolOp, ast.boolop,
+         ast.cmpop, ast.BinOp, ast.Add, ast.Sub, ast.keyword, ast.Expr, ast.Pass, ast.Assign, ast.FunctionDef, ast.arguments, ast.arg)
+PLAIN_CALLS = frozenset("abs len sorted set list tuple round min max sum any all".split())
 
-    def __init__(self, source, program):
-        self.program, self.compared = program, None
-        self.passed, self.first, self.by_program, self.said = 0, 0, 0, ""
+
+def only_compares(body, words):
+    """Whether the tests only call functions of the program and compare what comes, without a loop: `assert f(1) == 2`, or such within `def check(candidate)`."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    if words.shadowed or words.pure or not all(isinstance(node, PLAIN) for node in nodes):
+        return False
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    inner = {id(node) for statement in body if isinstance(statement, ast.FunctionDef) for node in ast.walk(statement)} - {id(node) for node in body}
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    handed = {id(argument) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions for argument in node.args}
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.Assign)) and (id(node) in inner or getattr(node, "decorator_list", None)):
+            return False
+        if isinstance(node, ast.Assign) and not all(isinstance(part, (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Load)) for part in ast.walk(node.value)):
+            return False
+        if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
+            return False
+        if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Store):
+            continue
+        if node.id in functions and id(node) in inner:
+            return False  # it might call itself
+        if hasattr(builtins, node.id) and (node.id not in PLAIN_CALLS or id(node) not in called):
+            return False
+        if node.id in words.foreign and id(node) not in called and id(node) not in handed:
+            return False
+    return True
+
+
+class Tests:
+    """The tests of a prompt, ready to be run against one program after the other."""
+
+    def __init__(self, source):
         try:
-            self.body = ast.parse(source).body
+            body = ast.parse(source).body
         except (SyntaxError, ValueError, RecursionError):
-            self.body = []
-        self.count = sum(isinstance(node, ast.Assert) for node in self.body)
-        if all(isinstance(node, CHECK_NOTHING) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in self.body):
+            body = []
+        self.check_nothing = all(isinstance(node, CHECK_NOTHING) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body)
+        self.count = sum(isinstance(node, ast.Assert) for node in body)
+        self.words = Vocabulary(body)
+        self.is_plain = only_compares(body, self.words)
+        handed = [node for node in body if is_handed_over(node)]
+        self.handed = [marshal.dumps(code_of(node)) for node in handed]
+        self.imports = [marshal.dumps(code_of(node)) for node in body if isinstance(node, IMPORTS) and getattr(node, "module", None) != "solution"]
+        prepared = Prepared(self.words.has_coroutines)
+        self.steps = []  # code, whether it is counted, whether it imports, number among the classes that are handed over
+        for node in body:
+            number = handed.index(node) if node in handed else None
+            counted, imports = isinstance(node, ast.Assert), isinstance(node, IMPORTS)
+            made = prepared.visit(node)
+            self.steps.append((code_of(*(made if isinstance(made, list) else [made])), counted, imports, number))
+
+
+class Checks:
+    """Tests against one program. Each assert at the top is a test; another statement that fails is one that did not pass, and ends the list."""
+
+    def __init__(self, tests, program):
+        self.tests, self.program, self.compared = tests, program, None
+        self.count, self.passed, self.first, self.by_program, self.said = tests.count, 0, 0, 0, ""
+        if tests.check_nothing:
             raise Unusable("the tests of the prompt check nothing, or are no Python")
 
     def begin(self):
-        words = Vocabulary(self.body)
-        self.prepared = Prepared(words.has_coroutines)
+        words = self.tests.words
         self.names = Names(self.program, words.shadowed)
         self.names.update({name: importlib.import_module(name) for name in words.pure}, __compare__=self.compare, __run__=run_coroutine, __module__=self.program.module)
-        handed = [node for node in self.body if is_handed_over(node)]
-        imports = [node for node in self.body if isinstance(node, IMPORTS) and getattr(node, "module", None) != "solution"]
-        code = [[marshal.dumps(code_of(node)) for node in part] for part in (imports, handed)]
-        found, made = self.program.ask("begin", *code, sorted(words.wanted | words.shadowed))
+        self.there = []
+        if self.tests.is_plain:
+            self.names.update((name, Named(self.program, name)) for name in words.foreign)
+            return
+        found, self.there = self.program.ask("begin", self.tests.imports, self.tests.handed, sorted(words.wanted | words.shadowed))
         self.names.update((name, found[name]) for name in words.wanted | words.shadowed if name in found)
         if "open" in words.loaded:
             self.names["open"] = self.program.module("builtins").open
-        there = [node for node, is_made in zip(handed, made) if is_made]
-        self.body = [node for node in self.body if node not in there]
 
     def compare(self, name, left, right):
         sign, holds = COMPARE[name]
@@ -203,16 +255,17 @@ class Checks:
             self.said = self.why(error)
             return
         tried = 0
-        for node in self.body:
-            counted = isinstance(node, ast.Assert)
+        for code, counted, imports, number in self.tests.steps:
+            if number is not None and self.there[number]:
+                continue
             tried += counted
             self.compared, self.program.decided = None, False
-            error = self.failure(lambda: self.execute(node))
+            error = self.failure(lambda: exec(code, self.names))
             self.by_program += self.program.decided
             if error is None:
                 self.passed += counted
                 continue
-            if isinstance(node, IMPORTS) and isinstance(error, ImportError) and not hasattr(error, "remote_text") and not self.first:
+            if imports and isinstance(error, ImportError) and not hasattr(error, "remote_text") and not self.first:
                 raise Unusable(f"the tests of the prompt cannot be run here: {error}")
             self.count += not counted
             self.first = self.first or (tried if counted else self.count)
@@ -222,15 +275,11 @@ class Checks:
         if self.count == 0:
             self.count = self.passed = 1
 
-    def execute(self, node):
-        made = self.prepared.visit(node)
-        exec(code_of(*(made if isinstance(made, list) else [made])), self.names)
-
     def failure(self, step):
         """What it raised, or that the program is gone; None where it did all that it should."""
         try:
             step()
-        except MemoryError:
+        except (MemoryError, HandedOver):
             raise
         except SystemExit as end:
             if end.code or hasattr(end, "remote_text"):

@@ -118,28 +118,66 @@ def be_program(words, descriptors, channel):
     os._exit(status & 255)
 
 
-def be_checks(words, tests, channel, report):
-    """Runs the tests and reports how they ended (a letter), four counts, and why. What goes wrong
-    before the program's first answer is the tests' own fault.
-    """
-    program = Program(4)
-
-    def tell(end, counts=(0, 0, 0, 0), said=""):
-        os.write(5, end + struct.pack("4I", *counts) + said.encode("utf-8", "replace")[:2000])
-        os._exit(0)
-
-    def short_of(what, end):
-        tell(end if program.heard else b"u", said=f"the tests of the prompt run out of {what}")
-    signal.signal(signal.SIGXCPU, lambda *_: short_of("processor time", b"t"))
-    confined(words, [0, 1, 2, tests, channel, report], report, False)
+def report_of(checks, program):
+    """How the checks ended (a letter), four counts, and why."""
     try:
-        checks = Checks(all_of(3).decode(), program)
         checks.run()
-        tell(b"g" if program.gone else b"e", (checks.count, checks.passed, checks.first, checks.by_program), checks.said)
     except Unusable as problem:
-        tell(b"u", said=str(problem))
+        return told(b"u", said=str(problem))
+    return told(b"g" if program.gone else b"e", (checks.count, checks.passed, checks.first, checks.by_program), checks.said)
+
+
+def told(end, counts=(0, 0, 0, 0), said=""):
+    return end + struct.pack("4I", *counts) + said.encode("utf-8", "replace")[:2000]
+
+
+def become_checks(words, program, channel, report):
+    """In a process of their own, the checks have the limits of a program. What goes wrong before its first answer is their own fault."""
+    def short_of(what, end):
+        os.write(5, told(end if program.heard else b"u", said=f"the tests of the prompt run out of {what}"))
+        os._exit(0)
+    program.short_of = short_of
+    signal.signal(signal.SIGXCPU, lambda *_: short_of("processor time", b"t"))
+    confined(words, [0, 1, 2, channel, channel, report], report, False)
+    program.channel, program.before_large, program.values.before_rare = 4, None, None
+
+
+def be_checks(words, tests, channel, report):
+    """`tests`: ready ones, or the descriptor that they come from."""
+    program = Program(channel)
+    source = all_of(tests).decode() if isinstance(tests, int) else ""
+    become_checks(words, program, channel, report)
+    try:
+        os.write(5, report_of(Checks(tests if not source else Tests(source), program), program))
+    except Unusable as problem:
+        os.write(5, told(b"u", said=str(problem)))
     except MemoryError:
-        short_of("memory", b"m")
+        program.short_of("memory", b"m")
+    os._exit(0)
+
+
+def run_plain(words, tests, channel, report):
+    """Plain tests run nobody's code, so this process does it. Where a value is large, or none of the common ones, a process of their own goes on: its pid, else 0."""
+    program = Program(channel)
+
+    def hand_over():
+        pid = fork()
+        demand(0 if pid >= 0 else -1)
+        if pid > 0:
+            raise HandedOver(pid)
+        become_checks(words, program, channel, report)
+    program.before_large = program.values.before_rare = hand_over
+    try:
+        said = report_of(Checks(tests, program), program)
+    except HandedOver as other:
+        return other.args[0]
+    except MemoryError:
+        program.short_of("memory", b"m")
+    if program.channel != channel:
+        os.write(5, said)
+        os._exit(0)
+    os.write(report, said)
+    return 0
 
 
 def warm_up():
@@ -147,20 +185,35 @@ def warm_up():
     answers, program, replies = Answers({"f": lambda x: [x]}, None), Program(None), []
     program.send = lambda *request: replies.append(answers.answer(program.values.encode(list(request))))
     program.receive = lambda: (program.values.decode(replies[0])[0], program.values.decode(replies.pop())[1:])
-    checks = Checks("assert f(1) == [1]\nassert f([2]) == [[2]]", program)
-    checks.run()
-    demand(0 if checks.passed == 2 else -1)
+    for source in ("assert f(1) == [1]\nassert f([2]) == [[2]]", "assert f(1) == [1]\nfor x in [2]: assert f([x]) == [[2]]"):
+        checks = Checks(Tests(source), program)
+        checks.run()
+        demand(0 if checks.passed == checks.count else -1)
+
+
+known_tests = {}  # by their text; answers to one prompt come together
+
+
+def tests_of(source):
+    if source not in known_tests:
+        if len(known_tests) >= 16:
+            del known_tests[next(iter(known_tests))]
+        known_tests[source] = Tests(source.decode())
+    return known_tests[source]
 
 
 def begin_checks(words, tests, report):
-    """The process of the checks, and the program's end of the channel to it."""
+    """The pid of the process of the checks (0: this one runs them), both ends of the channel to the program, and the tests."""
     ours, theirs = (end.detach() for end in socket.socketpair())
+    tests = tests_of(all_of(os.dup(tests))) if "whole" in words else tests
+    if isinstance(tests, Tests) and tests.is_plain:
+        return 0, ours, theirs, tests
     pid = fork()
     demand(0 if pid >= 0 else -1)
     if pid == 0:
         be_checks(words, tests, ours, report)
     os.close(ours)
-    return pid, theirs
+    return pid, None, theirs, tests
 
 
 def begin_program(words, descriptors, channel):
@@ -184,15 +237,20 @@ def serve():
         message, descriptors, _, _ = socket.recv_fds(server, 4096, 6)
         if not message:
             os._exit(0)
-        words = message.decode().split()
-        *of_program, report = descriptors[:5]
-        checks, channel = begin_checks(words, descriptors[5], report) if len(descriptors) == 6 else (0, None)
-        pid = begin_program(words, descriptors[:5], channel)
-        for descriptor in [*descriptors, *([] if channel is None else [channel])]:
+        words, report = message.decode().split(), descriptors[4]
+        checked = len(descriptors) == 6
+        checks, ours, theirs, tests = begin_checks(words, descriptors[5], report) if checked else (0, None, None, None)
+        pid = begin_program(words, descriptors[:5], theirs)
+        for descriptor in [*descriptors[:4], *descriptors[5:], *([theirs] if checked else [])]:
             os.close(descriptor)
         server.sendall(struct.pack("qq", pid, checks))
+        if ours is not None:
+            checks = run_plain(words, tests, ours, report)
+            os.close(ours)
+        os.close(report)
         if checks:
             os.waitpid(checks, 0)  # it ends with the program, or has nothing more to ask
+        if checked:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
         server.sendall(struct.pack("qqq", status, int((usage.ru_utime + usage.ru_stime) * 1e6), usage.ru_maxrss))

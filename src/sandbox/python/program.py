@@ -50,6 +50,8 @@ class Answers:
     def resolve(self, name, parts):
         if name == "object":
             return self.objects[parts[0]]
+        if name == "name":
+            return self.name(*parts)
         if name == "iterator":
             return iter(lambda: next(iter(self.ask_back(parts[0], [], {})), LAST), LAST)
         return self.borrowed(*parts)
@@ -85,7 +87,7 @@ class Answers:
 
     def name(self, name):
         if name not in self.names:
-            raise NameError(name)
+            raise NameError(f"name '{name}' is not defined")
         return self.names[name]
 
     def call(self, function, args, words):
@@ -104,8 +106,8 @@ class Answers:
         return SPECIAL[name](*operands)
 
     def answer(self, request):
-        verb, *operands = self.values.decode(request)
         try:
+            verb, *operands = self.values.decode(request)
             result = self.verbs[verb](*operands)
             if verb == "kept":
                 return self.values.encode(["value"]).replace(b"]", b"," + write_json({"object": [self.number(result)]}).encode() + b"]")

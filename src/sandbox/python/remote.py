@@ -47,6 +47,16 @@ class Remote:
         yield  # makes it a generator, as Python wants
 
 
+class Named:
+    """A function of the program that is known by its name alone, until it is called."""
+
+    def __init__(self, program, name):
+        self.program, self.name = program, name
+
+    def __call__(self, *args, **words):
+        return self.program.call(self, args, words)
+
+
 def special_method(name):
     def method(self, *operands):
         return self.remote_program.special(name, self, *operands)
@@ -133,6 +143,7 @@ class Program:
 
     def __init__(self, channel):
         self.channel, self.heard = channel, False
+        self.before_large = None  # receive()
         self.gone = ""  # why nothing more can be asked
         self.decided = False  # whether the program has compared objects of its own since this was last cleared
         self.objects, self.lent, self.errors = {}, [], {}  # stand-ins by number; functions that the program may call; classes of its exceptions by number
@@ -141,6 +152,8 @@ class Program:
     def refer(self, value):
         if isinstance(value, Remote):
             return {"object": [value.remote_number]}
+        if isinstance(value, Named):
+            return {"name": [value.name]}
         if isinstance(value, type) and hasattr(value, "remote_number"):
             return {"object": [value.remote_number]}
         if callable(value):
@@ -182,7 +195,7 @@ class Program:
 
     def receive(self):
         try:
-            message = receive(self.channel, MOST)
+            message = receive(self.channel, MOST, self.before_large)
         except OSError:
             message = None
         if message is None:

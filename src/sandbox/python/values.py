@@ -6,6 +6,7 @@ is looked up but in ROWS and among the built-in types, and nothing in it is eval
 import builtins, collections, datetime, decimal, fractions, json, os, re, struct
 
 MOST = 16 << 20  # bytes of one message; longer ones count as none
+LARGE_MESSAGE = 64 << 10  # bytes
 ATOMS = frozenset((type(None), bool, str, float))  # JSON has them as Python does, nan, -0.0 and lone surrogates included
 LARGE = 1 << 63  # integers beyond it travel in hexadecimal: reading decimal digits is quadratic, and limited
 
@@ -41,6 +42,7 @@ ROWS = [
 ]
 PARTS_OF = {kind: (name, parts) for name, kind, parts, _ in ROWS}
 MADE_OF = {name: made for name, _, _, made in ROWS}
+COMMON = frozenset("tuple dict set frozenset bytes complex int type".split())  # rows that make nothing that lasts
 MUTABLE = (list, dict, set, bytearray, collections.deque)
 
 # What a subclass of a built-in type holds as that type, whatever its methods say.
@@ -82,6 +84,7 @@ class Values:
 
     def __init__(self, refer, resolve):
         self.refer, self.resolve = refer, resolve
+        self.before_rare = None  # called before a value is made that COMMON lacks
         self.read_json = json.JSONDecoder(object_hook=self.made).decode
 
     def portable(self, value):
@@ -103,6 +106,8 @@ class Values:
 
     def made(self, tagged):
         (name, parts), = tagged.items()
+        if self.before_rare and name not in COMMON:
+            self.before_rare()
         if name in MADE_OF:
             return MADE_OF[name](parts)
         if name == "int":
@@ -132,8 +137,8 @@ def send(channel, message, write=os.write):
         message = message[write(channel, message):]
 
 
-def receive(channel, most, read=os.read):
-    """None at the end; nothing of a message that is too long."""
+def receive(channel, most, before_large=None, read=os.read):
+    """None at the end; nothing of a message that is too long. `before_large` is called before one is read."""
     def exactly(count):
         parts = []
         while count > 0:
@@ -147,4 +152,6 @@ def receive(channel, most, read=os.read):
     if size is None:
         return None
     size, = struct.unpack("Q", size)
+    if before_large and size > LARGE_MESSAGE:
+        before_large()
     return exactly(size) if size <= most else b""

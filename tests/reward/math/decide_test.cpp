@@ -133,10 +133,10 @@ TEST(Decide, HandWorkedRows) {
 }
 
 TEST(Decide, SaysWhereItCannotTell) {
-  EXPECT_EQ(decide("\\int_0^1 x dx", "1/2").verdict.reason, "the reference: \\int is not computed");
+  EXPECT_EQ(decide("\\int_0^1 x dx", "1/2").verdict.reason, "the reference cannot be read: \\int is not computed");
   EXPECT_EQ(decide("9^{9^9}", "9^{9^9}+1").verdict.answer, Answer::different);
   EXPECT_EQ(decide("x^3 < 8", "x < 2").verdict.answer, Answer::undecided);
-  EXPECT_EQ(decide("x^2 = 4", "x = \\pm 2").verdict.answer, Answer::undecided);
+  EXPECT_EQ(decide("x^5 + x = 2", "x = 1").verdict.open, Open::equation);  // it has no other real solution, which is not known here
   EXPECT_EQ(decide("x^2 + y^2 = 4", "2").verdict.answer, Answer::different);
   EXPECT_EQ(decide("\\sin(9^{9^9})", "0").verdict.answer, Answer::undecided);
   EXPECT_EQ(decide("\\frac{1}{2004!}", "\\frac{1}{2006!}").verdict.reason, "the numbers differ by less than a double shows");
@@ -159,6 +159,50 @@ TEST(Decide, AnAnswerCannotChooseToBeUndecided) {
                              "\\frac{1}{|\\pi|-\\pi}", "\\frac{|x|-x}{|x|-\\sqrt{x^2}}", "3!!"})
     EXPECT_EQ(decide("5", answer).verdict.answer, Answer::different) << answer;
   EXPECT_EQ(decide("5", std::string(kLongestAnswer + 1, '7')).verdict.answer, Answer::different);
+}
+
+/// Each is a verdict that an answer could choose before, whatever the reference; references that
+/// leave something open decide about them as well.
+TEST(Decide, WhatHasNoValueIsWrongAgainstEverything) {
+  constexpr const char* kAnswers[] = {"1: \\text{hello}", "unknown to me", "D: a score",  "2 \\text{ to } \\text{hello}",
+                                      "1:\\{2\\}",        "1:\\infty",     "1:0:0",       "x<\\text{hello}",
+                                      "x<\\$5",           "0<x<\\infty:2", "\\arcsin 2",  "\\ln(-x^2-1)",
+                                      "\\frac{1}{0}",     "3!!",           "(\\{1\\})^2", "\\sin(\\text{a})",
+                                      "\\sqrt{(1,2)}"};
+  for (const char* answer : kAnswers)
+    for (const char* reference : {"42", "\\frac{1}{2}", "\\sqrt2", "2x+1", "(1,2)", "\\{1,2\\}", "x=3", "x>3", "C", "\\text{dog}", "3\\text{ cm}", "50\\%",
+                                  "3:2", "3:30", "x^2=4", "\\infty", "\\mathbb{R}"})
+      EXPECT_EQ(decide(reference, answer).verdict.answer, Answer::different) << answer << " for " << reference;
+}
+
+/// What costs too much is the reference's doing only where it is costly itself.
+TEST(Decide, AnAnswerCannotChooseToBeCostly) {
+  for (const char* answer : {"9^{9^{9^9}}", "10^{99999}", "((5!)!)!", "1000000000!", "\\sqrt[999]{2}+\\sqrt[997]{3}", "5+e^{-10^6}", "(x+1)^{400}(x-1)^{400}"})
+    EXPECT_EQ(decide("5", answer).verdict.answer, Answer::different) << answer;
+  const std::string nines(300, '9');
+  EXPECT_EQ(decide("(" + nines + "x+1)^{64}", "(" + nines + "x+2)^{64}").verdict.open, Open::costly);
+}
+
+TEST(Decide, EveryOpenVerdictIsOfTheList) {
+  for (std::size_t n = 0; n < kOpenReasons.size(); ++n) EXPECT_EQ(std::size_t(kOpenReasons[n].open), n + 1);
+  EXPECT_EQ(decide("x^3<8", "x<2").verdict.open, Open::inequality);
+  EXPECT_EQ(decide("3:30", "6:60").verdict.open, Open::clock);
+  EXPECT_EQ(decide("\\sqrt{x}", "\\sqrt{|x|}").verdict.open, Open::wider);
+  EXPECT_EQ(decide("\\sqrt{|x|}", "\\sqrt{x}").verdict.answer, Answer::different);
+  EXPECT_EQ(decide("\\sin(9^{9^9})", "0").verdict.open, Open::valueless);
+  EXPECT_EQ(decide("\\foo", "1").verdict.open, Open::unread);
+}
+
+TEST(Decide, SolutionsOfTheReferencesEquation) {
+  EXPECT_EQ(decide("x^2=4", "x=\\pm 2").verdict.answer, Answer::equal);  // two values, degree two
+  EXPECT_EQ(decide("x^2=4", "-2, 2").verdict.answer, Answer::equal);
+  EXPECT_EQ(decide("x^2=4", "3").verdict.answer, Answer::different);
+  EXPECT_EQ(decide("x^2=4", "2, 3").verdict.answer, Answer::different);
+  EXPECT_EQ(decide("x^2=4", "y=2").verdict.answer, Answer::different);
+  EXPECT_EQ(decide("x^2=4", "2").verdict.answer, Answer::different);  // one of two
+  EXPECT_EQ(decide("x^2=4", "2, 2.0").verdict.answer, Answer::different);
+  EXPECT_EQ(decide("(x-1)^2=0", "1").verdict.answer, Answer::equal);
+  EXPECT_EQ(decide("x^3=8", "2").verdict.open, Open::equation);
 }
 
 TEST(Decide, DivisionByZeroIsNoAnswer) {

@@ -1,6 +1,7 @@
 // What the parser makes of spellings, and what it refuses.
 #include "reward/math/expression.hpp"
 #include "reward/math/limits.hpp"
+#include "reward/math/numerals.hpp"
 #include "reward/math/tokens.hpp"
 #include "reward/math/units.hpp"
 
@@ -71,9 +72,44 @@ TEST(Units, ConvertExactly) {
   EXPECT_EQ(find_unit("miles per hour")->factor, find_unit("mph")->factor);
   EXPECT_EQ(find_unit("m/s^2")->dimension(), "length/time^2");
   EXPECT_EQ(find_unit("kg m/s^2")->dimension(), "length mass/time^2");
-  EXPECT_EQ(find_unit("apples")->dimension(), "count of apple");
-  EXPECT_FALSE(find_unit("squared"));
-  EXPECT_FALSE(find_unit("wombats"));
+  EXPECT_EQ(find_unit("wombats")->counted, find_unit("wombat")->counted);
+  EXPECT_FALSE(find_unit("or 6"));
+  EXPECT_FALSE(find_unit("is wrong"));
+}
+
+TEST(Units, DerivedOnesAreProductsOfBaseUnits) {
+  const auto is_same = [](const char* a, const char* b) {
+    const auto first = find_unit(a), second = find_unit(b);
+    return first && second && first->powers == second->powers && first->counted == second->counted && first->factor == second->factor;
+  };
+  EXPECT_TRUE(is_same("N", "kg m/s^2"));
+  EXPECT_TRUE(is_same("J", "N m"));
+  EXPECT_TRUE(is_same("W", "kg m^2 s^{-3}"));
+  EXPECT_TRUE(is_same("V", "kg m^2/(A s^3)"));
+  EXPECT_TRUE(is_same("\\mathrm{m/s/s}", "m s^-2"));
+  EXPECT_TRUE(is_same("liter", "cubic decimeter"));
+  EXPECT_EQ(find_unit("kJ")->factor, 1000);
+  EXPECT_EQ(find_unit("mJ")->factor, mpq_class(1, 1000));
+  EXPECT_EQ(find_unit("MHz")->factor, find_unit("megahertz")->factor);
+  EXPECT_EQ(find_unit("µm")->factor, mpq_class(1, 1000000));
+  EXPECT_EQ(find_unit("acre")->factor, mpq_class(43560) * mpq_class(145161, 1562500));
+  EXPECT_EQ(find_unit("min")->dimension(), "time");  // no milli-inch
+  EXPECT_EQ(find_unit("°F")->offset, mpq_class(45967, 180));
+  EXPECT_EQ(find_unit("°F")->factor, mpq_class(5, 9));
+}
+
+TEST(Numerals, ReadTheLongestNumber) {
+  EXPECT_EQ(find_numeral("one hundred and forty-two"), mpq_class(142));
+  EXPECT_EQ(find_numeral("two million three hundred thousand and five"), mpq_class(2300005));
+  EXPECT_EQ(find_numeral("minus three quarters"), mpq_class(-3, 4));
+  EXPECT_EQ(find_numeral("Two and a Half"), mpq_class(5, 2));
+  EXPECT_EQ(find_numeral("half a dozen"), mpq_class(6));
+  EXPECT_EQ(find_numeral("three point one four"), mpq_class(157, 50));
+  EXPECT_EQ(numeral_at("five and six")->size, 4U);
+  EXPECT_EQ(numeral_at("half an hour")->size, 4U);
+  EXPECT_FALSE(numeral_at("third"));
+  EXPECT_FALSE(numeral_at("a goat"));
+  EXPECT_FALSE(numeral_at("and five"));
 }
 
 TEST(Tokens, GroupsEndAtTheirBrace) {

@@ -1,0 +1,107 @@
+// Takes off what announces, hedges or quotes an answer and says nothing of its value.
+#include "reward/math/spelling.hpp"
+#include "reward/math/tokens.hpp"
+#include "text/prose.hpp"
+
+#include <algorithm>
+
+namespace rollcall::reward::math {
+namespace {
+
+/// What announces an answer or hedges a number, and says nothing of its value. In small letters;
+/// "\text{" may stand before it.
+constexpr std::string_view kOpenings[] = {"the final answer is",
+                                          "the answer is",
+                                          "final answer is",
+                                          "answer is",
+                                          "final answer:",
+                                          "the answer:",
+                                          "answer:",
+                                          "equal to ",
+                                          "equals ",
+                                          "approximately ",
+                                          "about ",
+                                          "roughly ",
+                                          "around ",
+                                          "exactly ",
+                                          "precisely ",
+                                          "a total of ",
+                                          "only ",
+                                          "either ",
+                                          "both ",
+                                          "答案是",
+                                          "答案为",
+                                          "答案：",
+                                          "答案:",
+                                          "答："};
+constexpr std::string_view kEndings[] = {"is the final answer", "is the answer", "is my answer", "is the solution", "is correct", "in total", "altogether"};
+constexpr std::string_view kTexts[] = {"\\text{", "\\textbf{", "\\mathrm{", "\\textrm{", "\\mbox{"};
+
+/// Without marks of quotation or emphasis on either side: "5", `5`, **5**.
+std::string_view unquoted(std::string_view text) {
+  for (const std::string_view mark : {"**", "__", "\"", "`", "*", "'"})
+    while (text.size() > 2 * mark.size() && text.starts_with(mark) && text.ends_with(mark)) text = text.substr(mark.size(), text.size() - 2 * mark.size());
+  return text;
+}
+
+/// Without one of the openings, within a wrapper of text or not; what is left of the wrapper is
+/// kept.
+std::string without_opening(const std::string& text) {
+  const std::string_view wrapper = text_wrapper(text);
+  constexpr std::string_view kInitials = "tTfFaAeErRpPoObB\xE7";
+  if (text.size() <= wrapper.size() || kInitials.find(text[wrapper.size()]) == std::string_view::npos) return text;
+  const std::string lower = text::lower(std::string_view(text).substr(wrapper.size(), 24));
+  const auto row = std::find_if(std::begin(kOpenings), std::end(kOpenings), [&](std::string_view o) { return lower.starts_with(o); });
+  if (row == std::end(kOpenings)) return text;
+  std::string rest = text.substr(wrapper.size() + row->size());
+  rest.erase(0, std::min(rest.find_first_not_of(" :~"), rest.size()));
+  if (rest.empty()) return text;
+  if (wrapper.empty()) return rest;
+  if (rest.starts_with('}')) return rest.substr(1);  // \text{about }12
+  return group_end("{" + rest, 0) == rest.size() + 1 ? rest.substr(0, rest.size() - 1) : std::string(wrapper) + rest;
+}
+
+std::string without_ending(std::string text) {
+  const bool has_brace = text.ends_with('}');
+  if (text.size() < 8 || std::string_view("rntl").find(text[text.size() - (has_brace ? 2 : 1)]) == std::string_view::npos) return text;
+  const std::string lower = text::lower(std::string_view(text).substr(0, text.size() - (has_brace ? 1 : 0)));
+  for (const std::string_view ending : kEndings) {
+    if (!lower.ends_with(ending) || lower.size() == ending.size()) continue;
+    std::string rest = text.substr(0, lower.size() - ending.size());
+    while (rest.ends_with(' ')) rest.pop_back();
+    if (!has_brace) return rest;
+    for (const std::string_view wrapper : kTexts)
+      if (rest.ends_with(wrapper)) return rest.substr(0, rest.size() - wrapper.size());
+    return rest + '}';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view text_wrapper(std::string_view text) {
+  const auto row = std::find_if(std::begin(kTexts), std::end(kTexts), [&](std::string_view t) { return text.starts_with(t); });
+  return row == std::end(kTexts) ? std::string_view() : *row;
+}
+
+std::string essential(std::string_view whole) {
+  std::string plain(unquoted(whole));
+  for (std::size_t size = 0; size != plain.size();) size = plain.size(), plain = without_ending(without_opening(plain));
+  for (const auto& [words, sign] : {std::pair<std::string_view, const char*>(" is equal to ", " = "), {" equals ", " = "}, {" per cent", " percent"}}) {
+    const std::size_t at = plain.find(words);
+    if (at != std::string::npos && !std::string_view(plain).substr(at + words.size()).starts_with('s')) plain.replace(at, words.size(), sign);
+  }
+  std::string_view text = plain;
+  if (text.starts_with("an ") && text.size() > 6 && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 3) == std::string_view::npos) text.remove_prefix(3);
+  const std::size_t at = std::min({text.find("for all"), text.find("for every"), text.find("\\forall")});
+  if (at == std::string_view::npos) return std::string(text);
+  const std::string_view clause = text.substr(at);
+  if (clause.find_first_of(",;") != std::string_view::npos || clause.find("and") != std::string_view::npos || clause.find(" or") != std::string_view::npos)
+    return std::string(text);
+  std::string_view formula = text.substr(0, at);
+  for (const std::string_view opening : {" ", "\\text{", " "})
+    while (formula.ends_with(opening)) formula.remove_suffix(opening.size());
+  return std::string(formula.empty() || formula.ends_with('{') ? text : formula);
+}
+
+}  // namespace rollcall::reward::math
