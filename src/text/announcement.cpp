@@ -1,4 +1,5 @@
-// From the end backwards: the last announcement of a value, else of words; then whether it was taken back.
+// From the end backwards: the last announcement of a value, else of words; then whether it was
+// taken back.
 #include "text/announcement.hpp"
 
 #include "text/candidate.hpp"
@@ -247,7 +248,8 @@ bool holds_value(const Tokens& t, const Sentence& s) {
   return false;
 }
 
-/// What is said after an announcement that begins by taking something back: another answer, that there is none, or nothing.
+/// What is said after an announcement that begins by taking something back: another answer, that
+/// there is none, or nothing.
 Candidate corrected(const Tokens& t, const Candidate& first) {
   const auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()), kMostSentences);
   const auto begins = [&](const Sentence& s) { return words().corrections.begins(t, skip_marks(t, s.begin)); };

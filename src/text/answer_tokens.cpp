@@ -37,7 +37,8 @@ struct Range {
   Kind kind;
 };
 
-/// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter; what is missing below is a sign.
+/// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter;
+/// what is missing below is a sign.
 constexpr Range kCharacters[] = {
     {'!', '!', Kind::stop},           {'"', '"', Kind::quote},          {'$', '$', Kind::currency},       {'(', '(', Kind::open},
     {')', ')', Kind::close},          {',', ',', Kind::comma},          {'-', '-', Kind::dash},           {'.', '.', Kind::stop},
@@ -153,7 +154,8 @@ class Scanner {
     take(Kind::command, end);
   }
 
-  /// Two dollars around a formula, as Pandoc tells them from prices: no space within, no digit behind. Spaces on both sides within are understood as well.
+  /// Two dollars around a formula, as Pandoc tells them from prices: no space within, no digit
+  /// behind. Spaces on both sides within are understood as well.
   void dollar() {
     if (at(at_ + 1) == '$') {
       const std::size_t end = find("$$", at_ + 2, no_dollars_);

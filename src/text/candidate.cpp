@@ -173,7 +173,8 @@ class Taker {
     end();
   }
 
-  /// A bracket behind a value that says something about it ends the answer; "(3, 5)" and "f(x)" do not.
+  /// A bracket behind a value that says something about it ends the answer; "(3, 5)" and "f(x)" do
+  /// not.
   bool opens_remark() const {
     if (!begun() || !t_[at_].spaced || depth_ > 0 || joined_) return false;
     if (t_.is(at_ - 1, Kind::formula)) return true;
@@ -255,7 +256,8 @@ class Taker {
   bool ended_ = false, listed_ = false, joined_ = false;
 };
 
-/// A further answer in what remains of the sentence, or at the beginning of the next one; the token before its value.
+/// A further answer in what remains of the sentence, or at the beginning of the next one; the token
+/// before its value.
 std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t limit) {
   const std::size_t end = std::min({sentence_end(t, first.end), limit, t.size(), first.end + kMostSecond});
   const auto piece = [&](std::size_t at) {

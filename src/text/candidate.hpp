@@ -25,7 +25,8 @@ struct Candidate {
   bool ended = false;  ///< something visibly ends it before the text does
 };
 
-/// The answer that begins at token `at`, within [at, limit): its pieces, up to what is no part of it. Never looks at more than a bounded number of tokens.
+/// The answer that begins at token `at`, within [at, limit): its pieces, up to what is no part of
+/// it. Never looks at more than a bounded number of tokens.
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit);
 /// The same behind "is" or a colon: what leads into the answer is skipped.
 Candidate announced_at(const Tokens& tokens, std::size_t at, std::size_t limit);
