@@ -287,6 +287,8 @@ std::optional<Announced> last_announcement(const Tokens& tokens) {
 
 std::optional<Announced> last_conclusion(const Tokens& tokens) {
   for (const Sentence& s : last_sentences(tokens, 0, kMostSentences)) {
+    const bool doubted = holds(tokens, s, words().supposed) || holds(tokens, s, words().denials);
+    if (doubted && holds(tokens, s, words().answers)) return std::nullopt;  // "I doubt that the answer is 42."
     Candidate found = concluded(tokens, s.begin, s.end);
     if (found.weight == Weight::value) return said(std::move(found));
     if (holds(tokens, s, words().doubts) || (holds_value(tokens, s) && !words().premises.begins(tokens, s.begin))) return std::nullopt;

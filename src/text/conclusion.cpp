@@ -84,7 +84,8 @@ class Conclusion {
       int leads = 0;
       for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads)
         before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
-      if (value < end && is_value(t_, value) && !words().denials.begins(t_, behind)) return value;
+      const bool denied = words().denials.begins(t_, behind) || (i > at && words().denials.begins(t_, i - 1));  // "cannot be 42"
+      if (value < end && is_value(t_, value) && !denied) return value;
     }
     return 0;
   }
@@ -95,7 +96,7 @@ class Conclusion {
     for (std::size_t i = end; i-- > at;) {
       if (t_.is(i, Kind::formula)) first = i;
       else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and" ||
-               words().hedges.begins(t_, i))
+               t_.word(i) == "maybe" || t_.word(i) == "perhaps" || t_.word(i) == "possibly")
         continue;
       else break;
     }
