@@ -49,6 +49,7 @@ class Comparison {
   Verdict scalars(const Node& a, const Node& b);
   Verdict words(const Node& a, const Node& b);
   Verdict lists(const Node& a, const Node& b);
+  Verdict said_again(const Node& value, const std::vector<Node>& items);
   Verdict ratios(const Node& a, const Node& b);
   // clock.cpp
   std::optional<Verdict> clocks(const Node& reference, const Node& answer);

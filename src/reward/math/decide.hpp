@@ -17,11 +17,11 @@ struct Decision {
 /// Any bytes are safe; never throws. A pure function: no clock, no state, the same on any machine.
 ///
 /// Equal: it is shown, and nothing is divided by what may be zero. Functions are compared where
-/// both are real, at the points of points.hpp.
-/// Undecided: for a reason of verdict.hpp, each of which names the reference. An answer may be left
-/// out of training where it is undecided (reward.undecided), so no answer can choose to be.
-/// Different: all else. It is shown; or the answer has no value of its own, as 1/0, an integral or an
-/// unsolved equation; or it is not shown to equal a reference that is compared at little cost.
+/// both are real, at the points of points.hpp. Undecided: for a reason of verdict.hpp, each of
+/// which names the reference. An answer may be left out of training where it is undecided
+/// (reward.undecided), so no answer can choose to be. Different: all else. It is shown; or the
+/// answer has no value of its own, as 1/0, an integral or an unsolved equation; or it is not shown
+/// to equal a reference that is compared at little cost.
 Decision decide(std::string_view reference, std::string_view answer);
 
 /// Why a reference cannot be read, which leaves only the same text as a right answer; empty where it can.

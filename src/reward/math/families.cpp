@@ -7,7 +7,8 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr int kTried = 3;      // values of one side, on either side of zero,
+constexpr int kTried = 3;  // values of one side, on either side of zero,
+constexpr std::size_t kMostComparisons = 8192;
 constexpr int kSearched = 24;  // are looked for among these of the other
 
 std::optional<Family> family_of(const Node& node) {
@@ -49,6 +50,7 @@ std::vector<Node> values_near_zero(const Family& family, int n) {
 bool Comparison::has_all_values(const Family& of, const Family& in) {
   const auto searched = values_near_zero(of, kSearched);
   const auto tried = values_near_zero(in, kTried);
+  if (searched.size() * tried.size() > kMostComparisons) exhausted("more formulas with a parameter than are compared");
   return std::all_of(tried.begin(), tried.end(), [&](const Node& value) {
     return std::any_of(searched.begin(), searched.end(), [&](const Node& other) { return compare(other, value).answer == Answer::equal; });
   });

@@ -85,7 +85,9 @@ std::optional<Verdict> Comparison::equation_and_value(const Node& reference, con
 Verdict Comparison::solutions(const Node& equation, const Node& answer) {
   const std::string name = *names_of(equation).begin();
   std::vector<Form> found;
-  for (const Node& item : spread(answer)) {
+  const auto items = spread(answer);
+  if (items.size() > kMostItems) return {Answer::different, "more values than are put into an equation"};
+  for (const Node& item : items) {
     const Node& value = value_of(item);
     const bool is_other = &value != &item && item.children[0].kind == Kind::symbol && item.children[0].text != name;
     if (is_other || value.kind >= Kind::ratio || has_names(value) || infinity_of(value) != 0)

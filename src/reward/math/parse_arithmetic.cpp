@@ -126,7 +126,8 @@ Node Parser::product() {
     } else if (at_factor()) {
       if (token_.kind == TokenKind::number && after_number) unreadable("two numbers side by side");
       if (has_unit) {  // 1 hour 30 minutes
-        Node part = token_.kind == TokenKind::number ? factor() : Node{};
+        if (token_.kind != TokenKind::number) unreadable("a value behind a unit");
+        Node part = factor();
         if (!at_unit(part)) unreadable("a value behind a unit");
         value = node(Kind::add, std::move(value), with_unit(std::move(part)));
       } else {

@@ -79,7 +79,8 @@ bool Parser::at_unit(const Node& value) {
   if (run == "AM" || run == "PM" || run == "am" || run == "pm") return value.kind == Kind::number;
   if (!is_number(value)) return false;
   if (run == "an" && tokens_.at(token_.begin + run.size()).kind == TokenKind::words) return true;  // half an hour
-  if (run.size() > 1) return is_unit(run);
+  if (run.size() > 1)
+    return is_unit_word(run) || (is_unit(run) && !(run.size() == 2 && std::string_view("afzy").find(run[0]) != std::string_view::npos));  // ab is no attobit
   if (!is_letter_unit(run)) return false;
   saw_letter_unit_ = true;
   return reading_.letter_units;
@@ -90,7 +91,8 @@ bool Parser::at_unit(const Node& value) {
 std::string Parser::unit_fraction() {
   std::size_t at = token_.end;
   const std::string top(group_at(tokens_.text(), at)), bottom(group_at(tokens_.text(), at));
-  if (top.empty() || bottom.empty()) return {};
+  constexpr std::size_t kLongest = 64;  // bytes of units
+  if (top.empty() || bottom.empty() || top.size() + bottom.size() > kLongest) return {};
   std::string unit = fmt::format("{}/({})", top, bottom);
   const auto found = find_unit(unit);
   if (!found || !found->counted.empty()) return {};

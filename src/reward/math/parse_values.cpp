@@ -80,7 +80,7 @@ Node Parser::worded() {
   advance();
   if (const auto numeral = numeral_at(text)) {
     const std::string rest(text::trim(std::string_view(text).substr(numeral->size)));
-    const bool is_list = rest.starts_with("or ") || rest.starts_with("and ") || rest.starts_with(",");
+    const bool is_list = (rest.starts_with("or ") || rest.starts_with("and ") || rest.starts_with(",")) && rest.find('\\') == std::string::npos;
     return is_list ? parse_answer(text, reading_).root : with_words(number(numeral->value), rest);
   }
   if (auto named = named_by_words(lower)) return *named;

@@ -121,6 +121,7 @@ Verdict Comparison::verdict(const Node& reference, const Node& answer) {
 Verdict Comparison::has_value(const Node& node) {
   Verdict all{Answer::equal, "it has a value"};
   if (node.kind == Kind::words || infinity_of(node) != 0) return all;
+  if (const auto point = point_of(node)) return has_value(*point);
   if (node.kind == Kind::ratio) {
     for (const Node& part : node.children)
       if (part.kind >= Kind::ratio || infinity_of(part) != 0) return {Answer::different, "a ratio of what are no numbers"};
@@ -143,6 +144,8 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
   if (auto verdict = families(reference, answer)) return *verdict;
   if (reference.kind == Kind::bracketed)
     if (const auto point = point_of(answer)) return compare(reference, *point);
+  if (reference.kind == Kind::multiply)
+    if (const auto point = point_of(reference)) return compare(*point, answer);
   if (is_chain(answer))
     if (Verdict holds = chain_holds(answer); holds.answer != Answer::equal) return holds;
   const bool both_relations = reference.kind == Kind::relation && answer.kind == Kind::relation;
@@ -150,6 +153,9 @@ Verdict Comparison::compare(const Node& reference, const Node& answer) {
   if (!is_region(reference) && !is_region(answer))
     if (auto verdict = equation_and_value(reference, answer)) return *verdict;
   const Node &a = has_several(reference) ? reference : value_of(reference), &b = has_several(answer) ? answer : value_of(answer);
+  const auto is_scalar = [](const Node& n) { return n.kind < Kind::ratio; };
+  if (a.kind == Kind::list && b.kind == Kind::join && std::all_of(a.children.begin(), a.children.end(), is_scalar))
+    return compare(with(Kind::set, a.children), b);
   if (is_region(a) || is_region(b)) {
     std::string name_a, name_b;
     const auto left = region(a, name_a), right = region(b, name_b);
@@ -220,10 +226,21 @@ Verdict Comparison::lists(const Node& a, const Node& b) {
   const bool is_tuple = !is_choice && ((a.kind == Kind::bracketed && b.kind == Kind::list) || (b.kind == Kind::bracketed && a.kind == Kind::list));
   if (is_tuple || (named_a.has_value() != named_b.has_value() && a.kind == b.kind))
     return in_order(named_a ? *named_a : a.children, named_b ? *named_b : b.children);
-  if (b.kind == Kind::list && !has_several(a)) return in_order(std::vector<Node>(b.children.size(), a), b.children);
+  if (b.kind == Kind::list && !has_several(a)) return said_again(a, b.children);
   if (is_structure(a) && !has_several(a)) return {Answer::different, kKinds};
   if (is_structure(b) && !has_several(b)) return {Answer::different, kKinds};
   return unordered(spread(a), spread(b), a.kind != Kind::set && b.kind != Kind::set);
+}
+
+/// One value that an answer gives in several spellings: 1/2 or 0.5.
+Verdict Comparison::said_again(const Node& value, const std::vector<Node>& items) {
+  Verdict all{Answer::equal, "the same value, said again"};
+  for (const Node& item : items) {
+    Verdict one = compare(value, item);
+    if (one.answer == Answer::different) return {Answer::different, "several values for one"};
+    if (one.answer == Answer::undecided) all = graver(std::move(all), std::move(one));
+  }
+  return all;
 }
 
 Verdict Comparison::in_order(const std::vector<Node>& a, const std::vector<Node>& b) {

@@ -1,4 +1,5 @@
 // Takes off what announces, hedges or quotes an answer and says nothing of its value.
+#include "reward/math/numerals.hpp"
 #include "reward/math/spelling.hpp"
 #include "reward/math/tokens.hpp"
 #include "text/prose.hpp"
@@ -92,7 +93,11 @@ std::string essential(std::string_view whole) {
     if (at != std::string::npos && !std::string_view(plain).substr(at + words.size()).starts_with('s')) plain.replace(at, words.size(), sign);
   }
   std::string_view text = plain;
-  if (text.starts_with("an ") && text.size() > 6 && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 3) == std::string_view::npos) text.remove_prefix(3);
+  for (const std::string_view article : {"an ", "a ", "the "}) {
+    const bool is_one_word = text.starts_with(article) && text.size() > article.size() + 2 &&
+                             text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", article.size()) == std::string_view::npos;
+    if (is_one_word && !numeral_at(text)) text.remove_prefix(article.size());
+  }
   const std::size_t at = std::min({text.find("for all"), text.find("for every"), text.find("\\forall")});
   if (at == std::string_view::npos) return std::string(text);
   const std::string_view clause = text.substr(at);
