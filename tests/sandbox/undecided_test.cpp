@@ -20,7 +20,8 @@ sandbox::Setup quick(double wall_s) {
   return {.limits = {.cpu_s = 1, .wall_s = wall_s, .memory = 128 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 1};
 }
 
-/// Its end is its own. Where this machine is so busy that it starves a run, a longer wall clock shows it.
+/// Its end is its own. Where this machine is so busy that it starves a run, a longer wall clock
+/// shows it.
 testing::AssertionResult is_decided(const Program& program) {
   static std::map<double, Sandbox> sandboxes;
   std::string said;

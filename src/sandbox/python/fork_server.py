@@ -132,7 +132,9 @@ def told(end, counts=(0, 0, 0, 0), said=""):
 
 
 def become_checks(words, program, channel, report):
-    """In a process of their own, the checks have the limits of a program. What goes wrong before its first answer is their own fault."""
+    """In a process of their own, the checks have the limits of a program. What goes wrong before
+    its first answer is their own fault.
+    """
     def short_of(what, end):
         os.write(5, told(end if program.heard else b"u", said=f"the tests of the prompt run out of {what}"))
         os._exit(0)
@@ -157,7 +159,9 @@ def be_checks(words, tests, channel, report):
 
 
 def run_plain(words, tests, channel, report):
-    """Plain tests run nobody's code, so this process does it. Where a value is large, or none of the common ones, a process of their own goes on: its pid, else 0."""
+    """Plain tests run nobody's code, so this process does it. Where a value is large, or none of
+    the common ones, a process of their own goes on: its pid, else 0.
+    """
     program = Program(channel)
 
     def hand_over():
@@ -172,7 +176,9 @@ def run_plain(words, tests, channel, report):
     except HandedOver as other:
         return other.args[0]
     except MemoryError:
-        program.short_of("memory", b"m")
+        said = told(b"m")
+    except Exception as error:  # this process must outlive whatever a program hands over
+        said = told(b"g", said=type(error).__name__)
     if program.channel != channel:
         os.write(5, said)
         os._exit(0)
@@ -203,7 +209,9 @@ def tests_of(source):
 
 
 def begin_checks(words, tests, report):
-    """The pid of the process of the checks (0: this one runs them), both ends of the channel to the program, and the tests."""
+    """The pid of the process of the checks (0: this one runs them), both ends of the channel to the
+    program, and the tests.
+    """
     ours, theirs = (end.detach() for end in socket.socketpair())
     tests = tests_of(all_of(os.dup(tests))) if "whole" in words else tests
     if isinstance(tests, Tests) and tests.is_plain:
