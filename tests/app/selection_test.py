@@ -155,13 +155,13 @@ def stored_prompts_are_found_by_content(harness):
     code, out, err, _ = harness.run("train", harness.tiny, *SMALL, *words, "--init-from", run(harness, "warm"), "--from-archive", source)
     check(code == 0 and "prompts that the run file does not have" in err, f"{code}\n{out}\n{err}")
     check(result(fewer)["policy_sha256"] == result(source)["policy_sha256"], "GRPO reads no column by prompt, and trains otherwise")
-    questions = [{"question": f"{n} {m} ", "answer": str(n), "prior": (n + 1) / 12} for n in range(10) for m in range(3)]
+    questions = [{"question": f"{n} {m} ", "answer": str(n), "prior": (n + 1) / 12} for n in range(10) for m in range(12)]
     ends = {}
     for order in ("forth", "back"):
         path = harness.work / f"{order}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in (questions if order == "forth" else questions[::-1])))
-        words = sets(task__name="jsonl", task__file=path, task__train_prompts=30, task__prior_key="prior", task__answer_marker="", text__tokenizer="byte", sft__steps=0,
-                     task__validation_prompts=0, objective__recipe="v0-5")
+        words = sets(task__name="jsonl", task__file=path, task__train_prompts=1000, task__prior_key="prior", task__answer_marker="", text__tokenizer="byte", sft__steps=0,
+                     objective__recipe="v0-5")
         ends[order] = run(harness, order, *words) if order == "forth" else run(harness, order, *words, "--from-archive", ends["forth"])
     check(result(ends["back"])["policy_sha256"] == result(ends["forth"])["policy_sha256"], "a column by prompt fell on another prompt")
 

@@ -61,7 +61,8 @@ TEST(TrainingFile, IsPackedWithItsShardsAndSaysTheSameThere) {
     EXPECT_TRUE(same(rollouts, packed.at(key)) && rollouts.size() == packed.at(key).size());
     for (const auto& rollout : rollouts) (rollout.trained ? trained : left_out) += 1;
   }
-  EXPECT_GT(trained, 0U), EXPECT_GT(left_out, 0U);
+  EXPECT_GT(trained, 0U);
+  EXPECT_GT(left_out, 0U);
   EXPECT_TRUE(list_shards(run).empty()) << "it is removed with the shards";
   EXPECT_TRUE(verify_archive(run, entry).empty());
 }

@@ -66,7 +66,8 @@ TEST(StepRecord, AnAdvantageIsARolloutsOnlyIfItsTokensAgree) {
   std::vector<double> all(6, kNone);
   put_advantages(batch, {1}, {7, 8, 9}, all);
   EXPECT_TRUE(std::isnan(all[2]));
-  EXPECT_EQ(all[3], 7.0), EXPECT_EQ(all[5], 9.0);
+  EXPECT_EQ(all[3], 7.0);
+  EXPECT_EQ(all[5], 9.0);
 }
 
 }  // namespace
