@@ -38,7 +38,6 @@ testing::AssertionResult is_decided(const Program& program) {
 
 constexpr const char* kPrograms[] = {
     "import time\ntime.sleep(99)",
-    "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()",
     "import os\nos.read(os.pipe()[0], 1)",
     "import time\nwhile time.process_time() < 0.1: pass\ntime.sleep(99)",                               // more than a tenth of the clock, less than its limit
     "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    while True: pass\ntime.sleep(99)",  // they wait for each other
