@@ -36,12 +36,15 @@ testing::AssertionResult is_decided(const Program& program) {
   return testing::AssertionFailure() << said;
 }
 
+constexpr const char* kMuchTogether =
+    "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    x = b'x' * (40 << 20)\n    time.sleep(99)\ntime.sleep(99)";
+
 constexpr const char* kPrograms[] = {
     "import time\ntime.sleep(99)",
     "import os\nos.read(os.pipe()[0], 1)",
     "import time\nwhile time.process_time() < 0.1: pass\ntime.sleep(99)",                               // more than a tenth of the clock, less than its limit
     "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    while True: pass\ntime.sleep(99)",  // they wait for each other
-    "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    x = b'x' * (40 << 20)\n    time.sleep(99)\ntime.sleep(99)",
+    kMuchTogether,
     "import os, signal\nos.kill(0, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)\nraise SystemExit(1)",
     "import os, signal\nos.kill(-1, signal.SIGKILL)",
     "import os\nfor d in range(3, 99):\n  try: os.write(d, b'broken: x')\n  except OSError: pass\nraise SystemExit(1)",
@@ -75,7 +78,7 @@ TEST(Undecided, IsNoProgramsChoice) {
 }
 
 TEST(Undecided, MemoryOfAllProcessesIsTheRuns) {
-  const Outcome o = Sandbox(quick(15)).run(python(kPrograms[5]));
+  const Outcome o = Sandbox(quick(15)).run(python(kMuchTogether));
   EXPECT_EQ(std::string(name_of(o.end)) + " " + o.reason, "out_of_memory memory of all its processes: 134217728 bytes");
 }
 
