@@ -19,7 +19,7 @@ namespace rollcall::sandbox {
 namespace {
 
 constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
-constexpr int kOwnProcesses = 5;  // worker, warm interpreter, init, checks and one that is still being buried count for the same user
+constexpr int kOwnProcesses = 6;  // worker, warm interpreter, checks (two), init, one being buried: all the same user
 
 std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::uint64_t own_size) {
   const auto at = [](rlim_t value) { return rlimit{value, value}; };

@@ -135,9 +135,10 @@ Outcome Interpreter::run(const Request& request) {
   }
   Feed tests{&pipes.all[kTests].ours, request.program.checks};
   if (checked) feed(tests);  // what a pipe holds is there before the interpreter looks
-  const std::string limits = resource_options(request.limits) + fmt::format("files {} {}", request.limits.files, tests.rest.empty() ? "whole" : "part");
-  std::array<std::int64_t, 2> pids{-1, 0};
-  if (!send_descriptors(socket_, limits, theirs.data(), places) || ::recv(socket_, pids.data(), sizeof pids, MSG_WAITALL) != sizeof pids || pids[0] <= 0) {
+  const std::string limits =
+      resource_options(request.limits) + fmt::format("files {} wall {} {}", request.limits.files, request.limits.wall_s, tests.rest.empty() ? "whole" : "part");
+  std::int64_t pid = -1;
+  if (!send_descriptors(socket_, limits, theirs.data(), places) || ::recv(socket_, &pid, sizeof pid, MSG_WAITALL) != sizeof pid || pid <= 0) {
     stop();
     return broken(tier, "the interpreter is gone");
   }
@@ -146,8 +147,7 @@ Outcome Interpreter::run(const Request& request) {
   Outcome outcome;
   outcome.tier = tier;
   std::string told_by_checks;
-  Running running{pid_t(pids[0]), socket_,       {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {},
-                  owner_,         pid_t(pids[1])};
+  Running running{pid_t(pid), socket_, {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {}, owner_};
   if (checked) running.feeds.push_back(tests);
   const std::size_t most = request.limits.output;
   running.catches = {

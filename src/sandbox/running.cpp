@@ -50,9 +50,7 @@ constexpr double kLook_s = 0.05;  // between looks at a run's processes: memory 
 Waiting waiting_of(const Running& running, double late_s) {
   Waiting waiting{usage_of(*running.outside, running.pid), late_s, std::nullopt};
   if (!waiting.usage) waiting.pressure = pressure_of(*running.outside);
-  for (const auto& usage : {waiting.usage, running.checks > 0 ? usage_of(*running.outside, running.checks) : std::nullopt}) {
-    if (usage) waiting.waited_s = std::max(waiting.waited_s, usage->waited_s);
-  }
+  if (waiting.usage) waiting.waited_s = std::max(late_s, waiting.usage->waited_s);
   return waiting;
 }
 
@@ -66,11 +64,10 @@ bool is_too_large(const Running& running) {
 End attend(Running& running, double wall_s, std::optional<Ending>& told) {
   const Stopwatch since;
   End forced = End::passed;
-  double forced_at = 0.0, looked_at = 0.0, late_s = 0.0;
+  double looked_at = 0.0, late_s = 0.0;
   const auto force = [&](End why) {
-    if (forced == End::passed) forced = why, forced_at = since.seconds();
+    if (forced == End::passed) forced = why;
     ::kill(running.pid, SIGKILL);
-    if (running.checks > 0 && since.seconds() > forced_at + 1.0) ::kill(running.checks, SIGKILL);
   };
   std::vector<pollfd> waits;
   for (;;) {

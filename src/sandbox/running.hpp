@@ -41,8 +41,7 @@ struct Running {
   int ending = -1;  ///< an Ending comes from here, or the end of the file
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;     ///< when this hangs up nobody wants the outcome: the process ends
-  pid_t checks = -1;  ///< the process that checks it, which ends with it or is killed a second later
+  int owner = -1;  ///< when this hangs up nobody wants the outcome: the process ends
   const Outside* outside = nullptr;
   std::uint64_t memory = 0;  ///< most bytes that its processes together may hold, where there are several
   Waiting waiting{};         ///< filled where the wall clock ends it

@@ -36,7 +36,7 @@ std::optional<double> pressure_of(const Outside& outside);
 /// What is known when a wall clock ends a run.
 struct Waiting {
   std::optional<Usage> usage;      ///< of the program
-  double waited_s = 0.0;           ///< for a processor: the longest of the program, its checks, and the worker that attends it
+  double waited_s = 0.0;           ///< for a processor: the longest of the program and of the worker that attends it
   std::optional<double> pressure;  ///< asked for where there is no usage
 };
 

@@ -119,7 +119,6 @@ constexpr const char* kForged[][2] = {
     {"def f(x):\n  l = []\n  for i in range(99999): l = [l]\n  return l", "assert f(1) == [1]"},
     {"def f(x): return 'x' * (17 << 20)", "assert f(1) == 2"},
     {"def f(x): return set(i * ((1 << 61) - 1) for i in range(1, 50000))", "assert f(1) == 2"},
-    {"def f(x):\n  while True: yield 1", "assert list(f(1)) == [1]"},
 };
 
 TEST(Checks, NothingThatAProgramReachesDecides) {

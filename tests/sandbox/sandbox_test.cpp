@@ -243,8 +243,8 @@ TEST(Sandbox, AForkThatFailsEndsNobody) {
       if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) return std::string("no plain user");
       const pid_t bystander = ::fork();
       if (bystander == 0) ::pause();
-      const rlimit six{6, 6};  // two of the test, bystander, spawner, worker, interpreter
-      if (::setrlimit(RLIMIT_NPROC, &six) != 0) return std::string("no limit");
+      const rlimit seven{7, 7};  // two of the test, bystander, spawner, worker, interpreter and its checks
+      if (::setrlimit(RLIMIT_NPROC, &seven) != 0) return std::string("no limit");
       const std::string outcome = what_a_sandbox_says("print(1)", true);
       return outcome + (::waitpid(bystander, nullptr, WNOHANG) == 0 ? ", nobody ended" : ", the bystander ended");
     });

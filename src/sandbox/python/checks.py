@@ -162,7 +162,9 @@ PLAIN_CALLS = frozenset("abs len sorted set list tuple round min max sum any all
 
 
 def only_compares(body, words):
-    """Whether the tests only call functions of the program and compare what comes, without a loop: `assert f(1) == 2`, or such within `def check(candidate)`."""
+    """Whether the tests only call functions of the program and compare what comes, without a loop:
+    `assert f(1) == 2`, or such within `def check(candidate)`.
+    """
     nodes = [node for statement in body for node in ast.walk(statement)]
     if words.shadowed or words.pure or not all(isinstance(node, PLAIN) for node in nodes):
         return False
@@ -193,9 +195,11 @@ class Tests:
 
     def __init__(self, source):
         try:
-            body = ast.parse(source).body
+            self.prepare(ast.parse(source).body)
         except (SyntaxError, ValueError, RecursionError):
-            body = []
+            self.prepare([])
+
+    def prepare(self, body):
         self.check_nothing = all(isinstance(node, CHECK_NOTHING) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body)
         self.count = sum(isinstance(node, ast.Assert) for node in body)
         self.words = Vocabulary(body)
@@ -213,7 +217,9 @@ class Tests:
 
 
 class Checks:
-    """Tests against one program. Each assert at the top is a test; another statement that fails is one that did not pass, and ends the list."""
+    """Tests against one program. Each assert at the top is a test; another statement that fails is
+    one that did not pass, and ends the list.
+    """
 
     def __init__(self, tests, program):
         self.tests, self.program, self.compared = tests, program, None
@@ -245,7 +251,7 @@ class Checks:
             return f"expected {shown(right)}, got {shown(left)}" if sign == "==" else f"{shown(left)} {sign} {shown(right)} does not hold"
         if isinstance(error, Gone):
             return str(error)
-        text = str(error)
+        text = text_of(error)
         return json.dumps((type(error).__name__ + (": " + text if text else ""))[:SHOWN], ensure_ascii=False)
 
     def run(self):
@@ -267,6 +273,9 @@ class Checks:
                 continue
             if imports and isinstance(error, ImportError) and not hasattr(error, "remote_text") and not self.first:
                 raise Unusable(f"the tests of the prompt cannot be run here: {error}")
+            if self.program.gone and not self.program.heard:
+                self.said = self.why(error)
+                return
             self.count += not counted
             self.first = self.first or (tried if counted else self.count)
             self.said = self.said or self.why(error)

@@ -1,16 +1,17 @@
 """A warm interpreter of a worker: forks for every test, and the child gives up all rights before it reads a line of the code it runs.
 
-argv: server socket, own pid namespace (-1: second tier), file with the filter of system calls, working folder. The worker is the other side of the socket.
-A request is the text "RESOURCE SOFT HARD ... files BYTES" with five descriptors (stdin, stdout, stderr, code, report), and a sixth where tests follow, which run in
-a process of their own (checks.py). The answer is the pids of the program and of the checks (0: none), then the program's wait status, processor time in microseconds
-and peak memory in KiB.
+argv: server socket, own pid namespace (-1: second tier), file with the filter of system calls, working folder.
+The worker is the other side of the socket. A request is the text "RESOURCE SOFT HARD ... files BYTES wall SECONDS"
+with five descriptors (stdin, stdout, stderr, code, report), and a sixth where tests follow; "whole" at the end says
+that they are in that pipe already. The answer is the pid of the program, then its wait status, processor time in
+microseconds and peak memory in KiB. Tests are read and run in a process from which no program is forked.
 """
 import ast, atexit, bisect, builtins, collections, copy, ctypes, datetime, decimal, fractions, functools, gc, heapq, io, itertools, json, math, operator, os, random, re
 import resource, signal, socket, statistics, string, struct, sys, threading, time, traceback, types, typing
 
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
 MS_NOSUID, MS_NODEV = 2, 4
-PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 4, 22, 38, 47, 4
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 1, 4, 22, 38, 47, 4
 OUT_OF_MEMORY, OUT_OF_TIME = 86, 87  # exit statuses; the worker knows them
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -118,46 +119,48 @@ def be_program(words, descriptors, channel):
     os._exit(status & 255)
 
 
-def report_of(checks, program):
-    """How the checks ended (a letter), four counts, and why."""
-    try:
-        checks.run()
-    except Unusable as problem:
-        return told(b"u", said=str(problem))
-    return told(b"g" if program.gone else b"e", (checks.count, checks.passed, checks.first, checks.by_program), checks.said)
-
-
 def told(end, counts=(0, 0, 0, 0), said=""):
+    """How the checks ended (a letter), four counts, and why."""
     return end + struct.pack("4I", *counts) + said.encode("utf-8", "replace")[:2000]
 
 
-def become_checks(words, program, channel, report):
-    """In a process of their own, the checks have the limits of a program. What goes wrong before its first answer is their own fault."""
-    def short_of(what, end):
-        os.write(5, told(end if program.heard else b"u", said=f"the tests of the prompt run out of {what}"))
+def report_of(tests, program):
+    try:
+        checks = Checks(tests, program)
+        checks.run()
+    except Unusable as problem:
+        return told(b"u", said=str(problem))
+    except MemoryError:
+        return told(b"m" if program.heard else b"u", said="the tests of the prompt run out of memory")
+    return told(b"g" if program.gone else b"e", (checks.count, checks.passed, checks.first, checks.by_program), checks.said)
+
+
+def become_checks(words, program, report):
+    """In a process of their own, checks have the limits of a program. What goes wrong before its
+    first answer is their own fault.
+    """
+    def out_of_time(*_):
+        os.write(4, told(b"t" if program.heard else b"u", said="the tests of the prompt run out of processor time"))
         os._exit(0)
-    program.short_of = short_of
-    signal.signal(signal.SIGXCPU, lambda *_: short_of("processor time", b"t"))
-    confined(words, [0, 1, 2, channel, channel, report], report, False)
-    program.channel, program.before_large, program.values.before_rare = 4, None, None
+    signal.signal(signal.SIGXCPU, out_of_time)
+    confined(words, [0, 1, 2, program.channel, report], report, False)
+    signal.setitimer(signal.ITIMER_REAL, float(words[words.index("wall") + 1]) + 1.0)  # where they wait for what is not the program
+    program.channel, program.before_large, program.values.before_rare = 3, None, None
 
 
 def be_checks(words, tests, channel, report):
     """`tests`: ready ones, or the descriptor that they come from."""
     program = Program(channel)
-    source = all_of(tests).decode() if isinstance(tests, int) else ""
-    become_checks(words, program, channel, report)
-    try:
-        os.write(5, report_of(Checks(tests if not source else Tests(source), program), program))
-    except Unusable as problem:
-        os.write(5, told(b"u", said=str(problem)))
-    except MemoryError:
-        program.short_of("memory", b"m")
+    source = None if isinstance(tests, Tests) else all_of(tests).decode()
+    become_checks(words, program, report)
+    os.write(4, report_of(tests if source is None else Tests(source), program))
     os._exit(0)
 
 
 def run_plain(words, tests, channel, report):
-    """Plain tests run nobody's code, so this process does it. Where a value is large, or none of the common ones, a process of their own goes on: its pid, else 0."""
+    """Plain tests run nobody's code, so this process does it. Where a value is large, or none of
+    the common ones, a process of their own goes on: its pid, else 0.
+    """
     program = Program(channel)
 
     def hand_over():
@@ -165,30 +168,19 @@ def run_plain(words, tests, channel, report):
         demand(0 if pid >= 0 else -1)
         if pid > 0:
             raise HandedOver(pid)
-        become_checks(words, program, channel, report)
+        become_checks(words, program, report)
     program.before_large = program.values.before_rare = hand_over
     try:
-        said = report_of(Checks(tests, program), program)
+        said = report_of(tests, program)
     except HandedOver as other:
         return other.args[0]
-    except MemoryError:
-        program.short_of("memory", b"m")
+    except Exception as error:  # this process must outlive whatever a program hands over
+        said = told(b"g", said=type(error).__name__)
     if program.channel != channel:
-        os.write(5, said)
+        os.write(4, said)
         os._exit(0)
     os.write(report, said)
     return 0
-
-
-def warm_up():
-    """What Python makes at the first use, every child would make anew."""
-    answers, program, replies = Answers({"f": lambda x: [x]}, None), Program(None), []
-    program.send = lambda *request: replies.append(answers.answer(program.values.encode(list(request))))
-    program.receive = lambda: (program.values.decode(replies[0])[0], program.values.decode(replies.pop())[1:])
-    for source in ("assert f(1) == [1]\nassert f([2]) == [[2]]", "assert f(1) == [1]\nfor x in [2]: assert f([x]) == [[2]]"):
-        checks = Checks(Tests(source), program)
-        checks.run()
-        demand(0 if checks.passed == checks.count else -1)
 
 
 known_tests = {}  # by their text; answers to one prompt come together
@@ -202,18 +194,52 @@ def tests_of(source):
     return known_tests[source]
 
 
-def begin_checks(words, tests, report):
-    """The pid of the process of the checks (0: this one runs them), both ends of the channel to the program, and the tests."""
-    ours, theirs = (end.detach() for end in socket.socketpair())
-    tests = tests_of(all_of(os.dup(tests))) if "whole" in words else tests
-    if isinstance(tests, Tests) and tests.is_plain:
-        return 0, ours, theirs, tests
+def serve_checks(orders):
+    """In a process from which no program is forked, since what is expected stays in its memory. An
+    order has the tests, the channel to the program and where to report.
+    """
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(orders, 4096, 3)
+        if not message:
+            os._exit(0)
+        words, (tests, channel, report) = message.decode().split(), descriptors
+        ready = tests_of(all_of(os.dup(tests))) if "whole" in words else tests
+        if isinstance(ready, Tests) and ready.is_plain:
+            pid = run_plain(words, ready, channel, report)
+        else:
+            pid = fork()
+            demand(0 if pid >= 0 else -1)
+            if pid == 0:
+                be_checks(words, ready, channel, report)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if pid > 0:
+            os.waitpid(pid, 0)  # it ends with the program, or has nothing more to ask
+        orders.sendall(b"d")
+
+
+def warm_up():
+    """What Python makes at the first use, every child would make anew."""
+    answers, program, replies = Answers({"f": lambda x: [x]}, None), Program(None), []
+    program.send = lambda *request: replies.append(answers.answer(program.values.encode(list(request))))
+    program.receive = lambda: (program.values.decode(replies[0])[0], program.values.decode(replies.pop())[1:])
+    for source in ("assert f(1) == [1]\nassert f([2]) == [[2]]", "assert f(1) == [1]\nfor x in [2]: assert f([x]) == [[2]]"):
+        checks = Checks(Tests(source), program)
+        checks.run()
+        demand(0 if checks.passed == checks.count else -1)
+
+
+def begin_checks():
+    """A socket to the process that runs them."""
+    ours, theirs = socket.socketpair()
     pid = fork()
     demand(0 if pid >= 0 else -1)
-    if pid == 0:
-        be_checks(words, tests, ours, report)
-    os.close(ours)
-    return pid, None, theirs, tests
+    if pid > 0:
+        return ours
+    ours.close()
+    server.close()
+    serve_checks(theirs)
 
 
 def begin_program(words, descriptors, channel):
@@ -232,25 +258,26 @@ def serve():
     warm_up()
     gc.collect()
     gc.freeze()
+    orders = begin_checks()
     server.sendall(b"ready")
     while True:
         message, descriptors, _, _ = socket.recv_fds(server, 4096, 6)
         if not message:
             os._exit(0)
-        words, report = message.decode().split(), descriptors[4]
-        checked = len(descriptors) == 6
-        checks, ours, theirs, tests = begin_checks(words, descriptors[5], report) if checked else (0, None, None, None)
-        pid = begin_program(words, descriptors[:5], theirs)
-        for descriptor in [*descriptors[:4], *descriptors[5:], *([theirs] if checked else [])]:
-            os.close(descriptor)
-        server.sendall(struct.pack("qq", pid, checks))
-        if ours is not None:
-            checks = run_plain(words, tests, ours, report)
-            os.close(ours)
-        os.close(report)
-        if checks:
-            os.waitpid(checks, 0)  # it ends with the program, or has nothing more to ask
+        channel, checked = None, len(descriptors) == 6
         if checked:
+            far, near = socket.socketpair()
+            socket.send_fds(orders, [message], [descriptors[5], far.fileno(), descriptors[4]])
+            far.close()
+            channel = near.detach()
+            descriptors.append(channel)
+        pid = begin_program(message.decode().split(), descriptors[:5], channel)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        server.sendall(struct.pack("q", pid))
+        if checked:
+            if not orders.recv(1):
+                os._exit(1)
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
         server.sendall(struct.pack("qqq", status, int((usage.ru_utime + usage.ru_stime) * 1e6), usage.ru_maxrss))

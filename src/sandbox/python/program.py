@@ -23,6 +23,13 @@ def is_plain(value):
     return type(value) in ATOMS or type(value) in PARTS_OF or type(value) in (int, list)
 
 
+def text_of(error):
+    try:
+        return str(error)
+    except Exception:  # an argument that cannot be written, such as an integer of 5000 digits
+        return ""
+
+
 async def awaited(value):
     return await value
 
@@ -116,7 +123,7 @@ class Answers:
             raise
         except BaseException as error:
             own = self.number(error) if type(error).__module__ != "builtins" else None
-            return self.values.encode(["raised", type(error), str(error), list(error.args), own])
+            return self.values.encode(["raised", type(error), text_of(error), list(error.args), own])
 
     def serve(self, until=None):
         """Answers until the channel ends, or until the checking process has returned from a

@@ -138,7 +138,9 @@ def send(channel, message, write=os.write):
 
 
 def receive(channel, most, before_large=None, read=os.read):
-    """None at the end; nothing of a message that is too long. `before_large` is called before one is read."""
+    """None at the end; nothing of a message that is too long. `before_large` is called before one
+    is read.
+    """
     def exactly(count):
         parts = []
         while count > 0:
