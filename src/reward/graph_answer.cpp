@@ -31,10 +31,12 @@ struct Marks {
   const char* reason = "";
 };
 
-/// Characters and words that stand between nodes: arrows, dashes, quotation marks. An arrow to the left is none, for it says the opposite.
+/// Characters and words that stand between nodes: arrows, dashes, quotation marks. An arrow to the
+/// left is none, for it says the opposite.
 constexpr std::string_view kBetween[] = {"→", "⟶", "⇒", "➔", "➝", "➜", "➡", "↦", "—", "–", "−", "“", "”", "‘", "’", "«", "»", " and ", "*"};
 
-/// "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B", "ABC"; none where anything else stands there.
+/// "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B", "ABC"; none where anything else stands
+/// there.
 std::optional<std::vector<std::size_t>> nodes_named(std::string_view given, std::size_t nodes) {
   std::string text(given);
   for (const std::string_view mark : kBetween)

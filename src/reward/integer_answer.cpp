@@ -17,7 +17,8 @@ bool is_canonical_integer(std::string_view s) {
   return s != "-0" && is_canonical_natural(s.substr(1));
 }
 
-/// Without thousands commas, and with an ASCII minus: how people write integers. Anything else stays, and is then no canonical integer.
+/// Without thousands commas, and with an ASCII minus: how people write integers. Anything else
+/// stays, and is then no canonical integer.
 std::string without_commas(const std::string& s) {
   const std::string number = text::normal_answer(s);
   const bool is_grouped = s.find(',') != std::string::npos && s.find('.') == std::string::npos && s.find('+') == std::string::npos &&

@@ -24,7 +24,8 @@ class VerdictReader {
   VerdictReader(const std::string& given, double lowest, double highest);
 
   bool takes_first() const { return takes_first_; }  ///< whatever is written behind a verdict changes nothing
-  /// 0 to 1; none where the text holds no verdict outside of thoughts (<think>...</think>), one that the token limit may have cut (`finished` is false then), or one outside the scale.
+  /// 0 to 1; none where the text holds no verdict outside of thoughts (<think>...</think>), one
+  /// that the token limit may have cut (`finished` is false then), or one outside the scale.
   std::optional<double> read(std::string_view said, bool finished) const;
 
  private:

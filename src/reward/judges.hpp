@@ -23,7 +23,8 @@ struct Response {
 Score judge_exact_match(const Prompt& prompt, const Response& response);
 
 /// correct: the answer is the reference integer, or quotient "r" remainder for a division, in its one canonical spelling (no leading zero, no plus,
-/// no "-0") but for thousands commas and U+2212; one found within a longer response is brought into it first (1,050. is 1050). format: complete and so spelt. Score::answer: the canonical text.
+/// no "-0") but for thousands commas and U+2212; one found within a longer response is brought into
+/// it first (1,050. is 1050). format: complete and so spelt. Score::answer: the canonical text.
 Score judge_integer_answer(const Prompt& prompt, const Response& response);
 
 /// The reference is "3 5 7 25=40". correct: the answer is an expression (expression.hpp) of exactly that value, each given number used at most as

@@ -9,7 +9,8 @@ namespace {
 
 bool is_number(const std::string& s) { return !s.empty() && s.find_first_not_of("-0123456789.") == std::string::npos; }
 
-/// The answer in the form in which answers are compared; of more than a number, the number that it is without marks around it and remarks behind it.
+/// The answer in the form in which answers are compared; of more than a number, the number that it
+/// is without marks around it and remarks behind it.
 std::string normal(const std::string& answer) {
   std::string as_written = text::normal_answer(answer);
   if (is_number(as_written)) return as_written;

@@ -55,7 +55,8 @@ std::string_view without_words_around(std::string_view text) {
   return without_marks(text);
 }
 
-/// Whether the text behind a letter is its option's, with or without a remark behind that, or nothing but a remark.
+/// Whether the text behind a letter is its option's, with or without a remark behind that, or
+/// nothing but a remark.
 bool says_option(std::string_view text, std::size_t option, const std::vector<std::string>& options) {
   if (same(text, options[option])) return true;
   const text::Tokens tokens(text);

@@ -71,7 +71,8 @@ class Reader {
   }
 
  private:
-  /// Whether what stands at `i` can no longer change: a word at the very end of what was said so far may go on.
+  /// Whether what stands at `i` can no longer change: a word at the very end of what was said so
+  /// far may go on.
   bool is_known(std::size_t i) const { return finished_ || i + 1 < t_.size() || (i < t_.size() && !t_.is(i, Kind::word) && !t_.is(i, Kind::number)); }
 
   /// "yes or no", "yes/no": where it ends; `i` where it is none.

@@ -34,8 +34,9 @@ std::string filled(const std::string& asked, const Question& question) {
   return text::filled(asked, places);
 }
 
-/// What the judge's prompt has right behind the answer, such as "Reference answer:": an answer that spells it would end before its end. Only marks of some length: a
-/// lone stop or line break may stand in any answer.
+/// What the judge's prompt has right behind the answer, such as "Reference answer:": an answer that
+/// spells it would end before its end. Only marks of some length: a lone stop or line break may
+/// stand in any answer.
 std::vector<std::string> end_marks(const std::string& asked) {
   constexpr std::string_view kPlace = "{response}";
   constexpr std::size_t kLeast = 4;  // bytes

@@ -44,8 +44,9 @@ class JudgeModel {
 
   /// What the model reads of a question. A judge: judge.prompt as the user's turn of the folder's chat template, or as it is where the folder has none.
   /// A reward model: judge.prompt as it is; where that is empty prompt and response as user's and assistant's turn of the template. Special tokens that
-  /// prompt, response or reference spell out are left out of them, so that no answer can end its turn and speak for the judge. So is what the prompt has right
-  /// behind {response} ("Reference answer:"): no answer can end its place and give a reference of its own.
+  /// prompt, response or reference spell out are left out of them, so that no answer can end its
+  /// turn and speak for the judge. So is what the prompt has right behind {response} ("Reference
+  /// answer:"): no answer can end its place and give a reference of its own.
   std::vector<std::int32_t> tokens(const Question& question) const;
   bool opens_thought() const { return opens_thought_; }  ///< the prompt ends in <think>: up to its end nothing that is said is a verdict
   JudgeKey key(std::span<const std::int32_t> tokens) const;

@@ -1,7 +1,9 @@
-// From the end backwards: the last announcement of a value, else of words; then whether it was taken back. (long: one grammar whose rules call each other)
+// From the end backwards: the last announcement of a value, else of words; then whether it was
+// taken back.
 #include "text/announcement.hpp"
 
 #include "text/candidate.hpp"
+#include "text/conclusion.hpp"
 
 #include <algorithm>
 
@@ -15,7 +17,6 @@ constexpr std::size_t kMostName = 4;        // words of an answer that is a name
 constexpr std::size_t kMostNouns = 1000;    // mentions of an answer that are looked at
 constexpr std::size_t kMostPieces = 20;     // announcements that are one answer
 constexpr std::size_t kMostSentences = 12;  // behind which a conclusion is looked for
-constexpr std::size_t kMostSentence = 400;  // tokens of one
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
@@ -23,12 +24,6 @@ const AnnouncementWords& words() {
 }
 
 bool ends_with(std::string_view word, std::string_view tail) { return word.size() > tail.size() && word.ends_with(tail); }
-
-std::size_t sentence_begin(const Tokens& t, std::size_t at) {
-  const std::size_t least = at > kMostSentence ? at - kMostSentence : 0;
-  while (at > least && !t.is(at - 1, Kind::line) && !(t.is(at - 1, Kind::stop) && t.is_spaced(at))) --at;
-  return at;
-}
 
 class Announcements {
  public:
@@ -187,7 +182,7 @@ class Announcements {
     Candidate found = announced_at(t_, at, t_.size());
     if (found.weight != Weight::text) return found;
     const std::size_t end = std::min(sentence_end(t_, found.begin), found.begin + kMostSentence);
-    Candidate inner = concluded(found.begin, end);
+    Candidate inner = concluded(t_, found.begin, end);
     if (inner.weight == Weight::value) return inner;
     const bool is_prose = end > found.begin + kMostName || words().premises.begins(t_, found.begin);
     if (t_.is(at - 1, Kind::colon) && is_prose) inner = line_conclusion(found.begin);
@@ -200,7 +195,7 @@ class Announcements {
     std::vector<std::size_t> begins;
     for (std::size_t i = at; i < t_.size() && !t_.is(i, Kind::line) && begins.size() < kMostSentences; i = sentence_end(t_, i) + 1) begins.push_back(i);
     for (std::size_t i = begins.size(); i-- > 0;)
-      if (Candidate found = concluded(begins[i], sentence_end(t_, begins[i])); found.weight == Weight::value) return found;
+      if (Candidate found = concluded(t_, begins[i], sentence_end(t_, begins[i])); found.weight == Weight::value) return found;
     return {};
   }
 
@@ -234,127 +229,12 @@ class Announcements {
       begin = sentence_begin(t_, end);
       while (end == begin && begin > 0) end = begin - 1, begin = sentence_begin(t_, end);
     }
-    return concluded(begin, end);
-  }
-
- public:
-  /// What a sentence [at, end) comes to.
-  Candidate concluded(std::size_t at, std::size_t end) const {
-    bool concludes = false;
-    for (std::size_t before = t_.size() + 1; before != at;) {
-      before = at;
-      while (at < end && (t_.is(at, Kind::comma) || t_.is(at, Kind::bullet) || t_.is(at, Kind::mark) || t_.is(at, Kind::ornament) || t_.is(at, Kind::colon) ||
-                          t_.is(at, Kind::arrow)))
-        ++at;
-      if (const std::size_t next = words().concluding.behind(t_, at); next != at) at = next, concludes = true;
-    }
-    if (at >= end || words().premises.begins(t_, at)) return {};
-    if (t_.is(at, Kind::equals)) ++at;  // "= 5"
-    if (is_value(t_, at) && !is_sum(at, end)) {
-      Candidate first = taken(t_, at, end);
-      const bool is_subject = t_.word(first.end) == "is" || t_.word(first.end) == "are" || words().denials.begins(t_, first.end);
-      if (!is_subject || words().approvals.begins(t_, first.end)) return first;
-    }
-    const std::size_t from = std::max(last_equals(at, end), std::max(last_verb(at, end), last_formula(at, end)));
-    if (from > at) return taken(t_, from, end);
-    return concludes ? only_number(at, end) : Candidate{};
-  }
-
- private:
-  /// Arithmetic before an equals sign: what counts is behind the last one.
-  bool is_sum(std::size_t at, std::size_t end) const {
-    std::size_t numbers = 0;
-    for (; at < end && !t_.is(at, Kind::equals); ++at) {
-      if (t_.is(at, Kind::word) && (t_.word(at).size() > 1 || numbers > 0)) return numbers > 0 && last_equals(at, end) > 0;
-      if (t_.is(at, Kind::formula) || t_.is(at, Kind::command) || t_.is(at, Kind::word)) return false;
-      numbers += t_.is(at, Kind::number) ? 1 : 0;
-    }
-    return at < end && numbers > 0;
-  }
-
-  std::size_t last_equals(std::size_t at, std::size_t end) const {
-    for (std::size_t i = end; i-- > at;) {
-      if (!t_.is(i, Kind::equals) || !is_value(t_, i + 1)) continue;
-      std::size_t name = i;  // x = 3 or x = 5: from the first name on
-      while (name > at && is_named(name, at)) name -= 1;
-      return name < i ? first_named(at, name) : i + 1;
-    }
-    return 0;
-  }
-  /// Whether a name of one letter stands before the equals sign at `i`.
-  bool is_named(std::size_t i, std::size_t at) const {
-    return i > at && t_.is(i, Kind::equals) && t_.is(i - 1, Kind::word) && t_.spelt(i - 1).size() <= 2 && is_value(t_, i - 1);
-  }
-  std::size_t first_named(std::size_t at, std::size_t name) const {
-    for (std::size_t i = name; i-- > at + 1;) {
-      if (t_.is(i, Kind::equals) && is_named(i, at)) name = i - 1;
-      else if (!(t_.is(i, Kind::number) || t_.is(i, Kind::comma) || t_.is(i, Kind::dash) || t_.is(i, Kind::sign) || t_.is(i, Kind::word) ||
-                 t_.is(i, Kind::command)))
-        break;
-      if (t_.is(i, Kind::word) && t_.word(i).size() > 2 && t_.word(i) != "and") break;
-    }
-    return name;
-  }
-
-  std::size_t last_verb(std::size_t at, std::size_t end) const {
-    for (std::size_t i = end; i-- > at;) {
-      const std::size_t behind = t_.is(i, Kind::arrow) || t_.is(i, Kind::colon) ? i + 1 : words().verbs.behind(t_, i);
-      if (behind == i || behind >= end) continue;
-      std::size_t value = behind;
-      int leads = 0;
-      for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads)
-        before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
-      if (value < end && is_value(t_, value) && !words().denials.begins(t_, behind)) return value;
-    }
-    return 0;
-  }
-
-  /// The last formula, and those before it in one list with it.
-  std::size_t last_formula(std::size_t at, std::size_t end) const {
-    std::size_t first = 0;
-    for (std::size_t i = end; i-- > at;) {
-      if (t_.is(i, Kind::formula)) first = i;
-      else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and" ||
-               words().hedges.begins(t_, i))
-        continue;
-      else break;
-    }
-    return first;
-  }
-
-  Candidate only_number(std::size_t at, std::size_t end) const {
-    std::size_t count = 0, found = at;
-    for (std::size_t i = at; i < end; ++i)
-      if (t_.is(i, Kind::number)) found = i, ++count;
-    if (count != 1) return {};
-    if (found > at && t_.is(found - 1, Kind::currency)) --found;
-    if (found > at && !t_.is_spaced(found) && (t_.is(found - 1, Kind::dash) || t_.is(found - 1, Kind::sign))) --found;
-    return taken(t_, found, end);
+    return concluded(t_, begin, end);
   }
 
   const Tokens& t_;
   bool asks_ = false;  ///< the text has questions of its own: "Q: ..."
 };
-
-struct Sentence {
-  std::size_t begin, end;
-};
-
-/// The last sentences from token `from` on, the last one first.
-std::vector<Sentence> last_sentences(const Tokens& t, std::size_t from) {
-  std::vector<Sentence> all;
-  std::size_t end = t.size();
-  while (end > from && all.size() < kMostSentences) {
-    if (t.is(end - 1, Kind::line) || t.is(end - 1, Kind::stop)) {
-      --end;
-      continue;
-    }
-    const std::size_t begin = std::max(from, sentence_begin(t, end - 1));
-    all.push_back({begin, std::min(sentence_end(t, begin), end)});
-    end = begin;
-  }
-  return all;
-}
 
 bool holds(const Tokens& t, const Sentence& s, const Phrases& phrases) {
   for (std::size_t i = s.begin; i < s.end; ++i)
@@ -368,13 +248,13 @@ bool holds_value(const Tokens& t, const Sentence& s) {
   return false;
 }
 
-/// What is said after an announcement that begins by taking something back: another answer, that there is none, or nothing.
+/// What is said after an announcement that begins by taking something back: another answer, that
+/// there is none, or nothing.
 Candidate corrected(const Tokens& t, const Candidate& first) {
-  const auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()));
+  const auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()), kMostSentences);
   const auto begins = [&](const Sentence& s) { return words().corrections.begins(t, skip_marks(t, s.begin)); };
   const auto from = std::find_if(later.rbegin(), later.rend(), begins);
   if (from == later.rend()) return first;
-  const Announcements reader(t);
   bool retracted = false;
   Candidate other;
   for (auto s = from; s != later.rend(); ++s) {
@@ -386,7 +266,7 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
     for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again)
       before = at, at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     const bool concludes = is_correction || words().concluding.begins(t, at) || t.word(at) == "it" || t.word(at) == "it's" || retracted;
-    Candidate found = concludes ? reader.concluded(at, s->end) : Candidate{};
+    Candidate found = concludes ? concluded(t, at, s->end) : Candidate{};
     if (found.weight == Weight::value && !(is_correction && t.is(at, Kind::word) && !retracted && t.word(at) == "let")) other = std::move(found);
   }
   if (other.weight == Weight::value) return other;
@@ -406,9 +286,10 @@ std::optional<Announced> last_announcement(const Tokens& tokens) {
 }
 
 std::optional<Announced> last_conclusion(const Tokens& tokens) {
-  const Announcements reader(tokens);
-  for (const Sentence& s : last_sentences(tokens, 0)) {
-    Candidate found = reader.concluded(s.begin, s.end);
+  for (const Sentence& s : last_sentences(tokens, 0, kMostSentences)) {
+    const bool doubted = holds(tokens, s, words().supposed) || holds(tokens, s, words().denials);
+    if (doubted && holds(tokens, s, words().answers)) return std::nullopt;  // "I doubt that the answer is 42."
+    Candidate found = concluded(tokens, s.begin, s.end);
     if (found.weight == Weight::value) return said(std::move(found));
     if (holds(tokens, s, words().doubts) || (holds_value(tokens, s) && !words().premises.begins(tokens, s.begin))) return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// The tables; jobs/announcements.md shows what they read. (long: a table)
+// The tables; jobs/announcements.md shows what they read. (long: words, one a line)
 #include "text/announcement_words.hpp"
 
 #include "text/prose.hpp"
@@ -241,7 +241,18 @@ const AnnouncementWords& announcement_words() {
                 "it equals",
                 "my",
                 "our"},
-      .remarks = {"because",
+      .remarks = {"long",
+                  "tall",
+                  "high",
+                  "wide",
+                  "deep",
+                  "away",
+                  "heavy",
+                  "thick",
+                  "in length",
+                  "in height",
+                  "in width",
+                  "because",
                   "since",
                   "as",
                   "which",

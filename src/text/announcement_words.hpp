@@ -1,4 +1,5 @@
-// The words by which answers are announced, led into, remarked upon and taken back: tables for announcement.cpp.
+// The words by which answers are announced, led into, remarked upon and taken back: tables for
+// announcement.cpp.
 #pragma once
 
 #include "text/answer_tokens.hpp"
@@ -14,7 +15,8 @@ namespace rollcall::text {
 class Phrases {
  public:
   Phrases(std::initializer_list<std::string_view> phrases);
-  /// Where the phrase that begins at token `at` ends; `at` where none does. Marks between its words do not matter.
+  /// Where the phrase that begins at token `at` ends; `at` where none does. Marks between its words
+  /// do not matter.
   std::size_t behind(const Tokens& tokens, std::size_t at) const;
   bool begins(const Tokens& tokens, std::size_t at) const { return behind(tokens, at) != at; }
 

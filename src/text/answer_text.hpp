@@ -23,7 +23,8 @@ struct MarkedAnswer {
 std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::string_view marker);
 
 /// The form in which answers are compared. A decimal number, possibly with a leading $ or +, thousands commas, needless zeros or a closing period,
-/// becomes its shortest spelling: "$1,050.00." -> "1050", "-0.50" -> "-0.5", U+2212 for a minus. Other text is only trimmed. No number is ever rounded.
+/// becomes its shortest spelling: "$1,050.00." -> "1050", "-0.50" -> "-0.5", U+2212 for a minus.
+/// Other text is only trimmed. No number is ever rounded.
 std::string normal_answer(std::string_view answer);
 
 /// Share of bytes, in [0, 1], that belong to printable characters: newline, tab, U+0020..U+007E and, as valid UTF-8, U+00A0 upwards. 0 for an empty text.

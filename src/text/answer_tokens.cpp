@@ -37,7 +37,8 @@ struct Range {
   Kind kind;
 };
 
-/// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter; what is missing below is a sign.
+/// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter;
+/// what is missing below is a sign.
 constexpr Range kCharacters[] = {
     {'!', '!', Kind::stop},           {'"', '"', Kind::quote},          {'$', '$', Kind::currency},       {'(', '(', Kind::open},
     {')', ')', Kind::close},          {',', ',', Kind::comma},          {'-', '-', Kind::dash},           {'.', '.', Kind::stop},
@@ -83,6 +84,7 @@ class Scanner {
       else if (c == '$') dollar();
       else if (c == '*' || c == '_' || c == '~') emphasis();
       else if (c == '#') heading();
+      else if (const std::size_t tag = c == '<' ? tag_end() : 0; tag > 0) take(Kind::mark, tag);
       else if ((c == '>' || c == '+' || c == '-') && begins_line() && follows_space(at_ + 1)) take(c == '>' ? Kind::mark : Kind::bullet, at_ + 1);
       else other();
     }
@@ -139,6 +141,7 @@ class Scanner {
     std::size_t end = at_ + 1;
     while (is_letter(at(end))) ++end;
     const std::string_view name = s_.substr(at_ + 1, end - at_ - 1);
+    if (name == "n") return take(Kind::line, end);  // a line break that was written out
     if (name == "begin") {
       const std::size_t close = find("\\end{", end, no_end_);
       if (close != kNone && closing_[close + 4] > 0) return take(Kind::formula, closing_[close + 4], at_, closing_[close + 4]);
@@ -153,7 +156,8 @@ class Scanner {
     take(Kind::command, end);
   }
 
-  /// Two dollars around a formula, as Pandoc tells them from prices: no space within, no digit behind. Spaces on both sides within are understood as well.
+  /// Two dollars around a formula, as Pandoc tells them from prices: no space within, no digit
+  /// behind. Spaces on both sides within are understood as well.
   void dollar() {
     if (at(at_ + 1) == '$') {
       const std::size_t end = find("$$", at_ + 2, no_dollars_);
@@ -184,6 +188,16 @@ class Scanner {
                             : s_[at_] == '_' ? within
                                              : (between && end == at_ + 1) || (is_digit(before) && is_digit(behind)) || (within && end == at_ + 1);
     take(arithmetic ? Kind::sign : Kind::mark, end);
+  }
+
+  /// One behind a tag of HTML that only sets text off; 0: there is none.
+  std::size_t tag_end() const {
+    std::size_t end = at_ + (at(at_ + 1) == '/' ? 2 : 1);
+    const std::size_t name = end;
+    while (is_letter(at(end)) && end < name + 8) ++end;
+    for (const std::string_view known : {"b", "i", "u", "em", "strong", "code", "mark", "p", "span", "br", "tt", "center"})
+      if (s_.substr(name, end - name) == known && at(end) == '>') return end + 1;
+    return 0;
   }
 
   void heading() {

@@ -39,7 +39,8 @@ struct Token {
   std::size_t inner = 0, last = 0;  ///< what a formula holds
 };
 
-/// A text and its tokens in order; white space is none. Linear in the text's length; any bytes are safe.
+/// A text and its tokens in order; white space is none. Linear in the text's length; any bytes are
+/// safe.
 struct Tokens {
   explicit Tokens(std::string_view given);
 

@@ -28,7 +28,8 @@ std::size_t closing(std::string_view s, std::size_t open) {
   return kNone;
 }
 
-/// The last box that begins before `before`; one without braces is none. `end` is kNone where it never closes.
+/// The last box that begins before `before`; one without braces is none. `end` is kNone where it
+/// never closes.
 std::optional<Box> box_before(std::string_view s, std::size_t before) {
   for (std::string_view left = s.substr(0, before); !left.empty();) {
     const std::size_t boxed = left.rfind("\\boxed"), framed = left.rfind("\\fbox");

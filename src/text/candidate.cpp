@@ -1,4 +1,4 @@
-// Token by token, with a row of the tables for each way in which an answer ends. (long: one walk over the tokens, a case a kind of token)
+// Token by token, with a row of the tables for each way in which an answer ends.
 #include "text/candidate.hpp"
 
 #include "text/answer_text.hpp"
@@ -11,66 +11,11 @@ namespace {
 constexpr std::size_t kMostTokens = 300;  // of an answer
 constexpr std::size_t kMostSkipped = 8;   // words before the value of an announcement: "the ordered pair (3, 5)"
 constexpr int kMostLeads = 12;            // phrases that lead in, one behind the other
-constexpr std::size_t kMostNested = 6;    // signs and brackets before a value
 constexpr std::size_t kMostSecond = 40;   // tokens in which a further answer is looked for
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
   return all;
-}
-
-bool is_one_letter(std::string_view word) { return word.size() == 1 && static_cast<unsigned char>(word[0]) < 0x80; }
-
-/// The number of a number in words: "twenty-one", "half".
-bool is_number_word(const Tokens& t, std::size_t at) {
-  const std::string_view word = t.word(at);
-  if (word == "one" || word == "half" || word == "minus" || word == "negative") {
-    const std::string_view next = t.word(at + 1);
-    for (const std::string_view verb :
-         {"of", "can", "could", "might", "may", "must", "should", "has", "gets", "that", "would", "way", "thing", "is", "signs", "sign"})
-      if (next == verb) return false;
-    if (word == "minus" || word == "negative") return is_value(t, at + 1);
-  }
-  if (words().numbers.begins(t, at)) return true;
-  const std::size_t hyphen = word.find('-');
-  return hyphen != std::string_view::npos && word.substr(hyphen - 1, 3) != "y-o" && hyphen >= 3 && word.substr(hyphen - 2, 2) == "ty";
-}
-
-/// "a" before a word, "A" at the beginning of a sentence, "I".
-bool is_article(const Tokens& t, std::size_t at) {
-  const std::string_view spelt = t.spelt(at), next = t.word(at + 1);
-  if ((spelt != "a" && spelt != "A" && spelt != "I") || next.empty() || !t.is_spaced(at + 1) || next == "and" || next == "or") return false;
-  if (spelt != "A") return true;
-  return (at == 0 || t.is(at - 1, Kind::stop) || t.is(at - 1, Kind::line)) && !words().remarks.begins(t, at + 1);
-}
-
-bool is_value_within(const Tokens& t, std::size_t at, std::size_t depth) {
-  while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament)) ++at;
-  if (at >= t.size() || depth > kMostNested) return false;
-  const std::string_view spelt = t.spelt(at);
-  switch (t[at].kind) {
-    case Kind::number:
-    case Kind::formula: return true;
-    case Kind::command: return true;
-    case Kind::currency:
-    case Kind::open:
-      return is_value_within(t, at + 1, depth + 1) || (t.is(at, Kind::open) && t.is(at + 1, Kind::close)) ||
-             (t.is(at, Kind::currency) && t.is(at + 1, Kind::stop) && t.is(at + 2, Kind::number));
-    case Kind::dash: return spelt == "-" && (!t.is_spaced(at + 1) || t.is(at + 1, Kind::number)) && is_value_within(t, at + 1, depth + 1);
-    case Kind::stop: return spelt == "." && t.is(at + 1, Kind::number) && !t.is_spaced(at + 1);
-    case Kind::sign:
-      for (const std::string_view alone : {"∞", "∅", "ℝ", "ℕ", "ℤ", "π", "½", "¼", "¾", "⅓", "⅔"})
-        if (spelt == alone) return true;
-      return is_value_within(t, at + 1, depth + 1);
-    case Kind::word: break;
-    default: return false;
-  }
-  if (is_one_letter(t.word(at))) return !is_article(t, at);
-  if (t.is(at + 1, Kind::equals) && spelt.size() <= 3) return true;
-  if (t.is(at + 1, Kind::open) && !t.is_spaced(at + 1) && spelt.size() <= 2) return true;
-  if (spelt.size() <= 3 && spelt.find_first_of("0123456789") != std::string_view::npos) return true;  // x1
-  if (spelt.size() <= 4 && spelt.find_first_not_of("IVX") == std::string_view::npos) return true;     // II
-  return words().functions.begins(t, at) || is_number_word(t, at) || spelt == "π" || spelt == "½";
 }
 
 class Taker {
@@ -228,7 +173,8 @@ class Taker {
     end();
   }
 
-  /// A bracket behind a value that says something about it ends the answer; "(3, 5)" and "f(x)" do not.
+  /// A bracket behind a value that says something about it ends the answer; "(3, 5)" and "f(x)" do
+  /// not.
   bool opens_remark() const {
     if (!begun() || !t_[at_].spaced || depth_ > 0 || joined_) return false;
     if (t_.is(at_ - 1, Kind::formula)) return true;
@@ -310,7 +256,8 @@ class Taker {
   bool ended_ = false, listed_ = false, joined_ = false;
 };
 
-/// A further answer in what remains of the sentence, or at the beginning of the next one; the token before its value.
+/// A further answer in what remains of the sentence, or at the beginning of the next one; the token
+/// before its value.
 std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t limit) {
   const std::size_t end = std::min({sentence_end(t, first.end), limit, t.size(), first.end + kMostSecond});
   const auto piece = [&](std::size_t at) {
@@ -329,23 +276,6 @@ std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t 
 }
 
 }  // namespace
-
-std::size_t skip_marks(const Tokens& t, std::size_t at) {
-  while (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament)) ++at;
-  return at;
-}
-
-bool is_value(const Tokens& tokens, std::size_t at) { return is_value_within(tokens, at, 0); }
-
-std::size_t sentence_end(const Tokens& t, std::size_t at) {
-  for (; at < t.size(); ++at) {
-    if (t.is(at, Kind::line)) return at;
-    const bool closes = at + 1 >= t.size() || t.is_spaced(at + 1) || t.is(at + 1, Kind::line) || t.is(at + 1, Kind::mark) || t.is(at + 1, Kind::quote) ||
-                        t.is(at + 1, Kind::close);
-    if (t.is(at, Kind::stop) && (closes || static_cast<unsigned char>(t.spelt(at)[0]) >= 0x80)) return at;
-  }
-  return at;
-}
 
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
   Taker taker(tokens, at, limit);

@@ -3,6 +3,7 @@
 
 #include "text/announcement_words.hpp"
 #include "text/answer_tokens.hpp"
+#include "text/token_values.hpp"
 
 #include <cstddef>
 #include <string>
@@ -24,12 +25,8 @@ struct Candidate {
   bool ended = false;  ///< something visibly ends it before the text does
 };
 
-/// Whether a value begins at the token, marks and quotation marks aside.
-bool is_value(const Tokens& tokens, std::size_t at);
-/// The end of the sentence: a stop before white space, or a line break.
-std::size_t sentence_end(const Tokens& tokens, std::size_t at);
-std::size_t skip_marks(const Tokens& tokens, std::size_t at);  ///< marks, quotation marks and pictures
-/// The answer that begins at token `at`, within [at, limit): its pieces, up to what is no part of it. Never looks at more than a bounded number of tokens.
+/// The answer that begins at token `at`, within [at, limit): its pieces, up to what is no part of
+/// it. Never looks at more than a bounded number of tokens.
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit);
 /// The same behind "is" or a colon: what leads into the answer is skipped.
 Candidate announced_at(const Tokens& tokens, std::size_t at, std::size_t limit);

@@ -65,7 +65,8 @@ Found integer(std::string_view response, bool finished) {
   return Extracted{std::string(negative ? "-" : "") + without(s, ","), finished};
 }
 
-/// Whether the number at [at, end) is one of several that its line offers as the answer: 41 or 42. What joins them may hold a noun each.
+/// Whether the number at [at, end) is one of several that its line offers as the answer: 41 or 42.
+/// What joins them may hold a noun each.
 bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
   constexpr std::size_t kMostBefore = 120, kMostBehind = 120;  // bytes
   constexpr std::size_t kMostTokens = 8;
@@ -104,9 +105,10 @@ Found last_number(std::string_view response, bool finished) {
   return Extracted{std::string(is_negative(response, begin) ? "-" : "") + without(response.substr(begin, end - begin), ","), finished};
 }
 
-// Both rules of GSM8K: lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters strict-match and flexible-extract, regexes_to_ignore), but for what would pay for
-// two answers: the last #### counts and not the first, and "41 or 42" is none. They take what they find in an answer that the limit cut as well; only a match that
-// reaches the cut is not taken, for a digit may be missing.
+// Both rules of GSM8K: lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters strict-match
+// and flexible-extract, regexes_to_ignore), but for what would pay for two answers: the last ####
+// counts and not the first, and "41 or 42" is none. They take what they find in an answer that the
+// limit cut as well; only a match that reaches the cut is not taken, for a digit may be missing.
 Found gsm8k_number(std::string_view response, std::size_t begin, std::size_t end, bool finished) {
   std::string number = without(response.substr(begin, end - begin), ",$");
   if (number.ends_with('.')) number.pop_back();

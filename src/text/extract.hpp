@@ -34,7 +34,8 @@ class Extractor {
   bool numbers_only() const;
   std::string shown() const;  ///< the rule with its marker, for results
 
-  /// `finished`: the response ended by itself. All rules but whole and regex leave closed thoughts out (thoughts.hpp). Any bytes are safe; never throws.
+  /// `finished`: the response ended by itself. All rules but whole and regex leave closed thoughts
+  /// out (thoughts.hpp). Any bytes are safe; never throws.
   std::optional<Extracted> find(std::string_view response, bool finished) const;
 
  private:

@@ -16,14 +16,17 @@ struct FinalAnswer {
   AnswerPlace place = AnswerPlace::line;
 };
 
-/// In this order: the boxes of the last sentence with boxes, the last <answer>...</answer>, the last announcement (announcement.hpp), what the last sentences come to, the last
-/// formula, and a last line that is short. `finished`: the response ended by itself. What a closed thought says counts only where nothing else is said.
+/// In this order: the boxes of the last sentence with boxes, the last <answer>...</answer>, the
+/// last announcement (announcement.hpp), what the last sentences come to, the last formula, and a
+/// last line that is short. `finished`: the response ended by itself. What a closed thought says
+/// counts only where nothing else is said.
 std::optional<FinalAnswer> final_answer(std::string_view response, bool finished);
 
 /// The same of a whole response, where it says that this is its answer: not a mere formula or line.
 std::optional<std::string> stated_answer(std::string_view response);
 
-/// A short answer without marks of Markdown, dollars and quotation marks around it and without remarks behind it; as it is where that leaves nothing.
+/// A short answer without marks of Markdown, dollars and quotation marks around it and without
+/// remarks behind it; as it is where that leaves nothing.
 std::string plain_answer(std::string_view answer);
 
 /// What the last <answer>...</answer> holds (DeepSeek-R1, arXiv:2501.12948, table 1).

@@ -6,7 +6,8 @@
 
 namespace rollcall::text {
 
-/// Without dollars, \( \), fonts, boxes and sizes around what is written, with LaTeX's spaces as one space, \to and other arrows as ->, and \{ as {. Commands that mean anything else stay.
+/// Without dollars, \( \), fonts, boxes and sizes around what is written, with LaTeX's spaces as
+/// one space, \to and other arrows as ->, and \{ as {. Commands that mean anything else stay.
 /// Linear in the text's length; any bytes are safe.
 std::string plain_latex(std::string_view text);
 

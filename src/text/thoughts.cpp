@@ -1,4 +1,5 @@
-// Tags of thoughts, matched from the first one on; a thought within a thought ends with the outer one.
+// Tags of thoughts, matched from the first one on; a thought within a thought ends with the outer
+// one.
 #include "text/thoughts.hpp"
 
 #include "text/answer_text.hpp"

@@ -6,8 +6,9 @@
 
 namespace rollcall::text {
 
-/// The text without its closed thoughts, each of which leaves a line break. A closing tag without an opening one, which the prompt may have given, closes what comes
-/// before it. A text that is nothing but thoughts keeps what they say. A thought that nobody closes is ordinary text.
+/// The text without its closed thoughts, each of which leaves a line break. A closing tag without
+/// an opening one, which the prompt may have given, closes what comes before it. A text that is
+/// nothing but thoughts keeps what they say. A thought that nobody closes is ordinary text.
 /// `storage` holds the result where it is another text.
 std::string_view spoken(std::string_view text, std::string& storage);
 

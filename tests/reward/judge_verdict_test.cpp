@@ -35,7 +35,8 @@ TEST(JudgeVerdict, TwoOtherWords) {
   EXPECT_EQ(reader.read("yes", true), kNone);
 }
 
-/// What turns a word round, and where a word is no verdict. The second column is of words:correct|incorrect, the third of yes_no.
+/// What turns a word round, and where a word is no verdict. The second column is of
+/// words:correct|incorrect, the third of yes_no.
 TEST(JudgeVerdict, AWordIsReadInItsClause) {
   const VerdictReader words("words:correct|incorrect", 0, 1), yes_no("yes_no", 0, 1);
   const std::tuple<const char*, Found, Found> cases[] = {

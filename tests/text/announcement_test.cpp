@@ -165,7 +165,8 @@ const std::vector<std::string> kPieces = {"The answer is ",
                                           "so ",
                                           "of "};
 
-/// Any bytes: the same answer twice, no longer than what was said, and in time that grows with the length alone.
+/// Any bytes: the same answer twice, no longer than what was said, and in time that grows with the
+/// length alone.
 TEST(Announcement, TakesAnyBytesInLinearTime) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 10000; ++run) {

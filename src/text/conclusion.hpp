@@ -1,0 +1,26 @@
+// Sentences, and what each comes to.
+#pragma once
+
+#include "text/candidate.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace rollcall::text {
+
+inline constexpr std::size_t kMostSentence = 400;  ///< tokens of a sentence; what is longer is cut
+
+struct Sentence {
+  std::size_t begin, end;  ///< tokens
+};
+
+std::size_t sentence_begin(const Tokens& tokens, std::size_t at);
+/// The last sentences from token `from` on, the last one first, `most` of them.
+std::vector<Sentence> last_sentences(const Tokens& tokens, std::size_t from, std::size_t most);
+
+/// What the tokens [at, end) of a sentence come to: the value that they are, the one behind their
+/// last equals sign or verb, their last formulas, or the only number of a sentence that begins by
+/// concluding ("so", "therefore").
+Candidate concluded(const Tokens& tokens, std::size_t at, std::size_t end);
+
+}  // namespace rollcall::text
