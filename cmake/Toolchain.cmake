@@ -12,6 +12,7 @@ if(ROLLCALL_SANITIZER)
 endif()
 find_program(ROLLCALL_CCACHE ccache)
 if(ROLLCALL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${ROLLCALL_CCACHE}")
+  # Precompiled headers are cached under these two conditions (ccache's manual, "Precompiled headers").
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${ROLLCALL_CCACHE}")
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${ROLLCALL_CCACHE}")
 endif()
