@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check_layers passes on the tree and fails on copies that are broken on purpose, one rule at a time."""
-import shutil
+"""scripts/check_layers passes a small tree that keeps every rule and names what is broken in it, one rule at a time."""
 import subprocess
 import sys
 import tempfile
@@ -20,25 +19,25 @@ class CheckLayers(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.copy = Path(self.folder.name)
-        for part in ("src", "kernels", "io"):
-            shutil.copytree(ROOT / part, self.copy / part)
+        self.tree = Path(self.folder.name)
+        (self.tree / "src/base").mkdir(parents=True)
+        (self.tree / "src/base/good.hpp").write_text("// Keeps every rule.\n#pragma once\n#include <vector>\n")
 
     def expect_broken(self, path, content, message):
-        """Writes one bad file into the copy and expects exactly that complaint about it."""
-        _, before = run(self.copy)
-        target = self.copy / path
+        """Writes one bad file into the tree and expects complaints about nothing else."""
+        target = self.tree / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content)
-        code, output = run(self.copy)
-        new = [line for line in output.splitlines()[:-1] if line not in before]
+        code, output = run(self.tree)
+        problems = output.splitlines()[:-1]
         self.assertEqual(code, 1, output)
-        self.assertTrue(new and all(line.startswith(f"{path}:") for line in new), output)
-        self.assertIn(message, "\n".join(new))
+        self.assertTrue(problems and all(line.startswith(f"{path}:") for line in problems), output)
+        self.assertIn(message, "\n".join(problems))
 
-    def test_the_copy_is_intact(self):
-        code, output = run(self.copy)
+    def test_what_keeps_the_rules_passes(self):
+        code, output = run(self.tree)
         self.assertEqual(code, 0, output)
+        self.assertIn("1 files, 1 includes, 0 problems", output)
 
     def test_upward_include(self):
         self.expect_broken("src/base/bad.cpp", '// Bad.\n#include "core/rollout.hpp"\n', "base may not include core")
@@ -71,7 +70,7 @@ class CheckLayers(unittest.TestCase):
         for path, header, message in cases:
             with self.subTest(header=header):
                 self.expect_broken(path, f"// Bad.\n#  include <{header}>\n", message)
-                (self.copy / path).unlink()
+                (self.tree / path).unlink()
 
     def test_scheduling_is_pure(self):
         self.expect_broken("src/scheduling/bad.cpp", "// Bad.\n#include <chrono>\n", "pure function of numbers")
@@ -93,8 +92,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_length(self):
         self.expect_broken("src/core/bad.cpp", "// Bad.\n" + "\n" * 400, "more than 400")
-        (self.copy / "src/core/bad.cpp").write_text("// Bad (long: one table).\n" + "\n" * 400)
-        self.assertEqual(run(self.copy)[0], 0)
+        (self.tree / "src/core/bad.cpp").write_text("// Bad (long: one table).\n" + "\n" * 400)
+        self.assertEqual(run(self.tree)[0], 0)
 
     def test_cmake_link(self):
         self.expect_broken("src/text/CMakeLists.txt", "# Bad.\nrollcall_add_library(text\n  SOURCES a.cpp\n  LINK rollcall::model)\n", "text may not link model")
